@@ -1,0 +1,42 @@
+# Each target makes the environment in .venv first when it is missing or older than what it is made from.
+# It needs Python 3.11 or newer (another one: make PYTHON=python3.12 test) and never root.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CORE := $(VENV)/core.stamp
+DEV := $(VENV)/dev.stamp
+
+.PHONY: demo test check bench spec
+
+demo: $(CORE)
+	$(BIN)/dragoman demo
+
+test: $(DEV)
+	$(BIN)/python -m pytest -n 2
+
+check: $(DEV)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy --strict dragoman tools
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/python -m tools.check_changelog
+	$(BIN)/python -m pytest -n 2
+
+bench: $(CORE)
+	$(BIN)/python -m benchmarks
+
+spec: $(CORE)
+	$(BIN)/python -m tools.spec
+
+$(VENV)/made.stamp:
+	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+$(CORE): $(VENV)/made.stamp pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e .
+	touch $@
+
+$(DEV): $(VENV)/made.stamp pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	touch $@ $(CORE)

@@ -1,0 +1,251 @@
+"""The configuration: one typed tree, read from YAML with every fault told at once by file, line and key."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path as FilePath
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from dragoman import sections, yaml
+from dragoman.components import Count, Path, Positive, Problem, Rate, Spec, dotted
+from dragoman.errors import UserError
+from dragoman.files import read_lines
+from dragoman.sections import Section
+from dragoman.wording import shown
+
+
+class ConfigError(UserError):
+    """Every fault of a configuration, a line each."""
+
+
+def _listed(value: Any) -> Any:
+    return (value,) if isinstance(value, str | Mapping | Spec) else value
+
+
+Text = Annotated[str, Field(min_length=1)]
+Several = BeforeValidator(_listed)  # one may be written without the brackets of a list
+
+
+class DeviceConfig(Section):
+    """The machine that the work is done with."""
+
+    name: Literal["auto", "cpu", "cuda"] = Field(
+        "auto", description="auto (a GPU if there is one), cpu, cuda"
+    )
+    threads: Annotated[int, Field(ge=0)] = Field(0, description="processor threads; 0 = all")
+    precision: Literal["float32", "bfloat16"] = Field(
+        "float32", description="of matrix products: float32 or bfloat16"
+    )
+
+
+class DataConfig(Section):
+    """The sentence pairs."""
+
+    source: Text = Field(description="language translated from = suffix of its files: PREFIX.en")
+    target: Text = Field(description="language translated to = suffix of its files")
+    train: Annotated[tuple[Text, ...], Field(min_length=1), Several] = Field(
+        description="prefix of the training files, or a .tsv of two columns, or a list of these"
+    )
+    dev: Text = Field(description="the same for the pairs that training is judged by")
+    max_length: Count = Field(100, description="symbols in a sentence; longer pairs are left out of training")
+    max_ratio: Annotated[float, Field(ge=1)] = Field(
+        9.0, description="longer side over shorter side, in symbols; pairs above it are left out"
+    )
+
+
+class LanguageConfig(Section):
+    """From text to symbols, for one language."""
+
+    lowercase: bool = Field(False, description="true = translate in lower case")
+    tokeniser: Literal["punctuation", "whitespace"] = Field(
+        "punctuation", description="what separates words: punctuation too, or whitespace alone"
+    )
+    unit: Spec = Field(Spec("bpe"), description="what a symbol is: word, character, bpe or unigram")
+
+
+class TextConfig(Section):
+    """From text to symbols."""
+
+    joint: bool = Field(True, description="one inventory of symbols for both languages")
+    source: LanguageConfig = Field(LanguageConfig(), description="the language translated from")
+    target: LanguageConfig = Field(LanguageConfig(), description="the language translated to")
+
+
+class EmbeddingConfig(Section):
+    """Symbols as vectors."""
+
+    size: Count = Field(256, description="numbers in the vector of a symbol")
+    dropout: Rate = Field(0.0, description="share of them that training hides")
+    tie: Literal["none", "output", "languages", "all"] = Field(
+        "none",
+        description="shared tables: output (target = output layer), languages (source = target), all, none",
+    )
+
+
+class AttentionConfig(Section):
+    """Where the decoder looks."""
+
+    score: Spec = Field(
+        Spec("additive"), description="dot, scaled_dot, bilinear, additive, linear, uniform or none"
+    )
+
+
+class ModelConfig(Section):
+    """The network."""
+
+    start_symbol: Literal["bos", "eos"] = Field("bos", description="what the decoder reads first: bos or eos")
+    embedding: EmbeddingConfig = Field(EmbeddingConfig(), description="symbols as vectors")
+    encoder: Spec = Field(Spec("rnn"), description="reads the source sentence: rnn")
+    bridge: Spec = Field(Spec("final"), description="the decoder's first state: final, zero, mean or copy")
+    attention: AttentionConfig = Field(AttentionConfig(), description="where the decoder looks")
+    decoder: Spec = Field(Spec("rnn"), description="writes the target sentence: rnn")
+    output: Spec = Field(Spec("full"), description="from features to probabilities of symbols: full")
+
+
+class BatchConfig(Section):
+    """The pairs of one training step."""
+
+    size: Count = Field(80, description="how many of the unit below")
+    unit: Literal["sentences", "tokens"] = Field(
+        "sentences", description="sentences or tokens (padding counts)"
+    )
+
+
+class TrainingConfig(Section):
+    """From a network to a translator."""
+
+    epochs: Count | None = Field(30, description="passes over the training pairs; null = no limit")
+    steps: Count | None = Field(None, description="training steps; null = no limit; the first limit counts")
+    batch: BatchConfig = Field(BatchConfig(), description="the pairs of one training step")
+    objective: Spec = Field(Spec("teacher_forcing"), description="what is minimised: teacher_forcing")
+    optimiser: Spec = Field(Spec("adam"), description="adam or adamw")
+    schedule: Spec = Field(
+        Spec("constant"), description="the learning rate: constant, inverse_square_root, cosine or plateau"
+    )
+    clip: Positive | None = Field(1.0, description="largest norm of the gradient; null = any")
+    save_every: Count = Field(500, description="steps between saves of the training state")
+    validate_every: Count | None = Field(
+        None, description="steps between validations; null = after each epoch"
+    )
+    search: Spec = Field(Spec("greedy"), description="how validation translates: greedy or beam")
+    metric: Literal["bleu", "chrf", "ter", "loss", "perplexity", "accuracy"] = Field(
+        "bleu", description="decides what is best: bleu, chrf, ter, loss, perplexity or accuracy"
+    )
+    patience: Count | None = Field(
+        10, description="validations without improvement to stop after; null = never"
+    )
+    average: Count = Field(5, description="how many of the best checkpoints the final model is the mean of")
+    skip_limit: Count = Field(20, description="steps in a row with a non-finite loss to stop after")
+
+
+class Config(Section):
+    """Everything that a run depends on."""
+
+    run: Text = Field("runs/demo", description="folder that the run is written to")
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = Field(1, description="of every random choice")
+    device: DeviceConfig = Field(DeviceConfig(), description="the machine that the work is done with")
+    data: DataConfig = Field(description="the sentence pairs")
+    text: TextConfig = Field(TextConfig(), description="from text to symbols")
+    model: ModelConfig = Field(ModelConfig(), description="the network")
+    training: TrainingConfig = Field(TrainingConfig(), description="from a network to a translator")
+    search: Spec = Field(Spec("beam"), description="how the best translation is looked for: greedy or beam")
+    metrics: Annotated[tuple[Spec, ...], Several] = Field(
+        (Spec("bleu"), Spec("chrf")), description="what translations are scored by: bleu, chrf, ter"
+    )
+
+
+OF_THE_MODEL = ("loss", "perplexity", "accuracy")  # measured without translating
+TWO_COLUMNS = (".tsv", ".tsv.gz")
+
+
+def contradictions(config: Config) -> list[Problem]:
+    """Values that are fine one by one and impossible together."""
+    return list(_contradictions(config))
+
+
+def _contradictions(config: Config) -> Iterator[Problem]:
+    data, text, training = config.data, config.text, config.training
+    if data.source == data.target and not all(name.endswith(TWO_COLUMNS) for name in (*data.train, data.dev)):
+        yield Problem(
+            ("data", "target"), f"the same language as data.source ('{data.source}'), so the same file"
+        )
+    if text.joint and text.source.unit != text.target.unit:
+        found = f"{text.target.unit} differs from text.source.unit: {text.source.unit}"
+        yield Problem(("text", "target", "unit"), f"{found}; text.joint needs equal ones (or joint: false)")
+    tie = config.model.embedding.tie
+    if tie in ("languages", "all") and not text.joint:
+        yield Problem(
+            ("model", "embedding", "tie"), f"'{tie}' needs one inventory of symbols (text.joint: true)"
+        )
+    if training.epochs is None and training.steps is None:
+        yield Problem(("training", "steps"), "training would never end: epochs and steps are both null")
+    kinds = [metric.kind for metric in config.metrics]
+    for number, kind in enumerate(kinds):
+        if kind in kinds[:number]:
+            yield Problem(("metrics", number), f"'{kind}' is there already")
+    if training.metric not in (*kinds, *OF_THE_MODEL):
+        yield Problem(("training", "metric"), f"'{training.metric}' is not listed in metrics")
+
+
+Check = Callable[[Config], list[Problem]]
+
+
+def load(path: str | FilePath, overrides: Mapping[str, str] = {}, checks: Sequence[Check] = ()) -> Config:
+    """The configuration in a YAML file (`-` is standard input).
+
+    `overrides` sets dotted keys to values written as YAML; `checks` find what only the layers above can know.
+    Raises ConfigError with all problems, or UserError when the file cannot be read.
+    """
+    document = yaml.read("\n".join(read_lines(path)), "<stdin>" if str(path) == "-" else str(path))
+    if document.value is None and document.faults:
+        raise ConfigError(_told(document, []))
+    if not isinstance(document.value, dict | None):
+        raise ConfigError(f"{document.name}:1: expected keys and values, found {shown(document.value)}")
+    for key, text in sorted(overrides.items(), key=lambda item: item[0].count(".")):
+        yaml.override(document, key, text)
+    values = {"data": {}, **(document.value or {})}
+    found, wrong = sections.problems(Config, values)
+    unfit = {problem.path for problem in found} | {fault.path for fault in document.faults}
+    config = sections.sound(Config, values, unfit) if unfit else Config.model_validate(values, strict=True)
+    if config is not None:
+        judges = checks if wrong else [contradictions, *checks]
+        found += [each for judge in judges for each in judge(config) if not _within(each.path, unfit)]
+    if config is None or found or document.faults:
+        raise ConfigError(_told(document, found))
+    return config
+
+
+def _within(path: Path, others: set[Path]) -> bool:
+    return any(path[:length] in others for length in range(len(path) + 1))
+
+
+def _told(document: yaml.Document, problems: list[Problem]) -> str:
+    """A line for each fault and problem, in the order of the file, overrides last."""
+    found = list(document.faults)
+    unread = {fault.path for fault in found}
+    for path, message in problems:
+        if path not in unread:
+            known = document.nearest(path)
+            # `score: dott` has a kind, yet no key of that name.
+            key = path[:-1] if path[-1:] == ("kind",) and path != known else path
+            found.append(yaml.Fault(document.places.get(known, document.place(1)), key, message))
+    lines = []
+    for place, path, message in sorted(found, key=lambda fault: fault.place):
+        named = not path or place.text == f"--{dotted(path)}"
+        lines.append(f"{place.text}: {message}" if named else f"{place.text}: {dotted(path)}: {message}")
+    return "\n".join(lines)
+
+
+def dump(config: Config) -> str:
+    """The complete configuration as YAML; loading it gives an equal one."""
+    return yaml.write(sections.tree(config))
+
+
+def commented(config: Config) -> str:
+    """The same with what each key means beside it."""
+    return yaml.write(sections.tree(config), dict(sections.notes(Config)))
+
+
+def differences(one: Config, other: Config) -> list[Path]:
+    """The keys whose values differ."""
+    return list(sections.differences(one, other))

@@ -1,0 +1,50 @@
+"""What a model is given: padded sentences of ids."""
+
+from collections.abc import Sequence as Rows
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from jaxtyping import Bool, Int64
+from torch import Tensor
+
+from dragoman.data.vocabulary import PAD
+
+
+class Sequence(NamedTuple):
+    """Sentences of one language, padded at the end. `mask` is True where the symbol is real."""
+
+    ids: Int64[Tensor, "B S"]
+    mask: Bool[Tensor, "B S"]
+
+    def to(self, device: torch.device, *, non_blocking: bool = False) -> "Sequence":
+        """The same sentences on another device."""
+        return Sequence(*(part.to(device, non_blocking=non_blocking) for part in self))
+
+
+class Batch(NamedTuple):
+    """Sentence pairs. Source and target end with EOS and hold no BOS.
+
+    `rows` (B,) are the 0-based line numbers of the pairs in the corpus, through all its files.
+    """
+
+    sources: tuple[Sequence, ...]
+    target: Sequence
+    rows: npt.NDArray[np.int64]
+
+    def to(self, device: torch.device, *, non_blocking: bool = False) -> "Batch":
+        """The same pairs on another device."""
+        sources = tuple(source.to(device, non_blocking=non_blocking) for source in self.sources)
+        return Batch(sources, self.target.to(device, non_blocking=non_blocking), self.rows)
+
+
+def pad(rows: Rows[list[int] | npt.NDArray[np.integer]]) -> Sequence:
+    """Sentences of any lengths as one Sequence, as wide as the longest."""
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    width = int(lengths.max(initial=0))
+    mask = np.arange(width) < lengths[:, None]  # (B, S)
+    ids = np.full(mask.shape, PAD, np.int64)
+    if lengths.sum():
+        ids[mask] = np.concatenate(list(map(np.asarray, rows)), dtype=np.int64, casting="unsafe")
+    return Sequence(torch.from_numpy(ids), torch.from_numpy(mask))

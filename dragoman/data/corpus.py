@@ -1,0 +1,78 @@
+"""Reading sentence pairs: two files of the same prefix, or one with two columns."""
+
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from pathlib import Path
+from typing import NamedTuple
+
+from dragoman.errors import UserError
+from dragoman.files import read_lines
+
+COLUMNS = (".tsv", ".tsv.gz")
+
+
+class Pair(NamedTuple):
+    """A sentence and its translation, as written."""
+
+    source: str
+    target: str
+
+
+def read_pairs(where: str | Path | Sequence[str], source: str, target: str) -> Iterator[Pair]:
+    """The pairs of a corpus, one after another: of a prefix, a .tsv, or several of them in turn.
+
+    `source` and `target` are the suffixes behind the prefix: `corpus` means `corpus.en` and `corpus.de`, each
+    of which may be packed (`corpus.en.gz`). A .tsv (or .tsv.gz) has the source and the target in two columns
+    that a tab separates, without quoting. Raises UserError for missing files, unequal numbers of lines, and
+    lines without exactly two columns.
+    """
+    for place in _places(where):
+        if place.endswith(COLUMNS):
+            yield from _columns(place)
+        else:
+            yield from _parallel(_side(place, source), _side(place, target))
+
+
+def corpus_files(where: str | Path | Sequence[str], source: str, target: str) -> list[Path]:
+    """The files that `read_pairs` reads. UserError where one is missing."""
+    return [
+        path
+        for place in _places(where)
+        for path in (
+            [Path(place)] if place.endswith(COLUMNS) else [_side(place, source), _side(place, target)]
+        )
+    ]
+
+
+def _places(where: str | Path | Sequence[str]) -> list[str]:
+    return [str(where)] if isinstance(where, (str, Path)) else list(where)
+
+
+def _side(prefix: str, suffix: str) -> Path:
+    plain, packed = Path(f"{prefix}.{suffix}"), Path(f"{prefix}.{suffix}.gz")
+    if plain.exists():
+        return plain
+    if packed.exists():
+        return packed
+    raise UserError(f"{plain}: no such file (nor {packed.name})")
+
+
+def _parallel(source: Path, target: Path) -> Iterator[Pair]:
+    counts = [0, 0]
+    for lines in zip_longest(read_lines(source), read_lines(target)):
+        # Behind the end of one file the other is still counted, for the message.
+        counts = [count + (line is not None) for count, line in zip(counts, lines, strict=True)]
+        if counts[0] == counts[1]:
+            yield Pair(*lines)
+    if counts[0] != counts[1]:
+        raise UserError(
+            f"{source} has {counts[0]:,} lines, {target} has {counts[1]:,}; every line needs its translation"
+        )
+
+
+def _columns(path: str) -> Iterator[Pair]:
+    for number, line in enumerate(read_lines(path), start=1):
+        columns = line.split("\t")
+        if len(columns) != len(Pair._fields):
+            raise UserError(f"{path}:{number}: expected 2 columns separated by one tab, found {len(columns)}")
+        yield Pair(*columns)

@@ -1,0 +1,49 @@
+"""Which pairs are fit to learn from."""
+
+from typing import NamedTuple
+
+
+class Report(NamedTuple):
+    """How many pairs a corpus has, how many are kept, and why the others are not."""
+
+    pairs: int
+    kept: int
+    empty: int
+    too_long: int
+    ratio: int
+
+    def __str__(self) -> str:
+        reasons = {
+            "with an empty side": self.empty,
+            "too long": self.too_long,
+            "of unlike lengths": self.ratio,
+        }
+        told = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items() if count)
+        return f"{self.kept:,} of {self.pairs:,} pairs" + (f" (left out: {told})" if told else "")
+
+
+class Filters:
+    """Counts and judges pairs by the number of their symbols.
+
+    A pair is left out for the first of these reasons that holds: a side is empty; a side has more than
+    `max_length` symbols; the longer side has more than `max_ratio` times the symbols of the shorter.
+    """
+
+    def __init__(self, *, max_length: int, max_ratio: float) -> None:
+        self._max_length = max_length
+        self._max_ratio = max_ratio
+        self._counts = [0, 0, 0, 0]
+
+    def keep(self, source: int, target: int) -> bool:
+        """Whether a pair with so many symbols (without EOS; 0 = nothing but white space) is kept."""
+        shorter, longer = sorted((source, target))
+        faults = (shorter == 0, longer > self._max_length, longer > self._max_ratio * shorter)
+        reason = faults.index(True) if True in faults else len(faults)
+        self._counts[reason] += 1
+        return reason == len(faults)
+
+    @property
+    def report(self) -> Report:
+        """The counts so far."""
+        empty, too_long, ratio, kept = self._counts
+        return Report(sum(self._counts), kept, empty, too_long, ratio)

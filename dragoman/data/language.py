@@ -1,0 +1,30 @@
+"""Everything between the text of one language and its ids."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragoman.data.vocabulary import EOS, Vocabulary
+from dragoman.text.pipeline import Side, TextPipeline
+
+
+@dataclass(frozen=True)
+class Language:
+    """A language's name (the suffix of its files), text pipeline and vocabulary."""
+
+    name: str
+    text: TextPipeline
+    vocabulary: Vocabulary
+
+    def ids(self, text: str, sample: int | None = None) -> list[int]:
+        """The ids of a text and EOS; `sample` seeds the sentence's subword dropout, None = none."""
+        return [*self.vocabulary.ids(self.text.encode(text, sample)), EOS]
+
+    def save(self, folder: Path, side: Side) -> None:
+        """Writes `SIDE.json`, `SIDE.units` and `SIDE.vocabulary`."""
+        self.text.save(folder, side)
+        self.vocabulary.save(folder / f"{side}.vocabulary")
+
+    @classmethod
+    def load(cls, folder: Path, side: Side, name: str) -> "Language":
+        """Reads what `save` wrote. UserError where a file is missing or damaged."""
+        return cls(name, TextPipeline.load(folder, side), Vocabulary.load(folder / f"{side}.vocabulary"))

@@ -1,0 +1,136 @@
+"""Makes a store of ids from the user's files, with the units and vocabularies that it is written in."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from dragoman.config import DataConfig, LanguageConfig, TextConfig
+from dragoman.data.corpus import corpus_files, read_pairs
+from dragoman.data.filters import Filters
+from dragoman.data.language import Language
+from dragoman.data.store import new_store, read_header
+from dragoman.data.vocabulary import Vocabulary
+from dragoman.errors import UserError
+from dragoman.text.pipeline import TextPipeline
+
+STORE = "data"
+SMALL = np.iinfo(np.uint16).max + 1  # ids that fit into two bytes
+
+
+def prepare(data: DataConfig, text: TextConfig, seed: int, folder: Path) -> None:
+    """Writes units, vocabularies and the store to `folder`, unless the same are there already."""
+    fingerprint = _fingerprint(data, text, seed)
+    if _fingerprint_of(folder / STORE) == fingerprint:
+        return
+    # Without a store, units and vocabularies of a killed preparation cannot pass for those of an older one.
+    shutil.rmtree(folder / STORE, ignore_errors=True)
+    source, target = _learn(data, text, seed)
+    source.save(folder, "source")
+    target.save(folder, "target")
+    _write(data, source, target, fingerprint, folder / STORE)
+
+
+def _fingerprint(data: DataConfig, text: TextConfig, seed: int) -> str:
+    """One number for everything that the store depends on."""
+    files = []
+    for path in corpus_files(data.train, data.source, data.target):
+        found = path.stat()
+        files.append([str(path.resolve()), found.st_size, found.st_mtime_ns])
+    options = [repr(data), repr(text), seed, files]
+    return hashlib.sha256(json.dumps(options).encode()).hexdigest()
+
+
+def _fingerprint_of(store: Path) -> str | None:
+    try:
+        notes = read_header(store)["notes"]
+        return str(notes["fingerprint"])
+    except (UserError, LookupError, TypeError):
+        return None
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The normalised training sentences that one inventory is learnt from; can be read again and again."""
+
+    data: DataConfig
+    source: TextPipeline | None
+    target: TextPipeline | None
+
+    def __iter__(self) -> Iterator[str]:
+        for pair in read_pairs(self.data.train, self.data.source, self.data.target):
+            if self.source:
+                yield self.source.normalise(pair.source)
+            if self.target:
+                yield self.target.normalise(pair.target)
+
+
+def _learn(data: DataConfig, text: TextConfig, seed: int) -> tuple[Language, Language]:
+    source, target = _pipeline(text.source), _pipeline(text.target)
+    if text.joint:
+        _check_joint(source, target)
+        source.unit.fit(Lines(data, source, target), seed)
+        target.unit.share(source.unit)
+    else:
+        source.unit.fit(Lines(data, source, None), seed)
+        target.unit.fit(Lines(data, None, target), seed)
+    return (
+        Language(data.source, source, Vocabulary(source.unit.inventory)),
+        Language(data.target, target, Vocabulary(target.unit.inventory)),
+    )
+
+
+def _pipeline(text: LanguageConfig) -> TextPipeline:
+    return TextPipeline(lowercase=text.lowercase, tokeniser=text.tokeniser, unit=text.unit)
+
+
+def _check_joint(source: TextPipeline, target: TextPipeline) -> None:
+    """One inventory needs one way to cut text; letter case and dropout may differ."""
+    ways = [
+        {"tokeniser": pipeline.spec["tokeniser"], **pipeline.spec["unit"], "dropout": None}
+        for pipeline in (source, target)
+    ]
+    for option in dict.fromkeys(chain(*ways)):
+        values = [way.get(option) for way in ways]
+        if values[0] != values[1]:
+            raise UserError(
+                f"text.joint: one inventory for both languages needs the same {option} on both sides,"
+                f" found {values[0]} and {values[1]}"
+            )
+
+
+def _write(data: DataConfig, source: Language, target: Language, fingerprint: str, folder: Path) -> None:
+    columns: dict[str, npt.DTypeLike] = {"line": np.int64, "source": _dtype(source), "target": _dtype(target)}
+    # Dropout cuts a sentence anew in every epoch, for which its text is kept.
+    sampled = {
+        name: language
+        for name, language in (("source", source), ("target", target))
+        if language.text.unit.samples
+    }
+    columns |= {f"{name}.text": np.uint8 for name in sampled}
+    filters = Filters(max_length=data.max_length, max_ratio=data.max_ratio)
+    with new_store(folder, columns) as store:
+        for line, pair in enumerate(read_pairs(data.train, data.source, data.target)):
+            ids = {"source": source.ids(pair.source), "target": target.ids(pair.target)}
+            sizes = [
+                len(row) - 1 if text.strip() else 0 for row, text in zip(ids.values(), pair, strict=True)
+            ]
+            if filters.keep(*sizes):
+                texts = {
+                    f"{name}.text": language.text.normalise(getattr(pair, name)).encode()
+                    for name, language in sampled.items()
+                }
+                store.append({"line": [line], **ids, **texts})
+        store.notes = {"fingerprint": fingerprint, "report": filters.report._asdict()}
+        if not filters.report.kept:
+            raise UserError(f"{', '.join(data.train)}: no pair to train on: {filters.report}")
+
+
+def _dtype(language: Language) -> npt.DTypeLike:
+    return np.uint16 if len(language.vocabulary) <= SMALL else np.uint32

@@ -1,0 +1,209 @@
+"""A prepared corpus on disk: rows of different lengths in flat files that are mapped, not read."""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from dragoman.errors import UserError
+from dragoman.files import write_atomically
+
+VERSION = 1
+HEADER = "header.json"
+OFFSET = np.dtype("<i8")
+BUFFERED_ROWS = 10_000
+
+Row = npt.NDArray[np.integer]
+
+
+class Column:
+    """Row i is `values[offsets[i] : offsets[i + 1]]`."""
+
+    def __init__(self, values: Row, offsets: npt.NDArray[np.int64]) -> None:
+        self.values = values
+        self._offsets = offsets
+
+    def __getitem__(self, row: int) -> Row:
+        return self.values[self._offsets[row] : self._offsets[row + 1]]
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """The number of values in each row (N,)."""
+        return np.diff(self._offsets)
+
+
+class Store:
+    """The columns of a corpus by name, each with the same rows, and what the writer noted about them.
+
+    `source` and `target` hold ids that end with EOS; other columns are their writer's affair. Raises
+    UserError where the folder is not a whole store.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        header = read_header(folder)
+        try:
+            self.notes: dict[str, Any] = header["notes"]
+            self.rows = int(header["rows"])
+            self.columns = {
+                name: self._open(name, np.dtype(kind), int(size))
+                for name, (kind, size) in header["columns"].items()
+            }
+        except (KeyError, TypeError, ValueError) as error:
+            raise UserError(f"{folder / HEADER}: not the header of a prepared corpus ({error})") from error
+
+    def __len__(self) -> int:
+        return self.rows
+
+    @property
+    def source_lengths(self) -> npt.NDArray[np.int64]:
+        """The symbols of every source sentence, EOS included (N,)."""
+        return self.columns["source"].lengths
+
+    @property
+    def target_lengths(self) -> npt.NDArray[np.int64]:
+        """The symbols of every target sentence, EOS included (N,)."""
+        return self.columns["target"].lengths
+
+    @property
+    def lines(self) -> npt.NDArray[np.int64]:
+        """The 0-based line number of every pair in the corpus, through all its files (N,)."""
+        return self.columns["line"].values.astype(np.int64, copy=False)
+
+    def _open(self, name: str, dtype: np.dtype[Any], size: int) -> Column:
+        values = _mapped(self.folder / f"{name}.values", dtype, size)
+        offsets = _mapped(self.folder / f"{name}.offsets", OFFSET, self.rows + 1)
+        if offsets[0] != 0 or offsets[-1] != size:
+            raise UserError(
+                f"{self.folder / name}.offsets: damaged; delete {self.folder} to prepare it again"
+            )
+        return Column(values, offsets)
+
+
+def read_header(folder: Path) -> dict[str, Any]:
+    """The header of a store. UserError where it is missing, damaged or of another version."""
+    path = folder / HEADER
+    try:
+        header = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{path}: cannot read ({error.strerror or error})") from error
+    except ValueError as error:
+        raise UserError(f"{path}: not the header of a prepared corpus") from error
+    if not isinstance(header, dict) or header.get("version") != VERSION:
+        raise UserError(f"{path}: not the header of a prepared corpus of version {VERSION}")
+    return header
+
+
+def _mapped(path: Path, dtype: np.dtype[Any], size: int) -> npt.NDArray[Any]:
+    try:
+        found = path.stat().st_size
+        if found == size * dtype.itemsize:
+            # Only the pages that are used come into memory. An empty file cannot be mapped.
+            return np.memmap(path, dtype, "r", shape=(size,)) if size else np.empty(0, dtype)
+    except OSError as error:
+        raise UserError(f"{path}: cannot read ({error.strerror or error})") from error
+    raise UserError(
+        f"{path}: has {found:,} bytes instead of {size * dtype.itemsize:,}"
+        f"; delete {path.parent} to prepare it again"
+    )
+
+
+@contextmanager
+def new_store(folder: Path, columns: Mapping[str, npt.DTypeLike]) -> Iterator["StoreWriter"]:
+    """A writer of a store that appears under its name when the block ends without an exception.
+
+    Until then it is a hidden folder beside it; what stood under the name is replaced. UserError where the
+    disk is full.
+    """
+    temporary: Path | None = None
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
+        writer = StoreWriter(temporary, columns)
+        with writer.open:
+            yield writer
+        writer.finish()
+        temporary.chmod(0o755)
+        shutil.rmtree(folder, ignore_errors=True)
+        temporary.rename(folder)
+    except OSError as error:
+        raise UserError(f"{folder}: cannot write ({error.strerror or error})") from error
+    finally:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+class StoreWriter:
+    """The columns of a store in the making and the notes that go into its header."""
+
+    def __init__(self, folder: Path, columns: Mapping[str, npt.DTypeLike]) -> None:
+        self.notes: dict[str, Any] = {}
+        self.rows = 0
+        self._folder = folder
+        self.open = ExitStack()
+        self._columns = {
+            name: self.open.enter_context(ColumnWriter(folder, name, dtype))
+            for name, dtype in columns.items()
+        }
+
+    def append(self, row: Mapping[str, list[int] | bytes]) -> None:
+        """Adds a row: its values in every column."""
+        for name, column in self._columns.items():
+            column.append(row[name])
+        self.rows += 1
+
+    def finish(self) -> None:
+        """Writes the header, once the columns are closed."""
+        columns = {name: (column.dtype.str, column.size) for name, column in self._columns.items()}
+        header = {"version": VERSION, "rows": self.rows, "columns": columns, "notes": self.notes}
+        with write_atomically(self._folder / HEADER) as file:
+            json.dump(header, file)
+
+
+class ColumnWriter:
+    """Appends rows to the two files of a column; holds no more than 10,000 rows in memory."""
+
+    def __init__(self, folder: Path, name: str, dtype: npt.DTypeLike) -> None:
+        self.name = name
+        self.dtype = np.dtype(dtype).newbyteorder("<")
+        self.size = 0
+        self._values = (folder / f"{name}.values").open("wb")
+        self._offsets = (folder / f"{name}.offsets").open("wb")
+        self._rows: list[Row] = []
+        self._offsets.write(np.zeros(1, OFFSET).tobytes())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self._flush()
+        self._values.close()
+        self._offsets.close()
+
+    def append(self, row: list[int] | bytes) -> None:
+        """Adds one row of values."""
+        self._rows.append(
+            np.frombuffer(row, np.uint8) if isinstance(row, bytes) else np.array(row, self.dtype)
+        )
+        if len(self._rows) >= BUFFERED_ROWS:
+            self._flush()
+
+    def _flush(self) -> None:
+        if not self._rows:
+            return
+        lengths = np.fromiter(map(len, self._rows), OFFSET, len(self._rows))
+        ends = self.size + np.cumsum(lengths, dtype=OFFSET)
+        self._values.write(np.concatenate(self._rows, dtype=self.dtype).tobytes())
+        self._offsets.write(ends.tobytes())
+        self.size = int(ends[-1])
+        self._rows.clear()

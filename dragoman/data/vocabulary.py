@@ -1,0 +1,78 @@
+"""Symbols and their numbers."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from dragoman.errors import UserError
+from dragoman.files import read_lines, write_atomically
+
+UNK: Final = 0
+PAD: Final = 1
+BOS: Final = 2
+EOS: Final = 3
+SPECIALS: Final = ("<unk>", "<pad>", "<s>", "</s>")
+
+
+class Vocabulary:
+    """The symbols of one language, numbered from 0: the four specials, then the units of text in their order.
+
+    The specials are numbers, never text: a text that spells `<s>` gets the number of the unit `<s>` if there
+    is one, otherwise UNK, but never BOS.
+    """
+
+    def __init__(self, symbols: Sequence[str]) -> None:
+        self._symbols = [*SPECIALS, *symbols]
+        self._ids = {symbol: number for number, symbol in enumerate(symbols, start=len(SPECIALS))}
+        if len(self._ids) != len(symbols):
+            raise ValueError("a symbol occurs twice")
+
+    def __len__(self) -> int:
+        return len(self._symbols)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vocabulary) and self._symbols == other._symbols
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._symbols))
+
+    def __repr__(self) -> str:
+        return f"Vocabulary of {len(self):,} symbols"
+
+    def ids(self, symbols: Sequence[str]) -> list[int]:
+        """The number of each symbol; UNK for those that are not here."""
+        known = self._ids.get
+        return [known(symbol, UNK) for symbol in symbols]
+
+    def symbols(self, ids: Sequence[int]) -> list[str]:
+        """The symbol of each number, specials by name."""
+        return [self._symbols[number] for number in ids]
+
+    def save(self, path: Path) -> None:
+        """Writes a JSON string a line, without the specials, which have no choice of number."""
+        with write_atomically(path) as file:
+            file.writelines(json.dumps(symbol) + "\n" for symbol in self._symbols[len(SPECIALS) :])
+
+    @classmethod
+    def load(cls, path: Path) -> "Vocabulary":
+        """Reads what `save` wrote. UserError names the file and line of anything else."""
+        symbols: dict[str, None] = {}
+        for number, line in enumerate(read_lines(path), start=1):
+            try:
+                symbol = json.loads(line)
+            except ValueError:
+                symbol = None
+            if not isinstance(symbol, str) or symbol in symbols:
+                raise UserError(
+                    f"{path}:{number}: expected a new symbol as a JSON string, found {line[:40]!r}"
+                )
+            symbols[symbol] = None
+        return cls(list(symbols))
+
+
+class Vocabularies(NamedTuple):
+    """One for each side."""
+
+    source: Vocabulary
+    target: Vocabulary

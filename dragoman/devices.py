@@ -1,0 +1,48 @@
+"""Device, threads and precision: what this machine does the work with, decided in one place."""
+
+import os
+from contextlib import AbstractContextManager, nullcontext
+from typing import NamedTuple
+
+import torch
+
+from dragoman.config import DeviceConfig
+from dragoman.errors import UserError
+
+
+class Device(NamedTuple):
+    """Where and how numbers are computed."""
+
+    torch_device: torch.device
+    threads: int
+    precision: torch.dtype
+
+    def autocast(self) -> AbstractContextManager[object]:
+        """Matrix products in the chosen precision; weights and losses stay in float32."""
+        if self.precision is torch.float32:
+            return nullcontext()
+        return torch.autocast(self.torch_device.type, self.precision)
+
+    def __str__(self) -> str:
+        name = torch.cuda.get_device_name() if self.torch_device.type == "cuda" else f"cpu ({processor()})"
+        return f"{name}, {self.threads} threads, {str(self.precision).removeprefix('torch.')}"
+
+
+def choose(config: DeviceConfig) -> Device:
+    """The device that the configuration asks for, or the best one; sets the number of threads of this process."""
+    name = config.name
+    if name == "cuda" and not torch.cuda.is_available():
+        raise UserError("device.name: cuda was asked for, but torch finds no CUDA device; use auto or cpu")
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    workers = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))  # set by torchrun: share the cores
+    threads = config.threads or max(1, len(os.sched_getaffinity(0)) // workers)
+    torch.set_num_threads(threads)
+    index = int(os.environ.get("LOCAL_RANK", "0"))
+    place = torch.device("cuda", index) if name == "cuda" else torch.device("cpu")
+    return Device(place, threads, {"float32": torch.float32, "bfloat16": torch.bfloat16}[config.precision])
+
+
+def processor() -> str:
+    """What matters about this processor, in words."""
+    return torch.backends.cpu.get_cpu_capability()

@@ -1,0 +1,137 @@
+"""Metrics of a whole corpus, through sacreBLEU, each with the signature that lets others repeat it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
+
+from dragoman.components import Count
+from dragoman.errors import UserError
+
+Tokenise: TypeAlias = Literal["13a", "intl", "zh", "char", "none"]
+Smoothing: TypeAlias = Literal["exp", "floor", "add-k", "none"]
+
+
+class Score(NamedTuple):
+    """The value of a metric for a corpus. `signature`: references, case, tokeniser, version, ..."""
+
+    name: str
+    value: float
+    signature: str
+
+    def __str__(self) -> str:
+        return f"{self.name} = {self.value:.2f} ({self.signature})"
+
+
+class Metric(ABC):
+    """A score of all translations of a corpus against one or more references for each."""
+
+    def corpus(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
+        """The score of the whole corpus; it is not the mean of the sentences' scores.
+
+        `references` has one entry per reference translation, each a list as long as `hypotheses` (so a corpus
+        with a single reference is `[lines]`). Raises UserError when lists are empty or differ in length.
+        """
+        if not hypotheses:
+            raise UserError("no translations to score")
+        if not references:
+            raise UserError("no reference to score against")
+        for number, lines in enumerate(references, start=1):
+            if len(lines) != len(hypotheses):
+                raise UserError(
+                    f"there are {len(hypotheses)} translations, but reference {number} has {len(lines)} lines"
+                )
+        scorer = self._scorer()
+        result = scorer.corpus_score(hypotheses, references)
+        return Score(result.name, float(result.score), str(scorer.get_signature()))
+
+    @abstractmethod
+    def _scorer(self) -> Any:
+        """sacreBLEU's object, made anew for every corpus since it remembers the number of references."""
+
+
+class Bleu(Metric):
+    """BLEU (Papineni et al. 2002), 0 to 100: clipped n-gram precisions, geometric mean, brevity penalty.
+
+    The default `tokenise: 13a` scores natural text as WMT does. Scores of older papers come from text that
+    was tokenised, and often lower-cased, beforehand: `tokenise: none, lowercase: true` repeats those. `intl`
+    splits at all Unicode punctuation and symbols, `zh` and `char` suit text without spaces. `order` is the
+    longest n-gram. Whether the text looks tokenised already is not checked.
+    """
+
+    def __init__(
+        self,
+        *,
+        tokenise: Tokenise = "13a",
+        lowercase: bool = False,
+        smoothing: Smoothing = "exp",
+        order: Count = 4,
+    ) -> None:
+        self.tokenise = tokenise
+        self.lowercase = lowercase
+        self.smoothing = smoothing
+        self.order = order
+
+    def _scorer(self) -> BLEU:
+        return BLEU(
+            lowercase=self.lowercase,
+            tokenize=self.tokenise,
+            smooth_method=self.smoothing,
+            max_ngram_order=self.order,
+            force=True,
+        )
+
+    def corpus(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
+        name, value, signature = super().corpus(hypotheses, references)
+        value = min(value, 100.0)  # the mean of logarithms makes a perfect match 100.00000000000004
+        if self.order != 4:  # which sacreBLEU leaves out of its signature
+            name, signature = f"{name}-{self.order}", f"{signature}|order:{self.order}"
+        return Score(name, value, signature)
+
+
+class Chrf(Metric):
+    """chrF (Popovic 2015), 0 to 100: the F2 score of character n-grams up to 6.
+
+    `word_order: 2` counts words and word bigrams as well: chrF++.
+    """
+
+    def __init__(self, *, word_order: Literal[0, 1, 2] = 0, lowercase: bool = False) -> None:
+        self.word_order = word_order
+        self.lowercase = lowercase
+
+    def _scorer(self) -> CHRF:
+        return CHRF(word_order=self.word_order, lowercase=self.lowercase)
+
+
+class Ter(Metric):
+    """Translation edit rate (Snover et al. 2006), in percent of the reference's words: lower is better.
+
+    Edits are insertions, deletions, substitutions and shifts of word sequences; with several references the
+    nearest one counts, over their mean length. Longer output can exceed 100. sacreBLEU's default is to ignore
+    case; here `case_sensitive=True` is set (the signature says `case:mixed`), since post-editors correct case
+    as well. `lowercase: true` gives sacreBLEU's default. `normalise: true` splits punctuation from words
+    first (Tercom).
+    """
+
+    def __init__(self, *, lowercase: bool = False, normalise: bool = False) -> None:
+        self.lowercase = lowercase
+        self.normalise = normalise
+
+    def _scorer(self) -> TER:
+        return TER(case_sensitive=not self.lowercase, normalized=self.normalise)
+
+
+METRICS: Mapping[str, type[Metric]] = {"bleu": Bleu, "chrf": Chrf, "ter": Ter}
+
+# Also of the values that only the model can compute: training chooses its best checkpoint by any of them.
+HIGHER_IS_BETTER: Mapping[str, bool] = {
+    "bleu": True,
+    "chrf": True,
+    "ter": False,
+    "loss": False,
+    "perplexity": False,
+    "accuracy": True,
+}

@@ -1,0 +1,103 @@
+"""Reading lines and writing files so that neither a damaged input nor a killed process goes unnoticed."""
+
+import gzip
+import os
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any, BinaryIO, Literal, cast
+
+from dragoman.errors import UserError
+
+LONGEST_NAME = 200  # bytes of the target's name kept in the temporary one: file systems stop at 255
+
+
+@contextmanager
+def write_atomically(path: str | Path, mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]:
+    """A file to write to that appears under its name only when the block ends without an exception.
+
+    Text is UTF-8 with newline as the only line end. The bytes are on the disk before the name changes, so
+    that a process killed at any moment leaves either the old file or the new one. The folder is made if
+    missing. Raises UserError when the system refuses (disk full, no permission).
+    """
+    target = Path(path)
+    temporary: Path | None = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        prefix = f".{os.fsdecode(os.fsencode(target.name)[:LONGEST_NAME])}."
+        handle, name = tempfile.mkstemp(prefix=prefix, suffix=".part", dir=target.parent)
+        temporary = Path(name)
+        text: dict[str, str] = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
+        with cast(IO[Any], os.fdopen(handle, mode, **text)) as file:  # type: ignore[call-overload]
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(_permissions(target))
+        temporary.replace(target)
+    except OSError as error:
+        if error.filename not in (None, str(target), str(target.parent), str(temporary)):
+            raise  # the block's own trouble with another file
+        raise UserError(f"{target}: cannot write ({error.strerror or error})") from error
+    finally:
+        if temporary is not None:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+
+def _permissions(target: Path) -> int:
+    """The mode of the file that is replaced, or what a plainly created file would get."""
+    with suppress(OSError):
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def read_lines(path: str | Path) -> Iterator[str]:
+    """The lines of a UTF-8 file without their ends; `-` is standard input, `.gz` is unpacked on the way.
+
+    Only the newline ends a line (U+2028, U+0085, form feed and a lone carriage return are text); one carriage
+    return before it is dropped. Raises UserError for a missing or unreadable file, a folder, a damaged or
+    truncated .gz, and text in another encoding (with line, byte and column).
+    """
+    name = "<stdin>" if str(path) == "-" else str(path)
+    try:
+        with _open(path) as file:
+            for number, line in enumerate(file, start=1):
+                yield _decode(line, name, number)
+    except FileNotFoundError:
+        raise UserError(f"{name}: no such file") from None
+    except IsADirectoryError:
+        raise UserError(f"{name}: is a folder, expected a file") from None
+    except EOFError:
+        raise UserError(f"{name}: the .gz file is truncated") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise UserError(f"{name}: not a sound .gz file ({error})") from None
+    except OSError as error:
+        raise UserError(f"{name}: cannot read ({error.strerror or error})") from error
+
+
+@contextmanager
+def _open(path: str | Path) -> Iterator[BinaryIO]:
+    if str(path) == "-":
+        yield sys.stdin.buffer  # not ours to close
+    elif str(path).endswith(".gz"):
+        with gzip.open(path, "rb") as packed:
+            yield cast(BinaryIO, packed)
+    else:
+        with open(path, "rb") as plain:
+            yield plain
+
+
+def _decode(line: bytes, name: str, number: int) -> str:
+    try:
+        text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        # A byte order mark is cut off before decoding, hence positions count from behind it.
+        body = error.object
+        where = f"byte 0x{body[error.start]:02X} at column {error.start + 1}"
+        raise UserError(f"{name}:{number}: not UTF-8 ({where})") from None
+    return text.removesuffix("\n").removesuffix("\r")

@@ -1,0 +1,128 @@
+"""Scores: how well a query agrees with each key. One class per equation, one table entry per class."""
+
+import math
+from abc import ABC, abstractmethod
+from typing import final
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.components import Count
+from dragoman.model.shapes import Float
+
+
+class Score(nn.Module, ABC):
+    """`energies = score(query, keys)`: one number for each query step and source position, all in one go.
+
+    What depends on the source alone is computed once per sentence, in `keys`; queries come with a time axis, so a
+    decoder step (T = 1) and a whole sentence (T = its length) are the same call.
+    """
+
+    def __init__(self, query_size: int, state_size: int) -> None:
+        super().__init__()
+        self.query_size = query_size
+        self.state_size = state_size
+
+    def keys(self, states: Float[Tensor, "B S H"]) -> Float[Tensor, "B S A"]:
+        return states
+
+    @abstractmethod
+    def forward(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]: ...
+
+
+class Dot(Score):
+    """`e_tj = h_j . s_t`, for all j at once `H^T s_t` (NT (76)-(77), CN 3.1 case 1)."""
+
+    def __init__(self, query_size: int, state_size: int) -> None:
+        super().__init__(query_size, state_size)
+        if query_size != state_size:
+            raise ValueError(
+                f"multiplies a decoder state of size {query_size} with encoder states of size {state_size}: "
+                "sizes must be equal; use 'bilinear' or change a size"
+            )
+
+    def forward(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
+        return torch.bmm(query, keys.transpose(1, 2))
+
+
+@final
+class ScaledDot(Dot):
+    """`e_tj = h_j . s_t / sqrt(|h_j|)` (NT (78), Vaswani et al. 2017)."""
+
+    def forward(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
+        return super().forward(query, keys) / math.sqrt(self.state_size)
+
+
+@final
+class Bilinear(Score):
+    """`e_tj = s_t^T W h_j` (NT (79), CN 3.1 case 2; Luong's "general")."""
+
+    def __init__(self, query_size: int, state_size: int) -> None:
+        super().__init__(query_size, state_size)
+        self.weight = nn.Linear(state_size, query_size, bias=False)
+
+    def keys(self, states: Float[Tensor, "B S H"]) -> Float[Tensor, "B S A"]:
+        return self.weight(states)
+
+    def forward(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
+        return torch.bmm(query, keys.transpose(1, 2))
+
+
+@final
+class Additive(Score):
+    """`e_tj = v^T tanh(W s_t + U h_j + b)` (Bahdanau et al. 2015; NT (80), LH (1), Luong's "concat").
+
+    `size` is the length of v; by default that of the decoder state.
+    """
+
+    def __init__(self, query_size: int, state_size: int, *, size: Count | None = None) -> None:
+        super().__init__(query_size, state_size)
+        size = size or query_size
+        self.query = nn.Linear(query_size, size, bias=False)
+        self.state = nn.Linear(state_size, size)
+        self.vector = nn.Parameter(torch.empty(size).uniform_(-1, 1) * size**-0.5)
+
+    def keys(self, states: Float[Tensor, "B S H"]) -> Float[Tensor, "B S A"]:
+        return self.state(states)
+
+    def forward(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
+        hidden = torch.tanh(self.query(query).unsqueeze(2) + keys.unsqueeze(1))  # (B, T, S, A)
+        return hidden @ self.vector
+
+
+@final
+class Linear(Score):
+    """`e_tj = w . [h_j; s_t]`, the third score of CN 3.1 exactly as printed, with no tanh.
+
+    The decoder's share `w_s . s_t` is the same for every j and cancels in the softmax, so these weights do not depend
+    on the decoder at all. It exists to show that; use `additive` to translate.
+    """
+
+    def __init__(self, query_size: int, state_size: int) -> None:
+        super().__init__(query_size, state_size)
+        self.query = nn.Linear(query_size, 1, bias=False)
+        self.state = nn.Linear(state_size, 1, bias=False)
+
+    def keys(self, states: Float[Tensor, "B S H"]) -> Float[Tensor, "B S A"]:
+        return self.state(states)
+
+    def forward(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
+        return self.query(query) + keys.transpose(1, 2)
+
+
+@final
+class Uniform(Score):
+    """`e_tj = 0`: every real position has the same weight, the context is their mean (SL, mean pooling)."""
+
+    def forward(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
+        return query.new_zeros(query.size(0), query.size(1), keys.size(1))
+
+
+SCORES: dict[str, type[Score]] = {
+    "dot": Dot,
+    "scaled_dot": ScaledDot,
+    "bilinear": Bilinear,
+    "additive": Additive,
+    "linear": Linear,
+    "uniform": Uniform,
+}

@@ -1,0 +1,105 @@
+"""Bridges: the first decoder state, made from what the encoder left."""
+
+from abc import ABC, abstractmethod
+from typing import Literal, final
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.model.encoder import Memory, StateShape
+from dragoman.model.recurrent import CellState
+
+
+class Bridge(nn.Module, ABC):
+    """`bridge(memory)`: the states of all decoder layers before the first symbol, each tensor (B, D)."""
+
+    def __init__(self, encoder: StateShape, decoder: StateShape) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.decoder = decoder
+
+    @abstractmethod
+    def forward(self, memory: Memory) -> tuple[CellState, ...]: ...
+
+    def zeros(self, memory: Memory) -> CellState:
+        """The zero state of one decoder layer."""
+        like = memory.states
+        return (like.new_zeros(like.size(0), self.decoder.size),) * self.decoder.components
+
+
+@final
+class Zero(Bridge):
+    """Every layer starts from zeros: only attention tells the decoder about the source."""
+
+    def forward(self, memory: Memory) -> tuple[CellState, ...]:
+        return (self.zeros(memory),) * self.decoder.layers
+
+
+class Projection(Bridge):
+    """`h_0 = tanh(W z + b)` of one vector z of the source (Bahdanau et al. 2015, A.2.2); an LSTM's `c_0 = V z + d`.
+
+    `layers: first` initialises the first layer alone and the others from zeros (CN 1.3).
+    """
+
+    def __init__(self, encoder: StateShape, decoder: StateShape, *, layers: Literal["all", "first"] = "all") -> None:
+        super().__init__(encoder, decoder)
+        self.filled = decoder.layers if layers == "all" else 1
+        self.projections = nn.ModuleList(
+            nn.Linear(encoder.size, decoder.size) for _ in range(self.filled * decoder.components)
+        )
+
+    @abstractmethod
+    def summary(self, memory: Memory) -> Tensor:
+        """The vector z (B, H)."""
+
+    def forward(self, memory: Memory) -> tuple[CellState, ...]:
+        vector = self.summary(memory)
+        projected = [projection(vector) for projection in self.projections]
+        hidden, cells = projected[: self.filled], projected[self.filled :]
+        starts = [torch.tanh(h) for h in hidden]
+        first = tuple(zip(starts, cells, strict=True)) if cells else tuple((start,) for start in starts)
+        return first + (self.zeros(memory),) * (self.decoder.layers - self.filled)
+
+
+@final
+class Final(Projection):
+    """z is the final state of the last encoder layer, both directions (NT: `h_0 = h^f`)."""
+
+    def summary(self, memory: Memory) -> Tensor:
+        return memory.final[-1][0]
+
+
+@final
+class Mean(Projection):
+    """z is the mean of the encoder states over the real positions."""
+
+    def summary(self, memory: Memory) -> Tensor:
+        real = memory.mask.unsqueeze(-1).to(memory.states.dtype)
+        return (memory.states * real).sum(1) / real.sum(1)
+
+
+@final
+class Copy(Bridge):
+    """Layer i of the decoder starts from the final state of layer i of the encoder, as it is.
+
+    Sizes and cells must agree; `layers: first` copies the last encoder layer to the first decoder layer (CN 1.3).
+    """
+
+    def __init__(self, encoder: StateShape, decoder: StateShape, *, layers: Literal["all", "first"] = "all") -> None:
+        super().__init__(encoder, decoder)
+        if (encoder.size, encoder.components) != (decoder.size, decoder.components):
+            raise ValueError(
+                f"copies states as they are, but the encoder has {encoder.components} of size {encoder.size} "
+                f"and the decoder {decoder.components} of size {decoder.size}; use 'final'"
+            )
+        if layers == "all" and encoder.layers != decoder.layers:
+            raise ValueError(f"copies layer by layer, but {encoder.layers} layers meet {decoder.layers}; use layers: first")
+        self.first = layers == "first"
+
+    def forward(self, memory: Memory) -> tuple[CellState, ...]:
+        if self.first:
+            return (memory.final[-1],) + (self.zeros(memory),) * (self.decoder.layers - 1)
+        return memory.final
+
+
+BRIDGES: dict[str, type[Bridge]] = {"final": Final, "zero": Zero, "mean": Mean, "copy": Copy}

@@ -1,0 +1,221 @@
+"""The recurrent decoder: one step, and its unrolling over a reference."""
+
+from typing import Literal, NamedTuple, final
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.components import Count, Rate
+from dragoman.model.attention.attention import Attended, Attention, NoAttention
+from dragoman.model.dropout import Dropout
+from dragoman.model.encoder import StateShape
+from dragoman.model.features import FEATURES, FeaturesKind, Sizes
+from dragoman.model.recurrent import CELLS, CellKind, CellState
+from dragoman.model.shapes import Float
+
+AttendKind = Literal["before", "after", "between"]
+FeedKind = Literal["nothing", "context", "attentional"]
+
+
+class Masks(NamedTuple):
+    """Variational dropout of one sentence, drawn when it starts; None where nothing is shared over time."""
+
+    fed: Tensor | None
+    context: Tensor | None
+    layers: tuple[Tensor | None, ...]
+    recurrent: Tensor | None
+
+
+class Moving(NamedTuple):
+    """What changes from step to step."""
+
+    layers: tuple[CellState, ...]
+    fed: Float[Tensor, "B X"]  # what the next step is fed beside its symbol; size 0 for `feed: nothing`
+    weights: Float[Tensor, "B S"]  # attention of the step that led here
+
+
+class State(NamedTuple):
+    """A decoder between two steps. A beam reorders `moving`; `fixed` stays with its sentence."""
+
+    moving: Moving
+    fixed: Attended
+    masks: Masks
+
+
+class Step(NamedTuple):
+    """The outcome of one step: features for the output layer, and the state that follows."""
+
+    features: Float[Tensor, "B F"]
+    state: State
+
+
+class Unrolled(NamedTuple):
+    """All steps over a reference."""
+
+    features: Float[Tensor, "B T F"]
+    weights: Float[Tensor, "B T S"]
+
+
+class _Turn(NamedTuple):
+    """What one turn of the recurrence made."""
+
+    layers: tuple[CellState, ...]
+    output: Float[Tensor, "B D"]  # of the top layer
+    context: Float[Tensor, "B C"]
+    weights: Float[Tensor, "B S"]
+
+
+@final
+class RnnDecoder(nn.Module):
+    """A stack of recurrent cells that looks at the source once per symbol.
+
+    `attend` says when: `before` the update, with s_(t-1) as query and the context among the cell's inputs (CN, AN);
+    `after` it, with s_t as query (NT, Luong); `between` the two cells of the first layer, the conditional GRU (Firat
+    and Cho; LH 4.1), with any cell. Query and state are the top layer's, except that `between` queries with the first
+    cell's output. `feed` is what the next step is given beside its symbol: `nothing`, the `context` (NT (72)) or the
+    `attentional` vector, which is the features (Luong's input feeding: concatenated with the embedding). `features`
+    are what the output layer reads; see `features.py`.
+
+    `dropout` acts on contexts and fed vectors where they enter a cell, between layers, and on the features.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        attention: Attention | NoAttention,
+        *,
+        cell: CellKind = "gru",
+        size: Count = 512,
+        layers: Count = 1,
+        attend: AttendKind = "after",
+        feed: FeedKind = "nothing",
+        features: FeaturesKind = "tanh",
+        features_size: Count | None = None,
+        residual: bool = False,
+        dropout: Rate = 0.0,
+        variational: bool = True,
+        recurrent_dropout: Rate = 0.0,
+        layer_norm: bool = False,
+    ) -> None:
+        super().__init__()
+        if attention.size == 0 and (attend != "after" or feed == "context"):
+            raise ValueError(
+                f"has no attention (score: none), so there is no context to attend {attend} or to feed; "
+                "use attend: after with feed: nothing or attentional"
+            )
+        if feed == "attentional" and features == "concat":
+            raise ValueError(
+                "feed: attentional feeds the vector that features: tanh or deep make, and features: concat makes none"
+            )
+        if features == "concat" and features_size is not None:
+            raise ValueError("features: concat has the size of state and context; features_size goes with tanh and deep")
+        self.attention = attention
+        self.features = FEATURES[features](Sizes(size, attention.size, input_size, features_size or input_size))
+        self.feed = feed
+        self.fed_size = {"nothing": 0, "context": attention.size, "attentional": self.features.size}[feed]
+        self.attend = TIMINGS[attend]
+        self.input_size = input_size
+        first = input_size + self.fed_size + (attention.size if attend == "before" else 0)
+        self.cells = nn.ModuleList(
+            CELLS[cell](inputs, size, layer_norm=layer_norm) for inputs in [first] + [size] * (layers - 1)
+        )
+        self.second = CELLS[cell](attention.size, size, layer_norm=layer_norm) if attend == "between" else None
+        self.residual = residual
+        self.dropout = Dropout(dropout, variational)
+        self.recurrent_dropout = Dropout(recurrent_dropout)
+        self.state_shape = StateShape(layers, size, CELLS[cell].components)
+
+    def start(self, layers: tuple[CellState, ...], attended: Attended) -> State:
+        """The state before the first symbol, from the bridge's layers and the source."""
+        like = layers[0][0]
+        size = self.state_shape.size
+        masks = Masks(
+            fed=self.dropout.mask(like, self.fed_size),
+            context=self.dropout.mask(like, self.attention.size),
+            layers=tuple(self.dropout.mask(like, size) for _ in layers[1:]),
+            recurrent=self.recurrent_dropout.mask(like, size),
+        )
+        weights = like.new_zeros(attended.mask.shape)
+        return State(Moving(layers, like.new_zeros(like.size(0), self.fed_size), weights), attended, masks)
+
+    def step(self, embedded: Float[Tensor, "B E"], state: State) -> Step:
+        """One symbol further: the features that predict the next one."""
+        turn, state = self._advance(embedded, self.cells[0].project(embedded), state)
+        if self.feed == "attentional":
+            return Step(state.moving.fed, state)
+        return Step(self.features(turn.output, turn.context, embedded), state)
+
+    def unroll(self, embedded: Float[Tensor, "B T E"], state: State) -> Unrolled:
+        """The step over a whole reference: what does not depend on the loop is computed for all steps at once."""
+        turns: list[_Turn] = []
+        fed: list[Tensor] = []
+        projected = self.cells[0].project(embedded)
+        for now, now_projected in zip(embedded.unbind(1), projected.unbind(1), strict=True):
+            turn, state = self._advance(now, now_projected, state)
+            turns.append(turn)
+            fed.append(state.moving.fed)
+        if self.feed == "attentional":
+            features = torch.stack(fed, 1)
+        else:
+            outputs = torch.stack([turn.output for turn in turns], 1)  # (B, T, D)
+            contexts = torch.stack([turn.context for turn in turns], 1)  # (B, T, C)
+            features = self.features(outputs, contexts, embedded)
+        return Unrolled(self.dropout(features), torch.stack([turn.weights for turn in turns], 1))
+
+    def _advance(self, embedded: Tensor, projected: Tensor, state: State) -> tuple[_Turn, State]:
+        """One turn, and the state after it, with what the next step is to be fed."""
+        if self.fed_size:
+            fed = self.dropout.step(state.moving.fed, state.masks.fed)
+            projected = projected + self.cells[0].project(fed, self.input_size)
+        turn = self.attend(self, projected, state)
+        if self.feed == "context":
+            fed = turn.context
+        elif self.feed == "attentional":
+            fed = self.features(turn.output, turn.context, embedded)
+        else:
+            fed = state.moving.fed
+        return turn, state._replace(moving=Moving(turn.layers, fed, turn.weights))
+
+    def climb(self, first: CellState, state: State) -> tuple[tuple[CellState, ...], Float[Tensor, "B D"]]:
+        """From the first layer's new state to the top: all new states, and the output of the last layer.
+
+        Each layer reads the output of the one below; with `residual` it is added to its own.
+        """
+        layers, output = [first], first[0]
+        for cell, old, mask in zip(list(self.cells)[1:], state.moving.layers[1:], state.masks.layers, strict=True):
+            new = cell(cell.project(self.dropout.step(output, mask)), old, state.masks.recurrent)
+            layers.append(new)
+            output = output + new[0] if self.residual else new[0]
+        return tuple(layers), output
+
+
+def attend_before(decoder: RnnDecoder, projected: Tensor, state: State) -> _Turn:
+    """`c_t = attend(s_(t-1))`, `s_t = cell([x_t; c_t], s_(t-1))`."""
+    context, weights = decoder.attention(state.moving.layers[-1][0], state.fixed)
+    dropped = decoder.dropout.step(context, state.masks.context)
+    cell = decoder.cells[0]
+    projected = projected + cell.project(dropped, decoder.input_size + decoder.fed_size)
+    first = cell(projected, state.moving.layers[0], state.masks.recurrent)
+    return _Turn(*decoder.climb(first, state), context, weights)
+
+
+def attend_after(decoder: RnnDecoder, projected: Tensor, state: State) -> _Turn:
+    """`s_t = cell(x_t, s_(t-1))`, `c_t = attend(s_t)`."""
+    first = decoder.cells[0](projected, state.moving.layers[0], state.masks.recurrent)
+    layers, output = decoder.climb(first, state)
+    context, weights = decoder.attention(output, state.fixed)
+    return _Turn(layers, output, context, weights)
+
+
+def attend_between(decoder: RnnDecoder, projected: Tensor, state: State) -> _Turn:
+    """`s' = cell_1(x_t, s_(t-1))`, `c_t = attend(s')`, `s_t = cell_2(c_t, s')`."""
+    assert decoder.second is not None
+    middle = decoder.cells[0](projected, state.moving.layers[0], state.masks.recurrent)
+    context, weights = decoder.attention(middle[0], state.fixed)
+    dropped = decoder.dropout.step(context, state.masks.context)
+    first = decoder.second(decoder.second.project(dropped), middle, state.masks.recurrent)
+    return _Turn(*decoder.climb(first, state), context, weights)
+
+
+TIMINGS = {"before": attend_before, "after": attend_after, "between": attend_between}
+DECODERS = {"rnn": RnnDecoder}

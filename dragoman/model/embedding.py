@@ -1,0 +1,26 @@
+"""Symbols to vectors."""
+
+from torch import Tensor, nn
+from torch.nn import functional
+
+from dragoman.model.shapes import Float, Int
+
+
+class Embedding(nn.Module):
+    """A table with one vector per symbol, and dropout of single units of what is looked up.
+
+    `table` may be the parameter of another embedding: the two are then tied (Press and Wolf 2017).
+    """
+
+    def __init__(self, symbols: int, size: int, *, dropout: float = 0.0, table: nn.Parameter | None = None) -> None:
+        super().__init__()
+        if table is None:
+            table = nn.Parameter(nn.init.normal_(nn.Embedding(symbols, size).weight.data, std=size**-0.5))
+        if table.shape != (symbols, size):
+            raise ValueError(f"a tied table of {tuple(table.shape)} cannot serve {symbols} symbols of size {size}")
+        self.table = table
+        self.size = size
+        self.rate = dropout
+
+    def forward(self, symbols: Int[Tensor, "*rows"]) -> Float[Tensor, "*rows E"]:
+        return functional.dropout(functional.embedding(symbols, self.table), self.rate, self.training)

@@ -1,0 +1,90 @@
+"""Encoders: embedded source symbols to a Memory that attention reads and a decoder starts from."""
+
+from typing import Literal, NamedTuple, final
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.components import Count, Rate
+from dragoman.model.dropout import Dropout
+from dragoman.model.recurrent import CELLS, CellKind, CellState, run
+from dragoman.model.shapes import Bool, Float
+
+
+class Memory(NamedTuple):
+    """What an encoder made of its source."""
+
+    states: Float[Tensor, "B S H"]
+    mask: Bool[Tensor, "B S"]  # True = real symbol
+    final: tuple[CellState, ...]  # the state after the last symbol, for each layer, each tensor (B, H)
+
+
+class StateShape(NamedTuple):
+    """Sizes of a stack of recurrent states, so that a bridge can join an encoder and a decoder."""
+
+    layers: int
+    size: int
+    components: int
+
+
+@final
+class RnnEncoder(nn.Module):
+    """A stack of recurrent layers (NT (68)-(69), CN 1.2-1.6).
+
+    `direction`: `forward`; `reversed`, which reads right to left (CN 1.3); `bidirectional`, two recurrences whose
+    states are concatenated as `h_j = [forward; backward]` (CN 1.6; NT prints the other order, which permutes the
+    columns of the next matrix and changes nothing else). Layer i reads the states of layer i - 1, `residual` adds
+    them to its own where sizes agree. Output states stand at the positions of their symbols in every direction.
+
+    `dropout` acts on the states that a layer hands on, the last one included, `recurrent_dropout` on h inside the
+    recurrence; `variational` shares the first one's mask over time, the second is always shared.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        *,
+        cell: CellKind = "gru",
+        size: Count = 256,
+        layers: Count = 1,
+        direction: Literal["forward", "reversed", "bidirectional"] = "bidirectional",
+        residual: bool = False,
+        dropout: Rate = 0.0,
+        variational: bool = True,
+        recurrent_dropout: Rate = 0.0,
+        layer_norm: bool = False,
+    ) -> None:
+        super().__init__()
+        self.backward = {"forward": (False,), "reversed": (True,), "bidirectional": (False, True)}[direction]
+        self.size = size * len(self.backward)
+        self.residual = residual
+        sizes = [input_size] + [self.size] * (layers - 1)
+        self.layers = nn.ModuleList(
+            nn.ModuleList(CELLS[cell](inputs, size, layer_norm=layer_norm) for _ in self.backward) for inputs in sizes
+        )
+        self.dropout = Dropout(dropout, variational)
+        self.recurrent_dropout = Dropout(recurrent_dropout)
+        self.state_shape = StateShape(layers, self.size, CELLS[cell].components)
+
+    def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> Memory:
+        states = embedded
+        finals: list[CellState] = []
+        for layer in self.layers:
+            outputs, final = self._layer(layer, states, mask)
+            if self.residual and outputs.shape == states.shape:
+                outputs = outputs + states
+            states = self.dropout(outputs)
+            finals.append(final)
+        return Memory(states, mask, tuple(finals))
+
+    def _layer(self, cells: nn.Module, inputs: Tensor, mask: Tensor) -> tuple[Tensor, CellState]:
+        """All directions of one layer, concatenated: states (B, S, H) and the final state."""
+        runs = []
+        for cell, backward in zip(cells.children(), self.backward, strict=True):
+            drop = self.recurrent_dropout.mask(inputs[:, 0], cell.size)
+            runs.append(run(cell, inputs, mask, backward=backward, mask=drop))
+        final = tuple(torch.cat(parts, -1) for parts in zip(*(end for _, end in runs), strict=True))
+        return torch.cat([states for states, _ in runs], -1), final
+
+
+ENCODERS = {"rnn": RnnEncoder}

@@ -1,0 +1,72 @@
+"""Features: what the output layer reads at each step."""
+
+from abc import ABC, abstractmethod
+from typing import Literal, NamedTuple, final
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.model.shapes import Float
+
+FeaturesKind = Literal["concat", "tanh", "deep"]
+
+
+class Sizes(NamedTuple):
+    """Sizes of the three vectors that features can be made of, and the size wanted for their mixture."""
+
+    state: int
+    context: int
+    embedding: int
+    features: int
+
+
+class Features(nn.Module, ABC):
+    """`features(state, context, embedding of the previous symbol)`, over any leading axes."""
+
+    size: int
+
+    @abstractmethod
+    def forward(
+        self, state: Float[Tensor, "*rows D"], context: Float[Tensor, "*rows C"], embedded: Float[Tensor, "*rows E"]
+    ) -> Float[Tensor, "*rows F"]: ...
+
+
+@final
+class Concat(Features):
+    """`[h_t; c_t]`, straight into the softmax (NT (75))."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        self.size = sizes.state + sizes.context
+
+    def forward(self, state: Tensor, context: Tensor, embedded: Tensor) -> Tensor:
+        return torch.cat([state, context], -1)
+
+
+@final
+class Tanh(Features):
+    """The attentional vector `h~_t = tanh(W [h_t; c_t] + b)` (CN 3.1, Luong et al. 2015 (5))."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        self.size = sizes.features
+        self.mix = nn.Linear(sizes.state + sizes.context, self.size)
+
+    def forward(self, state: Tensor, context: Tensor, embedded: Tensor) -> Tensor:
+        return torch.tanh(self.mix(torch.cat([state, context], -1)))
+
+
+@final
+class Deep(Features):
+    """Deep output, `tanh(W [h_t; c_t; E y_(t-1)] + b)` (Bahdanau et al. 2015, A.2.2, with tanh in place of maxout)."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        self.size = sizes.features
+        self.mix = nn.Linear(sizes.state + sizes.context + sizes.embedding, self.size)
+
+    def forward(self, state: Tensor, context: Tensor, embedded: Tensor) -> Tensor:
+        return torch.tanh(self.mix(torch.cat([state, context, embedded], -1)))
+
+
+FEATURES: dict[str, type[Concat] | type[Tanh] | type[Deep]] = {"concat": Concat, "tanh": Tanh, "deep": Deep}

@@ -1,0 +1,172 @@
+"""Recurrent cells and the unrolled recurrence over a given sequence."""
+
+from abc import ABC, abstractmethod
+from typing import Literal, final
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from dragoman.model.shapes import Bool, Float
+
+CellKind = Literal["rnn", "lstm", "gru", "gru_an"]
+CellState = tuple[Tensor, ...]  # the output h first, each (B, D)
+
+
+class Cell(nn.Module, ABC):
+    """One step of a recurrence: `state = cell(projected input, state)`.
+
+    The input enters through `project`, which is linear: inputs that are known before the loop are projected for all
+    steps at once, parts that are known only inside it are projected there and added.
+
+    With `layer_norm`, the projected input and the recurrent projection are each normalised before they are added
+    (Ba, Kiros and Hinton 2016, equations 20-22 for the LSTM and their GRU analogue).
+    """
+
+    gates: int
+    components = 1  # tensors in a state
+
+    def __init__(self, input_size: int, size: int, *, layer_norm: bool = False) -> None:
+        super().__init__()
+        self.size = size
+        width = self.gates * size
+        self.weight_input = nn.Parameter(torch.empty(width, input_size))
+        self.weight_hidden = nn.Parameter(torch.empty(width, size))
+        self.bias_input = nn.Parameter(torch.zeros(width))
+        self.bias_hidden = nn.Parameter(torch.zeros(width))
+        self.norm_input: nn.Module = nn.LayerNorm(width) if layer_norm else nn.Identity()
+        self.norm_hidden: nn.Module = nn.LayerNorm(width) if layer_norm else nn.Identity()
+        self._initialise()
+
+    def _initialise(self) -> None:
+        """Glorot for the input, orthogonal for the recurrence, gate by gate."""
+        for input_gate, hidden_gate in zip(
+            self.weight_input.data.split(self.size), self.weight_hidden.data.split(self.size), strict=True
+        ):
+            if input_gate.numel():
+                nn.init.xavier_uniform_(input_gate)
+            nn.init.orthogonal_(hidden_gate)
+
+    def project(self, part: Float[Tensor, "*rows I"], first: int = 0) -> Float[Tensor, "*rows G"]:
+        """The columns of the input matrix from `first` on, applied to that part of the input.
+
+        The bias comes with the part that starts at column 0.
+        """
+        columns = self.weight_input[:, first : first + part.size(-1)]
+        return functional.linear(part, columns, self.bias_input if first == 0 else None)
+
+    def recur(self, hidden: Float[Tensor, "B D"]) -> Float[Tensor, "B G"]:
+        return self.norm_hidden(functional.linear(hidden, self.weight_hidden, self.bias_hidden))
+
+    def zeros(self, like: Tensor) -> CellState:
+        """The zero state for the rows of `like` (B, ...)."""
+        return (like.new_zeros(like.size(0), self.size),) * self.components
+
+    def forward(
+        self, projected: Float[Tensor, "B G"], state: CellState, mask: Float[Tensor, "B D"] | None = None
+    ) -> CellState:
+        """`mask`: variational dropout of the hidden state where it enters the recurrent matrix."""
+        hidden = state[0] if mask is None else state[0] * mask
+        return self.update(self.norm_input(projected), hidden, state)
+
+    @abstractmethod
+    def update(self, projected: Tensor, hidden: Tensor, state: CellState) -> CellState:
+        """The new state from the normalised input projection (B, G), the dropped h (B, D) and the old state."""
+
+
+@final
+class TanhRnn(Cell):
+    """Elman's network: `h' = tanh(W x + b + U h + d)`."""
+
+    gates = 1
+
+    def update(self, projected: Tensor, hidden: Tensor, state: CellState) -> CellState:
+        return (torch.tanh(projected + self.recur(hidden)),)
+
+
+@final
+class Lstm(Cell):
+    """Long short-term memory, gates in the order of `torch.nn.LSTMCell`.
+
+    `i, f, o = sigmoid(...)`, `g = tanh(...)`, `c' = f c + i g`, `h' = o tanh(c')`. The forget bias starts at 1.
+    """
+
+    gates = 4
+    components = 2
+
+    def _initialise(self) -> None:
+        super()._initialise()
+        self.bias_hidden.data[self.size : 2 * self.size] = 1.0
+
+    def update(self, projected: Tensor, hidden: Tensor, state: CellState) -> CellState:
+        enter, forget, candidate, leave = (projected + self.recur(hidden)).chunk(4, -1)
+        memory = torch.sigmoid(forget) * state[1] + torch.sigmoid(enter) * torch.tanh(candidate)
+        return torch.sigmoid(leave) * torch.tanh(memory), memory
+
+
+@final
+class Gru(Cell):
+    """The gated recurrent unit of `torch.nn.GRUCell` (Cho et al. 2014, with the reset gate outside U).
+
+    `r, z = sigmoid(W x + b + U h + d)`, `n = tanh(W_n x + b_n + r (U_n h + d_n))`, `h' = (1 - z) n + z h`.
+    """
+
+    gates = 3
+
+    def update(self, projected: Tensor, hidden: Tensor, state: CellState) -> CellState:
+        reset_x, keep_x, new_x = projected.chunk(3, -1)
+        reset_h, keep_h, new_h = self.recur(hidden).chunk(3, -1)
+        new = torch.tanh(new_x + torch.sigmoid(reset_x + reset_h) * new_h)
+        return (new + torch.sigmoid(keep_x + keep_h) * (state[0] - new),)
+
+
+@final
+class GruAn(Cell):
+    """The GRU as the lecture notes *Attention Models* print it: z brings the *new* state, r stands inside U.
+
+    `z, r = sigmoid(W x + b + U h + d)`, `s~ = tanh(W x + b + U (r h) + d)`, `s' = (1 - z) s + z s~`.
+    Gates in the order r, z, candidate.
+    """
+
+    gates = 3
+
+    def __init__(self, input_size: int, size: int, *, layer_norm: bool = False) -> None:
+        super().__init__(input_size, size, layer_norm=layer_norm)
+        if layer_norm:  # the candidate's recurrent part exists only after the reset gate: it is normalised alone
+            self.norm_hidden = nn.LayerNorm(2 * size)
+        self.norm_candidate: nn.Module = nn.LayerNorm(size) if layer_norm else nn.Identity()
+
+    def update(self, projected: Tensor, hidden: Tensor, state: CellState) -> CellState:
+        both = 2 * self.size
+        gates_h = functional.linear(hidden, self.weight_hidden[:both], self.bias_hidden[:both])
+        reset, bring = torch.sigmoid(projected[:, :both] + self.norm_hidden(gates_h)).chunk(2, -1)
+        candidate_h = functional.linear(reset * hidden, self.weight_hidden[both:], self.bias_hidden[both:])
+        candidate = torch.tanh(projected[:, both:] + self.norm_candidate(candidate_h))
+        return (state[0] + bring * (candidate - state[0]),)
+
+
+def run(
+    cell: Cell,
+    inputs: Float[Tensor, "B S I"],
+    real: Bool[Tensor, "B S"],
+    *,
+    backward: bool = False,
+    mask: Float[Tensor, "B D"] | None = None,
+) -> tuple[Float[Tensor, "B S D"], CellState]:
+    """A cell over whole sequences from a zero state: all outputs, and the state after the last real symbol.
+
+    `backward` reads from right to left; outputs stand at the positions of their symbols either way. Padding leaves
+    the state as it is and gives zeros.
+    """
+    state = cell.zeros(inputs)
+    steps = list(zip(cell.project(inputs).unbind(1), real.unsqueeze(-1).unbind(1), strict=True))
+    outputs = []
+    for projected, here in reversed(steps) if backward else steps:
+        new = cell(projected, state, mask)
+        state = tuple(torch.where(here, fresh, old) for fresh, old in zip(new, state, strict=True))
+        outputs.append(state[0])
+    stacked = torch.stack(outputs[::-1] if backward else outputs, dim=1)  # (B, S, D)
+    return stacked * real.unsqueeze(-1), state
+
+
+CELLS: dict[str, type[Cell]] = {"rnn": TanhRnn, "lstm": Lstm, "gru": Gru, "gru_an": GruAn}

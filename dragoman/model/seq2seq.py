@@ -1,0 +1,80 @@
+"""The model: encode, start, step, unroll. Training, search and scoring use nothing else."""
+
+from typing import Literal, NamedTuple, final
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.data.batch import Batch, Sequence
+from dragoman.data.vocabulary import BOS, EOS
+from dragoman.model.bridge import Bridge
+from dragoman.model.decoder import RnnDecoder, State, Step, Unrolled
+from dragoman.model.embedding import Embedding
+from dragoman.model.encoder import Memory, RnnEncoder
+from dragoman.model.output.output import Output
+from dragoman.model.shapes import Float, Int
+
+StartSymbol = Literal["bos", "eos"]
+
+
+class Parts(NamedTuple):
+    """The built parts of a model, in the order in which a sentence meets them."""
+
+    source_embedding: Embedding
+    encoder: RnnEncoder
+    bridge: Bridge
+    target_embedding: Embedding
+    decoder: RnnDecoder
+    output: Output
+
+
+@final
+class Seq2Seq(nn.Module):
+    """An attentional encoder-decoder, `P(y | x) = prod_t P(y_t | y_<t, x)`.
+
+    `start_symbol` is what the decoder reads before its first word: `<s>`, or `</s>` as in CN's text.
+    """
+
+    def __init__(self, parts: Parts, start_symbol: StartSymbol = "bos") -> None:
+        super().__init__()
+        self.source_embedding = parts.source_embedding
+        self.encoder = parts.encoder
+        self.bridge = parts.bridge
+        self.target_embedding = parts.target_embedding
+        self.decoder = parts.decoder
+        self.output = parts.output
+        self.start_id = {"bos": BOS, "eos": EOS}[start_symbol]
+
+    def encode(self, sources: tuple[Sequence, ...]) -> tuple[Memory, ...]:
+        """One memory for each source."""
+        return tuple(self.encoder(self.source_embedding(source.ids), source.mask) for source in sources)
+
+    def start(self, memories: tuple[Memory, ...]) -> State:
+        """The state before the first target symbol."""
+        (memory,) = memories
+        attended = self.decoder.attention.prepare(memory.states, memory.mask)
+        return self.decoder.start(self.bridge(memory), attended)
+
+    def step(self, symbols: Int[Tensor, "B"], state: State) -> Step:
+        """Read one symbol per row; the features predict the next one (`log_probs`)."""
+        return self.decoder.step(self.target_embedding(symbols), state)
+
+    def log_probs(self, features: Float[Tensor, "N F"]) -> Float[Tensor, "N V"]:
+        return self.output.log_probs(features)
+
+    def unroll(self, state: State, targets: Int[Tensor, "B T"]) -> Unrolled:
+        """All steps over a reference: the decoder reads the start symbol and the reference without its last symbol."""
+        shifted = torch.cat([torch.full_like(targets[:, :1], self.start_id), targets[:, :-1]], dim=1)
+        return self.decoder.unroll(self.target_embedding(shifted), state)
+
+    def forward(self, batch: Batch) -> Unrolled:
+        """Teacher forcing over a batch."""
+        return self.unroll(self.start(self.encode(batch.sources)), batch.target.ids)
+
+    def score(self, batch: Batch) -> tuple[Float[Tensor, "B T"], Float[Tensor, "B T S"]]:
+        """`log P(y_t | y_<t, x)` of given pairs, 0 at padding, and the attention of each step."""
+        unrolled = self(batch)
+        log_probs = self.log_probs(unrolled.features[batch.target.mask])  # (N, V)
+        picked = log_probs.gather(1, batch.target.ids[batch.target.mask].unsqueeze(1)).squeeze(1)
+        scores = picked.new_zeros(batch.target.ids.shape).masked_scatter(batch.target.mask, picked)
+        return scores, unrolled.weights

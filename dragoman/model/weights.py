@@ -1,0 +1,68 @@
+"""Weights on disk: safetensors, each tied tensor once, no pickle."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from dragoman.errors import UserError
+from dragoman.files import write_atomically
+
+NOTE = "dragoman"  # key of the JSON note in the file's header
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor], note: Mapping[str, Any]) -> None:
+    """Tensors and a small JSON note in one file, whole or not at all."""
+    held = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    with write_atomically(path, "wb") as file:
+        file.write(save(held, metadata={NOTE: json.dumps(note)}))
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """What `write_tensors` wrote. UserError for a missing, truncated or foreign file."""
+    if not path.is_file():
+        raise UserError(f"{path}: no such file")
+    try:
+        with safe_open(path, framework="pt") as file:
+            note = json.loads((file.metadata() or {})[NOTE])
+            return {name: file.get_tensor(name) for name in file.keys()}, note  # noqa: SIM118
+    except (SafetensorError, OSError, KeyError, ValueError) as error:
+        raise UserError(f"{path}: truncated or not a dragoman weights file ({error})") from error
+
+
+def weights(model: nn.Module) -> dict[str, Tensor]:
+    """The parameters by name; a tied one appears once, under its first name."""
+    return {name: parameter.data for name, parameter in model.named_parameters()}
+
+
+def fill(model: nn.Module, tensors: Mapping[str, Tensor], origin: Path) -> None:
+    """Copy tensors into the model's parameters; UserError when names or shapes are another model's."""
+    own = dict(model.named_parameters())
+    if own.keys() != tensors.keys():
+        odd = sorted(own.keys() ^ tensors.keys())
+        raise UserError(f"{origin}: weights of another model ({len(odd)} names differ, the first is {odd[0]})")
+    for name, parameter in own.items():
+        if parameter.shape != tensors[name].shape:
+            shapes = f"{tuple(tensors[name].shape)}, expected {tuple(parameter.shape)}"
+            raise UserError(f"{origin}: weights of another model ({name} has shape {shapes})")
+        with torch.no_grad():
+            parameter.copy_(tensors[name])
+
+
+def mean(paths: Sequence[Path]) -> dict[str, Tensor]:
+    """The element-wise mean of several files of the same model, summed in float64."""
+    total: dict[str, Tensor] = {}
+    first: dict[str, Tensor] = {}
+    for path in paths:
+        tensors, _ = read_tensors(path)
+        first = first or tensors
+        if {name: tensor.shape for name, tensor in tensors.items()} != {name: t.shape for name, t in first.items()}:
+            raise UserError(f"{path}: weights of another model than {paths[0]}")
+        for name, tensor in tensors.items():
+            total[name] = total.get(name, torch.zeros((), dtype=torch.float64)) + tensor.double()
+    return {name: (tensor / len(paths)).to(first[name].dtype) for name, tensor in total.items()}

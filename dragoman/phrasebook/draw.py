@@ -1,0 +1,188 @@
+"""Random choices that make sense: who does what to which things, within the pairs of words that a split may use."""
+
+from __future__ import annotations
+
+import random
+import zlib
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from dragoman.phrasebook import names
+from dragoman.phrasebook.grammar import Line, Phrase, Word, phrase
+from dragoman.phrasebook.lexicon import ADJECTIVES, DITRANSITIVE, NOUNS, TRANSITIVE, fits
+from dragoman.phrasebook.lexicon_function import (
+    FUTURE_TIMES, HABITUAL_TIMES, NUMBERS, PAST_TIMES, PRESENT_TIMES,
+)  # fmt: skip
+from dragoman.phrasebook.meaning import Adjective, Name, Nominal, Noun, NounPhrase, Pronoun, Verb
+
+HELD_OUT = 9  # one pair of words in nine is kept for the compositional split
+Item = TypeVar("Item")
+
+
+class NoChoice(Exception):
+    """No pair of words of the wanted kind exists in this split; the sampler draws again."""
+
+
+def held_out(head: str, noun: str) -> bool:
+    """Whether the pair (adjective or verb, noun) is kept for the compositional split, by the CRC-32 of its lemmas."""
+    return zlib.crc32(f"{head}|{noun}".encode()) % HELD_OUT == 0
+
+
+def _partition(heads: Iterable[Verb | Adjective], wanted: str) -> dict[tuple[str, bool], list[Noun]]:
+    """(lemma, held out) -> nouns that go with it."""
+    table: dict[tuple[str, bool], list[Noun]] = {}
+    for head in heads:
+        nouns = [noun for noun in NOUNS.values() if fits(getattr(head, wanted), noun.classes)]
+        for held in (False, True):
+            # A word with hardly any partner keeps them all: it could not be learnt otherwise.
+            table[head.lemma, held] = [n for n in nouns if (len(nouns) > 3 and held_out(head.lemma, n.lemma)) == held]
+    return table
+
+
+OBJECTS = _partition([*TRANSITIVE.values(), *DITRANSITIVE.values()], "objects")
+DESCRIBED = _partition(ADJECTIVES.values(), "classes")
+DESCRIBING = {
+    (noun, held): [a for a in ADJECTIVES.values() if noun in DESCRIBED[a.lemma, held]]
+    for noun in NOUNS.values()
+    for held in (False, True)
+}
+KIN = [noun for noun in NOUNS.values() if "kin" in noun.classes]
+PEOPLE = [noun for noun in NOUNS.values() if "person" in noun.classes]
+PRONOUNS = ((1, False, "m"), (2, False, "m"), (3, False, "m"), (3, False, "f"), (1, True, "m"), (3, True, "m"))
+POSSESSIVE_OF = {"1": "my", "2": "your", "3m": "his", "3f": "her", "1p": "our", "3p": "their"}
+TIMES = {
+    tense: [row.split(" | ") for row in table.strip().splitlines()]
+    for tense, table in (
+        ("past", PAST_TIMES), ("future", FUTURE_TIMES), ("present", PRESENT_TIMES), ("habitual", HABITUAL_TIMES),
+    )
+}  # fmt: skip
+
+
+class Draw:
+    """A source of choices for one split. It notes the pairs of words that it hands out."""
+
+    def __init__(self, generator: random.Random, split: str) -> None:
+        self.random = generator
+        self.held = split == "compositional"
+        self.name_split = "train" if self.held else split
+        self.pairs = 0
+
+    def choice(self, items: Sequence[Item]) -> Item:
+        """One of the items, or `NoChoice`."""
+        if not items:
+            raise NoChoice
+        return items[int(self.random.random() * len(items))]
+
+    def chance(self, probability: float) -> bool:
+        """Whether something with this probability happens."""
+        return self.random.random() < probability
+
+    def fixed(self, table: Sequence[Sequence[str]], key: str) -> Phrase:
+        """One of the fixed phrases."""
+        one, two, three = self.choice(table)
+        return phrase(one, two, three, key)
+
+    def time(self, tense: str, key: str) -> Phrase:
+        """An adverbial of time that goes with the tense."""
+        return self.fixed(TIMES[tense], key)
+
+    def object_of(self, verb: Verb) -> Noun:
+        """A noun that the verb can have as its object."""
+        self.pairs += 1
+        return self.choice(OBJECTS[verb.lemma, self.held])
+
+    def adjectives_of(self, noun: Noun, count: int = 1) -> tuple[Adjective, ...]:
+        """Up to `count` different adjectives that can be said of the noun; two never of the same kind."""
+        options = DESCRIBING[noun, self.held]
+        if not options:
+            return ()
+        self.pairs += 1
+        first = self.choice(options)
+        if count == 2:
+            others = [a for a in options if a.before_noun != first.before_noun]
+            if others:
+                return tuple(sorted((first, self.choice(others)), key=lambda a: not a.before_noun))
+        return (first,)
+
+    def person(self, key: str, *, pronouns: float = 0.4) -> Nominal:
+        """Somebody: a pronoun, a relative, somebody by trade, a name."""
+        if self.chance(pronouns):
+            person, plural, sex = self.choice(PRONOUNS)
+            return Pronoun(key=key, person=person, plural=plural, sex=sex, french_gender=sex, german_gender=sex)
+        draw = self.random.random()
+        if draw < 0.35:
+            return self.relation(key)
+        if draw < 0.65:
+            return self.noun_phrase(self.choice(PEOPLE), key, determiner="the", plural=self.chance(0.2))
+        return self.first_name(key) if draw < 0.85 else self.titled_name(key)
+
+    def relation(self, key: str) -> NounPhrase:
+        """"my brother", "our neighbours"."""
+        return self.noun_phrase(
+            self.choice(KIN), key, determiner=self.choice(("my", "my", "your", "our")), plural=self.chance(0.12)
+        )
+
+    def first_name(self, key: str) -> Name:
+        """A first name that is in the vocabulary."""
+        sex = self.choice("fm")
+        line = [Word(self.choice(names.FIRST_NAMES[sex]), (key,))]
+        return _name(key, sex, Phrase(line, line, line), line)
+
+    def titled_name(self, key: str) -> Name:
+        """"Mr" or "Mrs" and an invented surname."""
+        sex = self.choice("fm")
+        surname = Word(names.invented(names.SURNAME_PARTS, self.random, self.name_split), (f"{key}.n",))
+        english, french, german = {"m": ("Mr", "Monsieur", "Herr"), "f": ("Mrs", "Madame", "Frau")}[sex]
+        lines: list[Line] = [[Word(title, (f"{key}.t",)), surname] for title in (english, french, german)]
+        oblique = [Word("Herrn" if sex == "m" else "Frau", (f"{key}.t",)), surname]
+        return _name(key, sex, Phrase(*lines), oblique)
+
+    def noun_phrase(
+        self, noun: Noun, key: str, *, determiner: str, plural: bool = False, adjectives: tuple[Adjective, ...] = ()
+    ) -> NounPhrase:
+        """The noun with its agreement features filled in."""
+        return NounPhrase(
+            key=key,
+            plural=plural,
+            french_gender=noun.french_gender,
+            german_gender=noun.german_gender,
+            sex=noun.sex,
+            noun=noun,
+            determiner=determiner,
+            adjectives=adjectives,
+        )
+
+    def thing(
+        self, noun: Noun, key: str, *, subject: Nominal | None = None, definite: bool | None = None, adjectives: int = -1
+    ) -> NounPhrase:
+        """A noun phrase about the noun: determiner, number and perhaps an adjective. "his" refers to the subject."""
+        many = False
+        described = self.adjectives_of(noun, adjectives) if adjectives > 0 else ()
+        if adjectives < 0 and self.chance(0.25):
+            described = self.adjectives_of(noun)
+        if definite is None:
+            definite = self.chance(0.5)
+        if "mass" in noun.classes:
+            return self.noun_phrase(noun, key, determiner="the" if definite else "some", adjectives=described)
+        many = self.chance(0.9 if noun.classes & {"pair", "many"} else 0.2)
+        if "kin" in noun.classes:
+            determiner = self.possessive(subject)
+        elif definite:
+            own = "part" not in noun.classes and not noun.classes & {"building", "place"} and self.chance(0.35)
+            determiner = self.possessive(subject) if own and not noun.sex else self.choice(("the", "the", "this"))
+        elif many:
+            determiner = self.choice(("some", "some", "several", "many", *NUMBERS))
+        else:
+            determiner = "a"
+        return self.noun_phrase(noun, key, determiner=determiner, plural=many, adjectives=described)
+
+    def possessive(self, subject: Nominal | None) -> str:
+        """The possessive of the subject, or of a person that takes part in the conversation."""
+        if subject is None or (subject.person == 3 and not subject.plural and not subject.sex):
+            return self.choice(("my", "your", "our"))
+        number = "p" if subject.plural else subject.sex if subject.person == 3 else ""
+        return POSSESSIVE_OF[f"{subject.person}{number}"]
+
+
+def _name(key: str, sex: str, lines: Phrase, oblique: Line) -> Name:
+    return Name(key=key, sex=sex, french_gender=sex, german_gender=sex, phrase=lines, oblique=oblique)

@@ -1,0 +1,91 @@
+"""English morphology: plurals, verb forms, comparison, the indefinite article."""
+
+from __future__ import annotations
+
+VOWELS = "aeiou"
+IRREGULAR_VERBS = {  # past, participle
+    "be": ("was", "been"), "have": ("had", "had"), "do": ("did", "done"), "go": ("went", "gone"),
+    "read": ("read", "read"), "write": ("wrote", "written"), "buy": ("bought", "bought"), "sell": ("sold", "sold"),
+    "eat": ("ate", "eaten"), "drink": ("drank", "drunk"), "see": ("saw", "seen"), "hear": ("heard", "heard"),
+    "find": ("found", "found"), "lose": ("lost", "lost"), "build": ("built", "built"), "know": ("knew", "known"),
+    "meet": ("met", "met"), "wear": ("wore", "worn"), "put": ("put", "put"), "take": ("took", "taken"),
+    "show": ("showed", "shown"), "give": ("gave", "given"), "send": ("sent", "sent"), "lend": ("lent", "lent"),
+    "bring": ("brought", "brought"), "tell": ("told", "told"), "cut": ("cut", "cut"), "choose": ("chose", "chosen"),
+    "draw": ("drew", "drawn"), "sing": ("sang", "sung"), "understand": ("understood", "understood"),
+    "forget": ("forgot", "forgotten"), "think": ("thought", "thought"), "hide": ("hid", "hidden"),
+    "throw": ("threw", "thrown"), "drive": ("drove", "driven"), "feed": ("fed", "fed"), "get": ("got", "got"),
+    "break": ("broke", "broken"), "sleep": ("slept", "slept"), "leave": ("left", "left"), "come": ("came", "come"),
+    "fall": ("fell", "fallen"), "wake": ("woke", "woken"), "sit": ("sat", "sat"), "swim": ("swam", "swum"),
+    "run": ("ran", "run"), "steal": ("stole", "stolen"), "win": ("won", "won"), "begin": ("began", "begun"),
+    "hang": ("hung", "hung"), "make": ("made", "made"), "hold": ("held", "held"), "say": ("said", "said"),
+}  # fmt: skip
+DOUBLING = {"put", "cut", "forget", "get", "sit", "swim", "run", "win", "begin", "plan", "stop", "chat"}
+SHORT = {  # compared with -er
+    "small", "big", "tall", "old", "young", "long", "short", "heavy", "light", "clean", "dirty", "warm", "cold",
+    "fresh", "sweet", "strong", "easy", "funny", "sad", "happy", "friendly", "rich", "brave", "lazy", "quiet", "dark",
+    "bright", "wide", "narrow", "deep", "high", "pretty", "cheap", "hot", "shy", "clever", "fast", "slow", "ugly",
+    "large", "healthy",
+}  # fmt: skip
+LONG_SOUND = {"hour", "honest"}  # silent h
+CONSONANT_SOUND = ("uni", "use", "euro", "one")
+
+
+def plural(noun: str) -> str:
+    """Regular plural; irregular ones stand in the lexicon."""
+    if noun.endswith("y") and noun[-2] not in VOWELS:
+        return noun[:-1] + "ies"
+    return noun + ("es" if noun.endswith(("s", "x", "ch", "sh")) else "s")
+
+
+def third_person(verb: str) -> str:
+    """"go" -> "goes"."""
+    if verb in ("be", "have"):
+        return {"be": "is", "have": "has"}[verb]
+    if verb.endswith("y") and verb[-2] not in VOWELS:
+        return verb[:-1] + "ies"
+    return verb + ("es" if verb.endswith(("s", "x", "ch", "sh", "o", "z")) else "s")
+
+
+def present_participle(verb: str) -> str:
+    """"run" -> "running"."""
+    if verb in DOUBLING:
+        return verb + verb[-1] + "ing"
+    if verb.endswith("e") and not verb.endswith(("ee", "be")):
+        return verb[:-1] + "ing"
+    return verb + "ing"
+
+
+def past(verb: str) -> str:
+    """Simple past."""
+    if verb in IRREGULAR_VERBS:
+        return IRREGULAR_VERBS[verb][0]
+    if verb.endswith("y") and verb[-2] not in VOWELS:
+        return verb[:-1] + "ied"
+    if verb in DOUBLING:
+        return verb + verb[-1] + "ed"
+    return verb + ("d" if verb.endswith("e") else "ed")
+
+
+def past_participle(verb: str) -> str:
+    """As in "was built"."""
+    return IRREGULAR_VERBS[verb][1] if verb in IRREGULAR_VERBS else past(verb)
+
+
+def comparative(adjective: str) -> str:
+    """One or two words: "older", "more famous"."""
+    if adjective in ("good", "bad"):
+        return {"good": "better", "bad": "worse"}[adjective]
+    if adjective not in SHORT:
+        return f"more {adjective}"
+    if adjective.endswith("y"):
+        return adjective[:-1] + "ier"
+    if adjective.endswith("e"):
+        return adjective + "r"
+    return adjective + (adjective[-1] if adjective in ("big", "hot", "sad") else "") + "er"
+
+
+def indefinite_article(following: str) -> str:
+    """"a" or "an", by the sound that the next word begins with."""
+    word = following.lower()
+    vowel = word[0] in VOWELS and not word.startswith(CONSONANT_SOUND)
+    return "an" if vowel or word in LONG_SOUND or word in ("8", "11", "18") else "a"

@@ -1,0 +1,216 @@
+"""French noun phrases and clauses."""
+
+from __future__ import annotations
+
+from dragoman.phrasebook import french
+from dragoman.phrasebook.grammar import Line, Word, words
+from dragoman.phrasebook.english_syntax import tail
+from dragoman.phrasebook.lexicon_function import NUMBERS, POSSESSIVES, QUANTITIES
+from dragoman.phrasebook.meaning import Adjective, Clause, Name, Nominal, NounPhrase, Pronoun, Relative
+
+SUBJECT = ("je", "tu", "il", "nous", "ils")
+DIRECT = ("me", "te", "le", "nous", "les")
+INDIRECT = ("me", "te", "lui", "nous", "leur")
+REFLEXIVE = ("me", "te", "se", "nous", "se")
+STRESSED = ("moi", "toi", "lui", "nous", "eux")
+NEGATIONS = {"not": "pas", "never": "jamais"}
+HAVE = french.present("avoir")
+BE = french.present("être")
+GO = french.present("aller")
+
+
+def contracted(preposition: str, key: str, line: Line) -> Line:
+    """The preposition before a noun phrase: "de" + "le" is "du", "à" + "les" is "aux"."""
+    *first, last = preposition.split()
+    before = words(" ".join(first), key)
+    head = line[0]
+    fused = {("de", "le"): "du", ("de", "les"): "des", ("à", "le"): "au", ("à", "les"): "aux"}
+    if (last, head.form) in fused and len(line) > 1 and not french.begins_with_vowel(_after(line)):
+        return [*before, Word(fused[last, head.form], (key, *head.ids)), *line[1:]]
+    if (last, head.form) in (("de", "les"), ("à", "les")):
+        return [*before, Word(fused[last, head.form], (key, *head.ids)), *line[1:]]
+    if last == "de" and head.form in ("du", "des", "de"):  # "de" swallows a partitive or plural article
+        kept = line[2:] if len(line) > 2 and head.form == "de" and line[1].form == "la" else line[1:]
+        return [*before, Word("de", (key, *head.ids)), *kept]
+    return [*before, Word(last, (key,)), *line]
+
+
+def _after(line: Line) -> str:
+    return line[1].form
+
+
+def nominal_line(nominal: Nominal) -> Line:
+    """A noun phrase, a name, or a stressed pronoun."""
+    if isinstance(nominal, NounPhrase):
+        return noun_phrase(nominal)
+    if isinstance(nominal, Name):
+        return nominal.phrase.french
+    return [Word(stressed(nominal), (nominal.key,))]
+
+
+def stressed(nominal: Nominal) -> str:
+    """The pronoun after a preposition."""
+    if nominal.person == 3 and nominal.french_gender == "f":
+        return "elles" if nominal.plural else "elle"
+    return STRESSED[nominal.slot]
+
+
+def subject_line(nominal: Nominal) -> Line:
+    """A noun phrase, a name, or a subject pronoun."""
+    if not isinstance(nominal, Pronoun):
+        return [Word("qui", (nominal.key,))] if isinstance(nominal, Relative) else nominal_line(nominal)
+    form = SUBJECT[nominal.slot]
+    if nominal.person == 3 and nominal.french_gender == "f":
+        form = "elles" if nominal.plural else "elle"
+    return [Word(form, (nominal.key,))]
+
+
+def adjective_form(adjective: Adjective, gender: str, plural: bool, following: str = "") -> str:
+    """Agreeing form; "bel" rather than "beau" before a vowel."""
+    masculine, feminine, vowel = adjective.french
+    if plural:
+        return french.plural(feminine if gender == "f" else masculine)
+    if gender == "f":
+        return feminine
+    return vowel if following and french.begins_with_vowel(following) else masculine
+
+
+def noun_phrase(node: NounPhrase) -> Line:
+    """Determiner, adjectives before and after the noun, owner, relative clause."""
+    key, gender, plural = node.key, node.french_gender, node.plural
+    noun = words(node.noun.french[plural], f"{key}.n")
+    before: Line = []
+    after: Line = []
+    for i, adjective in reversed(list(enumerate(node.adjectives))):
+        ids = (f"{key}.a{i}",)
+        if adjective.before_noun:
+            following = (before or noun)[0].form
+            before.insert(0, Word(adjective_form(adjective, gender, plural, following), ids))
+        else:
+            after += words(adjective_form(adjective, gender, plural), *ids)
+    core = [*before, *noun, *after]
+    line = [*_determiner(node, core[0].form, bool(before)), *core]
+    if node.owner is not None:
+        line += contracted("de", f"{key}.of", nominal_line(node.owner))
+    return line + node.relative.french if node.relative else line
+
+
+def _determiner(node: NounPhrase, following: str, adjective_first: bool) -> Line:
+    kind, plural, feminine = node.determiner, node.plural, node.french_gender == "f"
+    vowel = french.begins_with_vowel(following)
+    definite = "les" if plural else "la" if feminine else "le"
+    if kind in ("the", "bare"):
+        form = definite
+    elif kind == "a":
+        form = "une" if feminine else "un"
+    elif kind == "this":
+        form = "ces" if plural else "cette" if feminine else "cet" if vowel else "ce"
+    elif kind == "some":
+        form = ("de" if adjective_first else "des") if plural else "de la" if feminine or vowel else "du"
+    elif kind in POSSESSIVES:
+        form = possessive(kind, plural, feminine and not vowel)
+    elif kind == "any":
+        form = "de"
+    elif kind == "every":
+        form = "chaque"
+    elif kind == "zero":
+        form = ""
+    else:
+        form = NUMBERS[kind][0] if kind in NUMBERS else QUANTITIES[kind][0] if kind in QUANTITIES else kind
+    return words(form, f"{node.key}.d")
+
+
+def possessive(owner: str, plural: bool, feminine: bool) -> str:
+    """mon, ma, mes, notre, nos..."""
+    stem = POSSESSIVES[owner][0]
+    if len(stem) == 1:
+        return stem + ("es" if plural else "a" if feminine else "on")
+    return {"notre": "nos", "leur": "leurs"}[stem] if plural else stem
+
+
+def clause(node: Clause) -> Line:
+    """Subject, "ne", clitics, verb, "pas", participle or infinitive, objects, adverbials."""
+    front = [Word("que", (node.object.key,))] if isinstance(node.object, Relative) else []
+    line = [*front, *subject_line(node.subject), *verb_group(node)]
+    if node.predicate:
+        line += node.predicate.french
+    line += tail(node.verb.french.tail, f"{node.key}.v")
+    verb = node.verb.french
+    if node.object is not None and not isinstance(node.object, Relative) and not _is_clitic(node, node.object):
+        target = nominal_line(node.object)
+        line += contracted(verb.preposition, f"{node.key}.v.p", target) if verb.preposition else target
+    for adverbial in (node.goal, node.manner):
+        if adverbial:
+            line += adverbial.french
+    if node.recipient is not None and not isinstance(node.recipient, Pronoun):
+        line += contracted("à", f"{node.key}.r.p", nominal_line(node.recipient))
+    for adverbial in (node.place, node.time):
+        if adverbial:
+            line += adverbial.french
+    return line
+
+
+def _is_clitic(node: Clause, nominal: Nominal) -> bool:
+    return isinstance(nominal, Pronoun) and node.verb.lemma != "think"
+
+
+def clitics(node: Clause) -> Line:
+    """Reflexive; me, te, nous before le, la, les before lui, leur."""
+    line: Line = []
+    if node.verb.french.reflexive:
+        line.append(Word(REFLEXIVE[node.subject.slot], (f"{node.key}.self",), f"{node.key}.v"))
+    direct: Line = []
+    if node.object is not None and _is_clitic(node, node.object):
+        slot, verb = node.object.slot, node.verb.french
+        indirect_object = verb.preposition == "à" and node.recipient is None and "give" not in node.verb.flags
+        form = INDIRECT[slot] if indirect_object else DIRECT[slot]
+        form = "la" if form == "le" and node.object.french_gender == "f" else form
+        direct = [Word(form, (node.object.key,))]
+    if isinstance(node.recipient, Pronoun):
+        indirect = Word(INDIRECT[node.recipient.slot], (node.recipient.key,))
+        direct = [*direct, indirect] if node.recipient.person == 3 else [indirect, *direct]
+    return line + direct
+
+
+def verb_group(node: Clause) -> Line:
+    """From "ne" to the participle or infinitive."""
+    key, slot, base = f"{node.key}.v", node.subject.slot, node.verb.french.base
+    tense = f"{node.key}.t"
+    own, rest = clitics(node), []
+    before, inner = own, []
+    if node.modal:
+        finite = Word(node.modal.french[slot], (f"{node.key}.m",))
+        before, inner, rest = [], own, [Word(base, (key,))]
+    elif node.tense == "future":
+        finite = Word(GO[slot], (tense,))
+        before, inner, rest = [], own, [Word(base, (key,))]
+    elif node.tense == "past" and base in ("être", "avoir") and not node.verb.french.tail:
+        finite = Word(french.imperfect(base)[slot], (key,), tense)
+    elif node.tense == "past":
+        finite, participle = _compound_past(node)
+        rest = [participle]
+    else:
+        finite = Word(french.present(base)[slot], (key,), tense)
+    negation = f"{node.key}.not"
+    ne = [Word("ne", (negation,))] if node.negation else []
+    pas = [Word(NEGATIONS[node.negation], (negation,))] if node.negation else []
+    frequency = node.frequency.french if node.frequency else []
+    return [*ne, *before, finite, *pas, *frequency, *inner, *rest]
+
+
+def _compound_past(node: Clause) -> tuple[Word, Word]:
+    """Auxiliary and participle; "être" agrees with the subject, "avoir" with an object that stands before."""
+    verb, key, slot = node.verb.french, f"{node.key}.v", node.subject.slot
+    form = french.participle(verb.base)
+    with_etre = verb.reflexive or verb.base in french.ETRE
+    agreeing: Nominal | None = node.subject if with_etre else None
+    before = isinstance(node.object, Relative) or (node.object is not None and _is_clitic(node, node.object))
+    if not with_etre and before and not (verb.preposition == "à" and node.recipient is None and not _gives(node)):
+        agreeing = node.object
+    if agreeing is not None:
+        form = french.agree(form, agreeing.french_gender, agreeing.plural)
+    return Word((BE if with_etre else HAVE)[slot], (f"{node.key}.t",), key), Word(form, (key,))
+
+
+def _gives(node: Clause) -> bool:
+    return "give" in node.verb.flags

@@ -1,0 +1,183 @@
+"""German noun phrases and clauses: case, verb-second, the sentence bracket."""
+
+from __future__ import annotations
+
+from dragoman.phrasebook import german
+from dragoman.phrasebook.english_syntax import tail
+from dragoman.phrasebook.grammar import Line, Word, words
+from dragoman.phrasebook.lexicon_function import NUMBERS, POSSESSIVES, QUANTITIES
+from dragoman.phrasebook.meaning import Adjective, Clause, Name, Nominal, NounPhrase, Pronoun, Relative
+
+PRONOUNS = {  # nominative, accusative, dative
+    "1": "ich mich mir", "2": "du dich dir", "3m": "er ihn ihm", "3f": "sie sie ihr", "3n": "es es ihm",
+    "1p": "wir uns uns", "3p": "sie sie ihnen",
+}  # fmt: skip
+RELATIVES = {"m": "der den dem", "f": "die die der", "n": "das das dem", "p": "die die denen"}
+REFLEXIVE = ("mich", "dich", "sich", "uns", "sich")
+FUTURE = german.present("werden")
+HAVE = german.present("haben")
+BE = german.present("sein")
+PAST = {"sein": ("war", "warst", "war", "waren", "waren"), "haben": ("hatte", "hattest", "hatte", "hatten", "hatten")}
+NEGATIONS = {"not": "nicht", "never": "nie"}
+
+
+def gender(nominal: Nominal) -> str:
+    """Row of the declension tables; "p" for all plurals."""
+    return "p" if nominal.plural else nominal.german_gender
+
+
+def nominal_line(nominal: Nominal, case: str) -> Line:
+    """A noun phrase, a name or a pronoun in the case."""
+    if isinstance(nominal, NounPhrase):
+        return noun_phrase(nominal, case)
+    if isinstance(nominal, Name):
+        return nominal.phrase.german if case == "nominative" else nominal.oblique
+    place = german.CASES.index(case)
+    if isinstance(nominal, Relative):
+        return [Word(RELATIVES[gender(nominal)].split()[place], (nominal.key,))]
+    number = "p" if nominal.plural else nominal.german_gender if nominal.person == 3 else ""
+    return [Word(PRONOUNS[f"{nominal.person}{number}"].split()[place], (nominal.key,))]
+
+
+def noun_form(node: NounPhrase, case: str) -> str:
+    """The noun itself: weak nouns, genitive -s, dative plural -n."""
+    singular, plural = node.noun.german
+    if node.plural:
+        return german.dative_plural(plural) if case == "dative" else plural
+    if node.noun.weak and case != "nominative":
+        return plural
+    return german.genitive(singular, node.german_gender) if case == "genitive" else singular
+
+
+def noun_phrase(node: NounPhrase, case: str) -> Line:
+    """Determiner, declined adjectives, noun, owner in the genitive, relative clause between commas."""
+    key, row = node.key, gender(node)
+    determiner, kind = _determiner(node, row, case)
+    ending = german.TABLE[kind, row, case]
+    line = words(determiner, f"{key}.d")
+    line += [Word(attribute(a, ending), (f"{key}.a{i}",)) for i, a in enumerate(node.adjectives)]
+    line.append(Word(noun_form(node, case), (f"{key}.n",)))
+    if isinstance(node.owner, Name):
+        line += [Word("von", (f"{key}.of",)), *node.owner.oblique]
+    elif node.owner is not None:
+        line += nominal_line(node.owner, "genitive")
+    return line + node.relative.german if node.relative else line
+
+
+def attribute(adjective: Adjective, ending: str) -> str:
+    """"hoch" + "e" is "hohe"."""
+    return adjective.german_stem + ending
+
+
+def _determiner(node: NounPhrase, row: str, case: str) -> tuple[str, str]:
+    """(determiner, which declension the adjectives after it follow)."""
+    kind = node.determiner
+    if kind == "the":
+        return german.TABLE["definite", row, case], "weak"
+    if kind in ("this", "every"):
+        return {"this": "dies", "every": "jed"}[kind] + german.TABLE["dieser", row, case], "weak"
+    if kind in ("some", "bare", "zero"):
+        return "", "strong"
+    if kind in NUMBERS or kind.isdigit():
+        return NUMBERS[kind][1] if kind in NUMBERS else kind, "strong"
+    if kind in QUANTITIES:
+        return QUANTITIES[kind][1] + german.TABLE["strong", row, case], "strong"
+    stem = {"a": "ein", "any": "kein"}.get(kind) or POSSESSIVES[kind][1]
+    ending = german.TABLE["ein", row, case]
+    return stem + ending, "mixed"
+
+
+def contracted(preposition: str, key: str, line: Line) -> Line:
+    """The preposition before a noun phrase: "in" + "dem" is "im"."""
+    *first, last = preposition.split()
+    before, head = words(" ".join(first), key), line[0]
+    fused = german.PREPOSITION_ARTICLE.get((last, head.form))
+    if fused:
+        return [*before, Word(fused, (key, *head.ids)), *line[1:]]
+    return [*before, Word(last, (key,)), *line]
+
+
+def clause(node: Clause, order: str = "main", front: Line | None = None) -> Line:
+    """`order`: "main" (subject or `front`, then the verb), "question" (verb first), "subordinate" (verb last)."""
+    subject = nominal_line(node.subject, "nominative")
+    finite, (prefix, verbs) = brackets(node)
+    middle = _middle(node)
+    if order == "subordinate":
+        relative = _object(node) if isinstance(node.object, Relative) else []
+        prefix, verbs = end
+        return [*relative, *subject, *middle, *_joined(prefix, verbs, finite)]
+    closing = _joined(prefix, verbs, None) if verbs else words(prefix, f"{node.key}.v")
+    if order == "main" and front is None:
+        return [*subject, finite, *middle, *closing]
+    return [*(front or []), finite, *subject, *middle, *closing]
+
+
+def _joined(prefix: str, verbs: Line, finite: Word | None) -> Line:
+    """A separable prefix goes onto the first non-finite verb, or onto the finite one at the end, or stays alone."""
+    if verbs:
+        first = verbs[0]._replace(form=prefix + verbs[0].form)
+        return [first, *verbs[1:], *([finite] if finite else [])]
+    return [finite._replace(form=prefix + finite.form)] if finite else []
+
+
+def brackets(node: Clause) -> tuple[Word, tuple[str, Line]]:
+    """(finite verb, (separable prefix, non-finite verbs)); a prefix that stands alone is given as a verb."""
+    verb, slot, key = node.verb.german, node.subject.slot, f"{node.key}.v"
+    tense = f"{node.key}.t"
+    if node.modal:
+        return Word(node.modal.german[slot], (f"{node.key}.m",)), (verb.prefix, [Word(verb.base, (key,))])
+    if node.tense == "future":
+        return Word(FUTURE[slot], (tense,)), (verb.prefix, [Word(verb.base, (key,))])
+    if node.tense == "past" and verb.base in PAST:
+        return Word(PAST[verb.base][slot], (key,), tense), ("", [])
+    if node.tense == "past":
+        helper = (HAVE, BE)[german.perfect_with_sein(verb.prefix + verb.base, verb.tail)][slot]
+        return Word(helper, (tense,), key), (verb.prefix, [Word(german.participle(verb.base), (key,))])
+    return Word(german.present(verb.base)[slot], (key,), tense), (verb.prefix, [])
+
+
+def _object(node: Clause) -> Line:
+    """The object with its preposition, in its case."""
+    assert node.object is not None
+    verb = node.verb.german
+    line = nominal_line(node.object, verb.case)
+    return contracted(verb.preposition, f"{node.key}.v.p", line) if verb.preposition else line
+
+
+def _middle(node: Clause) -> Line:
+    """The middle field: pronouns, time, definite objects, indefinite ones, "nicht", manner, place, complements."""
+    verb, key = node.verb.german, f"{node.key}.v"
+    pronouns: Line = []
+    if verb.reflexive:
+        pronouns.append(Word(REFLEXIVE[node.subject.slot], (f"{node.key}.self",), key))
+    recipient = nominal_line(node.recipient, "dative") if node.recipient is not None else []
+    target = [] if node.object is None or isinstance(node.object, Relative) else _object(node)
+    if target and isinstance(node.object, Pronoun) and not verb.preposition:
+        pronouns, target = pronouns + target, []
+    if isinstance(node.recipient, Pronoun):
+        pronouns, recipient = pronouns + recipient, []
+    definite = isinstance(node.object, Name) or (
+        isinstance(node.object, NounPhrase) and node.object.determiner not in INDEFINITE
+    )
+    time = node.time.german if node.time else []
+    often = node.frequency.german if node.frequency else []
+    place = node.place.german if node.place else []
+    manner = node.manner.german if node.manner else []
+    negation = [Word(NEGATIONS[node.negation], (f"{node.key}.not",))] if node.negation and not _kein(node) else []
+    rest = [*(node.goal.german if node.goal else []), *(node.predicate.german if node.predicate else [])]
+    rest += tail(verb.tail, key)
+    if verb.preposition:
+        return [*pronouns, *time, *often, *recipient, *negation, *manner, *place, *target, *rest]
+    if definite and negation:
+        return [*pronouns, *recipient, *target, *time, *often, *negation, *manner, *place, *rest]
+    if definite:
+        return [*pronouns, *time, *often, *recipient, *target, *manner, *place, *rest]
+    return [*pronouns, *time, *often, *recipient, *negation, *place, *manner, *target, *rest]
+
+
+def _kein(node: Clause) -> bool:
+    """Whether the negation is said by "kein" in the object."""
+    return isinstance(node.object, NounPhrase) and node.object.determiner == "any"
+
+
+INDEFINITE = frozenset({"a", "some", "any", "zero", *NUMBERS, *QUANTITIES})

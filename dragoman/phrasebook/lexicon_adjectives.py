@@ -1,0 +1,84 @@
+"""The adjectives. A line: English | French (masculine/feminine/before a vowel) | German (stem/comparative) | of what.
+
+"<" marks French adjectives that stand before the noun. Forms are given where irregular. The last column names the
+classes of nouns that the adjective is said of; "-class" excepts one.
+"""
+
+ADJECTIVES = """
+small | < petit | klein | thing animal building place child furniture vehicle room plant device -small -big
+big | < grand | groß | thing animal building furniture vehicle room plant -small -worn -device
+tall | < grand | groß | person -child
+old | < vieux/vieille/vieil | alt//älter | person thing building furniture vehicle place -child -food
+young | < jeune | jung//jünger | person -child
+beautiful | < beau/belle/bel | schön | building place worn coloured plant sung shown -cleaned -part
+pretty | < joli | hübsch | worn plant place home sung -pair
+good | < bon | gut//besser | text worker idea dish drink fruit read long -narrow -high
+bad | < mauvais | schlecht//schlechter | text idea film -solved
+new | < nouveau/nouvelle/nouvel | neu | thing worker vehicle building furniture solved long explained -lost
+long | < long/longue | lang//länger | long
+red | rouge | rot//roter | coloured
+blue | bleu | blau | coloured
+green | vert | grün | coloured
+white | blanc/blanche | weiß | coloured
+black | noir | schwarz//schwärzer | coloured
+yellow | jaune | gelb | coloured
+grey | gris | grau | coloured
+brown | brun | braun | coloured
+expensive | cher/chère | teuer/teur/teurer | bought drink -pair -small -lent -planted -many
+heavy | lourd | schwer | carried furniture lent -long
+light | léger/légère | leicht | carried worn
+empty | vide | leer | opened building room -part -building
+full | plein | voll | carried -lent
+clean | propre | sauber | worn room washed cleaned -pair
+dirty | sale | schmutzig | worn room washed cleaned
+broken | cassé | kaputt | device broken repaired -furniture
+cold | froid | kalt//kälter | drink cooked room -drawn
+hot | chaud | heiß | hot cooked
+warm | chaud | warm//wärmer | worn room -tie
+fresh | frais/fraîche | frisch | fruit cut -cheese
+ripe | mûr | reif | fruit
+sweet | sucré | süß | fruit
+delicious | délicieux | köstlich | dish fruit drink cooked -mass
+interesting | intéressant | interessant | text read idea visited
+boring | ennuyeux | langweilig | text read long film village -place -high -home
+difficult | difficile | schwierig | learnt explained solved idea long -film -sung
+easy | facile | einfach | learnt explained -sung
+important | important | wichtig | text idea prepared -film -sung
+famous | célèbre | berühmt | artist building shown visited sung
+funny | drôle | lustig | text film told child sung
+sad | triste | traurig | text film told sung human -signed
+happy | heureux | glücklich | human
+tired | fatigué | müde | human
+ill | malade | krank//kränker | human pet
+friendly | aimable | freundlich | person kin
+polite | poli | höflich | person kin
+clever | intelligent | klug//klüger | human pet
+rich | riche | reich | person kin -child
+patient | patient | geduldig | worker kin
+shy | timide | schüchtern | child person
+brave | courageux | mutig | human
+lazy | paresseux | faul | pet child person
+nervous | nerveux | nervös | human
+proud | fier/fière | stolz | human
+strong | fort | stark//stärker | big alcohol hot person -big
+calm | calme | ruhig | place human -narrow
+dark | sombre | dunkel/dunkl/dunkler | room place -seen
+bright | clair | hell | room
+modern | moderne | modern | building furniture
+round | rond | rund | mirror table
+wide | large | breit | narrow bed
+narrow | étroit | schmal | narrow
+deep | profond | tief | deep
+high | haut | hoch/hoh/höher | high
+elegant | élégant | elegant | worn -pair
+comfortable | confortable | bequem | seat
+dangerous | dangereux | gefährlich | journey narrow
+useful | utile | nützlich | lent explained
+strange | étrange | seltsam | told text idea
+secret | secret/secrète | geheim | message explained
+French | français | französisch | read text drink sung cheese film
+English | anglais | englisch | read text sung
+German | allemand | deutsch | read text device car film sung
+Italian | italien | italienisch | read worn drink car sung restaurant ham film
+Spanish | espagnol | spanisch | read text wine sung ham fruit film
+"""

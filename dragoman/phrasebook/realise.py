@@ -1,0 +1,64 @@
+"""From words to natural writing: elision, "a" or "an", capital letter, spacing."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dragoman.phrasebook import english, french
+from dragoman.phrasebook.grammar import Line, Phrase, Word, links
+
+CLOSING = {"english": set(".,?!"), "french": set(".,"), "german": set(".,?!")}
+
+
+class Sentence(NamedTuple):
+    """`tokens` are the words of `text` as the "punctuation" tokeniser splits it."""
+
+    text: str
+    tokens: tuple[str, ...]
+
+
+class Triple(NamedTuple):
+    """One meaning in three languages. `links` are pairs of token positions, counted from 0."""
+
+    english: Sentence
+    french: Sentence
+    german: Sentence
+    construction: str
+    links: dict[tuple[str, str], frozenset[tuple[int, int]]]
+
+
+def with_end(lines: Phrase, mark: str) -> Phrase:
+    """The sentence with its final punctuation."""
+    end = Word(mark, ("end",))
+    return Phrase(*([*line, end] for line in lines))
+
+
+def sentence(line: Line, language: str) -> Sentence:
+    """Adjusts words to their neighbours and joins them: French sets a space before ? and !, the others none."""
+    forms = [word.form for word in line]
+    for i in range(len(forms) - 1):
+        if language == "french":
+            forms[i] = french.elided(forms[i], forms[i + 1])
+        elif language == "english" and forms[i] == "a":
+            forms[i] = english.indefinite_article(forms[i + 1])
+    forms[0] = forms[0][0].upper() + forms[0][1:]
+    text = forms[0]
+    for before, form in zip(forms, forms[1:], strict=False):
+        tight = form in CLOSING[language] or before.endswith("'")
+        text += form if tight else " " + form
+    return Sentence(text, tuple(forms))
+
+
+def triple(lines: Phrase, construction: str) -> Triple:
+    """The three sentences with their alignments."""
+    return Triple(
+        sentence(lines.english, "english"),
+        sentence(lines.french, "french"),
+        sentence(lines.german, "german"),
+        construction,
+        {
+            ("en", "fr"): links(lines.english, lines.french),
+            ("en", "de"): links(lines.english, lines.german),
+            ("fr", "de"): links(lines.french, lines.german),
+        },
+    )

@@ -1,0 +1,100 @@
+"""A run folder: everything that one training made, and all that is needed to use it again.
+
+    config.yaml               the configuration, complete and resolved
+    source.*, target.*        text pipelines and vocabularies
+    model.safetensors         the weights to use: the mean of the best, or the best
+    model-best.safetensors    the best single validation; model-last.safetensors: the last one
+    metrics.jsonl             what was measured, a line each time
+    validation.jsonl          the development sentences as last translated, with attention
+    README.md                 the model card
+    checkpoints/              last.safetensors (to resume from) and the best weights so far
+    data/                     the prepared corpus
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragoman import config as configuration
+from dragoman.config import Config
+from dragoman.data.language import Language
+from dragoman.errors import UserError
+from dragoman.model import build
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.model.weights import fill, read_tensors
+
+WEIGHTS = ("model", "model-best", "model-last")  # in the order in which they are looked for
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Names of the files in a run folder."""
+
+    path: Path
+
+    @property
+    def config(self) -> Path:
+        return self.path / "config.yaml"
+
+    @property
+    def metrics(self) -> Path:
+        return self.path / "metrics.jsonl"
+
+    @property
+    def validation(self) -> Path:
+        return self.path / "validation.jsonl"
+
+    @property
+    def card(self) -> Path:
+        return self.path / "README.md"
+
+    @property
+    def report(self) -> Path:
+        return self.path / "report.html"
+
+    @property
+    def last_state(self) -> Path:
+        return self.path / "checkpoints" / "last.safetensors"
+
+    def checkpoint(self, step: int) -> Path:
+        """The weights of a validation that was among the best."""
+        return self.path / "checkpoints" / f"step-{step:08d}.safetensors"
+
+    def weights(self, name: str = "model") -> Path:
+        return self.path / f"{name}.safetensors"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run that was read from its folder."""
+
+    folder: RunFolder
+    config: Config
+    source: Language
+    target: Language
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Run":
+        """UserError names what is missing, truncated or not a run's."""
+        folder = RunFolder(Path(path))
+        if not folder.path.is_dir():
+            raise UserError(f"{path}: no such run folder")
+        if not folder.config.is_file():
+            raise UserError(f"{path}: not a run folder (it has no config.yaml)")
+        config = configuration.load(folder.config, checks=[build.problems])
+        return cls(
+            folder,
+            config,
+            Language.load(folder.path, "source", config.data.source),
+            Language.load(folder.path, "target", config.data.target),
+        )
+
+    def model(self, weights: str | None = None) -> Seq2Seq:
+        """The model with the named weights, or with the first of WEIGHTS that is there; in evaluation mode."""
+        names = [weights] if weights else [name for name in WEIGHTS if self.folder.weights(name).is_file()]
+        if not names:
+            raise UserError(f"{self.folder.path}: this run has no weights yet; `dragoman train` makes them")
+        path = self.folder.weights(names[0])
+        tensors, _ = read_tensors(path)
+        model = build.build(self.config.model, len(self.source.vocabulary), len(self.target.vocabulary))
+        fill(model, tensors, path)
+        return model.eval()

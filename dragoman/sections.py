@@ -1,0 +1,144 @@
+"""Typed mappings that a configuration is made of: from plain values, their faults in words, and back."""
+
+import copy
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from dragoman.components import Path, Problem, Spec, plain
+from dragoman.wording import explain, nearest, shown
+
+
+class Section(BaseModel):
+    """Keys and values. Null stands for a section of defaults; a component without `kind` has the default kind."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_defaults(cls, values: Any) -> Any:
+        if not isinstance(values, Mapping):
+            return values
+        return {name: cls._with_default(name, value) for name, value in values.items()}
+
+    @classmethod
+    def _with_default(cls, name: str, value: Any) -> Any:
+        field = cls.model_fields.get(name)
+        if field is None:
+            return value
+        if value is None and _inner(field):
+            return {}
+        if isinstance(value, Mapping) and isinstance(field.default, Spec) and "kind" not in value:
+            return {"kind": field.default.kind, **value}
+        return tuple(value) if isinstance(value, list) else value
+
+
+Tree = TypeVar("Tree", bound=Section)
+
+
+def _inner(field: FieldInfo) -> type[Section] | None:
+    """The section that stands at a key, if one does."""
+    kind = field.annotation
+    return kind if isinstance(kind, type) and issubclass(kind, Section) else None
+
+
+def _holder(root: type[Section], path: Path) -> tuple[type[Section], Path]:
+    """The innermost section on a path, and the rest of the path: a key of it and what is below that."""
+    for length, name in enumerate(path[:-1]):
+        field = root.model_fields.get(str(name))
+        inner = field and _inner(field)
+        if inner is None:
+            return root, path[length:]
+        root = inner
+    return root, path[-1:]
+
+
+def problems(root: type[Section], values: Mapping[str, Any]) -> tuple[list[Problem], bool]:
+    """What keeps values from being a section, and whether more than unknown keys does."""
+    try:
+        root.model_validate(values, strict=True)
+    except ValidationError as error:
+        groups: dict[Path, list[ErrorDetails]] = {}
+        for each in error.errors():
+            below = len(_holder(root, each["loc"])[1]) - 1  # places in a list, names of types
+            groups.setdefault(each["loc"][: len(each["loc"]) - below], []).append(each)
+        found = [
+            Problem(path, text)
+            for path, errors in groups.items()
+            for text in _told(root, path, errors, _value(values, path))
+        ]
+        return found, any(each["type"] != "extra_forbidden" for each in error.errors())
+    return [], False
+
+
+def _value(values: Any, path: Path) -> Any:
+    for name in path:
+        values = values.get(name) if isinstance(values, Mapping) else None
+    return values
+
+
+def _told(root: type[Section], path: Path, errors: list[ErrorDetails], value: Any) -> list[str]:
+    """The errors at one key in words."""
+    section, (name, *_) = _holder(root, path)
+    field = section.model_fields.get(str(name))
+    if field is None:
+        return [f"unknown key, {nearest(str(name), section.model_fields)}"]
+    if errors[0]["type"] == "missing":
+        return [f"required: {field.description}"]
+    inner = _inner(field)
+    if inner is not None:
+        return [f"expected the keys {', '.join(inner.model_fields)}; found {shown(value)}"]
+    return explain(errors, field.annotation, value)
+
+
+UNKNOWN = "?"  # stands for a required text
+
+
+def sound(root: type[Tree], values: Mapping[str, Any], unfit: Iterable[Path]) -> Tree | None:
+    """The section without the values at the unfit paths, so that others can be checked; None if none is left."""
+    rest = copy.deepcopy(dict(values))
+    for path in unfit:
+        section, (name, *_) = _holder(root, path)
+        holder = rest
+        for key in path[:-1]:
+            inner = holder.get(str(key))
+            holder[str(key)] = holder = inner if isinstance(inner, dict) else {}
+        field = section.model_fields.get(str(name))
+        holder.pop(str(path[-1]), None)
+        if field is not None and field.is_required():
+            holder[str(name)] = UNKNOWN
+    try:
+        return root.model_validate(rest, strict=True)
+    except ValidationError:
+        return None
+
+
+def tree(value: Any) -> Any:
+    """A section as plain values for YAML, complete, in the order of its fields."""
+    if isinstance(value, Section):
+        return {name: tree(getattr(value, name)) for name in type(value).model_fields}
+    if isinstance(value, tuple):
+        return [tree(item) for item in value]
+    return value.kind if isinstance(value, Spec) and not value.options else plain(value)
+
+
+def notes(root: type[Section], path: Path = ()) -> Iterator[tuple[Path, str]]:
+    """What each key means."""
+    for name, field in root.model_fields.items():
+        yield (*path, name), str(field.description)
+        inner = _inner(field)
+        if inner is not None:
+            yield from notes(inner, (*path, name))
+
+
+def differences(one: Section, other: Section, path: Path = ()) -> Iterator[Path]:
+    """The keys, below sections, at which two sections of the same type differ."""
+    for name in type(one).model_fields:
+        here, there = getattr(one, name), getattr(other, name)
+        if isinstance(here, Section):
+            yield from differences(here, there, (*path, name))
+        elif here != there:
+            yield (*path, name)

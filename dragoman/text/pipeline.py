@@ -1,0 +1,97 @@
+"""From written text to symbols and back, for one language."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from dragoman.components import Spec, build, plain
+from dragoman.errors import UserError
+from dragoman.files import read_lines, write_atomically
+from dragoman.text.normalise import Normaliser
+from dragoman.text.tokenise import TOKENISERS, Span
+from dragoman.text.unit import UNKNOWN, Unit
+from dragoman.text.units import UNITS
+
+Side = Literal["source", "target"]
+
+
+class WordsOf(NamedTuple):
+    """The words that symbols spell, and for each symbol the index of its word."""
+
+    words: list[str]
+    word_of: list[int]
+
+
+class TextPipeline:
+    """Normaliser and unit of text (which holds the tokeniser) of one language."""
+
+    def __init__(self, *, lowercase: bool, tokeniser: str, unit: Spec) -> None:
+        self.spec = {"lowercase": lowercase, "tokeniser": tokeniser, "unit": plain(unit)}
+        self.normalise = Normaliser(lowercase=lowercase)
+        self.tokenise = TOKENISERS[tokeniser]
+        self.unit: Unit = build(UNITS, unit, self.tokenise)
+
+    def encode(self, text: str, sample: int | None = None) -> list[str]:
+        """The symbols of a text as the user wrote it; `sample` seeds this sentence's dropout, None = none."""
+        return self.unit.encode(self.normalise(text), sample)
+
+    def decode(self, symbols: Sequence[str]) -> str:
+        """The text that symbols (without padding, begin and end) spell; `<unk>` shows as itself."""
+        return self.unit.decode(symbols)
+
+    def words(self, symbols: Sequence[str]) -> WordsOf:
+        """Groups symbols by the words of the text that they spell.
+
+        A symbol over two words goes to the one it shares most characters with, the first of equals; one of
+        spaces alone to the next word (behind the last: to the last); a further byte of a character to that
+        character's word. `<unk>` counts as letters. Text without any word is one word.
+        """
+        surfaces = self.unit.surfaces(symbols)
+        text = "".join(surfaces)
+        letters = [s.replace(UNKNOWN, "u" * len(UNKNOWN)) if UNKNOWN in s else s for s in surfaces]
+        spans = self.tokenise("".join(letters)) or [(0, len(text))]
+        word_of: list[int] = []
+        begin = first = 0
+        for surface in surfaces:
+            end = begin + len(surface)
+            while first + 1 < len(spans) and spans[first][1] <= begin:
+                first += 1
+            word_of.append(
+                _largest_share(spans, first, begin, end) if surface or not word_of else word_of[-1]
+            )
+            begin = end
+        return WordsOf([text[left:right] for left, right in spans] if symbols else [], word_of)
+
+    def save(self, folder: Path, name: Side) -> None:
+        """Writes `NAME.json`, the options, and `NAME.units`, what was learnt."""
+        self.unit.save(folder / f"{name}.units")
+        with write_atomically(folder / f"{name}.json") as file:
+            file.write(json.dumps(self.spec, indent=2, ensure_ascii=False) + "\n")
+
+    @classmethod
+    def load(cls, folder: Path, name: Side) -> "TextPipeline":
+        """Reads what `save` wrote. UserError where a file is missing or damaged."""
+        path = folder / f"{name}.json"
+        try:
+            spec = json.loads("\n".join(read_lines(path)))
+            pipeline = cls(
+                lowercase=spec["lowercase"], tokeniser=spec["tokeniser"], unit=Spec.parse(spec["unit"])
+            )
+        except (ValueError, KeyError, TypeError) as error:
+            raise UserError(f"{path}: not the description of a text pipeline ({error})") from error
+        pipeline.unit.load(folder / f"{name}.units")
+        return pipeline
+
+
+def _largest_share(spans: list[Span], first: int, begin: int, end: int) -> int:
+    """The span that shares most with [begin, end); where none does, `first`, which ends behind `begin`."""
+    best, most = first, 0
+    for index in range(first, len(spans)):
+        left, right = spans[index]
+        if left >= end:
+            break
+        share = min(end, right) - max(begin, left)
+        if share > most:
+            best, most = index, share
+    return best

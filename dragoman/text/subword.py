@@ -1,0 +1,164 @@
+"""Subwords through sentencepiece: byte pair encoding and the unigram language model."""
+
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import ClassVar, Literal, Self
+
+import sentencepiece
+
+from dragoman.components import Count, Rate
+from dragoman.errors import UserError
+from dragoman.files import write_atomically
+from dragoman.text.tokenise import Tokeniser, punctuation
+from dragoman.text.unit import Unit, escape, spell
+
+FITTING_LINES = 1_000_000  # a longer corpus is sampled for learning the inventory
+FITTING_CHARACTERS = 1_000  # longer lines are cut for learning: sentencepiece skips lines over a limit
+COVERAGES = (1.0, 0.9995, 0.995, 0.98, 0.95)  # share of the corpus that is in characters with a symbol each
+UNKNOWN_ID = 0  # sentencepiece insists on one, although with bytes nothing is unknown
+BYTES = 256
+
+_TOO_LARGE = re.compile(r"set it to a value <= (\d+)")
+_TOO_SMALL = re.compile(r"smaller than required_chars")
+
+sentencepiece.set_min_log_level(2)
+
+
+class Subword(Unit):
+    """Pieces of words, learnt from the text itself; nothing is unknown, and every text is restored exactly.
+
+    Spaces are part of the symbols. A character without a symbol is spelled by its UTF-8 bytes, for which 256
+    symbols `<0x00>` to `<0xFF>` are reserved. An inventory that cannot hold every character of the corpus
+    leaves the rarest to the bytes. Learning looks at a seeded sample of at most 1,000,000 lines.
+
+    Sampled symbols depend on the seed alone, not on order or threads: sentencepiece's generator, one for the
+    process, is set before each sentence.
+    """
+
+    kind: ClassVar[Literal["bpe", "unigram"]]
+
+    def __init__(
+        self, tokeniser: Tokeniser = punctuation, *, size: Count = 8000, dropout: Rate = 0.0
+    ) -> None:
+        super().__init__(tokeniser)
+        self.size = size
+        self.dropout = dropout
+        self._processor = sentencepiece.SentencePieceProcessor()
+
+    @property
+    def inventory(self) -> list[str]:
+        pieces: list[str] = self._processor.id_to_piece(list(range(self._processor.vocab_size())))
+        return pieces[UNKNOWN_ID + 1 :]
+
+    @property
+    def samples(self) -> bool:
+        return self.dropout > 0
+
+    def fit(self, lines: Iterable[str], seed: int) -> None:
+        """Learns the inventory; lines that can be read again are, where they have too many characters."""
+        for coverage in COVERAGES[:1] if iter(lines) is lines else COVERAGES:
+            model = self._trained(lines, seed, coverage)
+            if model:
+                self._processor.load_from_serialized_proto(model)
+                return
+        raise UserError(
+            f"text: unit size {self.size} is too small for the {BYTES} bytes and the characters in use"
+        )
+
+    def _trained(self, lines: Iterable[str], seed: int, coverage: float) -> bytes | None:
+        """The model file, or None where the inventory cannot hold the characters."""
+        model = io.BytesIO()
+        sentencepiece.set_random_generator_seed(seed & 0xFFFFFFFF)
+        try:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=_portions(lines),
+                model_writer=model,
+                model_type=self.kind,
+                vocab_size=self.size + 1,
+                unk_id=UNKNOWN_ID,
+                bos_id=-1,
+                eos_id=-1,
+                pad_id=-1,
+                normalization_rule_name="identity",
+                remove_extra_whitespaces=False,
+                byte_fallback=True,
+                character_coverage=coverage,
+                input_sentence_size=FITTING_LINES,
+                shuffle_input_sentence=True,
+                max_sentence_length=4 * FITTING_CHARACTERS,  # bytes
+                num_threads=1,  # the unigram sums depend on it
+                minloglevel=2,
+            )
+        except RuntimeError as error:
+            if _TOO_SMALL.search(str(error)):
+                return None
+            raise self._explained(str(error)) from error
+        return model.getvalue()
+
+    def _explained(self, message: str) -> Exception:
+        largest = _TOO_LARGE.search(message)
+        if largest:
+            return UserError(
+                f"text: unit size {self.size} is larger than the corpus allows, at most {int(largest[1]) - 1}"
+            )
+        if "sentences_.empty()" in message:
+            return UserError("text: the corpus is empty, there is nothing to learn units from")
+        return RuntimeError(message)
+
+    def encode(self, text: str, sample: int | None = None) -> list[str]:
+        if sample is None or not self.samples:
+            symbols: list[str] = self._processor.encode(escape(text), out_type=str)
+            return symbols
+        sentencepiece.set_random_generator_seed(sample & 0xFFFFFFFF)
+        symbols = self._processor.encode(
+            escape(text), out_type=str, enable_sampling=True, nbest_size=-1, alpha=self.dropout
+        )
+        return symbols
+
+    def surfaces(self, symbols: Sequence[str]) -> list[str]:
+        surfaces = spell(symbols)
+        for index, surface in enumerate(surfaces):
+            if surface:  # sentencepiece begins every text with a space of its own
+                surfaces[index] = surface.removeprefix(" ")
+                break
+        return surfaces
+
+    def share(self, other: Self) -> None:
+        self._processor.load_from_serialized_proto(other._processor.serialized_model_proto())
+
+    def save(self, path: Path) -> None:
+        with write_atomically(path, "wb") as file:
+            file.write(self._processor.serialized_model_proto())
+
+    def load(self, path: Path) -> None:
+        try:
+            self._processor.load_from_serialized_proto(path.read_bytes())
+        except (OSError, RuntimeError) as error:
+            raise UserError(f"{path}: not a sound {self.kind} model") from error
+
+
+def _portions(lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        text = escape(line)
+        for start in range(0, len(text), FITTING_CHARACTERS):
+            yield text[start : start + FITTING_CHARACTERS]
+
+
+class Bpe(Subword):
+    """Byte pair encoding (Sennrich et al. 2016a): the most frequent pair is merged, again and again.
+
+    `dropout` is the probability with which a merge is left out in training (Provilkov et al. 2020).
+    """
+
+    kind = "bpe"
+
+
+class Unigram(Subword):
+    """The most probable segmentation under a unigram language model of pieces (Kudo 2018).
+
+    A `dropout` above 0 samples segmentations in training with probability p^dropout, hence smaller is wilder.
+    """
+
+    kind = "unigram"

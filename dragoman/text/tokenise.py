@@ -1,0 +1,48 @@
+"""Where words begin and end: a tokeniser maps text to the spans of its words."""
+
+import re
+import unicodedata
+from collections.abc import Callable
+
+Span = tuple[int, int]  # begin and end, in characters
+Tokeniser = Callable[[str], list[Span]]
+
+# `re` takes combining marks for punctuation, but they belong to their letter; so do the (non-)joiners.
+_MARKS = "".join(
+    chr(code)
+    for code in [*range(0x300, 0x20000), *range(0xE0100, 0xE01F0)]
+    if unicodedata.category(chr(code)).startswith("M")
+)
+_MARK = rf"[{_MARKS}\u200c\u200d]"
+_PIECE = rf"\w+(?:{_MARK}\w*)*"
+_ELISION = "[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu|un|dell|nell|dall|all|sull|quell|quest|bell"
+_WORD = re.compile(
+    rf"""
+    \w+(?=[ ])                                         # most words, found at once
+  | (?i:{_ELISION})['\u2019](?=[^\W\d_])(?!s\b|mon\b)  # l'|homme, d'|eau, qu'|il; but t's, c'mon
+  | {_PIECE}(?:                                        # don't, we're, aujourd'hui, o'clock, well-known
+      (?:[-'\u2019]|(?<=\d)[.,:/](?=\d)){_PIECE}       # 1,000  3.5  10:30
+    )*
+  | \.\.+                                              # an ellipsis of dots
+  | [^\w\s]{_MARK}*                                    # one mark of punctuation
+    """,
+    re.VERBOSE,
+)
+_RUN = re.compile("[^ ]+")
+
+
+def punctuation(text: str) -> list[Span]:
+    """Splits punctuation from words, and words behind an eliding apostrophe: `l'|homme`, `d'|eau`, `qu'|il`.
+
+    English contractions (`don't`, `we're`), other words with an apostrophe inside (`aujourd'hui`, `o'clock`),
+    hyphenated words and numbers (`1,000`, `3.5`, `10:30`, `12th`) stay whole. ' and U+2019 are alike.
+    """
+    return [match.span() for match in _WORD.finditer(text)]
+
+
+def whitespace(text: str) -> list[Span]:
+    """Words are what spaces (U+0020) separate."""
+    return [match.span() for match in _RUN.finditer(text)]
+
+
+TOKENISERS: dict[str, Tokeniser] = {"punctuation": punctuation, "whitespace": whitespace}

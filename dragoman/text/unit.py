@@ -1,0 +1,108 @@
+"""What every unit of text is, and how its symbols spell text without loss."""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Self
+
+from dragoman.text.tokenise import Tokeniser, punctuation
+
+SPACE = "\u2581"  # how a space is written in symbols, sentencepiece's way
+JOINER = "\uffed"  # no space on this side of a word
+UNKNOWN = "<unk>"
+REPLACEMENT = "\ufffd"
+
+# A text may hold the marks themselves. They, and the private character that escapes them, are spelled in two.
+_ESCAPE = "\ue000"
+_ESCAPED = {SPACE: "\ue000\ue001", JOINER: "\ue000\ue002", _ESCAPE: "\ue000\ue003"}
+_PLAIN = {escaped: mark for mark, escaped in _ESCAPED.items()}
+_MARK = re.compile("|".join(_ESCAPED))
+_CHARACTER = re.compile("\ue000[\ue001-\ue003]|.", re.DOTALL)
+_BYTE = re.compile("<0x([0-9A-F]{2})>")
+
+
+class Unit(ABC):
+    """What a sentence is cut into: words, characters or subwords.
+
+    The positional parameter is the tokeniser that says what a word is; a unit's options are keyword-only.
+    """
+
+    def __init__(self, tokeniser: Tokeniser = punctuation) -> None:
+        self.tokeniser = tokeniser
+
+    @property
+    @abstractmethod
+    def inventory(self) -> list[str]:
+        """The symbols that were learnt, without the specials; the most useful ones first."""
+
+    @property
+    def samples(self) -> bool:
+        """Whether `encode` varies with its seed."""
+        return False
+
+    @abstractmethod
+    def fit(self, lines: Iterable[str], seed: int) -> None:
+        """Learns the inventory from normalised lines, read once. UserError where they cannot support it."""
+
+    @abstractmethod
+    def share(self, other: Self) -> None:
+        """Takes over what another unit of the same class has learnt; the options stay its own."""
+
+    @abstractmethod
+    def encode(self, text: str, sample: int | None = None) -> list[str]:
+        """The symbols of a text. `sample` seeds this one sentence's dropout; None switches dropout off."""
+
+    @abstractmethod
+    def surfaces(self, symbols: Sequence[str]) -> list[str]:
+        """The part of the decoded text that each symbol contributes, spaces included.
+
+        A character spelled by several symbols belongs to the first of them; the others get an empty text.
+        """
+
+    def decode(self, symbols: Sequence[str]) -> str:
+        """The text that the symbols spell: the inverse of `encode`. `<unk>` shows as itself."""
+        return "".join(self.surfaces(symbols))
+
+    @abstractmethod
+    def save(self, path: Path) -> None:
+        """Writes what `fit` has learnt."""
+
+    @abstractmethod
+    def load(self, path: Path) -> None:
+        """Reads what `save` wrote. UserError for anything else."""
+
+
+def escape(text: str) -> str:
+    """The text with every mark of this module spelled in two characters."""
+    return _MARK.sub(lambda match: _ESCAPED[match[0]], text)
+
+
+def unescape(text: str) -> str:
+    """The inverse of `escape`."""
+    return _CHARACTER.sub(lambda match: _PLAIN.get(match[0], match[0]), text) if _ESCAPE in text else text
+
+
+def spell(symbols: Sequence[str]) -> list[str]:
+    """The surfaces of symbols that spell spaces as SPACE, rare characters as bytes and marks escaped.
+
+    Bytes that make no character become U+FFFD.
+    """
+    if not any(_ESCAPE in symbol or symbol.startswith("<0x") for symbol in symbols):
+        return [symbol.replace(SPACE, " ") for symbol in symbols]
+    parts = [_bytes(symbol) for symbol in symbols]
+    owners = [index for index, part in enumerate(parts) for _ in part]  # the symbol of each byte
+    surfaces = [""] * len(parts)
+    position = 0
+    for match in _CHARACTER.finditer(b"".join(parts).decode("utf-8", "surrogateescape")):
+        character = match[0]
+        width = len(character.encode("utf-8", "surrogateescape"))
+        shown = REPLACEMENT if "\udc80" <= character <= "\udcff" else _PLAIN.get(character, character)
+        surfaces[owners[position]] += shown
+        position += width
+    return surfaces
+
+
+def _bytes(symbol: str) -> bytes:
+    match = _BYTE.fullmatch(symbol)
+    return bytes.fromhex(match[1]) if match else symbol.replace(SPACE, " ").encode("utf-8", "replace")

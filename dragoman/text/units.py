@@ -1,0 +1,125 @@
+"""Words and characters as units, and the table of all units."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Self
+
+from dragoman.components import Count
+from dragoman.errors import UserError
+from dragoman.files import read_lines, write_atomically
+from dragoman.text.subword import Bpe, Unigram
+from dragoman.text.tokenise import Tokeniser, punctuation
+from dragoman.text.unit import JOINER, SPACE, Unit, escape, spell, unescape
+
+
+class Listed(Unit):
+    """A unit whose inventory is a list of symbols, the most frequent first (ties in order of code points)."""
+
+    def __init__(self, tokeniser: Tokeniser = punctuation) -> None:
+        super().__init__(tokeniser)
+        self._inventory: list[str] = []
+
+    @property
+    def inventory(self) -> list[str]:
+        return list(self._inventory)
+
+    def learn(self, lines: Iterable[str], size: int | None, minimum_frequency: int) -> None:
+        """Keeps the `size` most frequent symbols among those seen often enough."""
+        counts: Counter[str] = Counter()
+        for line in lines:
+            counts.update(self.encode(line))
+        frequent = (item for item in counts.items() if item[1] >= minimum_frequency)
+        ranked = sorted(frequent, key=lambda item: (-item[1], item[0]))
+        self._inventory = [symbol for symbol, _ in ranked[:size]]
+        if not counts:
+            raise UserError("text: the corpus is empty, there is nothing to learn units from")
+
+    def share(self, other: Self) -> None:
+        self._inventory = other.inventory
+
+    def save(self, path: Path) -> None:
+        with write_atomically(path) as file:
+            file.writelines(json.dumps(symbol) + "\n" for symbol in self._inventory)
+
+    def load(self, path: Path) -> None:
+        try:
+            self._inventory = [json.loads(line) for line in read_lines(path)]
+        except ValueError as error:
+            raise UserError(f"{path}: expected a symbol as a JSON string on every line") from error
+
+
+class Words(Listed):
+    """Words as the tokeniser finds them; those outside of the inventory are unknown.
+
+    A joiner (U+FFED) on a symbol says that no space stands on that side: `l'` + joiner, joiner + `.`.
+    White space other than one space is a symbol too, so that decoding restores every text exactly.
+    """
+
+    def __init__(
+        self, tokeniser: Tokeniser = punctuation, *, size: Count = 50_000, minimum_frequency: Count = 1
+    ) -> None:
+        super().__init__(tokeniser)
+        self.size = size
+        self.minimum_frequency = minimum_frequency
+
+    def fit(self, lines: Iterable[str], seed: int) -> None:
+        """Learns the most frequent words; a corpus with fewer than `size` has them all."""
+        self.learn(lines, self.size, self.minimum_frequency)
+
+    def encode(self, text: str, sample: int | None = None) -> list[str]:
+        symbols: list[str] = []
+        position = 0
+        marked = escape(text) != text
+        for begin, end in self.tokeniser(text):
+            word = escape(text[begin:end]) if marked else text[begin:end]
+            gap = text[position:begin]
+            if symbols and not gap:
+                # The joiner goes to the punctuation, so that a word is one symbol wherever it stands.
+                if text[begin].isalnum():
+                    symbols[-1] += JOINER
+                else:
+                    word = JOINER + word
+            elif gap != (" " if symbols else ""):
+                symbols.append(_white(gap))
+            symbols.append(word)
+            position = end
+        if position < len(text):
+            symbols.append(_white(text[position:]))
+        return symbols
+
+    def surfaces(self, symbols: Sequence[str]) -> list[str]:
+        surfaces = []
+        joined = True
+        for symbol in symbols:
+            word = symbol.removeprefix(JOINER)
+            core = word.removesuffix(JOINER)
+            space = "" if joined or len(word) < len(symbol) else " "
+            surfaces.append(space + unescape(core.replace(SPACE, " ")))
+            joined = len(core) < len(word)
+        return surfaces
+
+
+def _white(gap: str) -> str:
+    return JOINER + escape(gap).replace(" ", SPACE) + JOINER
+
+
+class Characters(Listed):
+    """Characters (code points), the space among them as U+2581; those never seen are unknown."""
+
+    def __init__(self, tokeniser: Tokeniser = punctuation, *, minimum_frequency: Count = 1) -> None:
+        super().__init__(tokeniser)
+        self.minimum_frequency = minimum_frequency
+
+    def fit(self, lines: Iterable[str], seed: int) -> None:
+        self.learn(lines, None, self.minimum_frequency)
+
+    def encode(self, text: str, sample: int | None = None) -> list[str]:
+        return list(escape(text).replace(" ", SPACE))
+
+    def surfaces(self, symbols: Sequence[str]) -> list[str]:
+        return spell(symbols)
+
+
+UNITS: dict[str, type[Unit]] = {"word": Words, "character": Characters, "bpe": Bpe, "unigram": Unigram}

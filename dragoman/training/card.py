@@ -1,0 +1,39 @@
+"""The model card: what a run folder holds, for whoever finds it later."""
+
+from dragoman.config import Config
+from dragoman.data.dataset import Dataset
+from dragoman.files import write_atomically
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.run import RunFolder
+from dragoman.training.progress import Progress
+from dragoman.training.validation import Validation
+
+
+def write(
+    folder: RunFolder, config: Config, data: Dataset, model: Seq2Seq, progress: Progress, validation: Validation
+) -> None:
+    """Write README.md: data, sizes, training and scores with their signatures."""
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    values = validation.values
+    lines = [
+        f"# {config.data.source} to {config.data.target}",
+        "",
+        f"An attentional encoder-decoder trained with dragoman. Use it with `dragoman translate {folder.path}`.",
+        "",
+        "| | |",
+        "|---|---|",
+        f"| training data | {', '.join(config.data.train)}: {data.report} |",
+        f"| development data | {config.data.dev}, {len(data.dev):,} pairs |",
+        f"| vocabularies | {len(data.source_vocabulary):,} and {len(data.target_vocabulary):,} symbols |",
+        f"| model | {config.model.encoder}; attention {config.model.attention.score}; {config.model.decoder} |",
+        f"| parameters | {parameters:,} |",
+        f"| training | {progress.step:,} steps, {progress.epoch:,} epochs, {progress.seconds / 60:.1f} minutes |",
+        f"| weights | chosen on {config.training.metric} of the development data |",
+        f"| development perplexity | {values['perplexity']:.2f}, {values['accuracy']:.1f} % of symbols right |",
+        *(f"| development {score.name} | {score.value:.2f} ({score.signature}) |" for score in validation.scores),
+        "",
+        "Scores are of the development data, with the search that validation uses; `config.yaml` has every option.",
+        "",
+    ]
+    with write_atomically(folder.card) as file:
+        file.write("\n".join(lines))

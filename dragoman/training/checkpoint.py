@@ -1,0 +1,48 @@
+"""The state of training in one file, so that a killed run goes on as if nothing had happened."""
+
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.errors import UserError
+from dragoman.model.weights import fill, read_tensors, weights, write_tensors
+from dragoman.training.progress import Progress
+
+MODEL, OPTIMISER = "model/", "optimiser/"
+
+
+def save(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, progress: Progress) -> None:
+    """Weights, the optimiser's tensors and the progress.
+
+    Nothing else is needed: the batches of an epoch and the random numbers of a step are functions of the seed.
+    """
+    tensors = {MODEL + name: tensor for name, tensor in weights(model).items()}
+    for name, parameter in model.named_parameters():
+        for key, value in optimiser.state.get(parameter, {}).items():
+            tensors[f"{OPTIMISER}{name}/{key}"] = value
+    write_tensors(path, tensors, progress.to_json())
+
+
+def load(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer) -> Progress:
+    """Put everything back where `save` took it from. UserError for a file that is not this model's."""
+    tensors, note = read_tensors(path)
+    model_tensors = {name.removeprefix(MODEL): value for name, value in tensors.items() if name.startswith(MODEL)}
+    fill(model, model_tensors, path)
+    states: dict[str, dict[str, Tensor]] = {}
+    for name, value in tensors.items():
+        if name.startswith(OPTIMISER):
+            parameter, _, key = name.removeprefix(OPTIMISER).rpartition("/")
+            states.setdefault(parameter, {})[key] = value
+    parameters = dict(model.named_parameters())
+    if states and states.keys() != parameters.keys():
+        raise UserError(f"{path}: the optimiser's state belongs to another model")
+    for parameter, state in states.items():
+        target = parameters[parameter]
+        optimiser.state[target] = {
+            key: value if key == "step" else value.to(target.device, target.dtype) for key, value in state.items()
+        }
+    try:
+        return Progress.from_json(note)
+    except (KeyError, TypeError, ValueError) as error:
+        raise UserError(f"{path}: not a training state ({error})") from error

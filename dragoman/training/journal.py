@@ -1,0 +1,102 @@
+"""What training says while it runs: metrics.jsonl, TensorBoard when installed, and a progress bar on stderr."""
+
+import json
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from dragoman.files import read_lines, write_atomically
+from dragoman.run import RunFolder
+
+
+class Journal:
+    """Rows of numbers by step. A resumed run first forgets what was written after the state that it resumes from."""
+
+    def __init__(self, folder: RunFolder, *, quiet: bool = False) -> None:
+        self.folder = folder
+        self.console = Console(stderr=True, quiet=quiet)
+        self._bar = Progress(
+            TextColumn("epoch {task.fields[epoch]}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("loss {task.fields[loss]}  {task.fields[speed]} tokens/s"),
+            TimeRemainingColumn(compact=True),
+            console=self.console,
+            transient=True,
+        )
+        self._task: TaskID | None = None
+        self._board: Any = None
+
+    def __enter__(self) -> "Journal":
+        return self
+
+    def open(self, step: int, steps: int, epoch: int) -> None:
+        """Start at `step` of about `steps`."""
+        kept = [row for row in self._rows() if row["step"] <= step]
+        with write_atomically(self.folder.metrics) as file:
+            file.writelines(json.dumps(row) + "\n" for row in kept)
+        self._board = _board(self.folder, step)
+        self._bar.start()
+        self._task = self._bar.add_task("", total=steps, completed=step, epoch=epoch + 1, loss="-", speed="-")
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._bar.stop()
+        if self._board is not None:
+            self._board.close()
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """What is in metrics.jsonl; a last line that a killed process left half-written is not a row."""
+        if not self.folder.metrics.is_file():
+            return []
+        rows = []
+        for line in read_lines(self.folder.metrics):
+            try:
+                rows.append(json.loads(line))
+            except ValueError:
+                break
+        return rows
+
+    def step(self, step: int, epoch: int) -> None:
+        """Move the bar."""
+        if self._task is not None:
+            self._bar.update(self._task, completed=step, epoch=epoch + 1)
+
+    def row(self, step: int, epoch: int, seconds: float, figures: dict[str, float]) -> None:
+        """Write figures such as train/loss or valid/bleu down."""
+        row = {"step": step, "epoch": epoch + 1, "time": round(seconds, 2), **figures}
+        with open(self.folder.metrics, "a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+        if self._board is not None:
+            for name, value in figures.items():
+                self._board.add_scalar(name, value, step)
+        if self._task is not None and "train/loss" in figures:
+            speed = f"{figures['train/tokens_per_second']:,.0f}"
+            self._bar.update(self._task, loss=f"{figures['train/loss']:.3f}", speed=speed)
+
+    def say(self, message: str) -> None:
+        """A line for the person who waits."""
+        self.console.print(message, highlight=False, markup=False, soft_wrap=True)
+
+
+class Silence(Journal):
+    """The journal of a worker that does not lead: it writes and says nothing."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        super().__init__(folder, quiet=True)
+
+    def open(self, step: int, steps: int, epoch: int) -> None:
+        return
+
+    def row(self, step: int, epoch: int, seconds: float, figures: dict[str, float]) -> None:
+        return
+
+
+def _board(folder: RunFolder, step: int) -> Any:
+    """A TensorBoard writer, or None when TensorBoard is not installed."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        return None
+    return SummaryWriter(str(folder.path), purge_step=step + 1)

@@ -1,0 +1,55 @@
+"""How far training has come: everything beside tensors that a resumed run must know."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass
+class Progress:
+    """Plain numbers, saved as JSON with each training state.
+
+    `step` counts updates, `position` batches done in the current `epoch`. `validations` holds the value of the
+    deciding metric at each validation, `best` the (value, step) of the best ones, the best first,
+    `validated` the step of the last one.
+    """
+
+    step: int = 0
+    epoch: int = 0
+    position: int = 0
+    seconds: float = 0.0
+    skipped: int = 0
+    skipped_in_a_row: int = 0
+    validations: list[float] = field(default_factory=list)
+    best: list[tuple[float, int]] = field(default_factory=list)
+    validated: int = -1
+    finished: bool = False
+
+    def improved(self, higher_is_better: bool) -> list[bool]:
+        """Whether each validation was the best up to then."""
+        sign = 1.0 if higher_is_better else -1.0
+        best = -float("inf")
+        found = []
+        for value in self.validations:
+            found.append(sign * value > best)
+            best = max(best, sign * value)
+        return found
+
+    def waited(self, higher_is_better: bool) -> int:
+        """Validations since the best one."""
+        improved = self.improved(higher_is_better)
+        return improved[::-1].index(True) if True in improved else 0
+
+    def note(self, value: float, higher_is_better: bool, keep: int) -> None:
+        """Take in a validation at the current step, and rank it among the `keep` best (ties: the earlier first)."""
+        self.validations.append(value)
+        self.validated = self.step
+        sign = -1.0 if higher_is_better else 1.0
+        self.best = sorted([*self.best, (value, self.step)], key=lambda each: (sign * each[0], each[1]))[:keep]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> "Progress":
+        values = {**values, "best": [(float(value), int(step)) for value, step in values["best"]]}
+        return cls(**values)

@@ -1,0 +1,49 @@
+"""Which weights are kept: the last, the best, and the best few for the mean."""
+
+from dataclasses import dataclass
+
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.model.weights import fill, mean, read_tensors, weights, write_tensors
+from dragoman.run import RunFolder
+from dragoman.training.progress import Progress
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The weight files of a run folder."""
+
+    folder: RunFolder
+
+    def keep(self, model: Seq2Seq, progress: Progress) -> None:
+        """After a validation: write the weights as the last ones, and as what else they are."""
+        tensors, note = weights(model), {"step": progress.step}
+        write_tensors(self.folder.weights("model-last"), tensors, note)
+        steps = [step for _, step in progress.best]
+        if progress.step in steps:
+            write_tensors(self.folder.checkpoint(progress.step), tensors, note)
+        if progress.step == steps[0]:
+            write_tensors(self.folder.weights("model-best"), tensors, note)
+
+    def prune(self, progress: Progress) -> None:
+        """Remove weights that are no longer among the best."""
+        keep = {self.folder.checkpoint(step) for _, step in progress.best}
+        for path in self.folder.checkpoint(0).parent.glob("step-*.safetensors"):
+            if path not in keep:
+                path.unlink()
+
+    def write_mean(self, progress: Progress) -> None:
+        """The mean of the best as the weights to use."""
+        steps = [step for _, step in progress.best]
+        tensors = mean([self.folder.checkpoint(step) for step in steps])
+        write_tensors(self.folder.weights("model"), tensors, {"mean of steps": sorted(steps)})
+
+    def load(self, model: Seq2Seq) -> Seq2Seq:
+        """Put the weights to use into the model."""
+        path = self.folder.weights("model")
+        fill(model, read_tensors(path)[0], path)
+        return model
+
+    def write_best(self) -> None:
+        """The best single weights as the weights to use."""
+        tensors, note = read_tensors(self.folder.weights("model-best"))
+        write_tensors(self.folder.weights("model"), tensors, note)

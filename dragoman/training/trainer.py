@@ -1,0 +1,209 @@
+"""The training loop, and what one run of it works with."""
+
+import math
+import time
+import zlib
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from dragoman.config import Config
+from dragoman.data.batch import Batch
+from dragoman.data.batching import plan, prefetch
+from dragoman.data.dataset import Dataset
+from dragoman.devices import Device
+from dragoman.errors import UserError
+from dragoman.evaluation.metrics import HIGHER_IS_BETTER
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.run import RunFolder
+from dragoman.training import checkpoint
+from dragoman.training.journal import Journal
+from dragoman.training.objective import Objective
+from dragoman.training.progress import Progress
+from dragoman.training.schedule import Schedule
+from dragoman.training.selection import Selection
+from dragoman.training.stopping import Stop
+from dragoman.training.validation import Validator
+from dragoman.training.workers import Workers
+
+AHEAD = 8  # batches prepared while the model works
+LOG_EVERY = 50  # steps between two rows of metrics
+
+
+@dataclass
+class Meter:
+    """Sums since the last row of metrics."""
+
+    loss: float = 0.0
+    symbols: float = 0.0
+    since: float = field(default_factory=time.perf_counter)
+
+    def seconds(self) -> float:
+        """Since the last call."""
+        now = time.perf_counter()
+        passed, self.since = now - self.since, now
+        return passed
+
+
+@dataclass
+class Training:
+    """Everything that a run trains with, the same on every worker; what writes or prints does so on the leader."""
+
+    config: Config
+    folder: RunFolder
+    data: Dataset
+    model: Seq2Seq
+    objective: Objective
+    optimiser: torch.optim.Optimizer
+    schedule: Schedule
+    device: Device
+    workers: Workers
+    journal: Journal
+    validator: Validator
+    selection: Selection
+    stop: Stop
+    progress: Progress
+    meter: Meter = field(default_factory=Meter)
+
+
+def train(run: Training) -> None:
+    """Train until the configured end, saving and validating on the way.
+
+    Batches are a function of (seed, epoch) and random numbers of (seed, step, worker), so that a run that was killed goes
+    on from its last saved state exactly as if it had not been. KeyboardInterrupt after Ctrl-C, with the state saved.
+    """
+    progress, settings = run.progress, run.config.training
+    while not progress.finished:
+        for batch in _rest_of_epoch(run):
+            _update(run, batch)
+            if settings.validate_every and progress.step % settings.validate_every == 0:
+                _validate(run)
+            elif progress.step % settings.save_every == 0:
+                _save(run)
+            if progress.finished or progress.step == settings.steps:
+                break
+        else:
+            progress.epoch, progress.position = progress.epoch + 1, 0
+            if not settings.validate_every:
+                _validate(run)
+        if progress.step == settings.steps or progress.epoch == settings.epochs:
+            if progress.validated != progress.step:
+                _validate(run)
+            progress.finished = True
+    _save(run)
+
+
+def epoch_plan(run: Training, epoch: int) -> list[NDArray[np.int64]]:
+    """The rows of every global batch of an epoch."""
+    batch, store = run.config.training.batch, run.data.train
+    return plan(store.source_lengths, store.target_lengths, batch.size, batch.unit, run.config.seed, epoch)
+
+
+def _rest_of_epoch(run: Training) -> Iterator[Batch]:
+    """This worker's share of every batch of the epoch that is still to come, prepared ahead on another thread."""
+    epoch = run.progress.epoch
+    rest = epoch_plan(run, epoch)[run.progress.position :]
+    with closing(prefetch((run.data.batch(run.workers.share(rows), epoch) for rows in rest), AHEAD)) as ahead:
+        for batch in ahead:
+            yield batch.to(run.device.torch_device)
+
+
+def _update(run: Training, batch: Batch) -> None:
+    """One step: the gradient of the mean loss per target symbol of the global batch, clipped and applied."""
+    progress, settings = run.progress, run.config.training
+    torch.manual_seed(zlib.crc32(f"{run.config.seed}:{progress.step}:{run.workers.rank}".encode()))
+    total, count = _backward(run, batch)
+    parameters = list(run.model.parameters())
+    sums = torch.tensor([total, count, float(run.stop.asked)], dtype=torch.float64)
+    run.workers.add([*(parameter.grad for parameter in parameters if parameter.grad is not None), sums])
+    total, count, asked = sums.tolist()
+    for parameter in parameters:
+        if parameter.grad is not None:
+            parameter.grad.div_(count)
+    norm = float(torch.nn.utils.clip_grad_norm_(parameters, settings.clip or math.inf))
+    progress.step, progress.position = progress.step + 1, progress.position + 1
+    if math.isfinite(total) and math.isfinite(norm):
+        progress.skipped_in_a_row = 0
+        improved = progress.improved(HIGHER_IS_BETTER[settings.metric])
+        rate = run.optimiser.defaults["lr"] * run.schedule(progress.step, improved)
+        for group in run.optimiser.param_groups:
+            group["lr"] = rate
+        run.optimiser.step()
+        run.meter.loss, run.meter.symbols = run.meter.loss + total, run.meter.symbols + count
+    else:
+        progress.skipped, progress.skipped_in_a_row = progress.skipped + 1, progress.skipped_in_a_row + 1
+    run.journal.step(progress.step, progress.epoch)
+    if progress.step % LOG_EVERY == 0:
+        _log(run, norm)
+    if progress.skipped_in_a_row == settings.skip_limit:
+        _save(run)
+        raise UserError(
+            f"{run.folder.path}: the loss was not a finite number for {settings.skip_limit} steps in a row, up to step "
+            f"{progress.step}; the weights before them are saved. Lower training.optimiser.learning_rate or training.clip"
+        )
+    if asked:
+        _save(run)
+        raise KeyboardInterrupt
+
+
+def _backward(run: Training, batch: Batch) -> tuple[float, int]:
+    """Gradients of this worker's summed loss; the loss (nats) and its number of symbols. A share may be empty."""
+    run.model.train()
+    for parameter in run.model.parameters():
+        parameter.grad = torch.zeros_like(parameter) if run.workers.count > 1 else None
+    if not len(batch.rows):
+        return 0.0, 0
+    with run.device.autocast():
+        loss = run.objective(run.model, batch)
+    loss.total.backward()  # type: ignore[no-untyped-call]
+    return loss.total.item(), loss.count
+
+
+def _log(run: Training, norm: float) -> None:
+    """A row of what was measured since the last one."""
+    meter, progress = run.meter, run.progress
+    seconds = meter.seconds()
+    progress.seconds += seconds
+    figures = {
+        "train/loss": meter.loss / max(1.0, meter.symbols),
+        "train/tokens_per_second": meter.symbols / seconds,
+        "train/learning_rate": run.optimiser.param_groups[0]["lr"],
+        "train/gradient_norm": norm,
+    }
+    if progress.skipped:
+        figures["train/skipped"] = progress.skipped
+    run.journal.row(progress.step, progress.epoch, progress.seconds, figures)
+    meter.loss = meter.symbols = 0.0
+
+
+def _validate(run: Training) -> None:
+    """Measure on the development set, keep the weights if they are among the best, and save."""
+    progress, settings = run.progress, run.config.training
+    higher = HIGHER_IS_BETTER[settings.metric]
+    value = 0.0
+    if run.workers.leads:
+        validation = run.validator(run.model)
+        value = validation.values[settings.metric]
+        progress.seconds += run.meter.seconds()
+        figures = {f"valid/{name}": figure for name, figure in validation.values.items()}
+        run.journal.row(progress.step, progress.epoch, progress.seconds, figures)
+        run.journal.say(f"step {progress.step:>7,}  {validation}")
+    value = run.workers.agree(value)
+    progress.note(value, higher, settings.average)
+    progress.finished = settings.patience is not None and progress.waited(higher) >= settings.patience
+    if run.workers.leads:
+        run.selection.keep(run.model, progress)
+    _save(run)
+
+
+def _save(run: Training) -> None:
+    """The state to resume from; older weights that are no longer among the best go once it is written."""
+    progress = run.progress
+    progress.seconds += run.meter.seconds()
+    if run.workers.leads:
+        checkpoint.save(run.folder.last_state, run.model, run.optimiser, progress)
+        run.selection.prune(progress)

@@ -1,0 +1,64 @@
+"""One process or N under torchrun, with the same code: a worker takes its share and sums are sums over all."""
+
+import os
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TypeVar
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from numpy.typing import NDArray
+from torch import Tensor
+
+Value = TypeVar("Value")
+
+
+class Workers:
+    """The processes that train together. Alone, every method is the identity."""
+
+    def __init__(self) -> None:
+        self.rank = int(os.environ.get("RANK", "0"))
+        self.count = int(os.environ.get("WORLD_SIZE", "1"))
+
+    def __enter__(self) -> "Workers":
+        if self.count > 1:
+            dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self.count > 1:
+            dist.destroy_process_group()
+
+    @property
+    def leads(self) -> bool:
+        """This worker writes the files, prints and validates."""
+        return self.rank == 0
+
+    def share(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """This worker's rows of a global batch."""
+        return rows[self.rank :: self.count]
+
+    def add(self, tensors: Sequence[Tensor]) -> None:
+        """Replace each tensor by its sum over all workers; all of a type travel together."""
+        if self.count == 1:
+            return
+        for kind in {tensor.dtype: None for tensor in tensors}:
+            group = [tensor for tensor in tensors if tensor.dtype is kind]
+            flat = torch.cat([tensor.flatten() for tensor in group])
+            dist.all_reduce(flat)
+            for tensor, total in zip(group, flat.split([tensor.numel() for tensor in group]), strict=True):
+                tensor.copy_(total.view_as(tensor))
+
+    def wait(self) -> None:
+        """Until all workers are here."""
+        if self.count > 1:
+            dist.barrier()
+
+    def agree(self, value: Value) -> Value:
+        """The leader's value."""
+        if self.count == 1:
+            return value
+        box = [value]
+        dist.broadcast_object_list(box, src=0)
+        return box[0]

@@ -1,0 +1,206 @@
+"""Text to translations: everything above (training, commands, services) translates through this."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from dragoman import components, devices
+from dragoman.components import Spec
+from dragoman.config import DeviceConfig
+from dragoman.data.batch import Batch, pad
+from dragoman.data.vocabulary import EOS
+from dragoman.devices import Device
+from dragoman.evaluation import alignment
+from dragoman.evaluation.alignment import Links
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.data.language import Language
+from dragoman.run import Run
+from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.search import Search
+from dragoman.search.searches import SEARCHES
+from dragoman.visualisation import heatmap
+
+LONGEST = 500  # symbols of a source that are read; what follows is left out, and said so in `Translation.left_out`
+BATCH = 4096  # source symbols times beam that are searched at once
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A translation, with what the model attended to.
+
+    `tokens` and `source_tokens` are words; `attention` (target words, source words) gives each target word's weights, which
+    add up to 1 less what went to the end symbol; `score` is the rank of the search (log-probability under its length
+    normalisation), `log_prob` the plain log P(y | x) in nats. `n_best` holds the alternatives asked for, this one first.
+    `left_out` counts the symbols at the end of an overlong source that were not read.
+    """
+
+    source: str
+    text: str
+    source_tokens: list[str]
+    tokens: list[str]
+    score: float
+    log_prob: float
+    attention: NDArray[np.float64]
+    n_best: tuple["Translation", ...] = ()
+    left_out: int = 0
+
+    @property
+    def alignment(self) -> Links:
+        """The source word with most attention for each target word, as (source, target) pairs from 0."""
+        return alignment.links(self.attention)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        """A heat map, in a notebook."""
+        return heatmap.html(self.attention, self.source_tokens, self.tokens)
+
+
+class Scored(NamedTuple):
+    """A given pair under the model: `log P(target | source)` in nats, symbols counted with the end, attention by words."""
+
+    log_prob: float
+    symbols: int
+    source_tokens: list[str]
+    tokens: list[str]
+    attention: NDArray[np.float64]
+
+    @property
+    def alignment(self) -> Links:
+        return alignment.links(self.attention)
+
+
+class Translator:
+    """A model with its languages, a search and a device."""
+
+    def __init__(self, model: Seq2Seq, source: Language, target: Language, search: Spec, device: Device) -> None:
+        self.model = model
+        self.source = source
+        self.target = target
+        self.search = search
+        self.device = device
+
+    def translate(
+        self, texts: Sequence[str], *, n_best: int = 1, beam_size: int | None = None, search: Spec | None = None
+    ) -> list[Translation]:
+        """One translation for each text, in order; the translation of an empty text is empty.
+
+        `search` (or `beam_size`, for a beam search of that width) takes the place of the run's own.
+        """
+        spec = search or self.search
+        if beam_size is not None:
+            options = spec.options if spec.kind == "beam" else {}
+            spec = Spec("beam", {**options, "size": beam_size})
+        searcher = components.build(SEARCHES, spec)
+        width = int(components.complete(SEARCHES, spec).options.get("size", 1))
+        encoded = [self.source.text.encode(text) for text in texts]
+        found: dict[int, list[Hypothesis]] = {}
+        full = [number for number, symbols in enumerate(encoded) if symbols]
+        for numbers in by_length(full, [min(len(symbols), LONGEST) for symbols in encoded], BATCH // width):
+            found.update(zip(numbers, self._search(searcher, [encoded[n] for n in numbers], n_best), strict=True))
+        return [
+            self._translation(text, encoded[number], found[number]) if number in found else self._nothing(text)
+            for number, text in enumerate(texts)
+        ]
+
+    def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[Scored]:
+        """`log P(y | x)` of given pairs and the attention of forced decoding (CN 1, SL). Overlong pairs are scored whole."""
+        encoded = [(self.source.text.encode(x), self.target.text.encode(y)) for x, y in zip(sources, targets, strict=True)]
+        found: dict[int, Scored] = {}
+        lengths = [max(len(source), len(target)) + 1 for source, target in encoded]
+        with torch.inference_mode(), self.device.autocast():
+            for numbers in by_length(range(len(encoded)), lengths, BATCH):
+                batch = self._batch([encoded[number] for number in numbers])
+                scores, weights = self.model.score(batch)
+                for row, number in enumerate(numbers):
+                    found[number] = self._scored(*encoded[number], scores[row].double().sum().item(), weights[row])
+        return [found[number] for number in range(len(encoded))]
+
+    def pairs(self, sources: Sequence[str], targets: Sequence[str]) -> Iterator[Batch]:
+        """The pairs in batches of similar length, in no particular order."""
+        encoded = [(self.source.text.encode(x), self.target.text.encode(y)) for x, y in zip(sources, targets, strict=True)]
+        lengths = [max(len(source), len(target)) + 1 for source, target in encoded]
+        for numbers in by_length(range(len(encoded)), lengths, BATCH):
+            yield self._batch([encoded[number] for number in numbers])
+
+    def _batch(self, encoded: Sequence[tuple[list[str], list[str]]]) -> Batch:
+        source = pad([[*self.source.vocabulary.ids(symbols), EOS] for symbols, _ in encoded])
+        target = pad([[*self.target.vocabulary.ids(symbols), EOS] for _, symbols in encoded])
+        return Batch((source,), target, np.arange(len(encoded))).to(self.device.torch_device)
+
+    def _search(self, searcher: Search, encoded: Sequence[list[str]], n_best: int) -> list[list[Hypothesis]]:
+        ids = [[*self.source.vocabulary.ids(symbols[:LONGEST]), EOS] for symbols in encoded]
+        with self.device.autocast():
+            return searcher(self.model, (pad(ids).to(self.device.torch_device),), n_best)
+
+    def _translation(self, text: str, encoded: list[str], hypotheses: list[Hypothesis]) -> Translation:
+        read, left_out = encoded[:LONGEST], max(0, len(encoded) - LONGEST)
+        source_words = self.source.text.words(read)
+        found = []
+        for hypothesis in hypotheses:
+            symbols = self.target.vocabulary.symbols(hypothesis.symbols)
+            words = self.target.text.words(symbols)
+            attention = alignment.by_words(
+                hypothesis.attention[0][:-1, :-1],
+                words.word_of,
+                source_words.word_of,
+                (len(words.words), len(source_words.words)),
+            )
+            output = self.target.text.decode(symbols)
+            found.append(
+                Translation(
+                    text,
+                    output,
+                    source_words.words,
+                    words.words,
+                    hypothesis.score,
+                    hypothesis.log_prob,
+                    attention,
+                    left_out=left_out,
+                )
+            )
+        best = found[0]
+        return Translation(**{**vars(best), "n_best": tuple(found)})
+
+    def _nothing(self, text: str) -> Translation:
+        empty = Translation(text, "", [], [], 0.0, 0.0, np.zeros((0, 0)))
+        return Translation(**{**vars(empty), "n_best": (empty,)})
+
+    def _scored(self, source: list[str], target: list[str], log_prob: float, weights: torch.Tensor) -> Scored:
+        source_words, words = self.source.text.words(source), self.target.text.words(target)
+        attention = alignment.by_words(
+            weights[: len(target), : len(source)].float().cpu().numpy(),
+            words.word_of,
+            source_words.word_of,
+            (len(words.words), len(source_words.words)),
+        )
+        return Scored(log_prob, len(target) + 1, source_words.words, words.words, attention)
+
+
+def by_length(numbers: Sequence[int], lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
+    """Groups of sentences of similar length, the longest first, each of at most `budget` symbols with its padding."""
+    group: list[int] = []
+    for number in sorted(numbers, key=lambda each: (-lengths[each], each)):
+        if group and (len(group) + 1) * lengths[group[0]] > budget:
+            yield group
+            group = []
+        group.append(number)
+    if group:
+        yield group
+
+
+def load(folder: str | Path, *, weights: str | None = None, device: DeviceConfig | None = None) -> Translator:
+    """The translator in a run folder; nothing else is needed. `weights`: model, model-best or model-last.
+
+    UserError names what is missing or damaged.
+    """
+    run = Run.load(folder)
+    chosen = devices.choose(device or run.config.device)
+    model = run.model(weights).to(chosen.torch_device)
+    return Translator(model, run.source, run.target, run.config.search, chosen)

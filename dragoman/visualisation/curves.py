@@ -1,0 +1,208 @@
+"""Curves over training steps as one SVG: scores, losses, learning rates, speeds, of one run or several."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from dragoman.visualisation.markup import escape, width
+
+Points: TypeAlias = Sequence[tuple[float, float]]
+
+WIDTH, HEIGHT = 400.0, 190.0  # of the figure; of the curves' own part
+FONT = 13.0
+MOST_POINTS = 400  # in a curve as it is drawn
+MOST_DOTS = 40
+
+# Middling tones, which stand out from white and from near-black; the dashes tell them apart in grey.
+COLOURS = ("#2f74e0", "#e8710a", "#159a5b", "#c2419a", "#1597ad", "#b58900", "#dc4747", "#7d838c")
+DASHES = ("", "7 3", "2 3", "9 3 2 3")
+
+STYLE = """
+.curves{font:13px system-ui,"Segoe UI","Noto Sans",sans-serif;max-width:100%;height:auto}
+.curves:root{color:#1c1e21;background:#fff}
+.curves text{fill:currentColor}
+.curves .title{font-weight:600;font-size:15px}
+.curves .small{font-size:12px;fill-opacity:.75}
+.curves .grid{fill:none;stroke:currentColor;stroke-opacity:.14}
+.curves .line{fill:none;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}
+@media(prefers-color-scheme:dark){.curves:root{color:#e6e7ea;background:#16181c}}
+"""
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """A range of values and the pixels that it is drawn over."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    logarithmic: bool
+    ticks: tuple[float, ...]
+
+    def __call__(self, value: float) -> float:
+        low, high, value = (self._scaled(number) for number in (self.low, self.high, value))
+        return self.start + (self.end - self.start) * (value - low) / (high - low)
+
+    def _scaled(self, value: float) -> float:
+        return math.log10(value) if self.logarithmic else value
+
+
+def svg(
+    curves: Mapping[str, Points],
+    *,
+    title: str,
+    x: str,
+    y: str,
+    logarithmic: bool = False,
+) -> str:
+    """The curves, each a list of (x, y), as one SVG element, a file or a part of a page.
+
+    `x` and `y` name the axes. Values that are not finite leave a gap; long curves are thinned, keeping their
+    peaks. `logarithmic` spaces the y axis so, unless a value is not positive. Pointing at a curve or at one
+    of its points tells name and value.
+    """
+    drawn = {name: _thinned(sorted(points)) for name, points in curves.items()}
+    found = [point for points in drawn.values() for point in points if _finite(point)]
+    legend, top = _legend(list(drawn), title)
+    if not found:
+        legend.append(f'<text x="4" y="{_n(top + 24)}" class="small">No values yet</text>')
+        return _figure(title, legend, top + 40)
+    logarithmic = logarithmic and min(value for _, value in found) > 0
+    ticks = _ticks([value for _, value in found], logarithmic)
+    left = (24 if y else 8) + FONT * max(width(_number(tick)) for tick in ticks)
+    vertical = _Axis(ticks[0], ticks[-1], top + 12 + HEIGHT, top + 12, logarithmic, ticks)
+    low, high = _range([step for step, _ in found])
+    marks = tuple(tick for tick in _ticks([low, high], False) if low <= tick <= high)
+    horizontal = _Axis(low, high, left, WIDTH - 16, False, marks)
+    parts = [*legend, *_axes(horizontal, vertical, x, y)]
+    for number, (name, points) in enumerate(drawn.items()):
+        parts += _curve(number, name, points, horizontal, vertical)
+    return _figure(f"{title}: {_summary(drawn)}", parts, top + HEIGHT + 56)
+
+
+def _legend(names: Sequence[str], title: str) -> tuple[list[str], float]:
+    """The title and, unless there is only one curve, the names in as many lines as needed; their end."""
+    parts = [f'<text x="4" y="20" class="title">{escape(title)}</text>']
+    if len(names) < 2:
+        return parts, 26.0
+    across, down = 4.0, 40.0
+    for number, name in enumerate(names):
+        short = name if width(name) < 27 else name[:32] + "…"
+        size = 28 + FONT * width(short) + 14
+        if across > 4 and across + size > WIDTH:
+            across, down = 4.0, down + 18
+        line = f'<path d="M{_n(across)} {_n(down - 4)}h22" {_stroke(number)}/>'
+        parts.append(f'{line}<text x="{_n(across + 28)}" y="{_n(down)}">{escape(short)}</text>')
+        across += size
+    return parts, down + 6
+
+
+def _axes(horizontal: _Axis, vertical: _Axis, x: str, y: str) -> Iterator[str]:
+    across = f"M{_n(horizontal.start)} {{}}H{_n(horizontal.end)}"
+    lines = "".join(across.format(_n(vertical(tick))) for tick in vertical.ticks)
+    yield f'<path class="grid" fill="none" d="{lines}"/>'
+    for tick in vertical.ticks:
+        place = f'x="{_n(horizontal.start - 7)}" y="{_n(vertical(tick) + 4)}" text-anchor="end"'
+        yield f'<text class="small" {place}>{_number(tick)}</text>'
+    for tick in horizontal.ticks:
+        place = f'x="{_n(horizontal(tick))}" y="{_n(vertical.start + 17)}" text-anchor="middle"'
+        yield f'<text class="small" {place}>{_number(tick)}</text>'
+    place = f'x="{_n((horizontal.start + horizontal.end) / 2)}" y="{_n(vertical.start + 36)}"'
+    yield f'<text class="small" {place} text-anchor="middle">{escape(x)}</text>'
+    if not y:
+        return
+    turned = f'transform="translate(13 {_n((vertical.start + vertical.end) / 2)}) rotate(-90)"'
+    yield f'<text class="small" {turned} text-anchor="middle">{escape(y)}</text>'
+
+
+def _curve(number: int, name: str, points: Points, horizontal: _Axis, vertical: _Axis) -> Iterator[str]:
+    """The line with its gaps, and a dot on every point if they are few or would not be seen otherwise."""
+    path: list[str] = []
+    dots: list[str] = []
+    pen = "M"
+    for point in points:
+        if not _finite(point):
+            pen = "M"
+            continue
+        x, y = _n(horizontal(point[0])), _n(vertical(point[1]))
+        path.append(f"{pen}{x} {y}")
+        pen = "L"
+        told = f"{name}: {_number(point[1], 4)} at {point[0]:,.12g}"
+        dots.append(f'<circle cx="{x}" cy="{y}" r="2.6"><title>{escape(told)}</title></circle>')
+    yield f'<path d="{"".join(path)}" {_stroke(number)}><title>{escape(name)}</title></path>'
+    if len(dots) <= MOST_DOTS:
+        yield f'<g fill="{COLOURS[number % len(COLOURS)]}">{"".join(dots)}</g>'
+
+
+def _stroke(number: int) -> str:
+    dash = DASHES[number % len(DASHES)]
+    dashes = f' stroke-dasharray="{dash}"' if dash else ""
+    return f'class="line" fill="none" stroke="{COLOURS[number % len(COLOURS)]}"{dashes}'
+
+
+def _thinned(points: Points) -> Points:
+    """At most MOST_POINTS points: the lowest and the highest of each stretch, so that no peak gets lost."""
+    if len(points) <= MOST_POINTS:
+        return points
+    stretch = math.ceil(len(points) / (MOST_POINTS // 2 - 1))
+    kept = {0, len(points) - 1}
+    for first in range(0, len(points), stretch):
+        numbers = [n for n in range(first, min(first + stretch, len(points))) if _finite(points[n])]
+        if numbers:
+            kept |= {min(numbers, key=lambda n: points[n][1]), max(numbers, key=lambda n: points[n][1])}
+    return [points[number] for number in sorted(kept)]
+
+
+def _finite(point: tuple[float, float]) -> bool:
+    return math.isfinite(point[0]) and math.isfinite(point[1])
+
+
+def _range(values: Sequence[float]) -> tuple[float, float]:
+    low, high = min(values), max(values)
+    return (low, high) if low < high else (low - 1, high + 1)
+
+
+def _ticks(values: Sequence[float], logarithmic: bool) -> tuple[float, ...]:
+    """Round numbers from below the smallest value to above the largest; about five."""
+    if logarithmic:
+        first_power, last_power = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
+        parts = (1, 2, 5) if last_power - first_power <= 3 else (1,)
+        powers = range(first_power, max(last_power, first_power + 1) + 1)
+        every = [part * 10.0**power for power in powers for part in parts]
+        first = max((n for n, tick in enumerate(every) if tick <= min(values)), default=0)
+        last = min((n for n, tick in enumerate(every) if tick >= max(values)), default=len(every) - 1)
+        return tuple(every[first : max(last, first + 1) + 1])
+    low, high = min(values), max(values)
+    if low == high:
+        low, high = (low - abs(low) / 10, high + abs(high) / 10) if low else (0.0, 1.0)
+    raw = (high - low) / 5
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(power * part for part in (1, 2, 2.5, 5, 10) if power * part >= raw * 0.999)
+    return tuple(step * number for number in range(math.floor(low / step), math.ceil(high / step) + 1))
+
+
+def _number(value: float, digits: int = 3) -> str:
+    for size, unit, letter in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e5, 1e3, "k")):
+        if abs(value) >= size:
+            return f"{value / unit:.{digits}g}{letter}"
+    return f"{value:.{digits}g}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def _summary(curves: Mapping[str, Points]) -> str:
+    last = (
+        (name, [value for step, value in points if _finite((step, value))]) for name, points in curves.items()
+    )
+    return "; ".join(f"{name} ends at {_number(values[-1], 4)}" for name, values in last if values)
+
+
+def _figure(label: str, parts: Sequence[str], down: float) -> str:
+    size = f'width="{WIDTH:g}" height="{down:g}" viewBox="0 0 {WIDTH:g} {down:g}"'
+    names = f'class="curves" role="img" aria-label="{escape(label)}"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {names} {size}>'
+    return "\n".join([head, f"<style>{STYLE}</style>", *parts, "</svg>"])
+
+
+def _n(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")

@@ -1,0 +1,246 @@
+"""Attention between words as a picture: SVG for papers and pages, HTML for notebooks, terminal cells.
+
+Rows are target words, columns are source words; the more weight, the stronger the one hue. In SVG the hue is
+laid over whatever the background is and mixed with the colour of the text around it, so that one file suits
+light and dark pages; fonts are the reader's own.
+"""
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dragoman.visualisation.markup import escape, is_right_to_left, isolated, visible, width
+from dragoman.visualisation.terminal import Grid
+
+Weights: TypeAlias = NDArray[np.float64]
+Gold: TypeAlias = Collection[tuple[int, int]]
+
+FONT = 13.0
+LINE = 26.0  # height of a row, and width of a column unless the words over it are a little wider
+WIDEST = 48.0  # columns grow up to this; where words are wider still, all are turned by 45 degrees
+GAP = 8.0
+SCALE = 140.0  # length of the legend's colour scale
+SLOPE = math.sqrt(0.5)
+
+STYLE = """
+.attention{font:13px system-ui,"Segoe UI","Noto Sans","Noto Sans CJK JP","PingFang SC",sans-serif}
+.attention:root{color:#1c1e21;background:#fff}
+.attention text{fill:currentColor}
+.attention .small{font-size:11px;fill-opacity:.75}
+.attention .cells rect{fill:#2166d1;fill:color-mix(in oklab,#2166d1 80%,currentColor);pointer-events:all}
+.attention .cells rect:hover{stroke:currentColor;stroke-width:1.5}
+.attention stop{stop-color:#2166d1;stop-color:color-mix(in oklab,#2166d1 80%,currentColor)}
+.attention .grid{fill:none;stroke:currentColor;stroke-opacity:.17}
+.attention .gold{fill:none;stroke:#e8710a;stroke-width:2.2;pointer-events:none}
+@media(prefers-color-scheme:dark){.attention:root{color:#e6e7ea;background:#16181c}}
+"""
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where things stand, in pixels. `left` and `top` are the corner of the first cell."""
+
+    left: float
+    top: float
+    column: float
+    turned: bool
+    columns: int
+    rows: int
+    width: float
+
+    @property
+    def bottom(self) -> float:
+        return self.top + LINE * self.rows
+
+    @property
+    def height(self) -> float:
+        return self.bottom + 2 * GAP + 3.2 * FONT
+
+    def cell(self, t: int, s: int) -> tuple[float, float]:
+        return self.left + self.column * s, self.top + LINE * t
+
+
+def svg(
+    attention: ArrayLike, source: Sequence[str], target: Sequence[str], *, gold: Gold | None = None
+) -> str:
+    """The attention (T, S) as one SVG element, complete as a file and fit to stand in a page.
+
+    `gold` are links (source word, target word), drawn as outlined cells. Pointing at a cell tells its words
+    and its weight; screen readers get the strongest link of each target word. Raises ValueError when the
+    words do not fit the array.
+    """
+    weights = _checked(attention, source, target)
+    source, target = [visible(word) for word in source], [visible(word) for word in target]
+    label = f"Attention of {len(target)} target words over {len(source)} source words"
+    if not weights.size:
+        text = f'<text x="{GAP}" y="{GAP + FONT}">No words, no attention</text>'
+        return _figure(24 * FONT, 2 * GAP + 1.5 * FONT, label, [text])
+    layout, top = _layout(source, target), scale_top(weights)
+    ramp = f"ramp-{crc32(repr((weights.tolist(), source, target)).encode('utf-8', 'replace')):08x}"
+    parts = [
+        f"<desc>{escape(_description(weights, source, target))}</desc>",
+        *_words(source, target, layout),
+        *_cells(weights, source, target, layout, top),
+        *_outlines(layout, gold or ()),
+        *_legend(layout, top, ramp, bool(gold)),
+    ]
+    return _figure(layout.width, layout.height, label, parts)
+
+
+def html(
+    attention: ArrayLike, source: Sequence[str], target: Sequence[str], *, gold: Gold | None = None
+) -> str:
+    """The SVG in a box that scrolls sideways where it is wider than the page, as a notebook cell wants it."""
+    figure = svg(attention, source, target, gold=gold)
+    return f'<div style="overflow-x:auto;max-width:100%">{figure}</div>'
+
+
+def terminal(
+    attention: ArrayLike,
+    source: Sequence[str],
+    target: Sequence[str],
+    *,
+    gold: Gold | None = None,
+    dark: bool = True,
+) -> Grid:
+    """The attention (T, S) for `rich.print`: coloured cells with a digit (7 is 0.70 to 0.79) in each.
+
+    It keeps to the width of the console. `gold` links have an asterisk; `dark` tells the terminal's
+    background. Without colours the digits are left. Long words are shortened and wide sentences go on in a
+    second block.
+    """
+    weights = _checked(attention, source, target)
+    links = frozenset((int(s), int(t)) for s, t in gold or ())
+    return Grid(weights, tuple(map(visible, source)), tuple(map(visible, target)), links, dark)
+
+
+def scale_top(weights: Weights) -> float:
+    """The end of the colour scale: the largest weight, rounded up to a tenth, below that to a hundredth."""
+    largest = float(np.nan_to_num(weights, posinf=0.0).max(initial=0.0))
+    if largest <= 0:
+        return 1.0
+    unit = 10 if largest > 0.1 else 100
+    return math.ceil(round(largest * unit, 6)) / unit
+
+
+def _checked(attention: ArrayLike, source: Sequence[str], target: Sequence[str]) -> Weights:
+    weights: Weights = np.asarray(attention, dtype=np.float64)
+    if not len(source) or not len(target):
+        return np.zeros((len(target), len(source)))
+    if weights.shape != (len(target), len(source)):
+        raise ValueError(
+            f"attention is {weights.shape}, but there are {len(target)} target and {len(source)} source words"
+        )
+    return weights
+
+
+def _layout(source: Sequence[str], target: Sequence[str]) -> _Layout:
+    sizes = [FONT * width(word) for word in source]
+    widest = max(sizes)
+    turned = widest + GAP > WIDEST
+    column = LINE if turned else max(LINE, math.ceil(widest + GAP))
+    left = max(FONT * width(word) for word in target) + 2 * GAP
+    if turned:  # the last words reach out over the right edge of the matrix
+        reach = max(column * (number + 0.5) + (size + FONT) * SLOPE for number, size in enumerate(sizes))
+    else:
+        reach = column * len(source)
+    return _Layout(
+        left=math.ceil(left),
+        top=math.ceil((widest * SLOPE if turned else 0.0) + FONT + 2 * GAP),
+        column=column,
+        turned=turned,
+        columns=len(source),
+        rows=len(target),
+        width=math.ceil(left + max(reach, column * len(source), 2 * SCALE) + 2 * GAP),
+    )
+
+
+def _words(source: Sequence[str], target: Sequence[str], layout: _Layout) -> Iterator[str]:
+    for number, word in enumerate(source):
+        x, y = layout.left + layout.column * (number + 0.5), layout.top - GAP
+        if layout.turned:
+            yield _text(word, f'transform="translate({_n(x + 4)} {_n(y)}) rotate(-45)"', "start")
+        else:
+            yield _text(word, f'x="{_n(x)}" y="{_n(y)}"', "middle")
+    for number, word in enumerate(target):
+        y = layout.top + LINE * (number + 0.5) + 0.35 * FONT
+        yield _text(word, f'x="{_n(layout.left - GAP)}" y="{_n(y)}"', "end")
+
+
+def _text(word: str, place: str, anchor: str) -> str:
+    if is_right_to_left(word):  # whose start is on the right
+        swapped = {"start": "end", "end": "start"}.get(anchor, anchor)
+        place, anchor = f'{place} direction="rtl"', swapped
+    return f'<text {place} text-anchor="{anchor}">{escape(word)}</text>'
+
+
+def _cells(
+    weights: Weights, source: Sequence[str], target: Sequence[str], layout: _Layout, top: float
+) -> Iterator[str]:
+    size = f'width="{_n(layout.column)}" height="{_n(LINE)}"'
+    yield '<g class="cells">'
+    for t, row in enumerate(weights.tolist()):
+        for s, weight in enumerate(row):
+            x, y = layout.cell(t, s)
+            opacity = min(max(weight / top, 0.0), 1.0) if math.isfinite(weight) else 0.0
+            title = f"{isolated(source[s])} → {isolated(target[t])} {weight:.2f}"
+            place = f'x="{_n(x)}" y="{_n(y)}" {size} fill="#2166d1" fill-opacity="{_n(opacity, 3)}"'
+            yield f"<rect {place}><title>{escape(title)}</title></rect>"
+    yield "</g>"
+
+
+def _outlines(layout: _Layout, gold: Gold) -> Iterator[str]:
+    """Thin lines between the cells, and the gold links on top of them."""
+    across, down = layout.column * layout.columns, LINE * layout.rows
+    lines = [f"M{_n(layout.left)} {_n(layout.cell(t, 0)[1])}h{_n(across)}" for t in range(layout.rows + 1)]
+    lines += [f"M{_n(layout.cell(0, s)[0])} {_n(layout.top)}v{_n(down)}" for s in range(layout.columns + 1)]
+    yield f'<path class="grid" fill="none" d="{"".join(lines)}"/>'
+    for s, t in sorted(gold):
+        if 0 <= s < layout.columns and 0 <= t < layout.rows:
+            x, y = layout.cell(t, s)
+            yield _outlined(x + 2.5, y + 2.5, layout.column - 5, LINE - 5)
+
+
+def _outlined(x: float, y: float, across: float, down: float) -> str:
+    place = f'x="{_n(x)}" y="{_n(y)}" width="{_n(across)}" height="{_n(down)}" rx="3"'
+    return f'<rect class="gold" fill="none" stroke="#e8710a" {place}/>'
+
+
+def _legend(layout: _Layout, top: float, ramp: str, gold: bool) -> Iterator[str]:
+    x, y = layout.left, layout.bottom + 2 * GAP
+    yield f'<linearGradient id="{ramp}"><stop stop-opacity="0" stop-color="#2166d1"/>'
+    yield '<stop offset="1" stop-color="#2166d1"/></linearGradient>'
+    yield f'<rect x="{_n(x)}" y="{_n(y)}" width="{_n(SCALE)}" height="10" fill="url(#{ramp})"/>'
+    yield f'<rect class="grid" fill="none" x="{_n(x)}" y="{_n(y)}" width="{_n(SCALE)}" height="10"/>'
+    for part, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end")):
+        place = f'class="small" x="{_n(x + SCALE * part)}" y="{_n(y + 23)}"'
+        yield _text(f"{top * part:g}", place, anchor)
+    x += SCALE + GAP
+    yield _text("weight", f'class="small" x="{_n(x)}" y="{_n(y + 9)}"', "start")
+    if gold:
+        yield _outlined(x + 50, y - 1, 14, 12)
+        yield _text("gold link", f'class="small" x="{_n(x + 70)}" y="{_n(y + 9)}"', "start")
+
+
+def _description(weights: Weights, source: Sequence[str], target: Sequence[str]) -> str:
+    strongest = np.nan_to_num(weights).argmax(axis=1).tolist()
+    found = (f"{target[t]} from {source[s]} {weights[t, s]:.2f}" for t, s in enumerate(strongest))
+    return "; ".join(found)
+
+
+def _figure(across: float, down: float, label: str, parts: Sequence[str]) -> str:
+    across, down = math.ceil(across), math.ceil(down)
+    size = f'width="{across}" height="{down}" viewBox="0 0 {across} {down}"'
+    names = f'class="attention" role="img" aria-label="{label}"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {names} {size}>'
+    return "\n".join([head, f"<style>{STYLE}</style>", *parts, "</svg>"])
+
+
+def _n(value: float, digits: int = 1) -> str:
+    """The number as short as it can be written."""
+    return f"{value:.{digits}f}".rstrip("0").rstrip(".") or "0"

@@ -1,0 +1,58 @@
+"""Text for SVG and HTML: escaped, legal in XML, and measured without a font."""
+
+import unicodedata
+from html import escape as escape_markup
+
+_NARROW = frozenset("iIjl.,:;'’|!()[]{}ftr -·")
+_BROAD = frozenset("mwMWOQ@%&—…œæŒÆ")
+_RIGHT_TO_LEFT = ("R", "AL")
+
+
+def escape(text: str) -> str:
+    """The text for an element or a quoted attribute; characters that XML forbids become visible ones."""
+    return escape_markup("".join(_legal(character) for character in text))
+
+
+def visible(word: str) -> str:
+    """A word as a label shows it: white space, which character-level models have as words, drawn as ␣."""
+    return word if word.strip() else "␣" * max(1, len(word))
+
+
+def width(text: str) -> float:
+    """The estimated width of the text in units of the font's size (em), for a common sans-serif font."""
+    return sum(_width(character) for character in text)
+
+
+def is_right_to_left(text: str) -> bool:
+    """Whether the first character with a direction is Hebrew, Arabic or of another such script."""
+    for character in text:
+        direction = unicodedata.bidirectional(character)
+        if direction in ("L", *_RIGHT_TO_LEFT):
+            return direction in _RIGHT_TO_LEFT
+    return False
+
+
+def isolated(word: str) -> str:
+    """The word so that, running from right to left, it does not turn around the text that follows it."""
+    return f"\N{FIRST STRONG ISOLATE}{word}\N{POP DIRECTIONAL ISOLATE}" if is_right_to_left(word) else word
+
+
+def _legal(character: str) -> str:
+    code = ord(character)
+    if code < 0x20 and character not in "\t\n\r":
+        return chr(0x2400 + code)  # the pictures of control characters
+    if 0xD800 <= code <= 0xDFFF or code in (0xFFFE, 0xFFFF):
+        return "\N{REPLACEMENT CHARACTER}"
+    return character
+
+
+def _width(character: str) -> float:
+    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0.0
+    if unicodedata.east_asian_width(character) in ("W", "F"):
+        return 1.0
+    if character in _NARROW:
+        return 0.36
+    if character in _BROAD:
+        return 0.92
+    return 0.7 if character.isupper() else 0.58

@@ -1,0 +1,169 @@
+"""The report on one or several runs: a single HTML page that needs no network and nothing beside it.
+
+The page's structure, style and behaviour are in `report.html`; this module fills in what is known of the
+runs.
+"""
+
+import json
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dragoman.visualisation import curves, tables
+from dragoman.visualisation.markup import escape
+
+# How a value of metrics.jsonl is called in the page; also the order of the charts. Others follow under their
+# own name.
+CHARTS: Mapping[str, str] = {
+    "bleu": "BLEU",
+    "chrf": "chrF",
+    "ter": "TER",
+    "accuracy": "Accuracy",
+    "perplexity": "Perplexity",
+    "loss": "Loss",
+    "learning_rate": "Learning rate",
+    "tokens_per_second": "Tokens per second",
+}
+PHASES = {"valid": "validation", "train": "training"}
+
+
+@dataclass(frozen=True)
+class Example:
+    """A translated sentence: words, and the attention (target words, source words) between them.
+
+    `score` is the translation's, `gold` are links (source word, target word), `n_best` further translations
+    with their scores.
+    """
+
+    source: Sequence[str]
+    target: Sequence[str]
+    reference: str
+    attention: ArrayLike
+    score: float
+    gold: Collection[tuple[int, int]] | None = None
+    n_best: Sequence[tuple[str, float]] = ()
+
+
+@dataclass(frozen=True)
+class RunView:
+    """What the report shows of a run; every part but the name may be missing.
+
+    `facts` are (label, value), `metrics` the rows of metrics.jsonl, `scores` (name, value, signature),
+    `lengths` (bucket, number of sentences, BLEU).
+    """
+
+    name: str
+    config_yaml: str = ""
+    facts: Sequence[tuple[str, object]] = ()
+    metrics: Sequence[Mapping[str, Any]] = ()
+    scores: Sequence[tuple[str, float, str]] = ()
+    lengths: Sequence[tuple[str, int, float]] = ()
+    examples: Sequence[Example] = ()
+
+
+def page(runs: Sequence[RunView]) -> str:
+    """The report as the text of an HTML file. Text of the runs is shown as it is, never taken for markup."""
+    runs = _distinct(runs)
+    names = [run.name for run in runs]
+    parts = {
+        "facts": tables.facts([(run.name, run.facts) for run in runs]),
+        "scores": tables.scores(names, [run.scores for run in runs]),
+        "curves": "".join(f"<figure>{chart}</figure>" for chart in _charts(runs)),
+        "lengths": tables.lengths(names, [run.lengths for run in runs]),
+        "examples": "present" if any(run.examples for run in runs) else "",
+        "configuration": tables.configurations([(run.name, run.config_yaml) for run in runs]),
+    }
+    hidden = {f"no_{name}": "" if part else " hidden" for name, part in parts.items()}
+    nothing = "" if any(parts.values()) else "<p>There is nothing to show yet.</p>"
+    title = escape(", ".join(names) or "No runs")
+    return _filled({**parts, **hidden, "title": title, "nothing": nothing, "data": _data(runs)})
+
+
+def _filled(parts: Mapping[str, str]) -> str:
+    """The template with its {{names}} replaced, in one pass, so that a text with braces stays a text."""
+    template = resources.files("dragoman.visualisation").joinpath("report.html").read_text("utf-8")
+    text = re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)
+    return text.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate cannot be written to a file
+
+
+def _distinct(runs: Sequence[RunView]) -> list[RunView]:
+    """The runs under names that tell them apart."""
+    named: list[RunView] = []
+    for number, run in enumerate(runs, start=1):
+        name = run.name or f"run {number}"
+        taken = {other.name for other in named}
+        named.append(replace(run, name=name if name not in taken else f"{name} ({number})"))
+    return named
+
+
+def _charts(runs: Sequence[RunView]) -> Iterator[str]:
+    """A chart for every value: of one run with its phases together, of several runs for every phase."""
+    keys = {key for run in runs for row in run.metrics for key in row if "/" in key}
+    for value in sorted({key.partition("/")[2] for key in keys}, key=_rank):
+        title = CHARTS.get(value, value.replace("_", " "))
+        phases = [key for key in sorted(keys, reverse=True) if key.partition("/")[2] == value]
+        if len(runs) == 1:
+            found = {_phase(key): _points(runs[0], key) for key in phases}
+            yield _chart(found, title, value)
+        else:
+            for key in phases:
+                heading = f"{title}, {_phase(key)}" if len(phases) > 1 else title
+                yield _chart({run.name: _points(run, key) for run in runs}, heading, value)
+
+
+def _chart(found: Mapping[str, curves.Points], title: str, value: str) -> str:
+    return curves.svg(found, title=title, x="steps", y="", logarithmic=value == "perplexity")
+
+
+def _rank(value: str) -> tuple[int, str]:
+    names = list(CHARTS)
+    return (names.index(value) if value in names else len(names), value)
+
+
+def _phase(key: str) -> str:
+    phase = key.partition("/")[0]
+    return PHASES.get(phase, phase)
+
+
+def _points(run: RunView, key: str) -> list[tuple[float, float]]:
+    rows = ((row.get("step"), row.get(key)) for row in run.metrics)
+    return [
+        (float(x), float(y)) for x, y in rows if isinstance(x, int | float) and isinstance(y, int | float)
+    ]
+
+
+def _data(runs: Sequence[RunView]) -> str:
+    """The examples as JSON that may stand in a script element. Weights are in thousandths, to be short."""
+    found = [
+        {
+            "name": run.name,
+            "colour": curves.COLOURS[number % len(curves.COLOURS)],
+            "examples": [_example(example) for example in run.examples],
+        }
+        for number, run in enumerate(runs)
+    ]
+    text = json.dumps(found, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c")  # the one character by which a script element could end
+
+
+def _example(example: Example) -> dict[str, Any]:
+    weights = np.asarray(example.attention, dtype=np.float64)
+    return {
+        "source": list(example.source),
+        "target": list(example.target),
+        "reference": example.reference,
+        "attention": np.rint(1000 * np.nan_to_num(weights, posinf=0.0)).astype(int).tolist(),
+        "score": _number(example.score),
+        "gold": None if example.gold is None else sorted([int(s), int(t)] for s, t in example.gold),
+        "n_best": [[text, _number(score)] for text, score in example.n_best],
+    }
+
+
+def _number(value: float) -> float | None:
+    return round(float(value), 4) if math.isfinite(value) else None

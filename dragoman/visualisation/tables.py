@@ -1,0 +1,105 @@
+"""The tables of the report, as HTML: facts, scores, quality by length, and configurations."""
+
+import difflib
+import math
+from collections.abc import Sequence
+
+from dragoman.visualisation.curves import COLOURS
+from dragoman.visualisation.markup import escape
+
+
+def facts(runs: Sequence[tuple[str, Sequence[tuple[str, object]]]]) -> str:
+    """A card for every run with its (label, value) pairs; empty if no run has any."""
+    if not any(pairs for _, pairs in runs):
+        return ""
+    return "".join(
+        f'<article class="card"><h3{_key(number)}>{escape(name)}</h3><dl>'
+        + "".join(
+            f"<div><dt>{escape(label)}</dt><dd>{escape(str(value))}</dd></div>" for label, value in pairs
+        )
+        + "</dl></article>"
+        for number, (name, pairs) in enumerate(runs)
+    )
+
+
+def scores(names: Sequence[str], runs: Sequence[Sequence[tuple[str, float, str]]]) -> str:
+    """A row for every metric, a column for every run; the signatures tell whether values may be compared."""
+    metrics = list(dict.fromkeys(name for found in runs for name, _, _ in found))
+    if not metrics:
+        return ""
+    rows = []
+    for metric in metrics:
+        found = [next(((value, sign) for name, value, sign in run if name == metric), None) for run in runs]
+        values = "".join(f'<td class="value">{_value(pair[0]) if pair else "–"}</td>' for pair in found)
+        signatures = list(dict.fromkeys(pair[1] for pair in found if pair))
+        told = "<br>".join(f"<code>{escape(sign).replace('|', '|<wbr>')}</code>" for sign in signatures)
+        if len(signatures) > 1:
+            told += "<br>Not comparable: the signatures differ."
+        rows.append(
+            f'<tr class="with-note"><th scope="row" class="narrow">{escape(metric)}</th>{values}</tr>'
+        )
+        rows.append(f'<tr class="note"><td></td><td colspan="{len(names)}">{told}</td></tr>')
+    return _table(["<th>Metric</th>", *(f"<th>{name}</th>" for name in _headings(names))], rows)
+
+
+def lengths(names: Sequence[str], runs: Sequence[Sequence[tuple[str, int, float]]]) -> str:
+    """A row for every bucket of sentence lengths, with the bars of all runs below each other."""
+    counts = {bucket: count for found in runs for bucket, count, _ in found}
+    values = [value for found in runs for _, _, value in found if math.isfinite(value)]
+    if not counts:
+        return ""
+    longest = max(values, default=0.0) or 1.0
+    rows = []
+    for bucket, count in counts.items():
+        found = [next((value for name, _, value in run if name == bucket), math.nan) for run in runs]
+        bars = "".join(_bar(number, value, longest) for number, value in enumerate(found))
+        heading = f'<th scope="row" class="narrow">{escape(bucket)}</th>'
+        rows.append(f'<tr>{heading}<td class="count narrow">{count:,}</td><td>{bars}</td></tr>')
+    keys = f"<th>{' &ensp; '.join(_headings(names))}</th>"
+    return _table(["<th>Words</th>", '<th class="count">Sentences</th>', keys], rows)
+
+
+def configurations(runs: Sequence[tuple[str, str]]) -> str:
+    """The configuration of every run, folded; lines that differ from the first run's are marked."""
+    parts, first = [], None
+    for number, (name, text) in enumerate(runs):
+        if not text:
+            continue
+        lines = text.rstrip("\n").split("\n")
+        first = first or lines
+        shown = "\n".join(_marked(first, lines))
+        parts.append(f"<details><summary{_key(number)}>{escape(name)}</summary><pre>{shown}</pre></details>")
+    return "".join(parts)
+
+
+def _marked(first: Sequence[str], lines: Sequence[str]) -> list[str]:
+    matcher = difflib.SequenceMatcher(None, first, lines, autojunk=False)
+    shown = []
+    for kind, _, _, start, end in matcher.get_opcodes():
+        part = [escape(line) for line in lines[start:end]]
+        shown += part if kind == "equal" else [f"<mark>{line}</mark>" for line in part]
+    return shown
+
+
+def _table(headings: Sequence[str], rows: Sequence[str]) -> str:
+    head = "".join(headings).replace("<th", '<th scope="col"')
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _headings(names: Sequence[str]) -> list[str]:
+    return [f"<span{_key(number)}>{escape(name)}</span>" for number, name in enumerate(names)]
+
+
+def _key(number: int) -> str:
+    """The attributes that show a run's colour, the one of its curves, before its name."""
+    return f' class="key" style="--key:{COLOURS[number % len(COLOURS)]}"'
+
+
+def _bar(number: int, value: float, longest: float) -> str:
+    colour = COLOURS[number % len(COLOURS)]
+    part = max(0.0, value / longest) if math.isfinite(value) else 0.0
+    return f'<div class="bar" style="--key:{colour};--part:{part:.1%}">{_value(value)}</div>'
+
+
+def _value(value: float) -> str:
+    return f"{value:.2f}" if math.isfinite(value) else "–"

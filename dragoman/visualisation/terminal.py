@@ -1,0 +1,120 @@
+"""Attention between words in the cells of a terminal, in as many columns as it has."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.style import Style
+from rich.text import Text
+
+Weights: TypeAlias = NDArray[np.float64]
+
+LABEL = 16  # the most columns for target words
+HEADER = 10  # the most lines for source words that are written downwards
+LEFT_TO_RIGHT = "\N{LEFT-TO-RIGHT MARK}"
+NARROW = 2  # columns of a cell under such a word: room for a full-width character
+FAINT = 0.05  # weights below this are dots
+
+# The ends of the ramp.
+DARK = ((22, 38, 66), (94, 169, 255))
+LIGHT = ((222, 234, 250), (21, 82, 176))
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """A heat map as rich renders it: a block of lines for as many source words as fit into the width."""
+
+    weights: Weights
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    gold: frozenset[tuple[int, int]] = frozenset()
+    dark: bool = True
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if not self.weights.size:
+            yield Text("no words, no attention")
+            return
+        label = min(LABEL, max(map(cell_len, self.target)), max(1, options.max_width // 3))
+        room = max(options.max_width - label - 1, 5)
+        for number, (first, widths) in enumerate(_blocks(self.source, room)):
+            if number:
+                yield Text("")
+            yield from self._block(first, widths, label)
+
+    def _block(self, first: int, widths: Sequence[int], label: int) -> Iterator[Text]:
+        for heading in _header(self.source[first : first + len(widths)], widths):
+            yield Text(" " * (label + 1) + heading, no_wrap=True, overflow="crop")
+        for t, word in enumerate(self.target):
+            short = shortened(word, label)
+            line = Text(" " * (label - cell_len(short)) + short + " ", no_wrap=True, overflow="crop")
+            for s, columns in enumerate(widths, start=first):
+                line.append(*self._cell(t, s, columns))
+            yield line
+
+    def _cell(self, t: int, s: int, columns: int) -> tuple[str, Style]:
+        """A cell's digit, in the middle of its columns, and its colours."""
+        weight = float(np.nan_to_num(self.weights[t, s]))
+        digit = str(min(9, int(weight * 10 + 1e-9))) if weight >= FAINT else "·"
+        mark = "*" if (s, t) in self.gold else " "
+        return f"{digit}{mark}".center(columns), self._style(weight)
+
+    def _style(self, weight: float) -> Style:
+        if weight < FAINT:
+            return Style(dim=True)
+        weakest, strongest = DARK if self.dark else LIGHT
+        mixed = [round(a + (b - a) * min(weight, 1.0)) for a, b in zip(weakest, strongest, strict=True)]
+        luminance = 0.299 * mixed[0] + 0.587 * mixed[1] + 0.114 * mixed[2]
+        ink = "rgb(12,16,24)" if luminance > 125 else "rgb(240,244,250)"
+        return Style.parse(f"{ink} on rgb({','.join(map(str, mixed))})")
+
+
+def shortened(word: str, columns: int) -> str:
+    """The word in at most so many columns; an ellipsis stands for what was cut off."""
+    if cell_len(word) <= columns:
+        return word
+    return set_cell_size(word, columns - 1).rstrip() + "…"
+
+
+def _blocks(source: Sequence[str], room: int) -> Iterator[tuple[int, list[int]]]:
+    """The first word of each block and the width of each of its columns."""
+    widths = [max(3, cell_len(word) + 1) for word in source]
+    if sum(widths) <= room:  # then the words can stand upright, in full
+        yield 0, widths
+        return
+    blocks = math.ceil(len(source) / max(1, room // NARROW))
+    each = math.ceil(len(source) / blocks)
+    for first in range(0, len(source), each):
+        yield first, [NARROW] * min(each, len(source) - first)
+
+
+def _header(words: Sequence[str], widths: Sequence[int]) -> list[str]:
+    """The source words over their columns: as they are, or one character below the other."""
+    if any(width > NARROW for width in widths):
+        pairs = zip(words, widths, strict=True)
+        # The mark keeps words that run from right to left over their own columns.
+        return ["".join(_centred(f"{word}{LEFT_TO_RIGHT}", width) for word, width in pairs)]
+    letters = [_letters(word) for word in words]
+    height = max(map(len, letters))
+    columns = [[" "] * (height - len(word)) + word for word in letters]
+    return ["".join(_centred(column[line], NARROW) for column in columns) for line in range(height)]
+
+
+def _letters(word: str) -> list[str]:
+    """The characters of a word, each with the combining marks that follow it, at most HEADER of them."""
+    letters: list[str] = []
+    for character in word:
+        if letters and cell_len(character) == 0:
+            letters[-1] += character
+        else:
+            letters.append(character)
+    return letters if len(letters) <= HEADER else [*letters[: HEADER - 1], "⋮"]
+
+
+def _centred(text: str, columns: int) -> str:
+    spare = columns - cell_len(text)
+    return " " * (spare // 2) + text + " " * (spare - spare // 2)

@@ -1,0 +1,90 @@
+"""How faults are told: values, types and near misses in words."""
+
+import difflib
+import json
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic_core import ErrorDetails
+
+LIMITS = {
+    "greater_than": ("more than", "gt"),
+    "greater_than_equal": ("at least", "ge"),
+    "less_than": ("less than", "lt"),
+    "less_than_equal": ("at most", "le"),
+}
+
+
+def explain(errors: Sequence[ErrorDetails], annotation: Any, value: Any) -> list[str]:
+    """What pydantic found wrong with a value of type `annotation`, in this project's words."""
+    if errors and all(error["type"] in LIMITS for error in errors):
+        limits = [(*LIMITS[error["type"]], error["ctx"]) for error in errors]
+        return [f"must be {words} {limit[key]:g}, found {shown(value)}" for words, key, limit in limits]
+    if len(errors) == 1 and errors[0]["type"] in ("string_too_short", "too_short"):
+        return ["must not be empty"]
+    hint = ""
+    if isinstance(value, str):
+        close = _close(value, _choices(annotation))
+        hint = f" (did you mean '{close}'?)" if close else ""
+    elif annotation is str and isinstance(value, int | float):
+        hint = " (in quotes it is text)"
+    return [f"expected {type_text(annotation)}, found {shown(value)}{hint}"]
+
+
+def shown(value: Any) -> str:
+    """A value as YAML writes it, on one line and not too long."""
+    text = "nothing (null)" if value is None else json.dumps(value, ensure_ascii=False, default=_jsonable)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _jsonable(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else str(value)
+
+
+def nearest(name: str, names: Sequence[str] | Mapping[str, Any]) -> str:
+    """`did you mean 'size'?`, or the valid names where none is close."""
+    close = _close(name, list(names))
+    return f"did you mean '{close}'?" if close else "expected one of " + ", ".join(sorted(names))
+
+
+def _close(name: str, names: Sequence[str]) -> str | None:
+    lower = {str(each).lower(): str(each) for each in names}
+    found = difflib.get_close_matches(name.lower(), list(lower), n=1, cutoff=0.6)
+    return lower[found[0]] if found else None
+
+
+def _choices(annotation: Any) -> list[str]:
+    """The texts that an annotation allows by name."""
+    if typing.get_origin(annotation) is Literal:
+        return [choice for choice in typing.get_args(annotation) if isinstance(choice, str)]
+    return [choice for part in typing.get_args(annotation) for choice in _choices(part)]
+
+
+NAMES = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    types.NoneType: "null",
+    Any: "any value",
+}
+
+
+def type_text(annotation: Any) -> str:
+    """A type in words: `a whole number or null`, `one of dot, additive`. A class may have its own `words`."""
+    if annotation in NAMES:
+        return NAMES[annotation]
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is Annotated:
+        return type_text(arguments[0])
+    if origin is Literal:
+        return "one of " + ", ".join(map(str, arguments))
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(type_text(argument) for argument in arguments)
+    if origin is tuple and Ellipsis not in arguments:
+        return f"a list of {len(arguments)}: " + ", ".join(map(type_text, arguments))
+    if origin in (tuple, list, Sequence) and arguments:
+        return f"a list, each {type_text(arguments[0])}"
+    return str(getattr(annotation, "words", getattr(annotation, "__name__", annotation)))

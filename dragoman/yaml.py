@@ -1,0 +1,226 @@
+"""YAML 1.2 text as plain values with the line of every key, and plain values as YAML text."""
+
+import math
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+Path: TypeAlias = tuple[str | int, ...]
+
+TAG = "tag:yaml.org,2002:"
+DEEPEST = 50  # levels; what is deeper than this is no configuration
+MOST = 10_000  # keys and items
+LONGEST_NUMBER = 100  # characters
+
+
+class Place(NamedTuple):
+    """Where something was written. Lines count from 1; an override on the command line comes after all."""
+
+    line: int
+    text: str
+
+
+class Fault(NamedTuple):
+    """One thing that cannot be read."""
+
+    place: Place
+    path: Path
+    message: str
+
+
+@dataclass
+class Document:
+    """Plain values (None, bool, int, float, str, list, dict), the place of each key and item, the faults."""
+
+    name: str
+    value: Any = None
+    places: dict[Path, Place] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
+
+    def place(self, line: int) -> Place:
+        """A line of this document."""
+        return Place(line, f"{self.name}:{line}")
+
+    def nearest(self, path: Path) -> Path:
+        """The longest part of a path that was written."""
+        parts = (path[:length] for length in range(len(path), 0, -1))
+        return next((part for part in parts if part in self.places), ())
+
+    def fault(self, place: Place, path: Path, message: str) -> None:
+        """Notes a fault."""
+        self.faults.append(Fault(place, path, message))
+
+
+@dataclass
+class Override(Document):
+    """The value of an option of the command line, which has no lines."""
+
+    def place(self, line: int) -> Place:
+        return Place(LAST, self.name)
+
+
+LAST = sys.maxsize
+
+
+def read(text: str, name: str) -> Document:
+    """The one document of a text. `no` and dates are text, `1e-3` a number, NaN and infinity faults."""
+    return _read(text, Document(name))
+
+
+def _read(text: str, document: Document) -> Document:
+    try:
+        node = YAML(typ="safe", pure=True).compose(text)
+        document.value = None if node is None else _value(node, (), document)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        document.fault(document.place(mark.line + 1 if mark else 1), (), _reason(error))
+    except (YAMLError, ValueError, RecursionError) as error:
+        place = document.place(text.count("\n", 0, getattr(error, "position", 0)) + 1)
+        document.fault(place, (), f"not readable as YAML ({' '.join(str(error).split())[:100]})")
+    return document
+
+
+def _reason(error: MarkedYAMLError) -> str:
+    problem = " ".join((error.problem or error.context or "broken").split())
+    return "a tab; YAML indents with spaces" if "'\\t'" in problem else f"not readable as YAML ({problem})"
+
+
+def _value(node: Node, path: Path, document: Document) -> Any:
+    place = document.place(node.start_mark.line + 1)
+    if len(path) > DEEPEST or len(document.places) > MOST:  # or aliases inside aliases
+        raise ValueError(f"more than {DEEPEST} levels or {MOST} values")
+    if isinstance(node, MappingNode) and node.tag == TAG + "map":
+        return _mapping(node, path, document)
+    if isinstance(node, SequenceNode) and node.tag == TAG + "seq":
+        for index, item in enumerate(node.value):
+            document.places[*path, index] = document.place(item.start_mark.line + 1)
+        return [_value(item, (*path, index), document) for index, item in enumerate(node.value)]
+    try:
+        return _scalar(node)
+    except ValueError as error:
+        document.fault(place, path, str(error))
+        return None
+
+
+def _mapping(node: MappingNode, path: Path, document: Document) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for key, value in node.value:
+        place = document.place(key.start_mark.line + 1)
+        if not isinstance(key, ScalarNode):
+            document.fault(place, (*path, "?"), "a key must be a word, not a list or a mapping")
+        elif key.value in values:
+            before = document.places[*path, key.value].line
+            document.fault(place, (*path, key.value), f"duplicate key, already on line {before}")
+        else:
+            document.places[*path, key.value] = place
+            values[key.value] = _value(value, (*path, key.value), document)
+    return values
+
+
+def _scalar(node: Node) -> Any:
+    tag, text = str(node.tag), node.value
+    kind = tag.removeprefix(TAG)
+    if kind in ("str", "timestamp", "value", "merge") and isinstance(text, str):
+        if any(0xD800 <= ord(character) < 0xE000 for character in text):
+            raise ValueError("half of a surrogate pair; write the character itself")
+        return text
+    if kind == "null":
+        return None
+    if kind == "bool":
+        return text.lower() in ("true", "yes", "on")  # the others after %YAML 1.1
+    if kind in ("int", "float") and len(text) > LONGEST_NUMBER:
+        raise ValueError(f"{text[:20]}... is too long for a number")
+    if kind == "int":
+        digits = text.replace("_", "")
+        return int(digits) if re.fullmatch(r"[-+]?[0-9]+", digits) else int(digits, 0)
+    if kind == "float":
+        number = float(text.replace("_", "").lower().replace(".inf", "inf").replace(".nan", "nan"))
+        if not math.isfinite(number):
+            raise ValueError(f"{text} is not a finite number")
+        return number
+    raise ValueError(f"the tag {tag.replace(TAG, '!!')} means nothing here")
+
+
+def override(document: Document, key: str, text: str) -> None:
+    """Sets `key` (dotted; it need not exist yet) to the value that `text` is in YAML."""
+    given = _read(text, Override(f"--{key}"))
+    place = given.place(1)
+    holder = document.value = document.value or {}
+    *before, last = key.split(".")
+    path: Path = ()
+    for name in before:
+        path = (*path, name)
+        inner = holder.get(name)
+        if isinstance(inner, str):  # `score: additive`, of which an option is wanted
+            inner = {"kind": inner}
+            document.places[*path, "kind"] = document.places[path]
+            document.places[path] = place
+        if not isinstance(inner, dict):
+            inner = {}
+            document.places[path] = place
+        holder[name] = holder = inner
+    path = (*path, last)
+    document.places = {known: there for known, there in document.places.items() if known[: len(path)] != path}
+    document.places |= {path: place} | {(*path, *inner): place for inner in given.places}
+    document.faults += [fault._replace(path=(*path, *fault.path)) for fault in given.faults]
+    holder[last] = given.value
+
+
+def write(values: Mapping[str, Any], notes: Mapping[Path, str] | None = None) -> str:
+    """Nested mappings as indented YAML, everything inside lists on one line; `notes` become comments."""
+    return "".join(line + "\n" for line in _lines(values, (), notes or {}))
+
+
+NOTE_COLUMN = 34
+WIDEST = 110
+
+
+def _lines(values: Mapping[str, Any], path: Path, notes: Mapping[Path, str]) -> Iterator[str]:
+    margin = "  " * len(path)
+    apart = False
+    for name, value in values.items():
+        block = isinstance(value, Mapping) and len(value) > 0
+        if notes and not path and (block or apart):
+            yield ""
+        apart = block
+        line = f"{margin}{scalar(name)}:" + ("" if block else f" {scalar(value)}")
+        note = notes.get((*path, name))
+        if note is not None and len(noted := f"{line:<{NOTE_COLUMN}}  # {note}") <= WIDEST:
+            line = noted
+        elif note is not None:
+            yield f"{margin}# {note}"
+        yield line
+        if block:
+            yield from _lines(value, (*path, name), notes)
+
+
+PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
+RESERVED = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}  # some of them in YAML 1.1 only
+ESCAPES = {"\n": "\\n", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
+
+
+def scalar(value: Any) -> str:
+    """A value on one line."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{scalar(name)}: {scalar(item)}" for name, item in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(scalar(item) for item in value) + "]"
+    if not isinstance(value, str):
+        return repr(value)
+    if PLAIN.fullmatch(value) and value.lower() not in RESERVED:
+        return value
+    return '"' + "".join(_escaped(character) for character in value) + '"'
+
+
+def _escaped(character: str) -> str:
+    if character in ESCAPES:
+        return ESCAPES[character]
+    return character if character.isprintable() else f"\\U{ord(character):08x}"

@@ -1,0 +1,33 @@
+"""What all tests share. Shapes in signatures are checked because pytest runs with `--jaxtyping-packages`.
+
+That option must instrument the package before anything imports it, so nothing is imported from dragoman here.
+"""
+
+from pathlib import Path
+
+import hypothesis
+import pytest
+import torch
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED_DATA = ROOT.parent / "shared" / "data"
+
+# The tests run side by side on the same cores; one thread each is the fastest, and the same everywhere.
+torch.set_num_threads(1)
+
+hypothesis.settings.register_profile("dragoman", deadline=None, derandomize=True, print_blob=True)
+hypothesis.settings.load_profile("dragoman")
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The folder that holds pyproject.toml."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of corpora beside the repository; its tests are skipped where there is none."""
+    if not SHARED_DATA.is_dir():
+        pytest.skip("needs the corpora in ../shared/data, which are not part of the repository")
+    return SHARED_DATA

@@ -1,0 +1,171 @@
+"""BLEU, chrF and TER of a corpus: by hand, with signatures, with several references."""
+
+import math
+from collections import Counter
+
+import pytest
+
+from dragoman.components import Spec, build, problems
+from dragoman.errors import UserError
+from dragoman.evaluation.metrics import HIGHER_IS_BETTER, METRICS, Bleu, Chrf, Score, Ter
+
+HYPOTHESES = ["the cat sat on the mat today", "a dog runs in the small park", "he reads a book in the garden"]
+REFERENCES = [
+    "the cat sat on the red mat today",
+    "the dog runs in the park",
+    "he reads a book in the garden now",
+]
+
+
+def bleu_by_hand(hypotheses: list[str], references: list[list[str]], order: int = 4) -> float:
+    """Papineni et al. (2002), equation by equation: clipped counts, summed over the corpus, then divided."""
+    matched, total = [0] * order, [0] * order
+    hypothesis_length = reference_length = 0
+    for number, hypothesis in enumerate(hypotheses):
+        words = hypothesis.split()
+        others = [lines[number].split() for lines in references]
+        hypothesis_length += len(words)
+        reference_length += min((abs(len(other) - len(words)), len(other)) for other in others)[1]
+        for n in range(1, order + 1):
+            found = ngrams(words, n)
+            limit: Counter[tuple[str, ...]] = Counter()
+            for other in others:
+                limit |= ngrams(other, n)
+            matched[n - 1] += sum((found & limit).values())
+            total[n - 1] += sum(found.values())
+    mean = sum(math.log(m / t) for m, t in zip(matched, total, strict=True)) / order
+    return 100 * math.exp(mean) * math.exp(min(0, 1 - reference_length / hypothesis_length))
+
+
+def ngrams(words: list[str], n: int) -> "Counter[tuple[str, ...]]":
+    return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
+
+
+@pytest.mark.spec("H1")
+def test_bleu_is_the_equation_over_the_whole_corpus() -> None:
+    score = Bleu(tokenise="none").corpus(HYPOTHESES, [REFERENCES])
+    assert score.value == pytest.approx(bleu_by_hand(HYPOTHESES, [REFERENCES]), abs=1e-9)
+    sentences = [
+        Bleu(tokenise="none").corpus([hypothesis], [[reference]]).value
+        for hypothesis, reference in zip(HYPOTHESES, REFERENCES, strict=True)
+    ]
+    assert abs(score.value - sum(sentences) / 3) > 1  # the mean of sentence scores is something else
+
+
+@pytest.mark.spec("H1")
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_bleu_of_several_references_takes_the_best_count_and_the_nearest_length(order: int) -> None:
+    second = ["there sat a cat on the mat", "a dog runs through the small park", "he reads in the garden"]
+    score = Bleu(tokenise="none", order=order).corpus(HYPOTHESES, [REFERENCES, second])
+    assert score.value == pytest.approx(bleu_by_hand(HYPOTHESES, [REFERENCES, second], order), abs=1e-9)
+    assert score.value > Bleu(tokenise="none", order=order).corpus(HYPOTHESES, [REFERENCES]).value
+    assert "nrefs:2" in score.signature
+    assert f"order:{order}" in score.signature
+    assert score.name == f"BLEU-{order}"
+
+
+@pytest.mark.spec("H1")
+def test_counts_are_clipped_by_hypothesis_and_reference() -> None:
+    unigrams = Bleu(tokenise="none", order=1, smoothing="none")
+    # Every word of "a b" is right once (precision 1, not 2); only its brevity costs: exp(1 - 4/2).
+    assert unigrams.corpus(["a b"], [["a a b b"]]).value == pytest.approx(100 * math.exp(-1))
+    # And a word that is said too often counts as often as the reference says it.
+    assert unigrams.corpus(["a a b b"], [["a b"]]).value == pytest.approx(50)
+    assert unigrams.corpus(["the the the the"], [["the cat is here"]]).value == pytest.approx(25)
+
+
+@pytest.mark.spec("H1")
+def test_a_perfect_translation_has_100_and_a_foreign_one_0() -> None:
+    assert Bleu().corpus(REFERENCES, [REFERENCES]).value == 100.0
+    assert Bleu().corpus(["x y z w v"], [["a b c d e"]]).value == 0.0
+    assert Bleu().corpus([""], [["a b"]]).value == 0.0
+
+
+@pytest.mark.spec("H1")
+def test_signature_and_value_are_printed() -> None:
+    score = Bleu().corpus(HYPOTHESES, [REFERENCES])
+    assert score.signature.startswith("nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:")
+    assert str(score) == f"BLEU = {score.value:.2f} ({score.signature})"
+
+
+def test_tokenised_lower_cased_scores_of_the_literature() -> None:
+    hypothesis, reference = ["The man -- it 's me -- said ."], ["the man -- it 's me -- said ."]
+    assert Bleu(tokenise="none", lowercase=True).corpus(hypothesis, [reference]).value == 100.0
+    plain = Bleu(tokenise="none").corpus(hypothesis, [reference])
+    assert plain.value < 100
+    assert "tok:none" in plain.signature
+    assert "case:lc" in Bleu(lowercase=True).corpus(hypothesis, [reference]).signature
+
+
+def test_ter_counts_edits_per_reference_word() -> None:
+    assert Ter().corpus(["a b c d"], [["a x c d"]]).value == pytest.approx(25)  # one substitution
+    assert Ter().corpus(["c d a b"], [["a b c d"]]).value == pytest.approx(25)  # one shift of a block
+    # Corpus level: 1 edit and 0 edits over 2 + 6 words; the mean of sentence rates would be 25.
+    assert Ter().corpus(["a x", "a b c d e f"], [["a b", "a b c d e f"]]).value == pytest.approx(12.5)
+    assert Ter().corpus(["a b c d e f"], [["a b"]]).value == pytest.approx(200)
+
+
+def test_ter_respects_case_unless_told_otherwise() -> None:
+    strict = Ter().corpus(["the cat"], [["The cat"]])
+    assert strict.value == pytest.approx(50)
+    assert "case:mixed" in strict.signature
+    assert Ter(lowercase=True).corpus(["the cat"], [["The cat"]]).value == 0
+    assert Ter().corpus(["the cat."], [["the cat ."]]).value > 0
+    assert Ter(normalise=True).corpus(["the cat."], [["the cat ."]]).value == 0
+
+
+def test_ter_takes_the_nearest_of_several_references() -> None:
+    score = Ter().corpus(["a b c d"], [["x y z w"], ["a b c x"]])
+    assert score.value == pytest.approx(25)
+    assert "nrefs:2" in score.signature
+
+
+def test_chrf_by_hand() -> None:
+    # "ab" against "abc": unigrams and bigrams have precision 1 and 1, recall 2/3 and 1/2; no longer ones.
+    precision, recall = 1.0, (2 / 3 + 1 / 2) / 2
+    expected = 100 * 5 * precision * recall / (4 * precision + recall)
+    score = Chrf().corpus(["ab"], [["abc"]])
+    assert score.value == pytest.approx(expected)
+    assert score.name == "chrF2"
+    assert "nc:6|nw:0" in score.signature
+    assert Chrf(word_order=2).corpus(HYPOTHESES, [REFERENCES]).name == "chrF2++"
+    assert Chrf(lowercase=True).corpus(["AB"], [["ab"]]).value == pytest.approx(100)
+
+
+@pytest.mark.parametrize("kind", sorted(METRICS))
+def test_every_metric_prefers_the_better_corpus(kind: str) -> None:
+    metric = METRICS[kind]()
+    better = metric.corpus(HYPOTHESES, [REFERENCES]).value
+    worse = metric.corpus(["mat cat", "x", "garden reads"], [REFERENCES]).value
+    assert (better > worse) == HIGHER_IS_BETTER[kind]
+    again = metric.corpus(HYPOTHESES, [REFERENCES, REFERENCES])  # the object may be used again
+    assert "nrefs:2" in again.signature
+
+
+@pytest.mark.parametrize("kind", sorted(METRICS))
+def test_corpora_that_cannot_be_scored(kind: str) -> None:
+    metric = METRICS[kind]()
+    with pytest.raises(UserError, match="no translations"):
+        metric.corpus([], [[]])
+    with pytest.raises(UserError, match="no reference"):
+        metric.corpus(["a"], [])
+    with pytest.raises(UserError, match="2 translations, but reference 2 has 1 lines"):
+        metric.corpus(["a", "b"], [["a", "b"], ["a"]])
+
+
+def test_options_come_from_a_configuration() -> None:
+    metric = build(METRICS, Spec("bleu", {"tokenise": "none", "lowercase": True}))
+    assert metric.corpus(["A b c d"], [["a b c d"]]).value == 100
+    assert "13a" in str(problems(METRICS, Spec("bleu", {"tokenise": "13b"}), ())[0])
+    assert problems(METRICS, Spec("bleu", {"order": 0}), ())
+
+
+def test_no_warning_is_written_for_text_that_looks_tokenised(caplog: pytest.LogCaptureFixture) -> None:
+    Bleu().corpus(["it is so ."] * 200, [["it is so ."] * 200])
+    assert not caplog.records
+
+
+def test_score_is_a_plain_tuple() -> None:
+    name, value, signature = Score("BLEU", 12.345, "tok:13a")
+    assert (name, value, signature) == ("BLEU", 12.345, "tok:13a")
+    assert str(Score("BLEU", 12.345, "tok:13a")) == "BLEU = 12.35 (tok:13a)"

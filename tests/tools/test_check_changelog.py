@@ -1,0 +1,44 @@
+"""The changelog check accepts what Keep a Changelog shows and names what is missing."""
+
+import pytest
+
+from tools.check_changelog import main, problems
+
+UNRELEASED = "# Changelog\n\n## [Unreleased]\n\n### Added\n\n- A thing.\n"
+RELEASE = "\n## [0.9.0] - 2026-01-31\n\n- The first.\n"
+
+
+@pytest.mark.parametrize(
+    ("changelog", "version"),
+    [
+        (UNRELEASED, "0.1.0"),  # being prepared, nothing released yet
+        (UNRELEASED + RELEASE, "0.10.0"),  # being prepared after a release
+        (UNRELEASED + RELEASE, "0.9.0"),
+        ("## [Unreleased]\n" + RELEASE, "0.9.0"),  # just released
+    ],
+)
+def test_a_sound_changelog_has_no_problems(changelog: str, version: str) -> None:
+    assert problems(changelog, version) == []
+
+
+@pytest.mark.parametrize(
+    ("changelog", "version", "told"),
+    [
+        ("", "0.1.0", "first section"),
+        (RELEASE, "0.9.0", "first section"),
+        ("## [Unreleased]\n", "0.1.0", "Unreleased is empty"),
+        ("## [Unreleased]\n" + RELEASE, "0.10.0", "Unreleased is empty"),
+        (UNRELEASED + RELEASE, "0.8.0", "0.9.0 is newer"),
+        (UNRELEASED + "\n## [0.9.0]\n", "0.9.0", "must read like"),
+        (UNRELEASED + RELEASE + RELEASE, "0.9.0", "each version once"),
+        (UNRELEASED + RELEASE + "\n## [0.10.0] - 2026-02-01\n", "0.10.0", "newest version comes first"),
+    ],
+)
+def test_each_fault_is_told(changelog: str, version: str, told: str) -> None:
+    (problem,) = problems(changelog, version)
+    assert told in problem
+
+
+def test_the_changelog_of_this_repository_is_sound(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main() == 0
+    assert "CHANGELOG.md: tells version" in capsys.readouterr().out

@@ -1,0 +1,152 @@
+"""The check of the literature index lets a proved row pass and notices everything that makes one untrue."""
+
+from pathlib import Path
+
+import pytest
+
+from tools.marks import Mark, marks
+from tools.settings import problems_of_setting
+from tools.spec import IDS, Home, Row, check, main, read_rows
+
+PAGE = """
+| id | term | source and equation | home | configuration | decision | status |
+|---|---|---|---|---|---|---|
+| A1 | Plain | CN: `C` | `model/a.py`: `A`, `run`; `b.py` | `seed: 2`, `dragoman train` | none | built |
+| B22 | Whole | NT (77) | `b.py` | always | | planned |
+"""
+PROOF = Mark("tests/test_a.py::test_it", ("A1",), True)
+
+
+def row(row_id: str, status: str = "planned", home: str = "a.py", *names: str) -> Row:
+    return Row(row_id, "term", (Home(home, names),), (), status)
+
+
+def all_rows(first: Row) -> list[Row]:
+    return [first, *(row(row_id) for row_id in IDS[1:])]
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    (tmp_path / "a.py").write_text(
+        "class A: ...\ndef run(): ...\nTABLE = {}\nSIZE: int = 1\n", encoding="utf-8"
+    )
+    return tmp_path
+
+
+def test_rows_are_read_from_the_tables() -> None:
+    homes = (Home("model/a.py", ("A", "run")), Home("b.py", ()))
+    assert list(read_rows(PAGE)) == [
+        Row("A1", "Plain", homes, ("seed: 2", "dragoman train"), "built"),
+        Row("B22", "Whole", (Home("b.py", ()),), (), "planned"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("| built |", "| done |"), ("| none |", "|"), ("| none |", "| | |")]
+)
+def test_a_row_that_cannot_be_read_is_told(old: str, new: str) -> None:
+    with pytest.raises(ValueError, match=r"^A1: "):
+        list(read_rows(PAGE.replace(old, new)))
+
+
+def test_the_literature_has_96_rows() -> None:
+    assert len(IDS) == 96
+    assert IDS[0] == "A1"
+    assert IDS[-1] == "I2"
+
+
+def test_a_proved_row_counts(package: Path) -> None:
+    report = check(all_rows(row("A1", "built", "a.py", "A", "run", "TABLE", "SIZE")), [PROOF], package)
+    assert report.problems == {}
+    assert report.proved == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "mark", "told"),
+    [
+        (row("A1", "built", "b.py"), PROOF, "home b.py does not exist"),
+        (row("A1", "built", "a.py", "B"), PROOF, "a.py has no B"),
+        (Row("A1", "term", (), (), "built"), PROOF, "names no home"),
+        (row("A1", "built"), PROOF._replace(rows=()), "no test is marked"),
+        (row("A1", "built"), PROOF._replace(collected=False), "pytest does not collect it"),
+        (row("A1"), PROOF, "is planned, yet tests/test_a.py::test_it"),
+        (row("A1", "built")._replace(settings=("model.sizee: 3",)), PROOF, "model.sizee"),
+    ],
+)
+def test_an_untrue_row_does_not_count(package: Path, first: Row, mark: Mark, told: str) -> None:
+    report = check(all_rows(first), [mark], package)
+    assert told in report.problems["A1"][0]
+    assert report.proved == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "told"), [("B99", "no row of the literature"), (None, "must be written out")]
+)
+def test_a_mark_of_no_row_is_told(package: Path, given: str | None, told: str) -> None:
+    report = check(all_rows(row("A1")), [PROOF._replace(rows=(given,))], package)
+    assert told in report.problems[""][0]
+
+
+def test_missing_and_repeated_rows_are_told(package: Path) -> None:
+    rows = all_rows(row("A1"))
+    (problem,) = check([*rows[:-1], rows[0]], [], package).problems[""]
+    assert "missing I2, unknown or twice A1" in problem
+
+
+def test_marks_are_found_wherever_pytest_allows_them(tmp_path: Path) -> None:
+    folder = tmp_path / "tests"
+    folder.mkdir()
+    (folder / "test_one.py").write_text(
+        "pytestmark = [pytest.mark.spec('A1')]\n"
+        "@pytest.mark.spec('A2', 'A3')\n"
+        "class TestGroup:\n"
+        "    @pytest.mark.spec('A4')\n"
+        "    def test_it(self): ...\n"
+        "@pytest.mark.parametrize('n', [pytest.param(1, marks=pytest.mark.spec('A5'))])\n"
+        "def test_numbers(n): ...\n"
+        "@pytest.mark.spec(ROW)\n"
+        "def test_hidden(): ...\n"
+        "@pytest.mark.spec('A6')\n"
+        "def helper(): ...\n",
+        encoding="utf-8",
+    )
+    (folder / "helpers.py").write_text("@pytest.mark.spec('A7')\ndef test_it(): ...\n", encoding="utf-8")
+    assert list(marks(folder)) == [
+        Mark("tests/helpers.py::test_it", ("A7",), False),
+        Mark("tests/test_one.py", ("A1",), True),
+        Mark("tests/test_one.py::TestGroup", ("A2", "A3"), True),
+        Mark("tests/test_one.py::TestGroup::test_it", ("A4",), True),
+        Mark("tests/test_one.py::test_numbers", ("A5",), True),
+        Mark("tests/test_one.py::test_hidden", (None,), True),
+        Mark("tests/test_one.py::helper", ("A6",), False),
+    ]
+
+
+@pytest.mark.parametrize("setting", ["seed: 3", "model.encoder: {kind: rnn, size: 8}", "dragoman train"])
+def test_a_setting_that_exists_passes(setting: str) -> None:
+    assert list(problems_of_setting(setting)) == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("model.encoder.sizee: 3", "model.encoder.sizee"),
+        ("model.attention.score: dott", "dot"),
+        ("search.kind: beem", "beam"),
+        ("training.objective: teacher_forced", "teacher_forcing"),
+        ("text.source.unit: bp", "bpe"),
+        ("quickly", "neither"),
+        ("dragoman trian", "no command trian"),
+        ("dragoman train --fast", "no option --fast"),
+    ],
+)
+def test_a_setting_that_does_not_exist_is_told(setting: str, told: str) -> None:
+    assert told in "\n".join(problems_of_setting(setting))
+
+
+def test_every_built_row_of_this_repository_is_proved(capsys: pytest.CaptureFixture[str]) -> None:
+    status = main()
+    output = capsys.readouterr().out
+    assert status == 0, output
+    assert output.splitlines()[-1].startswith("rows: ")
+    assert output.endswith(" of 96\n")

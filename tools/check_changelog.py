@@ -1,0 +1,58 @@
+"""Checks that CHANGELOG.md tells the version in pyproject.toml: as a release or as what is being prepared."""
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+from rich.console import Console
+
+ROOT = Path(__file__).resolve().parent.parent
+SECTION = re.compile(r"^## \[(?P<name>[^\]\n]+)\](?P<rest>.*)\n(?P<body>(?:(?!## ).*\n?)*)", re.MULTILINE)
+DATE = re.compile(r" - \d{4}-\d{2}-\d{2}")
+VERSION = re.compile(r"\d+\.\d+\.\d+")
+
+
+def order(version: str) -> tuple[int, ...]:
+    """The key that sorts versions such as 0.10.0 after 0.9.1."""
+    return tuple(int(part) for part in version.split("."))
+
+
+def problems(changelog: str, version: str) -> list[str]:
+    """What is wrong with a changelog in the form of keepachangelog.com; empty when it is sound."""
+    sections = list(SECTION.finditer(changelog))
+    if not sections or sections[0]["name"] != "Unreleased":
+        return ["the first section must be '## [Unreleased]'"]
+    unreleased, *released = sections
+    found = [
+        f"'## [{section['name']}]{section['rest']}' must read like '## [1.2.3] - 2026-01-31'"
+        for section in released
+        if not (VERSION.fullmatch(section["name"]) and DATE.fullmatch(section["rest"]))
+    ]
+    if found:
+        return found
+    names = [section["name"] for section in released]
+    if names != sorted(set(names), key=order, reverse=True):
+        found.append("the newest version comes first, each version once")
+    if version not in names:
+        if names and order(version) <= order(names[0]):
+            found.append(f"no section for version {version} of pyproject.toml, and {names[0]} is newer")
+        elif not unreleased["body"].strip():
+            found.append(f"version {version} of pyproject.toml has no section, and Unreleased is empty")
+    return found
+
+
+def main() -> int:
+    """Exit status: 0 when the changelog is sound."""
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    found = problems((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), version)
+    console = Console(stderr=bool(found), highlight=False, markup=False, soft_wrap=True)
+    for problem in found:
+        console.print(f"CHANGELOG.md: {problem}")
+    if not found:
+        console.print(f"CHANGELOG.md: tells version {version}")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
