@@ -1,0 +1,59 @@
+"""Attentional sequence-to-sequence learning: train a small translator, use it, look inside it.
+
+    import dragoman
+
+    translator = dragoman.load("runs/demo")
+    print(translator.translate(["turn on the light"], beam_size=5)[0].text)
+
+What is named here is the Python interface. It is imported when first used, since torch takes its time.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dragoman.config import Config, ConfigError
+    from dragoman.errors import UserError
+    from dragoman.run import RunFolder
+    from dragoman.training.session import load_config, train
+    from dragoman.translator import Scored, Translation, Translator, load
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Config",
+    "ConfigError",
+    "RunFolder",
+    "Scored",
+    "Translation",
+    "Translator",
+    "UserError",
+    "load",
+    "load_config",
+    "train",
+]
+
+_HOMES = {
+    "Config": "dragoman.config",
+    "ConfigError": "dragoman.config",
+    "RunFolder": "dragoman.run",
+    "Scored": "dragoman.translator",
+    "Translation": "dragoman.translator",
+    "Translator": "dragoman.translator",
+    "UserError": "dragoman.errors",
+    "load": "dragoman.translator",
+    "load_config": "dragoman.training.session",
+    "train": "dragoman.training.session",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'dragoman' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -130,7 +130,7 @@ def build(table: Mapping[str, Callable[..., Part]], spec: Spec, *parts: Any) -> 
     found = problems(table, spec, ())
     if found:
         raise UserError("; ".join(str(problem) for problem in found))
-    return table[spec.kind](*parts, **complete(table, spec).options)
+    return table[spec.kind](*parts, **_completed(table, spec))
 
 
 def problems(table: Mapping[str, Callable[..., Any]], spec: Spec, path: Path) -> list[Problem]:
@@ -153,11 +153,14 @@ def problems(table: Mapping[str, Callable[..., Any]], spec: Spec, path: Path) ->
 
 def complete(table: Mapping[str, Callable[..., Any]], spec: Spec) -> Spec:
     """The same Spec with every option spelled out, in the constructor's order; a faulty one unchanged."""
-    if problems(table, spec, ()):
-        return spec
+    return spec if problems(table, spec, ()) else Spec(spec.kind, _completed(table, spec))
+
+
+def _completed(table: Mapping[str, Callable[..., Any]], spec: Spec) -> dict[str, Any]:
+    """Every option of a sound Spec, given or by default, as the constructor takes it."""
     known = _parameters(table[spec.kind])
     given = {name: _validated(known[name], value)[0] for name, value in spec.options.items()}
-    return Spec(spec.kind, {name: given.get(name, parameter.default) for name, parameter in known.items()})
+    return {name: given.get(name, parameter.default) for name, parameter in known.items()}
 
 
 def options(constructor: Callable[..., Any]) -> dict[str, OptionInfo]:

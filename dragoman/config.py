@@ -1,6 +1,6 @@
 """The configuration: one typed tree, read from YAML with every fault told at once by file, line and key."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal
 
@@ -154,40 +154,37 @@ class Config(Section):
     )
 
 
-OF_THE_MODEL = ("loss", "perplexity", "accuracy")  # measured without translating
+UNTRANSLATED = ("loss", "perplexity", "accuracy")
 TWO_COLUMNS = (".tsv", ".tsv.gz")
 
 
-def contradictions(config: Config) -> list[Problem]:
+def contradictions(config: Config) -> Iterator[Problem]:
     """Values that are fine one by one and impossible together."""
-    return list(_contradictions(config))
-
-
-def _contradictions(config: Config) -> Iterator[Problem]:
     data, text, training = config.data, config.text, config.training
     if data.source == data.target and not all(name.endswith(TWO_COLUMNS) for name in (*data.train, data.dev)):
-        yield Problem(
-            ("data", "target"), f"the same language as data.source ('{data.source}'), so the same file"
-        )
-    if text.joint and text.source.unit != text.target.unit:
+        yield Problem(("data", "target"), f"'{data.target}' is data.source too, so both are one file")
+    if text.joint and _inventory(text.source.unit) != _inventory(text.target.unit):
         found = f"{text.target.unit} differs from text.source.unit: {text.source.unit}"
         yield Problem(("text", "target", "unit"), f"{found}; text.joint needs equal ones (or joint: false)")
     tie = config.model.embedding.tie
     if tie in ("languages", "all") and not text.joint:
-        yield Problem(
-            ("model", "embedding", "tie"), f"'{tie}' needs one inventory of symbols (text.joint: true)"
-        )
+        yield Problem(("model", "embedding", "tie"), f"'{tie}' needs one inventory (text.joint: true)")
     if training.epochs is None and training.steps is None:
         yield Problem(("training", "steps"), "training would never end: epochs and steps are both null")
     kinds = [metric.kind for metric in config.metrics]
     for number, kind in enumerate(kinds):
         if kind in kinds[:number]:
             yield Problem(("metrics", number), f"'{kind}' is there already")
-    if training.metric not in (*kinds, *OF_THE_MODEL):
+    if training.metric not in (*kinds, *UNTRANSLATED):
         yield Problem(("training", "metric"), f"'{training.metric}' is not listed in metrics")
 
 
-Check = Callable[[Config], list[Problem]]
+def _inventory(unit: Spec) -> Spec:
+    """What decides which symbols there are; dropout only chooses among them."""
+    return Spec(unit.kind, {name: value for name, value in unit.options.items() if name != "dropout"})
+
+
+Check = Callable[[Config], Iterable[Problem]]
 
 
 def load(path: str | FilePath, overrides: Mapping[str, str] = {}, checks: Sequence[Check] = ()) -> Config:
@@ -207,9 +204,9 @@ def load(path: str | FilePath, overrides: Mapping[str, str] = {}, checks: Sequen
     found, wrong = sections.problems(Config, values)
     unfit = {problem.path for problem in found} | {fault.path for fault in document.faults}
     config = sections.sound(Config, values, unfit) if unfit else Config.model_validate(values, strict=True)
-    if config is not None:
-        judges = checks if wrong else [contradictions, *checks]
-        found += [each for judge in judges for each in judge(config) if not _within(each.path, unfit)]
+    if config:
+        every = checks if wrong else [contradictions, *checks]
+        found += [each for check in every for each in check(config) if not _within(each.path, unfit)]
     if config is None or found or document.faults:
         raise ConfigError(_told(document, found))
     return config

@@ -2,8 +2,8 @@
 
 import gzip
 import os
+import secrets
 import sys
-import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -27,41 +27,36 @@ def write_atomically(path: str | Path, mode: Literal["w", "wb"] = "w") -> Iterat
     temporary: Path | None = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        prefix = f".{os.fsdecode(os.fsencode(target.name)[:LONGEST_NAME])}."
-        handle, name = tempfile.mkstemp(prefix=prefix, suffix=".part", dir=target.parent)
-        temporary = Path(name)
-        text: dict[str, str] = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
-        with cast(IO[Any], os.fdopen(handle, mode, **text)) as file:  # type: ignore[call-overload]
+        name = os.fsdecode(os.fsencode(target.name)[:LONGEST_NAME])
+        temporary = target.with_name(f".{name}.{secrets.token_hex(4)}.part")
+        with _created(temporary, mode) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        temporary.chmod(_permissions(target))
+        with suppress(FileNotFoundError):
+            temporary.chmod(target.stat().st_mode & 0o777)
         temporary.replace(target)
     except OSError as error:
-        if error.filename not in (None, str(target), str(target.parent), str(temporary)):
+        if temporary and error.filename not in (None, str(temporary)):
             raise  # the block's own trouble with another file
         raise UserError(f"{target}: cannot write ({error.strerror or error})") from error
     finally:
-        if temporary is not None:
+        if temporary:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
 
 
-def _permissions(target: Path) -> int:
-    """The mode of the file that is replaced, or what a plainly created file would get."""
-    with suppress(OSError):
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+def _created(path: Path, mode: Literal["w", "wb"]) -> IO[Any]:
+    return path.open("x", encoding="utf-8", newline="\n") if mode == "w" else path.open("xb")
 
 
 def read_lines(path: str | Path) -> Iterator[str]:
     """The lines of a UTF-8 file without their ends; `-` is standard input, `.gz` is unpacked on the way.
 
     Only the newline ends a line (U+2028, U+0085, form feed and a lone carriage return are text); one carriage
-    return before it is dropped. Raises UserError for a missing or unreadable file, a folder, a damaged or
-    truncated .gz, and text in another encoding (with line, byte and column).
+    return before it is dropped, and so is a byte order mark at the start of the file. Raises UserError for a
+    missing or unreadable file, a folder, a damaged or truncated .gz, and text in another encoding (with line,
+    byte and column, in bytes).
     """
     name = "<stdin>" if str(path) == "-" else str(path)
     try:
@@ -94,10 +89,10 @@ def _open(path: str | Path) -> Iterator[BinaryIO]:
 
 def _decode(line: bytes, name: str, number: int) -> str:
     try:
-        text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+        text = line.decode()
     except UnicodeDecodeError as error:
-        # A byte order mark is cut off before decoding, hence positions count from behind it.
-        body = error.object
-        where = f"byte 0x{body[error.start]:02X} at column {error.start + 1}"
+        where = f"byte 0x{line[error.start]:02X} at column {error.start + 1}"
         raise UserError(f"{name}:{number}: not UTF-8 ({where})") from None
+    if number == 1:
+        text = text.removeprefix("\ufeff")
     return text.removesuffix("\n").removesuffix("\r")

@@ -13,7 +13,7 @@ from dragoman.wording import explain, nearest, shown
 
 
 class Section(BaseModel):
-    """Keys and values. Null stands for a section of defaults; a component without `kind` has the default kind."""
+    """Keys and values. Null means a section of defaults, a component without `kind` has the default kind."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -98,7 +98,7 @@ UNKNOWN = "?"  # stands for a required text
 
 
 def sound(root: type[Tree], values: Mapping[str, Any], unfit: Iterable[Path]) -> Tree | None:
-    """The section without the values at the unfit paths, so that others can be checked; None if none is left."""
+    """The section without the values at the unfit paths, for checks of the others; None if none is left."""
     rest = copy.deepcopy(dict(values))
     for path in unfit:
         section, (name, *_) = _holder(root, path)

@@ -26,7 +26,7 @@ def read_pairs(where: str | Path | Sequence[str], source: str, target: str) -> I
     that a tab separates, without quoting. Raises UserError for missing files, unequal numbers of lines, and
     lines without exactly two columns.
     """
-    for place in _places(where):
+    for place in places(where):
         if place.endswith(COLUMNS):
             yield from _columns(place)
         else:
@@ -37,14 +37,15 @@ def corpus_files(where: str | Path | Sequence[str], source: str, target: str) ->
     """The files that `read_pairs` reads. UserError where one is missing."""
     return [
         path
-        for place in _places(where)
+        for place in places(where)
         for path in (
             [Path(place)] if place.endswith(COLUMNS) else [_side(place, source), _side(place, target)]
         )
     ]
 
 
-def _places(where: str | Path | Sequence[str]) -> list[str]:
+def places(where: str | Path | Sequence[str]) -> list[str]:
+    """The prefixes and .tsv files of a corpus."""
     return [str(where)] if isinstance(where, (str, Path)) else list(where)
 
 

@@ -43,7 +43,7 @@ def _fingerprint(data: DataConfig, text: TextConfig, seed: int) -> str:
     for path in corpus_files(data.train, data.source, data.target):
         found = path.stat()
         files.append([str(path.resolve()), found.st_size, found.st_mtime_ns])
-    options = [repr(data), repr(text), seed, files]
+    options = [repr(data.model_copy(update={"dev": None})), repr(text), seed, files]
     return hashlib.sha256(json.dumps(options).encode()).hexdigest()
 
 

@@ -1,9 +1,9 @@
 """A prepared corpus on disk: rows of different lengths in flat files that are mapped, not read."""
 
 import json
+import secrets
 import shutil
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -122,49 +122,44 @@ def new_store(folder: Path, columns: Mapping[str, npt.DTypeLike]) -> Iterator["S
     Until then it is a hidden folder beside it; what stood under the name is replaced. UserError where the
     disk is full.
     """
-    temporary: Path | None = None
+    temporary = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.part")
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
-        writer = StoreWriter(temporary, columns)
-        with writer.open:
+        for remains in folder.parent.glob(f".{folder.name}.*.part"):  # of a killed process
+            shutil.rmtree(remains, ignore_errors=True)
+        temporary.mkdir(parents=True)
+        with ExitStack() as stack:
+            writer = StoreWriter(
+                [stack.enter_context(ColumnWriter(temporary, *column)) for column in columns.items()]
+            )
             yield writer
-        writer.finish()
-        temporary.chmod(0o755)
+        with write_atomically(temporary / HEADER) as file:
+            json.dump(writer.header(), file)
         shutil.rmtree(folder, ignore_errors=True)
         temporary.rename(folder)
     except OSError as error:
         raise UserError(f"{folder}: cannot write ({error.strerror or error})") from error
     finally:
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 class StoreWriter:
     """The columns of a store in the making and the notes that go into its header."""
 
-    def __init__(self, folder: Path, columns: Mapping[str, npt.DTypeLike]) -> None:
+    def __init__(self, columns: Sequence["ColumnWriter"]) -> None:
         self.notes: dict[str, Any] = {}
         self.rows = 0
-        self._folder = folder
-        self.open = ExitStack()
-        self._columns = {
-            name: self.open.enter_context(ColumnWriter(folder, name, dtype))
-            for name, dtype in columns.items()
-        }
+        self._columns = columns
 
     def append(self, row: Mapping[str, list[int] | bytes]) -> None:
         """Adds a row: its values in every column."""
-        for name, column in self._columns.items():
-            column.append(row[name])
+        for column in self._columns:
+            column.append(row[column.name])
         self.rows += 1
 
-    def finish(self) -> None:
-        """Writes the header, once the columns are closed."""
-        columns = {name: (column.dtype.str, column.size) for name, column in self._columns.items()}
-        header = {"version": VERSION, "rows": self.rows, "columns": columns, "notes": self.notes}
-        with write_atomically(self._folder / HEADER) as file:
-            json.dump(header, file)
+    def header(self) -> dict[str, Any]:
+        """What a reader must know; complete once the columns are closed."""
+        columns = {column.name: (column.dtype.str, column.size) for column in self._columns}
+        return {"version": VERSION, "rows": self.rows, "columns": columns, "notes": self.notes}
 
 
 class ColumnWriter:
@@ -185,10 +180,9 @@ class ColumnWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is None:
-            self._flush()
-        self._values.close()
-        self._offsets.close()
+        with self._values, self._offsets:
+            if error is None:
+                self._flush()
 
     def append(self, row: list[int] | bytes) -> None:
         """Adds one row of values."""

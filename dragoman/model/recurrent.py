@@ -52,7 +52,9 @@ class Cell(nn.Module, ABC):
 
         The bias comes with the part that starts at column 0.
         """
-        columns = self.weight_input[:, first : first + part.size(-1)]
+        width = part.size(-1)
+        whole = width == self.weight_input.size(1)  # a slice, even of everything, costs a full-size gradient
+        columns = self.weight_input if whole else self.weight_input[:, first : first + width]
         return functional.linear(part, columns, self.bias_input if first == 0 else None)
 
     def recur(self, hidden: Float[Tensor, "B D"]) -> Float[Tensor, "B G"]:

@@ -11,7 +11,7 @@ from dragoman.phrasebook import names
 from dragoman.phrasebook.grammar import Line, Phrase, Word, phrase
 from dragoman.phrasebook.lexicon import ADJECTIVES, DITRANSITIVE, NOUNS, TRANSITIVE, fits
 from dragoman.phrasebook.lexicon_function import (
-    FUTURE_TIMES, HABITUAL_TIMES, NUMBERS, PAST_TIMES, PRESENT_TIMES,
+    FAR_FUTURE_TIMES, FAR_PAST_TIMES, FREQUENCIES, HABITUAL_TIMES, NEAR_FUTURE_TIMES, NEAR_PAST_TIMES, PRESENT_TIMES,
 )  # fmt: skip
 from dragoman.phrasebook.meaning import Adjective, Name, Nominal, Noun, NounPhrase, Pronoun, Verb
 
@@ -46,14 +46,23 @@ DESCRIBING = {
     for noun in NOUNS.values()
     for held in (False, True)
 }
+UNFIT = {  # verb: adjectives that its object cannot have
+    "build": "old famous interesting boring calm dark good dangerous", "write": "old famous", "plant": "old ripe",
+    "learn": "useful bad new", "order": "expensive", "have": "important dirty", "cook": "expensive", "buy": "dirty",
+    "choose": "dirty bad", "draw": "expensive new famous good interesting",
+}  # fmt: skip
 KIN = [noun for noun in NOUNS.values() if "kin" in noun.classes]
 PEOPLE = [noun for noun in NOUNS.values() if "person" in noun.classes]
 PRONOUNS = ((1, False, "m"), (2, False, "m"), (3, False, "m"), (3, False, "f"), (1, True, "m"), (3, True, "m"))
+ONLY_ONE = {"mother", "father"}
+OWNED = {"worn", "lost", "pet", "vehicle", "text", "furniture", "device"}
 POSSESSIVE_OF = {"1": "my", "2": "your", "3m": "his", "3f": "her", "1p": "our", "3p": "their"}
 TIMES = {
-    tense: [row.split(" | ") for row in table.strip().splitlines()]
-    for tense, table in (
-        ("past", PAST_TIMES), ("future", FUTURE_TIMES), ("present", PRESENT_TIMES), ("habitual", HABITUAL_TIMES),
+    name: [row.split(" | ") for row in table.strip().splitlines()]
+    for name, table in (
+        ("near past", NEAR_PAST_TIMES), ("far past", FAR_PAST_TIMES), ("near future", NEAR_FUTURE_TIMES),
+        ("far future", FAR_FUTURE_TIMES), ("present", PRESENT_TIMES), ("habitual", HABITUAL_TIMES),
+        ("often", FREQUENCIES),
     )
 }  # fmt: skip
 
@@ -82,8 +91,10 @@ class Draw:
         one, two, three = self.choice(table)
         return phrase(one, two, three, key)
 
-    def time(self, tense: str, key: str) -> Phrase:
-        """An adverbial of time that goes with the tense."""
+    def time(self, tense: str, key: str, *, near: bool = False) -> Phrase:
+        """An adverbial of time that goes with the tense; a near one for what nobody remembers or plans for long."""
+        if tense in ("past", "future"):
+            tense = f"{'near' if near or self.chance(0.4) else 'far'} {tense}"
         return self.fixed(TIMES[tense], key)
 
     def object_of(self, verb: Verb) -> Noun:
@@ -91,18 +102,20 @@ class Draw:
         self.pairs += 1
         return self.choice(OBJECTS[verb.lemma, self.held])
 
-    def adjectives_of(self, noun: Noun, count: int = 1) -> tuple[Adjective, ...]:
-        """Up to `count` different adjectives that can be said of the noun; two never of the same kind."""
-        options = DESCRIBING[noun, self.held]
+    def adjectives_of(self, noun: Noun, count: int = 1, unfit: str = "") -> tuple[Adjective, ...]:
+        """Up to `count` different adjectives that can stand before the noun, one on each side in French."""
+        if "kin" in noun.classes:
+            return ()
+        avoided = unfit.split()
+        options = [a for a in DESCRIBING[noun, self.held] if "predicate" not in a.classes and a.lemma not in avoided]
         if not options:
             return ()
         self.pairs += 1
         first = self.choice(options)
-        if count == 2:
-            others = [a for a in options if a.before_noun != first.before_noun]
-            if others:
-                return tuple(sorted((first, self.choice(others)), key=lambda a: not a.before_noun))
-        return (first,)
+        others = [a for a in options if a.before_noun != first.before_noun] if count == 2 else []
+        if not others:
+            return (first,)
+        return tuple(sorted((first, self.choice(others)), key=lambda a: not a.before_noun))
 
     def person(self, key: str, *, pronouns: float = 0.4) -> Nominal:
         """Somebody: a pronoun, a relative, somebody by trade, a name."""
@@ -118,9 +131,9 @@ class Draw:
 
     def relation(self, key: str) -> NounPhrase:
         """"my brother", "our neighbours"."""
-        return self.noun_phrase(
-            self.choice(KIN), key, determiner=self.choice(("my", "my", "your", "our")), plural=self.chance(0.12)
-        )
+        noun = self.choice(KIN)
+        many = self.chance(0.12) and not noun.classes & ONLY_ONE
+        return self.noun_phrase(noun, key, determiner=self.choice(("my", "my", "your", "our")), plural=many)
 
     def first_name(self, key: str) -> Name:
         """A first name that is in the vocabulary."""
@@ -153,25 +166,32 @@ class Draw:
         )
 
     def thing(
-        self, noun: Noun, key: str, *, subject: Nominal | None = None, definite: bool | None = None, adjectives: int = -1
+        self,
+        noun: Noun,
+        key: str,
+        *,
+        subject: Nominal | None = None,
+        definite: bool | None = None,
+        adjectives: int | None = None,
+        unfit: str = "",
     ) -> NounPhrase:
-        """A noun phrase about the noun: determiner, number and perhaps an adjective. "his" refers to the subject."""
-        many = False
-        described = self.adjectives_of(noun, adjectives) if adjectives > 0 else ()
-        if adjectives < 0 and self.chance(0.25):
-            described = self.adjectives_of(noun)
-        if definite is None:
-            definite = self.chance(0.5)
+        """A noun phrase about the noun: determiner, number, adjectives (by chance where not given).
+
+        A possessive refers to the subject.
+        """
+        count = adjectives if adjectives is not None else int(self.chance(0.25))
+        described = self.adjectives_of(noun, count, unfit) if count else ()
+        sure = self.chance(0.5) if definite is None else definite
         if "mass" in noun.classes:
-            return self.noun_phrase(noun, key, determiner="the" if definite else "some", adjectives=described)
+            return self.noun_phrase(noun, key, determiner="the" if sure else "some", adjectives=described)
         many = self.chance(0.9 if noun.classes & {"pair", "many"} else 0.2)
         if "kin" in noun.classes:
-            determiner = self.possessive(subject)
-        elif definite:
-            own = "part" not in noun.classes and not noun.classes & {"building", "place"} and self.chance(0.35)
-            determiner = self.possessive(subject) if own and not noun.sex else self.choice(("the", "the", "this"))
+            determiner, many = self.possessive(subject), many and not noun.classes & ONLY_ONE
+        elif sure:
+            own = bool(noun.classes & OWNED) and self.chance(0.5)
+            determiner = self.possessive(subject) if own else self.choice(("the", "the", "this"))
         elif many:
-            determiner = self.choice(("some", "some", "several", "many", *NUMBERS))
+            determiner = self.choice(("some", "some", "several", "two", "three"))
         else:
             determiner = "a"
         return self.noun_phrase(noun, key, determiner=determiner, plural=many, adjectives=described)

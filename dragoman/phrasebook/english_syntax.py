@@ -38,11 +38,36 @@ def noun_phrase(node: NounPhrase) -> Line:
         *first, last = nominal_line(node.owner)
         line = [*first, last._replace(form=last.form + "'s")]
     elif node.determiner not in ("bare", "zero"):
-        plural_this = node.determiner == "this" and node.plural
-        line = words("these" if plural_this else node.determiner, f"{key}.d")
+        line = words(determiner(node), f"{key}.d")
     line += [Word(a.lemma, (f"{key}.a{i}",)) for i, a in enumerate(node.adjectives)]
     line += words(node.noun.english[node.plural], f"{key}.n")
     return line + node.relative.english if node.relative else line
+
+
+def determiner(node: NounPhrase) -> str:
+    """"these" for the plural of "this"; what is denied is "any water" but "a car"."""
+    if node.plural and node.determiner == "this":
+        return "these"
+    countable = not node.plural and "mass" not in node.noun.classes
+    return "a" if node.determiner == "any" and countable else node.determiner
+
+
+def infinitive(node: Clause) -> Line:
+    """"to buy some bread"."""
+    return [Word("to", (f"{node.key}.to",)), *_nonfinite(node, node.verb.english.base)]
+
+
+def gerund(node: Clause) -> Line:
+    """"reading the newspaper"."""
+    return _nonfinite(node, english.present_participle(node.verb.english.base))
+
+
+def _nonfinite(node: Clause, form: str) -> Line:
+    line = [Word(form, (f"{node.key}.v",)), *_complements(node)]
+    for adverbial in (node.goal, node.manner, node.place, node.time):
+        if adverbial:
+            line += adverbial.english
+    return line
 
 
 def clause(node: Clause, *, question: bool = False) -> Line:

@@ -128,12 +128,19 @@ def possessive(owner: str, plural: bool, feminine: bool) -> str:
     return {"notre": "nos", "leur": "leurs"}[stem] if plural else stem
 
 
+def infinitive(node: Clause) -> Line:
+    """"le lire", "acheter du pain"."""
+    return [*clitics(node), Word(node.verb.french.base, (f"{node.key}.v",)), *_complements(node)]
+
+
 def clause(node: Clause) -> Line:
     """Subject, "ne", clitics, verb, "pas", participle or infinitive, objects, adverbials."""
     front = [Word("que", (node.object.key,))] if isinstance(node.object, Relative) else []
-    line = [*front, *subject_line(node.subject), *verb_group(node)]
-    if node.predicate:
-        line += node.predicate.french
+    return [*front, *subject_line(node.subject), *verb_group(node), *_complements(node)]
+
+
+def _complements(node: Clause) -> Line:
+    line = list(node.predicate.french) if node.predicate else []
     line += tail(node.verb.french.tail, f"{node.key}.v")
     verb = node.verb.french
     if node.object is not None and not isinstance(node.object, Relative) and not _is_clitic(node, node.object):
@@ -162,8 +169,7 @@ def clitics(node: Clause) -> Line:
     direct: Line = []
     if node.object is not None and _is_clitic(node, node.object):
         slot, verb = node.object.slot, node.verb.french
-        indirect_object = verb.preposition == "à" and node.recipient is None and "give" not in node.verb.flags
-        form = INDIRECT[slot] if indirect_object else DIRECT[slot]
+        form = INDIRECT[slot] if verb.preposition == "à" else DIRECT[slot]
         form = "la" if form == "le" and node.object.french_gender == "f" else form
         direct = [Word(form, (node.object.key,))]
     if isinstance(node.recipient, Pronoun):
@@ -205,12 +211,8 @@ def _compound_past(node: Clause) -> tuple[Word, Word]:
     with_etre = verb.reflexive or verb.base in french.ETRE
     agreeing: Nominal | None = node.subject if with_etre else None
     before = isinstance(node.object, Relative) or (node.object is not None and _is_clitic(node, node.object))
-    if not with_etre and before and not (verb.preposition == "à" and node.recipient is None and not _gives(node)):
+    if not with_etre and before and verb.preposition != "à":
         agreeing = node.object
     if agreeing is not None:
         form = french.agree(form, agreeing.french_gender, agreeing.plural)
     return Word((BE if with_etre else HAVE)[slot], (f"{node.key}.t",), key), Word(form, (key,))
-
-
-def _gives(node: Clause) -> bool:
-    return "give" in node.verb.flags

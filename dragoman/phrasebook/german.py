@@ -87,9 +87,11 @@ def present(base: str) -> tuple[str, ...]:
     return (first.replace("lächele", "lächle"), du, er, base, base)
 
 
-def perfect_with_sein(verb: str, tail: str) -> bool:
+def perfect_with_sein(verb: str, transitive: bool) -> bool:
     """Whether the perfect is formed with "sein": verbs of motion, but not "ein Auto fahren"."""
-    return verb in SEIN or verb.endswith(("gehen", "kommen")) or (verb == "fahren" and tail == "Rad/n")
+    if verb == "fahren":
+        return not transitive
+    return verb in SEIN or verb.endswith(("gehen", "kommen")) and verb != "bekommen"
 
 
 def participle(base: str) -> str:

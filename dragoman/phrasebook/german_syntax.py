@@ -55,11 +55,14 @@ def noun_phrase(node: NounPhrase, case: str) -> Line:
     determiner, kind = _determiner(node, row, case)
     ending = german.TABLE[kind, row, case]
     line = words(determiner, f"{key}.d")
+    if isinstance(node.owner, Name) and len(node.owner.oblique) == 1:  # Annas Fahrrad
+        line = [word._replace(form=word.form + "s") for word in node.owner.oblique]
+        ending = german.TABLE["strong", row, case]
     line += [Word(attribute(a, ending), (f"{key}.a{i}",)) for i, a in enumerate(node.adjectives)]
     line.append(Word(noun_form(node, case), (f"{key}.n",)))
-    if isinstance(node.owner, Name):
+    if isinstance(node.owner, Name) and len(node.owner.oblique) > 1:
         line += [Word("von", (f"{key}.of",)), *node.owner.oblique]
-    elif node.owner is not None:
+    elif node.owner is not None and not isinstance(node.owner, Name):
         line += nominal_line(node.owner, "genitive")
     return line + node.relative.german if node.relative else line
 
@@ -112,6 +115,16 @@ def clause(node: Clause, order: str = "main", front: Line | None = None) -> Line
     return [*(front or []), finite, *subject, *middle, *closing]
 
 
+def infinitive(node: Clause, marker: Line) -> Line:
+    """"Brot zu kaufen", "das Licht einzuschalten"; the marker is "zu"."""
+    verb, key = node.verb.german, f"{node.key}.v"
+    middle = _middle(node)
+    if verb.prefix:
+        ids = tuple(i for word in marker for i in word.ids)
+        return [*middle, Word(f"{verb.prefix}{marker[0].form}{verb.base}", (key, *ids))]
+    return [*middle, *marker, Word(verb.base, (key,))]
+
+
 def _joined(prefix: str, verbs: Line, finite: Word | None) -> Line:
     """A separable prefix goes onto the first non-finite verb, or onto the finite one at the end, or stays alone."""
     if verbs:
@@ -131,7 +144,7 @@ def brackets(node: Clause) -> tuple[Word, tuple[str, Line]]:
     if node.tense == "past" and verb.base in PAST:
         return Word(PAST[verb.base][slot], (key,), tense), ("", [])
     if node.tense == "past":
-        helper = (HAVE, BE)[german.perfect_with_sein(verb.prefix + verb.base, verb.tail)][slot]
+        helper = (HAVE, BE)[german.perfect_with_sein(verb.prefix + verb.base, node.object is not None)][slot]
         return Word(helper, (tense,), key), (verb.prefix, [Word(german.participle(verb.base), (key,))])
     return Word(german.present(verb.base)[slot], (key,), tense), (verb.prefix, [])
 

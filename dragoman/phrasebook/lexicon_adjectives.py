@@ -1,7 +1,8 @@
 """The adjectives. A line: English | French (masculine/feminine/before a vowel) | German (stem/comparative) | of what.
 
 "<" marks French adjectives that stand before the noun. Forms are given where irregular. The last column names the
-classes of nouns that the adjective is said of; "-class" excepts one.
+classes of nouns that the adjective is said of; "-class" excepts one. "predicate"
+means that it only follows "to be".
 """
 
 ADJECTIVES = """
@@ -28,12 +29,12 @@ expensive | cher/chère | teuer/teur/teurer | bought drink -pair -small -lent -p
 heavy | lourd | schwer | carried furniture lent -long
 light | léger/légère | leicht | carried worn
 empty | vide | leer | opened building room -part -building
-full | plein | voll | carried -lent
-clean | propre | sauber | worn room washed cleaned -pair
+full | plein | voll | carried -lent predicate
+clean | propre | sauber | worn room washed cleaned -pair predicate
 dirty | sale | schmutzig | worn room washed cleaned
-broken | cassé | kaputt | device broken repaired -furniture
-cold | froid | kalt//kälter | drink cooked room -drawn
-hot | chaud | heiß | hot cooked
+broken | cassé | kaputt | device broken repaired -furniture predicate
+cold | froid | kalt//kälter | drink cooked room -drawn predicate
+hot | chaud | heiß | hot cooked predicate
 warm | chaud | warm//wärmer | worn room -tie
 fresh | frais/fraîche | frisch | fruit cut -cheese
 ripe | mûr | reif | fruit
@@ -49,7 +50,7 @@ funny | drôle | lustig | text film told child sung
 sad | triste | traurig | text film told sung human -signed
 happy | heureux | glücklich | human
 tired | fatigué | müde | human
-ill | malade | krank//kränker | human pet
+ill | malade | krank//kränker | human pet predicate
 friendly | aimable | freundlich | person kin
 polite | poli | höflich | person kin
 clever | intelligent | klug//klüger | human pet
@@ -59,7 +60,7 @@ shy | timide | schüchtern | child person
 brave | courageux | mutig | human
 lazy | paresseux | faul | pet child person
 nervous | nerveux | nervös | human
-proud | fier/fière | stolz | human
+proud | fier/fière | stolz | human predicate
 strong | fort | stark//stärker | big alcohol hot person -big
 calm | calme | ruhig | place human -narrow
 dark | sombre | dunkel/dunkl/dunkler | room place -seen

@@ -66,36 +66,39 @@ MODALS = {
     ),
 }
 # English | French | German; parts of a phrase are aligned by the names after the slash.
-PAST_TIMES = """
+NEAR_PAST_TIMES = """
 yesterday | hier | gestern
+yesterday/y evening/e | hier/y soir/e | gestern/y Abend/e
+yesterday/y morning/m | hier/y matin/m | gestern/y Morgen/m
+this/t morning/m | ce/t matin/m | heute/t Morgen/m
+"""
+FAR_PAST_TIMES = """
 last/l week/w | la semaine/w dernière/l | letzte/l Woche/w
 last/l month/m | le mois/m dernier/l | letzten/l Monat/m
 last/l Monday/d | lundi/d dernier/l | letzten/l Montag/d
 last/l Tuesday/d | mardi/d dernier/l | letzten/l Dienstag/d
 last/l Friday/d | vendredi/d dernier/l | letzten/l Freitag/d
 last/l Saturday/d | samedi/d dernier/l | letzten/l Samstag/d
-yesterday/y evening/e | hier/y soir/e | gestern/y Abend/e
-yesterday/y morning/m | hier/y matin/m | gestern/y Morgen/m
-this/t morning/m | ce/t matin/m | heute/t Morgen/m
 two/n days/d ago/a | il/a y/a a/a deux/n jours/d | vor/a zwei/n Tagen/d
 three/n weeks/d ago/a | il/a y/a a/a trois/n semaines/d | vor/a drei/n Wochen/d
 """
-FUTURE_TIMES = """
+NEAR_FUTURE_TIMES = """
 tomorrow | demain | morgen
+tomorrow/t evening/e | demain/t soir/e | morgen/t Abend/e
+tomorrow/t morning/m | demain/t matin/m | morgen/t früh/m
+this/t evening/e | ce/t soir/e | heute/t Abend/e
+"""
+FAR_FUTURE_TIMES = """
 next/l week/w | la semaine/w prochaine/l | nächste/l Woche/w
 next/l month/m | le mois/m prochain/l | nächsten/l Monat/m
 next/l Sunday/d | dimanche/d prochain/l | nächsten/l Sonntag/d
 next/l Wednesday/d | mercredi/d prochain/l | nächsten/l Mittwoch/d
 next/l Thursday/d | jeudi/d prochain/l | nächsten/l Donnerstag/d
-tomorrow/t evening/e | demain/t soir/e | morgen/t Abend/e
-tomorrow/t morning/m | demain/t matin/m | morgen/t früh/m
-this/t evening/e | ce/t soir/e | heute/t Abend/e
 in/i two/n days/d | dans/i deux/n jours/d | in/i zwei/n Tagen/d
 in/i three/n weeks/d | dans/i trois/n semaines/d | in/i drei/n Wochen/d
 """
 PRESENT_TIMES = """
 now | maintenant | jetzt
-today | aujourd'hui | heute
 at/a the/t moment/m | en/a ce/t moment/m | im/a/t Moment/m
 """
 HABITUAL_TIMES = """

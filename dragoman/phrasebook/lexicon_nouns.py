@@ -202,7 +202,7 @@ lake | m lac | m See/Seen | place seen deep
 mountain | f montagne | m Berg/Berge | seen high drawn
 tree | m arbre | m Baum/Bäume | plant seen drawn planted high
 wall | m mur | f Mauer/Mauern | built painted coloured high long
-question | f question | f Frage/Fragen | idea understood answered long
+question | f question | f Frage/Fragen | idea understood answered asked long
 answer | f réponse | f Antwort/Antworten | idea understood
 problem | m problème | n Problem/Probleme | idea understood solved
 story | f histoire | f Geschichte/Geschichten | idea understood told text long

@@ -5,14 +5,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from dragoman.visualisation.markup import escape, width
+from dragoman.visualisation.markup import Number, escape, shortest, width
 
-Points: TypeAlias = Sequence[tuple[float, float]]
+Point: TypeAlias = tuple[Number, Number]
+Points: TypeAlias = Sequence[Point]
 
 WIDTH, HEIGHT = 400.0, 190.0  # of the figure; of the curves' own part
 FONT = 13.0
 MOST_POINTS = 400  # in a curve as it is drawn
 MOST_DOTS = 40
+SMALLEST = 1e-290  # a range that is narrower cannot be divided into steps
 
 # Middling tones, which stand out from white and from near-black; the dashes tell them apart in grey.
 COLOURS = ("#2f74e0", "#e8710a", "#159a5b", "#c2419a", "#1597ad", "#b58900", "#dc4747", "#7d838c")
@@ -41,12 +43,12 @@ class _Axis:
     logarithmic: bool
     ticks: tuple[float, ...]
 
-    def __call__(self, value: float) -> float:
+    def __call__(self, value: Number) -> float:
         low, high, value = (self._scaled(number) for number in (self.low, self.high, value))
         return self.start + (self.end - self.start) * (value - low) / (high - low)
 
-    def _scaled(self, value: float) -> float:
-        return math.log10(value) if self.logarithmic else value
+    def _scaled(self, value: Number) -> float:
+        return math.log10(value) if self.logarithmic else float(value)
 
 
 def svg(
@@ -67,7 +69,7 @@ def svg(
     found = [point for points in drawn.values() for point in points if _finite(point)]
     legend, top = _legend(list(drawn), title)
     if not found:
-        legend.append(f'<text x="4" y="{_n(top + 24)}" class="small">No values yet</text>')
+        legend.append(f'<text x="4" y="{shortest(top + 24)}" class="small">No values yet</text>')
         return _figure(title, legend, top + 40)
     logarithmic = logarithmic and min(value for _, value in found) > 0
     ticks = _ticks([value for _, value in found], logarithmic)
@@ -93,27 +95,27 @@ def _legend(names: Sequence[str], title: str) -> tuple[list[str], float]:
         size = 28 + FONT * width(short) + 14
         if across > 4 and across + size > WIDTH:
             across, down = 4.0, down + 18
-        line = f'<path d="M{_n(across)} {_n(down - 4)}h22" {_stroke(number)}/>'
-        parts.append(f'{line}<text x="{_n(across + 28)}" y="{_n(down)}">{escape(short)}</text>')
+        line = f'<path d="M{shortest(across)} {shortest(down - 4)}h22" {_stroke(number)}/>'
+        parts.append(f'{line}<text x="{shortest(across + 28)}" y="{shortest(down)}">{escape(short)}</text>')
         across += size
     return parts, down + 6
 
 
 def _axes(horizontal: _Axis, vertical: _Axis, x: str, y: str) -> Iterator[str]:
-    across = f"M{_n(horizontal.start)} {{}}H{_n(horizontal.end)}"
-    lines = "".join(across.format(_n(vertical(tick))) for tick in vertical.ticks)
+    across = f"M{shortest(horizontal.start)} {{}}H{shortest(horizontal.end)}"
+    lines = "".join(across.format(shortest(vertical(tick))) for tick in vertical.ticks)
     yield f'<path class="grid" fill="none" d="{lines}"/>'
     for tick in vertical.ticks:
-        place = f'x="{_n(horizontal.start - 7)}" y="{_n(vertical(tick) + 4)}" text-anchor="end"'
+        place = f'x="{shortest(horizontal.start - 7)}" y="{shortest(vertical(tick) + 4)}" text-anchor="end"'
         yield f'<text class="small" {place}>{_number(tick)}</text>'
     for tick in horizontal.ticks:
-        place = f'x="{_n(horizontal(tick))}" y="{_n(vertical.start + 17)}" text-anchor="middle"'
+        place = f'x="{shortest(horizontal(tick))}" y="{shortest(vertical.start + 17)}" text-anchor="middle"'
         yield f'<text class="small" {place}>{_number(tick)}</text>'
-    place = f'x="{_n((horizontal.start + horizontal.end) / 2)}" y="{_n(vertical.start + 36)}"'
+    place = f'x="{shortest((horizontal.start + horizontal.end) / 2)}" y="{shortest(vertical.start + 36)}"'
     yield f'<text class="small" {place} text-anchor="middle">{escape(x)}</text>'
     if not y:
         return
-    turned = f'transform="translate(13 {_n((vertical.start + vertical.end) / 2)}) rotate(-90)"'
+    turned = f'transform="translate(13 {shortest((vertical.start + vertical.end) / 2)}) rotate(-90)"'
     yield f'<text class="small" {turned} text-anchor="middle">{escape(y)}</text>'
 
 
@@ -126,7 +128,7 @@ def _curve(number: int, name: str, points: Points, horizontal: _Axis, vertical: 
         if not _finite(point):
             pen = "M"
             continue
-        x, y = _n(horizontal(point[0])), _n(vertical(point[1]))
+        x, y = shortest(horizontal(point[0])), shortest(vertical(point[1]))
         path.append(f"{pen}{x} {y}")
         pen = "L"
         told = f"{name}: {_number(point[1], 4)} at {point[0]:,.12g}"
@@ -155,16 +157,16 @@ def _thinned(points: Points) -> Points:
     return [points[number] for number in sorted(kept)]
 
 
-def _finite(point: tuple[float, float]) -> bool:
+def _finite(point: Point) -> bool:
     return math.isfinite(point[0]) and math.isfinite(point[1])
 
 
-def _range(values: Sequence[float]) -> tuple[float, float]:
-    low, high = min(values), max(values)
+def _range(values: Sequence[Number]) -> tuple[float, float]:
+    low, high = float(min(values)), float(max(values))
     return (low, high) if low < high else (low - 1, high + 1)
 
 
-def _ticks(values: Sequence[float], logarithmic: bool) -> tuple[float, ...]:
+def _ticks(values: Sequence[Number], logarithmic: bool) -> tuple[float, ...]:
     """Round numbers from below the smallest value to above the largest; about five."""
     if logarithmic:
         first_power, last_power = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
@@ -174,16 +176,19 @@ def _ticks(values: Sequence[float], logarithmic: bool) -> tuple[float, ...]:
         first = max((n for n, tick in enumerate(every) if tick <= min(values)), default=0)
         last = min((n for n, tick in enumerate(every) if tick >= max(values)), default=len(every) - 1)
         return tuple(every[first : max(last, first + 1) + 1])
-    low, high = min(values), max(values)
-    if low == high:
-        low, high = (low - abs(low) / 10, high + abs(high) / 10) if low else (0.0, 1.0)
+    low, high = float(min(values)), float(max(values))
+    margin = max(abs(low), abs(high)) / 10
+    if margin < SMALLEST:
+        low, high = 0.0, 1.0
+    elif high - low < margin * 1e-9:
+        low, high = low - margin, high + margin
     raw = (high - low) / 5
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(power * part for part in (1, 2, 2.5, 5, 10) if power * part >= raw * 0.999)
     return tuple(step * number for number in range(math.floor(low / step), math.ceil(high / step) + 1))
 
 
-def _number(value: float, digits: int = 3) -> str:
+def _number(value: Number, digits: int = 3) -> str:
     for size, unit, letter in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e5, 1e3, "k")):
         if abs(value) >= size:
             return f"{value / unit:.{digits}g}{letter}"
@@ -197,12 +202,8 @@ def _summary(curves: Mapping[str, Points]) -> str:
     return "; ".join(f"{name} ends at {_number(values[-1], 4)}" for name, values in last if values)
 
 
-def _figure(label: str, parts: Sequence[str], down: float) -> str:
+def _figure(label: str, parts: Sequence[str], down: Number) -> str:
     size = f'width="{WIDTH:g}" height="{down:g}" viewBox="0 0 {WIDTH:g} {down:g}"'
     names = f'class="curves" role="img" aria-label="{escape(label)}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {names} {size}>'
     return "\n".join([head, f"<style>{STYLE}</style>", *parts, "</svg>"])
-
-
-def _n(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")

@@ -14,7 +14,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dragoman.visualisation.markup import escape, is_right_to_left, isolated, visible, width
+from dragoman.visualisation.markup import escape, is_right_to_left, isolated, shortest, visible, width
 from dragoman.visualisation.terminal import Grid
 
 Weights: TypeAlias = NDArray[np.float64]
@@ -143,20 +143,20 @@ def _layout(source: Sequence[str], target: Sequence[str]) -> _Layout:
     sizes = [FONT * width(word) for word in source]
     widest = max(sizes)
     turned = widest + GAP > WIDEST
-    column = LINE if turned else max(LINE, math.ceil(widest + GAP))
+    column = LINE if turned else max(LINE, float(math.ceil(widest + GAP)))
     left = max(FONT * width(word) for word in target) + 2 * GAP
     if turned:  # the last words reach out over the right edge of the matrix
         reach = max(column * (number + 0.5) + (size + FONT) * SLOPE for number, size in enumerate(sizes))
     else:
         reach = column * len(source)
     return _Layout(
-        left=math.ceil(left),
-        top=math.ceil((widest * SLOPE if turned else 0.0) + FONT + 2 * GAP),
+        left=float(math.ceil(left)),
+        top=float(math.ceil((widest * SLOPE if turned else 0.0) + FONT + 2 * GAP)),
         column=column,
         turned=turned,
         columns=len(source),
         rows=len(target),
-        width=math.ceil(left + max(reach, column * len(source), 2 * SCALE) + 2 * GAP),
+        width=left + max(reach, column * len(source), 2 * SCALE) + 2 * GAP,
     )
 
 
@@ -164,12 +164,12 @@ def _words(source: Sequence[str], target: Sequence[str], layout: _Layout) -> Ite
     for number, word in enumerate(source):
         x, y = layout.left + layout.column * (number + 0.5), layout.top - GAP
         if layout.turned:
-            yield _text(word, f'transform="translate({_n(x + 4)} {_n(y)}) rotate(-45)"', "start")
+            yield _text(word, f'transform="translate({shortest(x + 4)} {shortest(y)}) rotate(-45)"', "start")
         else:
-            yield _text(word, f'x="{_n(x)}" y="{_n(y)}"', "middle")
+            yield _text(word, _at(x, y), "middle")
     for number, word in enumerate(target):
         y = layout.top + LINE * (number + 0.5) + 0.35 * FONT
-        yield _text(word, f'x="{_n(layout.left - GAP)}" y="{_n(y)}"', "end")
+        yield _text(word, _at(layout.left - GAP, y), "end")
 
 
 def _text(word: str, place: str, anchor: str) -> str:
@@ -182,23 +182,29 @@ def _text(word: str, place: str, anchor: str) -> str:
 def _cells(
     weights: Weights, source: Sequence[str], target: Sequence[str], layout: _Layout, top: float
 ) -> Iterator[str]:
-    size = f'width="{_n(layout.column)}" height="{_n(LINE)}"'
+    size = f'width="{shortest(layout.column)}" height="{shortest(LINE)}"'
     yield '<g class="cells">'
     for t, row in enumerate(weights.tolist()):
         for s, weight in enumerate(row):
             x, y = layout.cell(t, s)
             opacity = min(max(weight / top, 0.0), 1.0) if math.isfinite(weight) else 0.0
             title = f"{isolated(source[s])} → {isolated(target[t])} {weight:.2f}"
-            place = f'x="{_n(x)}" y="{_n(y)}" {size} fill="#2166d1" fill-opacity="{_n(opacity, 3)}"'
-            yield f"<rect {place}><title>{escape(title)}</title></rect>"
+            shade = f'fill="#2166d1" fill-opacity="{shortest(opacity, 3)}"'
+            yield f"<rect {_at(x, y)} {size} {shade}><title>{escape(title)}</title></rect>"
     yield "</g>"
 
 
 def _outlines(layout: _Layout, gold: Gold) -> Iterator[str]:
     """Thin lines between the cells, and the gold links on top of them."""
     across, down = layout.column * layout.columns, LINE * layout.rows
-    lines = [f"M{_n(layout.left)} {_n(layout.cell(t, 0)[1])}h{_n(across)}" for t in range(layout.rows + 1)]
-    lines += [f"M{_n(layout.cell(0, s)[0])} {_n(layout.top)}v{_n(down)}" for s in range(layout.columns + 1)]
+    lines = [
+        f"M{shortest(layout.left)} {shortest(layout.cell(t, 0)[1])}h{shortest(across)}"
+        for t in range(layout.rows + 1)
+    ]
+    lines += [
+        f"M{shortest(layout.cell(0, s)[0])} {shortest(layout.top)}v{shortest(down)}"
+        for s in range(layout.columns + 1)
+    ]
     yield f'<path class="grid" fill="none" d="{"".join(lines)}"/>'
     for s, t in sorted(gold):
         if 0 <= s < layout.columns and 0 <= t < layout.rows:
@@ -207,24 +213,23 @@ def _outlines(layout: _Layout, gold: Gold) -> Iterator[str]:
 
 
 def _outlined(x: float, y: float, across: float, down: float) -> str:
-    place = f'x="{_n(x)}" y="{_n(y)}" width="{_n(across)}" height="{_n(down)}" rx="3"'
-    return f'<rect class="gold" fill="none" stroke="#e8710a" {place}/>'
+    size = f'width="{shortest(across)}" height="{shortest(down)}" rx="3"'
+    return f'<rect class="gold" fill="none" stroke="#e8710a" {_at(x, y)} {size}/>'
 
 
 def _legend(layout: _Layout, top: float, ramp: str, gold: bool) -> Iterator[str]:
     x, y = layout.left, layout.bottom + 2 * GAP
     yield f'<linearGradient id="{ramp}"><stop stop-opacity="0" stop-color="#2166d1"/>'
     yield '<stop offset="1" stop-color="#2166d1"/></linearGradient>'
-    yield f'<rect x="{_n(x)}" y="{_n(y)}" width="{_n(SCALE)}" height="10" fill="url(#{ramp})"/>'
-    yield f'<rect class="grid" fill="none" x="{_n(x)}" y="{_n(y)}" width="{_n(SCALE)}" height="10"/>'
+    box = f'{_at(x, y)} width="{shortest(SCALE)}" height="10"'
+    yield f'<rect {box} fill="url(#{ramp})"/><rect {box} class="grid" fill="none"/>'
     for part, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end")):
-        place = f'class="small" x="{_n(x + SCALE * part)}" y="{_n(y + 23)}"'
-        yield _text(f"{top * part:g}", place, anchor)
+        yield _text(f"{top * part:g}", f'class="small" {_at(x + SCALE * part, y + 23)}', anchor)
     x += SCALE + GAP
-    yield _text("weight", f'class="small" x="{_n(x)}" y="{_n(y + 9)}"', "start")
+    yield _text("weight", f'class="small" {_at(x, y + 9)}', "start")
     if gold:
-        yield _outlined(x + 50, y - 1, 14, 12)
-        yield _text("gold link", f'class="small" x="{_n(x + 70)}" y="{_n(y + 9)}"', "start")
+        yield _outlined(x + 50, y - 1, 14.0, 12.0)
+        yield _text("gold link", f'class="small" {_at(x + 70, y + 9)}', "start")
 
 
 def _description(weights: Weights, source: Sequence[str], target: Sequence[str]) -> str:
@@ -233,14 +238,13 @@ def _description(weights: Weights, source: Sequence[str], target: Sequence[str])
     return "; ".join(found)
 
 
+def _at(x: float, y: float) -> str:
+    return f'x="{shortest(x)}" y="{shortest(y)}"'
+
+
 def _figure(across: float, down: float, label: str, parts: Sequence[str]) -> str:
-    across, down = math.ceil(across), math.ceil(down)
-    size = f'width="{across}" height="{down}" viewBox="0 0 {across} {down}"'
+    right, bottom = math.ceil(across), math.ceil(down)
+    size = f'width="{right}" height="{bottom}" viewBox="0 0 {right} {bottom}"'
     names = f'class="attention" role="img" aria-label="{label}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {names} {size}>'
     return "\n".join([head, f"<style>{STYLE}</style>", *parts, "</svg>"])
-
-
-def _n(value: float, digits: int = 1) -> str:
-    """The number as short as it can be written."""
-    return f"{value:.{digits}f}".rstrip("0").rstrip(".") or "0"

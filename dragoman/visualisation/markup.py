@@ -2,6 +2,9 @@
 
 import unicodedata
 from html import escape as escape_markup
+from typing import TypeAlias
+
+Number: TypeAlias = int | float
 
 _NARROW = frozenset("iIjl.,:;'’|!()[]{}ftr -·")
 _BROAD = frozenset("mwMWOQ@%&—…œæŒÆ")
@@ -14,13 +17,17 @@ def escape(text: str) -> str:
 
 
 def visible(word: str) -> str:
-    """A word as a label shows it: white space, which character-level models have as words, drawn as ␣."""
-    return word if word.strip() else "␣" * max(1, len(word))
+    """A word as a label shows it: control characters, which a terminal would obey, and white space are drawn.
+
+    Character-level models have white space as words.
+    """
+    drawn = "".join(_picture(letter) if unicodedata.category(letter) == "Cc" else letter for letter in word)
+    return drawn if drawn.strip() else "␣" * max(1, len(drawn))
 
 
 def width(text: str) -> float:
     """The estimated width of the text in units of the font's size (em), for a common sans-serif font."""
-    return sum(_width(character) for character in text)
+    return sum(map(_width, text), 0.0)
 
 
 def is_right_to_left(text: str) -> bool:
@@ -37,13 +44,25 @@ def isolated(word: str) -> str:
     return f"\N{FIRST STRONG ISOLATE}{word}\N{POP DIRECTIONAL ISOLATE}" if is_right_to_left(word) else word
 
 
+def shortest(value: Number, digits: int = 1) -> str:
+    """The number with at most so many decimals, as short as it can be written."""
+    return f"{value:.{digits}f}".rstrip("0").rstrip(".") if digits else f"{value:.0f}"
+
+
 def _legal(character: str) -> str:
     code = ord(character)
     if code < 0x20 and character not in "\t\n\r":
-        return chr(0x2400 + code)  # the pictures of control characters
+        return _picture(character)
     if 0xD800 <= code <= 0xDFFF or code in (0xFFFE, 0xFFFF):
         return "\N{REPLACEMENT CHARACTER}"
     return character
+
+
+def _picture(control: str) -> str:
+    """Unicode's drawing of a control character."""
+    if ord(control) < 0x20:
+        return chr(0x2400 + ord(control))
+    return "␡" if control == "\x7f" else "\N{REPLACEMENT CHARACTER}"
 
 
 def _width(character: str) -> float:

@@ -8,9 +8,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from rich.cells import cell_len, set_cell_size
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions
 from rich.style import Style
 from rich.text import Text
+
+from dragoman.visualisation.markup import is_right_to_left
 
 Weights: TypeAlias = NDArray[np.float64]
 
@@ -35,7 +37,7 @@ class Grid:
     gold: frozenset[tuple[int, int]] = frozenset()
     dark: bool = True
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         if not self.weights.size:
             yield Text("no words, no attention")
             return
@@ -96,12 +98,16 @@ def _header(words: Sequence[str], widths: Sequence[int]) -> list[str]:
     """The source words over their columns: as they are, or one character below the other."""
     if any(width > NARROW for width in widths):
         pairs = zip(words, widths, strict=True)
-        # The mark keeps words that run from right to left over their own columns.
-        return ["".join(_centred(f"{word}{LEFT_TO_RIGHT}", width) for word, width in pairs)]
+        return ["".join(_centred(_in_place(word), width) for word, width in pairs)]
     letters = [_letters(word) for word in words]
     height = max(map(len, letters))
     columns = [[" "] * (height - len(word)) + word for word in letters]
     return ["".join(_centred(column[line], NARROW) for column in columns) for line in range(height)]
+
+
+def _in_place(word: str) -> str:
+    """The word with a mark of no width, without which neighbours that run right to left would swap places."""
+    return word + LEFT_TO_RIGHT if is_right_to_left(word) else word
 
 
 def _letters(word: str) -> list[str]:

@@ -26,6 +26,10 @@ def test_words_of_white_space_can_be_seen() -> None:
     assert [visible(word) for word in ("", " ", "  ", "a b")] == ["␣", "␣", "␣␣", "a b"]
 
 
+def test_control_characters_do_not_reach_the_terminal() -> None:
+    assert visible("\x1b[31mred\n\x7f\x9b") == "␛[31mred␊␡�"
+
+
 def test_direction_is_that_of_the_first_strong_character() -> None:
     assert is_right_to_left("قطة")
     assert is_right_to_left("«שלום»")

@@ -1,6 +1,6 @@
 """The softmax over the whole vocabulary."""
 
-from typing import final
+from typing import Any, final
 
 import torch
 from torch import Tensor, nn
@@ -39,13 +39,59 @@ class Full(Output):
 
     def loss(self, features: Float[Tensor, "N F"], targets: Int[Tensor, "N"]) -> Loss:
         smoothing = self.label_smoothing if self.training else 0.0
-        logits = self.logits(features)
-        total = functional.cross_entropy(logits, targets, reduction="sum", label_smoothing=smoothing)
+        total: Tensor = _CrossEntropy.apply(features, self.weight, self.bias, targets, smoothing)
         return Loss(total, targets.numel())
 
     def log_probs(self, features: Float[Tensor, "N F"]) -> Float[Tensor, "N V"]:
         logits = self.logits(features)
         return torch.log_softmax(logits, -1, dtype=torch.promote_types(logits.dtype, torch.float32))
+
+
+class _CrossEntropy(torch.autograd.Function):
+    """Projection, softmax and smoothed cross-entropy in one, a few hundred symbols at a time.
+
+    The gradient of a logit is `p - q` with q the smoothed target, so it is at hand as soon as the softmax is; it goes
+    straight into the gradients of features and weights, and the logits of a batch never exist all at once.
+    """
+
+    ROWS = 512
+
+    @staticmethod
+    def forward(
+        ctx: Any, features: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float
+    ) -> Tensor:
+        device = features.device.type
+        kind = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
+        exact = torch.promote_types(kind, torch.float32)
+        cast, low = weight.to(kind), features.to(kind)
+        wanted = any(ctx.needs_input_grad)
+        total = torch.zeros((), dtype=exact, device=features.device)
+        d_features, d_weight = torch.empty_like(low), torch.zeros_like(weight, dtype=exact)
+        d_bias = torch.zeros_like(bias, dtype=exact)
+        everywhere, extra = smoothing / weight.size(0), 1.0 - smoothing
+        with torch.autocast(device, enabled=False):
+            for begin in range(0, len(targets), _CrossEntropy.ROWS):
+                rows = slice(begin, begin + _CrossEntropy.ROWS)
+                here, gold = low[rows], targets[rows].unsqueeze(1)
+                log_probs = torch.log_softmax(functional.linear(here, cast, bias.to(kind)), -1, dtype=exact)
+                total -= extra * log_probs.gather(1, gold).sum() + everywhere * log_probs.sum()
+                if wanted:
+                    gradient = log_probs.exp_().sub_(everywhere)  # (rows, V)
+                    gradient.scatter_add_(1, gold, gradient.new_full(gold.shape, -extra))
+                    d_bias += gradient.sum(0)
+                    gradient = gradient.to(kind)
+                    d_features[rows] = gradient @ cast
+                    d_weight += gradient.t() @ here
+        ctx.save_for_backward(d_features, d_weight, d_bias)
+        ctx.kinds = features.dtype, weight.dtype, bias.dtype
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        scaled = (
+            (saved * gradients[0]).to(kind) for saved, kind in zip(ctx.saved_tensors, ctx.kinds, strict=True)
+        )
+        return *scaled, None, None
 
 
 OUTPUTS = {"full": Full}

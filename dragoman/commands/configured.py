@@ -1,0 +1,59 @@
+"""The commands that start from a configuration: `train`, `debug data`, `debug config`."""
+
+import os
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+
+from dragoman import config as configuration
+from dragoman import inspection
+from dragoman.config import Config
+from dragoman.data import statistics
+from dragoman.training import session
+
+
+def overrides(words: Sequence[str]) -> tuple[Path, dict[str, str]]:
+    """The configuration file and the `--section.key VALUE` or `--section.key=VALUE` among the words of a command."""
+    files: list[str] = []
+    found: dict[str, str] = {}
+    rest = iter(words)
+    for word in rest:
+        if not word.startswith("--") or word == "--":
+            files.append(word)
+            continue
+        key, equals, value = word.removeprefix("--").partition("=")
+        if not equals:
+            value = next(rest, "--")
+        if value.startswith("--") and not equals:
+            raise typer.BadParameter(f"--{key} needs a value: --{key} VALUE")
+        found[key] = value
+    if len(files) != 1:
+        raise typer.BadParameter(f"expected one configuration file, found {' and '.join(files) or 'none'}")
+    return Path(files[0]), found
+
+
+def train(words: Sequence[str]) -> None:
+    """Train the run of a configuration, or go on with it, and tell what can be done with it then."""
+    folder = session.train(session.load_config(*overrides(words)))
+    if os.environ.get("RANK", "0") == "0":
+        run = shlex.quote(str(folder.path))
+        typer.echo(
+            f"{folder.path}: trained. What next:\n"
+            f"  dragoman translate {run} FILE     translate the lines of a file, or of standard input\n"
+            f"  dragoman report {run}             curves, scores and attention on one page\n"
+            f"  dragoman info {run}               what is in the folder",
+            err=True,
+        )
+
+
+def debug_config(words: Sequence[str]) -> None:
+    """Print a configuration with every option spelled out and explained, and what its model has to learn."""
+    config = session.complete(session.load_config(*overrides(words)))
+    typer.echo(configuration.commented(config), nl=False)
+    sizes = [_symbols(config, side) for side in ("source", "target")]
+    parts = inspection.parameters(config.model, *sizes)
+    typer.echo(f"\n# With {sizes[0]:,} and {sizes[1]:,} symbols, {sum(parts.values()):,} parameters:")
+    for part, count in parts.items():
+        typer.echo(f"# {part:<20}{count:>12,}")

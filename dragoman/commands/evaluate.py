@@ -1,0 +1,109 @@
+"""`dragoman evaluate`: translations against references, with signatures."""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import typer
+
+from dragoman import components
+from dragoman.commands.lines import LONGEST
+from dragoman.components import Spec
+from dragoman.errors import UserError
+from dragoman.evaluation.metrics import METRICS, Score
+from dragoman.files import read_lines
+from dragoman.training.validation import likelihood
+from dragoman.translator import Translator, load
+from dragoman.wording import nearest
+
+
+class Text(NamedTuple):
+    """The lines of a file."""
+
+    path: Path
+    lines: list[str]
+
+
+class Measures(NamedTuple):
+    """Which metrics, and how they take the text."""
+
+    metrics: str
+    tokenise: str
+    lowercase: bool
+
+
+def evaluate_lines(hypotheses: Path, references: Sequence[Path], measures: Measures, *, as_json: bool) -> None:
+    """Score a file of translations, or standard input (`-`), against one or more references."""
+    if str(hypotheses) == "-" and sys.stdin.isatty():
+        typer.echo("reading translations from the keyboard; Ctrl-D ends them", err=True)
+    _tell(_scores(_read(hypotheses), list(map(_read, references)), measures), as_json)
+
+
+def evaluate_run(run: Path, source: Path, references: Sequence[Path], measures: Measures, *, as_json: bool) -> None:
+    """Score what a run makes of `source`, and how well it predicts the reference, if there is one alone."""
+    sources, against = _read(source), list(map(_read, references))
+    _check(sources, against)
+    translator = load(run)
+    found = Text(source, [translation.text for translation in translator.translate(sources.lines)])
+    scores = _scores(found, against, measures)
+    if len(against) == 1:
+        scores += _prediction(translator, sources, against[0])
+    _tell(scores, as_json)
+
+
+def _read(path: Path) -> Text:
+    return Text(path, list(read_lines(path)))
+
+
+def _check(found: Text, references: Sequence[Text]) -> None:
+    for path, lines in references:
+        if len(lines) != len(found.lines):
+            name = "<stdin>" if str(found.path) == "-" else found.path
+            raise UserError(f"{path} has {len(lines):,} lines, but {name} has {len(found.lines):,}")
+
+
+def _scores(found: Text, references: Sequence[Text], measures: Measures) -> list[Score]:
+    _check(found, references)
+    metrics = [components.build(METRICS, spec) for spec in _specs(measures)]
+    return [metric.corpus(found.lines, [lines for _, lines in references]) for metric in metrics]
+
+
+def _specs(measures: Measures) -> list[Spec]:
+    specs = []
+    for name in measures.metrics.split(","):
+        if name not in METRICS:
+            raise UserError(f"--metrics: unknown metric '{name}', {nearest(name, METRICS)}")
+        options: dict[str, Any] = {"lowercase": measures.lowercase}
+        specs.append(Spec(name, {**options, "tokenise": measures.tokenise} if name == "bleu" else options))
+    return specs
+
+
+def _prediction(translator: Translator, sources: Text, reference: Text) -> list[Score]:
+    """Perplexity and accuracy of the reference in the run's own symbols: of use among runs with the same ones."""
+    for path, lines in (sources, reference):
+        for number, line in enumerate(lines, start=1):
+            if len(line) > LONGEST:
+                raise UserError(f"{path}:{number}: {len(line):,} characters, at most {LONGEST:,} can be predicted")
+    with translator.device.autocast():
+        found = likelihood(translator.model, translator.pairs(sources.lines, reference.lines))
+    signature = f"unit:{translator.target.text.spec['unit']['kind']}|symbols:{len(translator.target.vocabulary)}"
+    return [Score("Perplexity", found.perplexity, signature), Score("Accuracy", found.accuracy, signature)]
+
+
+def _tell(scores: Sequence[Score], as_json: bool) -> None:
+    """A line for each score, or sacreBLEU's JSON: an object, or a list of them where there are several."""
+    if not as_json:
+        typer.echo("\n".join(map(str, scores)))
+        return
+    listed = [
+        {
+            "name": score.name,
+            "score": round(score.value, 2),
+            "signature": score.signature,
+            **dict(part.split(":", 1) for part in score.signature.split("|")),
+        }
+        for score in scores
+    ]
+    typer.echo(json.dumps(listed if len(listed) > 1 else listed[0], indent=1, ensure_ascii=False))

@@ -1,0 +1,71 @@
+"""Lines in, lines out: streams of any length in portions, each written as soon as it is done."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from dragoman.data.corpus import Pair, parallel
+from dragoman.errors import UserError
+from dragoman.files import read_lines, write_atomically
+from dragoman.text.normalise import Normaliser
+
+FIRST = 8  # lines in the first portion, so that the first result comes soon; each further one is twice as large
+LONGEST = 5_000  # characters of a line that can be scored or aligned: time and memory grow with their square
+
+# What can end a line somewhere becomes a space, in whatever way a model came to say it.
+one_line = Normaliser(lowercase=False)
+
+
+class Portion(NamedTuple):
+    """Consecutive lines and the number of the first of them, from 1."""
+
+    first: int
+    lines: list[str]
+
+
+def portions(path: Path, size: int) -> Iterator[Portion]:
+    """The lines of a file or of standard input (`-`), at most `size` at a time; from a keyboard one at a time."""
+    lines = read_lines(path)
+    typed = str(path) == "-" and sys.stdin.isatty()
+    now, first = min(1 if typed else FIRST, size), 1
+    while portion := list(islice(lines, now)):
+        yield Portion(first, portion)
+        first += len(portion)
+        now = 1 if typed else min(2 * now, size)
+
+
+def pair_portions(source: Path, target: Path, size: int) -> Iterator[list[Pair]]:
+    """The lines of two files side by side. UserError where one is longer, or has a line too long to be scored."""
+    pairs = parallel(source, target)
+    first, now = 1, min(FIRST, size)
+    while portion := list(islice(pairs, now)):
+        for number, pair in enumerate(portion, start=first):
+            for path, line in zip((source, target), pair, strict=True):
+                if len(line) > LONGEST:
+                    raise UserError(f"{path}:{number}: {len(line):,} characters, at most {LONGEST:,} can be scored")
+        yield portion
+        first, now = first + len(portion), min(2 * now, size)
+
+
+class Output(NamedTuple):
+    """Where result lines go."""
+
+    file: IO[str]
+
+    def write(self, lines: Iterable[str]) -> None:
+        """The lines, at once."""
+        self.file.writelines(line + "\n" for line in lines)
+        self.file.flush()
+
+
+@contextmanager
+def output(path: Path | None) -> Iterator[Output]:
+    """Standard output, or a file that appears when all is written."""
+    if path is None:
+        yield Output(sys.stdout)
+    else:
+        with write_atomically(path) as file:
+            yield Output(file)

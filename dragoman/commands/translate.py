@@ -1,0 +1,97 @@
+"""`dragoman translate`: one line out for each line in."""
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import typer
+from rich.console import Console
+
+from dragoman import components
+from dragoman.commands.lines import Output, Portion, one_line, output, portions
+from dragoman.components import Spec
+from dragoman.errors import UserError
+from dragoman.evaluation.alignment import pharaoh
+from dragoman.search.searches import SEARCHES
+from dragoman.translator import Translation, load
+from dragoman.visualisation import heatmap
+
+
+class Wanted(NamedTuple):
+    """How to search, and what to write of each translation beside its text."""
+
+    search: str | None = None
+    beam: int | None = None
+    n_best: int | None = None
+    alignments: bool = False
+    attention: Path | None = None
+    show: bool = False
+    weights: str | None = None
+    portion: int = 256
+
+
+def translate(run: Path, source: Path, target: Path | None, wanted: Wanted) -> None:
+    """Translate the lines of `source` with a run to `target`, or to standard output."""
+    if source.is_dir():
+        raise UserError(f"{source}: is a folder; translate takes one run, and then a file of lines")
+    translator = load(run, weights=wanted.weights)
+    search = chosen(translator.search, wanted)
+    with ExitStack() as stack:
+        texts = stack.enter_context(output(target))
+        matrices = stack.enter_context(output(wanted.attention)) if wanted.attention else None
+        for portion in portions(source, wanted.portion):
+            found = translator.translate(portion.lines, n_best=wanted.n_best or 1, search=search)
+            _warn(source, portion, found)
+            for number, translation in enumerate(found, start=portion.first - 1):
+                _write(texts, number, translation, wanted)
+            if matrices:
+                matrices.write(json.dumps(_matrix(translation), ensure_ascii=False) for translation in found)
+
+
+def chosen(own: Spec, wanted: Wanted) -> Spec:
+    """The run's own search, or what the user makes of it. UserError where the wishes do not go together."""
+    spec = own if wanted.search in (None, own.kind) else Spec(str(wanted.search))
+    if wanted.beam is not None:
+        if wanted.search == "greedy":
+            raise UserError("--beam: greedy search has no beam; leave out --beam or --search greedy")
+        spec = Spec("beam", {**(spec.options if spec.kind == "beam" else {}), "size": wanted.beam})
+    width = components.complete(SEARCHES, spec).options.get("size", 1)
+    if wanted.n_best and wanted.n_best > width:
+        raise UserError(f"--n-best {wanted.n_best}: needs a beam as large, this one has {width}; use --beam {wanted.n_best}")
+    return spec
+
+
+def _warn(source: Path, portion: Portion, found: list[Translation]) -> None:
+    for number, translation in enumerate(found, start=portion.first):
+        if translation.left_out:
+            name = "<stdin>" if str(source) == "-" else source
+            typer.echo(f"{name}:{number}: too long, the last {translation.left_out:,} symbols were not read", err=True)
+
+
+def _write(texts: Output, number: int, translation: Translation, wanted: Wanted) -> None:
+    texts.write(_lines(number, translation, wanted))
+    if wanted.show:
+        grid = heatmap.terminal(translation.attention, translation.source_tokens, translation.tokens)
+        Console(stderr=True).print(grid)
+
+
+def _lines(number: int, translation: Translation, wanted: Wanted) -> Iterator[str]:
+    """The text; with alignments, these behind it; as n-best list in the form of Moses, line numbers from 0."""
+    if wanted.n_best is None:
+        fields = [one_line(translation.text), *_alignment(translation, wanted)]
+        yield " ||| ".join(fields)
+    for found in translation.n_best if wanted.n_best else ():
+        fields = [str(number), one_line(found.text), *_alignment(found, wanted)]
+        yield " ||| ".join([*fields, f"F0= {found.log_prob:.4f}", f"{found.score:.4f}"])
+
+
+def _alignment(translation: Translation, wanted: Wanted) -> list[str]:
+    return [pharaoh(translation.alignment)] if wanted.alignments else []
+
+
+def _matrix(translation: Translation) -> dict[str, Any]:
+    """The words, and the weight of each source word for each target word."""
+    weights = translation.attention.round(4).tolist()
+    return {"source": translation.source_tokens, "target": translation.tokens, "attention": weights}

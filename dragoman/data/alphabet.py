@@ -1,0 +1,73 @@
+"""The characters of a text, and those that look out of place in it."""
+
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+RARE_SCRIPT = 0.001  # share of the letters below which a script is foreign to a text
+JOINERS = "\u200c\u200d"
+REPLACEMENT = "\ufffd"
+ODD_CATEGORIES = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
+
+
+class Unusual(NamedTuple):
+    """A character that should not be there: in how many lines of a side it is, and the first of them."""
+
+    side: str
+    character: str
+    reason: str
+    lines: int
+    first: str
+
+    def __str__(self) -> str:
+        name = unicodedata.name(self.character, "without a name")
+        return (
+            f"{self.side} has U+{ord(self.character):04X} ({name}; {self.reason}): "
+            f"{self.lines:,} (first in line {self.first})"
+        )
+
+
+class Alphabet:
+    """Counts in how many lines each character is."""
+
+    def __init__(self) -> None:
+        self._lines: Counter[str] = Counter()
+        self._first: dict[str, int] = {}
+
+    def add(self, text: str, line: int) -> None:
+        """Counts the characters of one line."""
+        characters = set(text)
+        self._lines.update(characters)
+        if not characters <= self._first.keys():
+            self._first |= dict.fromkeys(characters - self._first.keys(), line)
+
+    def unusual(self, side: str, name_line: Callable[[int], str]) -> list[Unusual]:
+        """The characters out of place, the most frequent first.
+
+        Those are control, format and private characters (joiners excepted, which some scripts need), U+FFFD,
+        and letters of a script that makes up less than a thousandth of the letters, counted by lines.
+        """
+        found = [
+            Unusual(side, character, reason, self._lines[character], name_line(self._first[character]))
+            for character, reason in self._reasons()
+        ]
+        return sorted(found, key=lambda each: (-each.lines, each.character))
+
+    def _reasons(self) -> Iterator[tuple[str, str]]:
+        scripts: Counter[str] = Counter()
+        for character, lines in self._lines.items():
+            scripts[_script(character)] += lines if character.isalpha() else 0
+        letters = scripts.total()
+        for character in self._lines:
+            if character == REPLACEMENT:
+                yield character, "lost in decoding"
+            elif unicodedata.category(character) in ODD_CATEGORIES and character not in JOINERS:
+                yield character, "not a written character"
+            elif character.isalpha() and scripts[_script(character)] < RARE_SCRIPT * letters:
+                yield character, "of a script rare here"
+
+
+def _script(letter: str) -> str:
+    """The first word of the character's name: LATIN, CYRILLIC, CJK, ..."""
+    return unicodedata.name(letter, "NONE").split(maxsplit=1)[0]

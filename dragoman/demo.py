@@ -1,0 +1,114 @@
+"""The embedded default, end to end: corpus, training, scores, translations with alignments, report."""
+
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Console
+
+from dragoman import inspection, translator
+from dragoman.data.corpus import Pair, read_pairs
+from dragoman.evaluation.alignment import Agreement, Gold, error_rate, pharaoh, read_pharaoh
+from dragoman.evaluation.metrics import Bleu
+from dragoman.files import read_lines, write_atomically
+from dragoman.phrasebook import corpus
+from dragoman.run import Run
+from dragoman.training import session
+from dragoman.translator import Translator
+from dragoman.visualisation import heatmap, report
+
+SOURCE, TARGET = "en", "fr"
+SIZES = {"train": 20_000, "dev": 500, "test": 1_000, "compositional": 1_000}
+SEED = 1
+SHOWN = 10  # translations on the screen
+REPORTED = 300  # test sentences in the report
+
+
+class Part(NamedTuple):
+    """A test set of the phrasebook."""
+
+    pairs: list[Pair]
+    gold: list[Gold]
+
+    @property
+    def sources(self) -> list[str]:
+        return [pair.source for pair in self.pairs]
+
+    @property
+    def targets(self) -> list[str]:
+        return [pair.target for pair in self.pairs]
+
+
+def main(folder: Path) -> None:
+    """Sample the corpus into `folder/corpus`, train in `folder/run`, and print what came of it.
+
+    Started again, it goes on where it was.
+    """
+    console = Console(highlight=False, soft_wrap=True)
+    texts, run = folder / "corpus", folder / "run"
+    corpus.write(texts, SOURCE, TARGET, SIZES, SEED)
+    console.print(f"phrasebook: {SIZES['train']:,} sentence pairs, sampled into {texts}")
+    for pair in read_some(texts / "train", 3):
+        console.print(f"    {pair.source}  =  {pair.target}", style="dim")
+    session.train(session.load_config(write_config(texts, run)))
+    model = translator.load(run)
+    test, compositional = read(texts, "test"), read(texts, "compositional")
+    console.print()
+    for name, part in (("test", test), ("compositional", compositional)):
+        translations = model.translate(part.sources)
+        score = Bleu().corpus([each.text for each in translations], [part.targets])
+        console.print(f"{name:>14}  {score}")
+    console.print(f"{'attention':>14}  {agreement(model, test)} against the phrasebook's own alignments")
+    show(console, model, compositional.sources[:SHOWN])
+    page = write_report(model, run, test)
+    console.print(
+        f"\nreport: {page} (open it in a browser)\n\nnext:\n"
+        f"    echo 'We are looking for the old station.' | dragoman translate {run} --show\n"
+        f"    dragoman info {run}\n"
+        f"    dragoman init my.en my.fr -o config.yaml    # your own sentence pairs\n"
+        f"    dragoman train config.yaml"
+    )
+
+
+def write_report(model: Translator, run: Path, part: Part) -> Path:
+    """The report of the run, with test sentences to look into."""
+    sentences, scores = inspection.translated(model, part.pairs[:REPORTED], part.gold[:REPORTED])
+    with write_atomically(run / "report.html") as file:
+        file.write(report.page([inspection.view(Run.load(run), sentences, scores)]))
+    return run / "report.html"
+
+
+def write_config(texts: Path, run: Path) -> Path:
+    """The demo's configuration with the places of its corpus and its run, beside the corpus."""
+    path = texts.parent / "config.yaml"
+    places = f"run: {run}\ndata: {{source: {SOURCE}, target: {TARGET}, train: {texts / 'train'}, dev: {texts / 'dev'}}}\n"
+    path.write_text(resources.files("dragoman").joinpath("demo.yaml").read_text("utf-8") + places, encoding="utf-8")
+    return path
+
+
+def read(texts: Path, name: str) -> Part:
+    """A test set with its gold alignments."""
+    pairs = list(read_pairs(str(texts / name), SOURCE, TARGET))
+    path = texts / f"{name}.{SOURCE}-{TARGET}.align"
+    return Part(pairs, [read_pharaoh(line, f"{path}:{n}") for n, line in enumerate(read_lines(path), start=1)])
+
+
+def read_some(prefix: Path, count: int) -> list[Pair]:
+    """The first pairs of a corpus."""
+    return [pair for pair, _ in zip(read_pairs(str(prefix), SOURCE, TARGET), range(count))]
+
+
+def agreement(model: Translator, part: Part) -> Agreement:
+    """How well the attention of forced decoding agrees with the gold alignments."""
+    return error_rate([scored.alignment for scored in model.score(part.sources, part.targets)], part.gold)
+
+
+def show(console: Console, model: Translator, sources: Sequence[str]) -> None:
+    """Translations with their alignments, and the first one's attention as a heat map."""
+    console.print()
+    translations = model.translate(sources)
+    for each in translations:
+        console.print(f"{each.source}\n[bold]{each.text}[/bold]    [dim]{pharaoh(each.alignment)}[/dim]")
+    first = translations[0]
+    console.print(heatmap.terminal(first.attention, first.source_tokens, first.tokens))

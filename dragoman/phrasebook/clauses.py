@@ -1,0 +1,139 @@
+"""Clauses with sensible contents, and their wording in the three languages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dragoman.phrasebook import english_syntax, french_syntax, german_syntax
+from dragoman.phrasebook.draw import KIN, PEOPLE, UNFIT, Draw
+from dragoman.phrasebook.grammar import Line, Phrase, Word
+from dragoman.phrasebook.lexicon import ACTIVITIES, INTRANSITIVE, TRANSITIVE
+from dragoman.phrasebook.lexicon_places import LOCATIONS, PLACES_OF
+from dragoman.phrasebook.meaning import Clause, Nominal, NounPhrase, Pronoun, Relative, Verb
+
+TRANSITIVES = list(TRANSITIVE.values())
+INTRANSITIVES = list(INTRANSITIVE.values())
+ACTIVITY = list(ACTIVITIES.values())
+EVENTS = [*INTRANSITIVES, *ACTIVITY]
+PLACES = {row.split(" | ")[0]: row.split(" | ")[1:] for row in LOCATIONS.strip().splitlines()}
+SPEAKERS = ((1, False), (2, False), (3, False), (1, True), (3, True))
+
+
+def spoken(node: Clause, order: str = "main") -> Phrase:
+    """The clause in the three languages; `order` is that of German."""
+    return Phrase(english_syntax.clause(node), french_syntax.clause(node), german_syntax.clause(node, order))
+
+
+def joined(*parts: Phrase | tuple[str, str, str]) -> Phrase:
+    """Phrases one after the other; a tuple gives words of each language that are aligned with each other."""
+    lines: tuple[Line, Line, Line] = ([], [], [])
+    for number, part in enumerate(parts):
+        for line, piece in zip(lines, part, strict=True):
+            line += [Word(form, (f"j{number}",)) for form in piece.split()] if isinstance(piece, str) else piece
+    return Phrase(*lines)
+
+
+def nominal(node: Nominal, case: str = "nominative") -> Phrase:
+    """A noun phrase or name on its own; `case` is that of German."""
+    return Phrase(
+        english_syntax.nominal_line(node, subject=case == "nominative"),
+        french_syntax.nominal_line(node),
+        german_syntax.nominal_line(node, case),
+    )
+
+
+def tense_of(draw: Draw, verb: Verb) -> str:
+    """A tense that the verb allows."""
+    if "steady" in verb.flags:
+        return "present"
+    if "punctual" in verb.flags:
+        return draw.choice(("past", "past", "past", "future"))
+    tense = draw.choice(("present", "present", "past", "past", "future"))
+    return "past" if tense == "future" and verb.flags & {"timeless", "stative"} else tense
+
+
+def timed(draw: Draw, node: Clause, probability: float = 0.45) -> Clause:
+    """Perhaps an adverbial of time."""
+    if not draw.chance(probability) or (node.tense == "present" and node.verb.flags & {"stative", "punctual"}):
+        return node
+    tense = node.tense
+    if node.modal is not None:
+        tense = "past" if node.modal.lemma in ("could", "wanted") else "future"
+    return replace(node, time=draw.time(tense, f"{node.key}.when", near="daily" in node.verb.flags))
+
+
+def placed(draw: Draw, node: Clause, probability: float = 0.3) -> Clause:
+    """Perhaps the place, where one is known for the verb."""
+    options = PLACES_OF.get(node.verb.lemma)
+    if options is None or not draw.chance(probability):
+        return node
+    return replace(node, place=draw.fixed([PLACES[draw.choice(options.split())]], f"{node.key}.where"))
+
+
+def object_for(draw: Draw, verb: Verb, key: str, subject: Nominal, *, negated: bool = False, adjectives: int | None = None) -> NounPhrase:
+    """An object that the verb can have, other than the subject."""
+    if "human" in verb.objects and draw.chance(0.75):
+        noun = draw.choice(KIN if draw.chance(0.5) else PEOPLE)
+    else:
+        noun = draw.object_of(verb)
+    if isinstance(subject, NounPhrase) and subject.noun is noun:
+        noun = draw.choice([other for other in KIN if other is not noun])
+    definite = True if "definite" in verb.flags else False if "indefinite" in verb.flags else None
+    if negated and definite is None:
+        definite = "any" not in verb.flags or draw.chance(0.5)
+    thing = draw.thing(noun, key, subject=subject, definite=definite, unfit=UNFIT.get(verb.lemma, ""), adjectives=adjectives)
+    return replace(thing, determiner="any") if negated and thing.determiner in INDEFINITE else thing
+
+
+INDEFINITE = {"a", "some", "several", "two", "three"}
+
+
+def action(draw: Draw, key: str = "a", *, subject: Nominal | None = None, verb: Verb | None = None, negated: bool = False, tense: str = "", adjectives: int | None = None) -> Clause:
+    """Somebody does something to something."""
+    verb = verb or draw.choice(TRANSITIVES)
+    subject = subject or draw.person(f"{key}.s")
+    target = object_for(draw, verb, f"{key}.o", subject, negated=negated, adjectives=adjectives)
+    tense = tense or tense_of(draw, verb)
+    return Clause(key=key, subject=subject, verb=verb, object=target, tense=tense, negation="not" if negated else "")
+
+
+def event(draw: Draw, key: str = "a", *, subject: Nominal | None = None, negated: bool = False) -> Clause:
+    """Somebody does something that needs no object."""
+    verb = draw.choice(ACTIVITY if draw.chance(0.3) else INTRANSITIVES)
+    node = Clause(
+        key=key,
+        subject=subject or draw.person(f"{key}.s"),
+        verb=verb,
+        tense=tense_of(draw, verb),
+        negation="not" if negated else "",
+    )
+    return placed(draw, node, 1.0 if verb.lemma == "stay" else 0.4)
+
+
+def happening(draw: Draw, key: str = "a", *, subject: Nominal | None = None, negated: bool = False) -> Clause:
+    """An action or an event."""
+    if draw.chance(0.7):
+        return placed(draw, action(draw, key, subject=subject, negated=negated), 0.2)
+    return event(draw, key, subject=subject, negated=negated)
+
+
+def taken_up(node: Nominal, key: str) -> Pronoun:
+    """The pronoun that takes up a noun phrase."""
+    return Pronoun(
+        key=key,
+        plural=node.plural,
+        sex=node.sex,
+        french_gender=node.french_gender,
+        german_gender=node.german_gender,
+    )
+
+
+def relative_to(node: Nominal, key: str) -> Relative:
+    """The relative pronoun whose antecedent is the noun phrase."""
+    return Relative(
+        key=key,
+        plural=node.plural,
+        sex=node.sex,
+        french_gender=node.french_gender,
+        german_gender=node.german_gender,
+    )

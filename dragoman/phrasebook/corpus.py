@@ -1,0 +1,92 @@
+"""Samples the phrasebook: distinct sentence triples of a split, and the files of a corpus."""
+
+from __future__ import annotations
+
+import random
+import re
+import zlib
+from collections.abc import Iterator, Mapping
+from hashlib import blake2b
+from pathlib import Path
+
+from dragoman.errors import UserError
+from dragoman.files import write_atomically
+from dragoman.phrasebook.constructions import CONSTRUCTIONS
+from dragoman.phrasebook.draw import Draw, NoChoice
+from dragoman.phrasebook.names import split_of
+from dragoman.phrasebook.realise import Triple, triple
+
+SPLITS = ("train", "dev", "test", "compositional")
+LANGUAGES = {"en": "english", "fr": "french", "de": "german"}
+PATIENCE = 2000  # draws in a row without a new sentence before sampling gives up
+# Sentences that differ in these words only may read the same in French or in German ("her", "them": "sie").
+FOLDED = re.compile(r"\b(?:he|she|it|him|her|them|his|their)\b")
+
+
+def split_of_sentence(english: str) -> str:
+    """dev, test or train, by the English sentence without the differences that another language does not make."""
+    return split_of(FOLDED.sub("_", english.lower()))
+
+
+def sample(count: int, seed: int, split: str) -> Iterator[Triple]:
+    """`count` distinct triples of the split, always the same for the same seed.
+
+    Pairs of adjective and noun, and of verb and object, are either in "compositional" or in the other splits;
+    sentences and invented names are in one of train, dev and test only. `UserError` for an unknown split, or
+    when the split has no `count` different sentences.
+    """
+    if split not in SPLITS:
+        raise UserError(f"phrasebook: no split {split!r}, expected one of {', '.join(SPLITS)}")
+    generator = random.Random(zlib.crc32(f"{seed}:{split}".encode()))
+    kinds = list(CONSTRUCTIONS.items())
+    seen: set[bytes] = set()
+    failures = 0
+    while len(seen) < count:
+        draw = Draw(generator, split)
+        name, construction = draw.choice(kinds)
+        failures += 1
+        if failures > PATIENCE:
+            raise UserError(f"phrasebook: {split} has no {count} different sentences")
+        try:
+            lines = construction(draw)
+        except NoChoice:
+            continue
+        if draw.held and not draw.pairs:
+            continue
+        result = triple(lines, name)
+        text = result.english.text
+        mark = blake2b(text.encode(), digest_size=8).digest()
+        if mark in seen or (not draw.held and split_of_sentence(text) != split):
+            continue
+        seen.add(mark)
+        failures = 0
+        yield result
+
+
+def write(folder: Path, source: str, target: str, sizes: Mapping[str, int], seed: int) -> None:
+    """SPLIT.SOURCE and SPLIT.TARGET for every split in `sizes`, and SPLIT.SOURCE-TARGET.align (Pharaoh) for all.
+
+    Languages are "en", "fr" and "de". `UserError` for another language or for twice the same.
+    """
+    for language in (source, target):
+        if language not in LANGUAGES:
+            raise UserError(f"phrasebook: no language {language!r}, expected one of {', '.join(LANGUAGES)}")
+    if source == target:
+        raise UserError(f"phrasebook: source and target are both {source!r}")
+    folder.mkdir(parents=True, exist_ok=True)
+    for split, size in sizes.items():
+        with (
+            write_atomically(folder / f"{split}.{source}") as source_file,
+            write_atomically(folder / f"{split}.{target}") as target_file,
+            write_atomically(folder / f"{split}.{source}-{target}.align") as gold_file,
+        ):
+            for item in sample(size, seed, split):
+                source_file.write(getattr(item, LANGUAGES[source]).text + "\n")
+                target_file.write(getattr(item, LANGUAGES[target]).text + "\n")
+                gold_file.write(" ".join(f"{i}-{j}" for i, j in sorted(_links(item, source, target))) + "\n")
+
+
+def _links(item: Triple, source: str, target: str) -> set[tuple[int, int]]:
+    if (source, target) in item.links:
+        return set(item.links[source, target])
+    return {(i, j) for j, i in item.links[target, source]}

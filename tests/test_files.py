@@ -1,0 +1,187 @@
+"""Lines are split at newlines alone, faults are told by file and line, and a file is whole or not there."""
+
+import gzip
+import io
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dragoman.errors import UserError
+from dragoman.files import read_lines, write_atomically
+
+
+def lines_of(folder: Path, content: bytes, name: str = "text") -> list[str]:
+    path = folder / name
+    path.write_bytes(content)
+    return list(read_lines(path))
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"", []),
+        (b"a\nb\n", ["a", "b"]),
+        (b"a\nb", ["a", "b"]),
+        (b"\n\n", ["", ""]),
+        (b"a\r\nb\r\n", ["a", "b"]),
+        (b"a\r\r\n", ["a\r"]),
+        (b"a\rb\n", ["a\rb"]),
+        (b"\xef\xbb\xbfa\n\xef\xbb\xbfb\n", ["a", "\ufeffb"]),
+        ("a\u2028b\u0085c\fd\x1ce\n".encode(), ["a\u2028b\u0085c\fd\x1ce"]),
+    ],
+)
+def test_only_a_newline_ends_a_line(tmp_path: Path, content: bytes, expected: list[str]) -> None:
+    assert lines_of(tmp_path, content) == expected
+
+
+def test_a_packed_file_is_read_like_a_plain_one(tmp_path: Path) -> None:
+    assert lines_of(tmp_path, gzip.compress("ä\nb\n".encode()), "text.gz") == ["ä", "b"]
+
+
+def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(b"a\nb\xff"))
+    monkeypatch.setattr(sys, "stdin", stream)
+    lines = read_lines("-")
+    assert next(lines) == "a"
+    with pytest.raises(UserError, match=r"^<stdin>:2: not UTF-8 \(byte 0xFF at column 2\)$"):
+        next(lines)
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        (b"ok\nna\xefve\n", "2: not UTF-8 (byte 0xEF at column 3)"),
+        (b"\xef\xbb\xbfa\xe9\n", "1: not UTF-8 (byte 0xE9 at column 5)"),
+        ("ab\n".encode("utf-16"), "1: not UTF-8 (byte 0xFF at column 1)"),
+    ],
+)
+def test_another_encoding_is_told_with_line_and_byte(tmp_path: Path, content: bytes, place: str) -> None:
+    with pytest.raises(UserError) as caught:
+        lines_of(tmp_path, content)
+    assert str(caught.value) == f"{tmp_path / 'text'}:{place}"
+
+
+def test_a_truncated_or_foreign_gz_is_told(tmp_path: Path) -> None:
+    packed = gzip.compress(os.urandom(10_000).hex().encode())
+    with pytest.raises(UserError, match=r"cut\.gz: the \.gz file is truncated"):
+        lines_of(tmp_path, packed[: len(packed) // 2], "cut.gz")
+    with pytest.raises(UserError, match=r"plain\.gz: not a sound \.gz file"):
+        lines_of(tmp_path, b"plain text\n", "plain.gz")
+    damaged = packed[:50] + bytes(200) + packed[250:]
+    with pytest.raises(UserError, match=r"damaged\.gz: (not a sound|the) \.gz file"):
+        lines_of(tmp_path, damaged, "damaged.gz")
+
+
+def test_a_missing_file_and_a_folder_are_told(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"nowhere: no such file$"):
+        next(read_lines(tmp_path / "nowhere"))
+    with pytest.raises(UserError, match=r": is a folder, expected a file$"):
+        next(read_lines(tmp_path))
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="nothing is forbidden to the super-user")
+def test_an_unreadable_file_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "secret"
+    path.touch(mode=0)
+    with pytest.raises(UserError, match=r"secret: cannot read \(Permission denied\)"):
+        next(read_lines(path))
+
+
+def test_text_is_written_as_utf8_with_newlines(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "folder" / "file"
+    with write_atomically(path) as file:
+        file.write("ä\n\u2028\n")
+    assert path.read_bytes() == "ä\n\u2028\n".encode()
+
+
+def test_bytes_are_written_as_they_are(tmp_path: Path) -> None:
+    with write_atomically(tmp_path / "file", "wb") as file:
+        file.write(b"\r\n\xff")
+    assert (tmp_path / "file").read_bytes() == b"\r\n\xff"
+
+
+def test_an_exception_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    with pytest.raises(KeyError), write_atomically(path) as file:
+        file.write("new")
+        file.flush()
+        raise KeyError
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_killed_process_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    code = f"""
+import os, signal
+from dragoman.files import write_atomically
+with write_atomically({str(path)!r}) as file:
+    file.write("new")
+    file.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
+    assert path.read_text() == "old"
+
+
+def test_the_permissions_of_the_old_file_stay(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.touch(mode=0o640)
+    with write_atomically(path) as file:
+        file.write("new")
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_where_nothing_can_be_written_the_target_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(UserError, match=r"file/inside: cannot write"),
+        write_atomically(tmp_path / "file" / "inside"),
+    ):
+        pass
+    with pytest.raises(UserError, match="cannot write"), write_atomically(tmp_path):
+        pass
+
+
+def test_a_full_disk_is_told(tmp_path: Path) -> None:
+    code = """
+import resource, signal
+from dragoman.errors import UserError
+from dragoman.files import write_atomically
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a limit on the size of files fails as a full disk does
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+try:
+    with write_atomically("big") as file:
+        file.write("x" * 1000)
+except UserError as error:
+    print(error)
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    told = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told.stdout == "big: cannot write (File too large)\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_trouble_with_another_file_inside_the_block_is_not_hidden(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError), write_atomically(tmp_path / "file"):
+        (tmp_path / "other").read_bytes()
+
+
+def test_a_very_long_name_can_be_written(tmp_path: Path) -> None:
+    path = tmp_path / ("ä" * 120)
+    with write_atomically(path) as file:
+        file.write("x")
+    assert path.read_text() == "x"
