@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from importlib import resources
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -82,7 +83,9 @@ def write_report(model: Translator, run: Path, part: Part) -> Path:
 def write_config(texts: Path, run: Path) -> Path:
     """The demo's configuration with the places of its corpus and its run, beside the corpus."""
     path = texts.parent / "config.yaml"
-    places = f"run: {run}\ndata: {{source: {SOURCE}, target: {TARGET}, train: {texts / 'train'}, dev: {texts / 'dev'}}}\n"
+    places = (
+        f"run: {run}\ndata: {{source: {SOURCE}, target: {TARGET}, train: {texts / 'train'}, dev: {texts / 'dev'}}}\n"
+    )
     path.write_text(resources.files("dragoman").joinpath("demo.yaml").read_text("utf-8") + places, encoding="utf-8")
     return path
 
@@ -96,7 +99,7 @@ def read(texts: Path, name: str) -> Part:
 
 def read_some(prefix: Path, count: int) -> list[Pair]:
     """The first pairs of a corpus."""
-    return [pair for pair, _ in zip(read_pairs(str(prefix), SOURCE, TARGET), range(count))]
+    return list(islice(read_pairs(str(prefix), SOURCE, TARGET), count))
 
 
 def agreement(model: Translator, part: Part) -> Agreement:

@@ -68,14 +68,18 @@ def development(run: Run) -> tuple[Sentences, list[Score]]:
             texts.append(str(row["text"]))
             examples.append(Example(row["source"], row["target"], row["reference"], row["attention"], row["score"]))
         except KeyError as error:
-            raise UserError(f"{run.folder.validation}:{len(texts) + 1}: no {error}, not a line of a validation") from error
+            raise UserError(
+                f"{run.folder.validation}:{len(texts) + 1}: no {error}, not a line of a validation"
+            ) from error
     final = next((row for row in reversed(metric_rows(run)) if "final/perplexity" in row), None)
     names = ("perplexity", "accuracy") if final else ()
     scores = [Score(name.capitalize(), final[f"final/{name}"], "development data") for name in names if final]
     return Sentences(texts, examples), scores
 
 
-def translated(translator: Translator, pairs: Sequence[Pair], gold: Sequence[Gold] = ()) -> tuple[Sentences, list[Score]]:
+def translated(
+    translator: Translator, pairs: Sequence[Pair], gold: Sequence[Gold] = ()
+) -> tuple[Sentences, list[Score]]:
     """These sentences as a model translates them; with gold alignments of the references, its alignment error rate.
 
     Gold links are shown where the translation is the reference. A reference may be empty: not known.

@@ -1,14 +1,14 @@
 """A run folder: everything that one training made, and all that is needed to use it again.
 
-    config.yaml               the configuration, complete and resolved
-    source.*, target.*        text pipelines and vocabularies
-    model.safetensors         the weights to use: the mean of the best, or the best
-    model-best.safetensors    the best single validation; model-last.safetensors: the last one
-    metrics.jsonl             what was measured, a line each time
-    validation.jsonl          the development sentences as last translated, with attention
-    README.md                 the model card
-    checkpoints/              last.safetensors (to resume from) and the best weights so far
-    data/                     the prepared corpus
+config.yaml               the configuration, complete and resolved
+source.*, target.*        text pipelines and vocabularies
+model.safetensors         the weights to use: the mean of the best, or the best
+model-best.safetensors    the best single validation; model-last.safetensors: the last one
+metrics.jsonl             what was measured, a line each time
+validation.jsonl          the development sentences as last translated, with attention
+README.md                 the model card
+checkpoints/              last.safetensors (to resume from) and the best weights so far
+data/                     the prepared corpus
 """
 
 from dataclasses import dataclass

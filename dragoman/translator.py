@@ -13,12 +13,12 @@ from dragoman import components, devices
 from dragoman.components import Spec
 from dragoman.config import DeviceConfig
 from dragoman.data.batch import Batch, pad
+from dragoman.data.language import Language
 from dragoman.data.vocabulary import EOS
 from dragoman.devices import Device
 from dragoman.evaluation import alignment
 from dragoman.evaluation.alignment import Links
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.data.language import Language
 from dragoman.run import Run
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.search import Search
@@ -33,10 +33,10 @@ BATCH = 4096  # source symbols times beam that are searched at once
 class Translation:
     """A translation, with what the model attended to.
 
-    `tokens` and `source_tokens` are words; `attention` (target words, source words) gives each target word's weights, which
-    add up to 1 less what went to the end symbol; `score` is the rank of the search (log-probability under its length
-    normalisation), `log_prob` the plain log P(y | x) in nats. `n_best` holds the alternatives asked for, this one first.
-    `left_out` counts the symbols at the end of an overlong source that were not read.
+    `tokens` and `source_tokens` are words; `attention` (target words, source words) gives each target word's
+    weights, which add up to 1 less what went to the end symbol; `score` is the rank of the search (log-probability
+    under its length normalisation), `log_prob` the plain log P(y | x) in nats. `n_best` holds the alternatives
+    asked for, this one first. `left_out` counts the symbols at the end of an overlong source that were not read.
     """
 
     source: str
@@ -63,7 +63,9 @@ class Translation:
 
 
 class Scored(NamedTuple):
-    """A given pair under the model: `log P(target | source)` in nats, symbols counted with the end, attention by words."""
+    """A given pair under the model: `log P(target | source)` in nats, symbols counted with the end, attention by
+    words.
+    """
 
     log_prob: float
     symbols: int
@@ -110,29 +112,34 @@ class Translator:
         ]
 
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[Scored]:
-        """`log P(y | x)` of given pairs and the attention of forced decoding (CN 1, SL). Overlong pairs are scored whole."""
-        encoded = [(self.source.text.encode(x), self.target.text.encode(y)) for x, y in zip(sources, targets, strict=True)]
+        """`log P(y | x)` of given pairs and the attention of forced decoding (CN 1, SL). Overlong pairs are scored
+        whole.
+        """
         found: dict[int, Scored] = {}
-        lengths = [max(len(source), len(target)) + 1 for source, target in encoded]
         with torch.inference_mode(), self.device.autocast():
-            for numbers in by_length(range(len(encoded)), lengths, BATCH):
-                batch = self._batch([encoded[number] for number in numbers])
+            for pairs, batch in self._batches(sources, targets):
                 scores, weights = self.model.score(batch)
-                for row, number in enumerate(numbers):
-                    found[number] = self._scored(*encoded[number], scores[row].double().sum().item(), weights[row])
-        return [found[number] for number in range(len(encoded))]
+                for row, pair in enumerate(pairs):
+                    found[int(batch.rows[row])] = self._scored(*pair, scores[row].double().sum().item(), weights[row])
+        return [found[number] for number in range(len(sources))]
 
     def pairs(self, sources: Sequence[str], targets: Sequence[str]) -> Iterator[Batch]:
-        """The pairs in batches of similar length, in no particular order."""
-        encoded = [(self.source.text.encode(x), self.target.text.encode(y)) for x, y in zip(sources, targets, strict=True)]
+        """The pairs in batches of similar length; `rows` are their numbers."""
+        return (batch for _, batch in self._batches(sources, targets))
+
+    def _batches(
+        self, sources: Sequence[str], targets: Sequence[str]
+    ) -> Iterator[tuple[list[tuple[list[str], list[str]]], Batch]]:
+        """The pairs as symbols, and as a batch."""
+        encoded = [
+            (self.source.text.encode(x), self.target.text.encode(y)) for x, y in zip(sources, targets, strict=True)
+        ]
         lengths = [max(len(source), len(target)) + 1 for source, target in encoded]
         for numbers in by_length(range(len(encoded)), lengths, BATCH):
-            yield self._batch([encoded[number] for number in numbers])
-
-    def _batch(self, encoded: Sequence[tuple[list[str], list[str]]]) -> Batch:
-        source = pad([[*self.source.vocabulary.ids(symbols), EOS] for symbols, _ in encoded])
-        target = pad([[*self.target.vocabulary.ids(symbols), EOS] for _, symbols in encoded])
-        return Batch((source,), target, np.arange(len(encoded))).to(self.device.torch_device)
+            pairs = [encoded[number] for number in numbers]
+            source = pad([[*self.source.vocabulary.ids(symbols), EOS] for symbols, _ in pairs])
+            target = pad([[*self.target.vocabulary.ids(symbols), EOS] for _, symbols in pairs])
+            yield pairs, Batch((source,), target, np.array(numbers)).to(self.device.torch_device)
 
     def _search(self, searcher: Search, encoded: Sequence[list[str]], n_best: int) -> list[list[Hypothesis]]:
         ids = [[*self.source.vocabulary.ids(symbols[:LONGEST]), EOS] for symbols in encoded]

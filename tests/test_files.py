@@ -13,6 +13,8 @@ import pytest
 from dragoman.errors import UserError
 from dragoman.files import read_lines, write_atomically
 
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+
 
 def lines_of(folder: Path, content: bytes, name: str = "text") -> list[str]:
     path = folder / name
@@ -104,13 +106,18 @@ def test_bytes_are_written_as_they_are(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_bytes() == b"\r\n\xff"
 
 
-def test_an_exception_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_text("old")
-    with pytest.raises(KeyError), write_atomically(path) as file:
+def fail_halfway(path: Path) -> None:
+    with write_atomically(path) as file:
         file.write("new")
         file.flush()
         raise KeyError
+
+
+def test_an_exception_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    with pytest.raises(KeyError):
+        fail_halfway(path)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -126,7 +133,8 @@ with write_atomically({str(path)!r}) as file:
     file.flush()
     os.kill(os.getpid(), signal.SIGKILL)
 """
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
+    killed = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, check=False)
+    assert killed.returncode == -signal.SIGKILL
     assert path.read_text() == "old"
 
 
@@ -162,11 +170,10 @@ try:
 except UserError as error:
     print(error)
 """
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     told = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path,
-        env=environment,
+        env=ENVIRONMENT,
         capture_output=True,
         text=True,
         check=True,

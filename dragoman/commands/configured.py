@@ -9,9 +9,12 @@ import typer
 
 from dragoman import config as configuration
 from dragoman import inspection
-from dragoman.config import Config
+from dragoman import initialise as first
 from dragoman.data import statistics
+from dragoman.data.vocabulary import SPECIALS
 from dragoman.training import session
+
+CHARACTERS = 200  # assumed where the data alone say how many symbols there are
 
 
 def overrides(words: Sequence[str]) -> tuple[Path, dict[str, str]]:
@@ -48,12 +51,36 @@ def train(words: Sequence[str]) -> None:
         )
 
 
+def _symbols(side: configuration.LanguageConfig) -> int:
+    """How many symbols a model for this configuration has, as far as can be known without the data."""
+    return len(SPECIALS) + int(side.unit.options.get("size", CHARACTERS))
+
+
+def debug_data(words: Sequence[str]) -> None:
+    """Print what the corpora of a configuration look like and which of their lines deserve a look."""
+    config = session.load_config(*overrides(words))
+    data = config.data
+    for name, where in (("train", data.train), ("dev", (data.dev,))):
+        found = statistics.describe(where, data.source, data.target, tokeniser=config.text.source.tokeniser)
+        typer.echo(f"data.{name}: {', '.join(where)}\n{found}\n")
+
+
+def initialise(source: Path, target: Path | None, config: Path, dev: str | None) -> None:
+    """Write a first configuration, and tell what it was made for and what comes next."""
+    for line in first.initialise(source, target, config, dev):
+        typer.echo(line, err=True)
+    name = shlex.quote(str(config))
+    typer.echo(f"{config}: written. What next:\n  dragoman debug data {name}\n  dragoman train {name}", err=True)
+
+
 def debug_config(words: Sequence[str]) -> None:
     """Print a configuration with every option spelled out and explained, and what its model has to learn."""
     config = session.complete(session.load_config(*overrides(words)))
     typer.echo(configuration.commented(config), nl=False)
-    sizes = [_symbols(config, side) for side in ("source", "target")]
+    sizes = [_symbols(side) for side in (config.text.source, config.text.target)]
     parts = inspection.parameters(config.model, *sizes)
-    typer.echo(f"\n# With {sizes[0]:,} and {sizes[1]:,} symbols, {sum(parts.values()):,} parameters:")
+    typer.echo(
+        f"\n# With {sizes[0]:,} and {sizes[1]:,} symbols (the data may give fewer), {sum(parts.values()):,} parameters:"
+    )
     for part, count in parts.items():
         typer.echo(f"# {part:<20}{count:>12,}")

@@ -59,7 +59,9 @@ def chosen(own: Spec, wanted: Wanted) -> Spec:
         spec = Spec("beam", {**(spec.options if spec.kind == "beam" else {}), "size": wanted.beam})
     width = components.complete(SEARCHES, spec).options.get("size", 1)
     if wanted.n_best and wanted.n_best > width:
-        raise UserError(f"--n-best {wanted.n_best}: needs a beam as large, this one has {width}; use --beam {wanted.n_best}")
+        raise UserError(
+            f"--n-best {wanted.n_best}: needs a beam as large, this one has {width}; use --beam {wanted.n_best}"
+        )
     return spec
 
 

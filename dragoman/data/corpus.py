@@ -30,7 +30,7 @@ def read_pairs(where: str | Path | Sequence[str], source: str, target: str) -> I
         if place.endswith(COLUMNS):
             yield from _columns(place)
         else:
-            yield from _parallel(_side(place, source), _side(place, target))
+            yield from parallel(_side(place, source), _side(place, target))
 
 
 def corpus_files(where: str | Path | Sequence[str], source: str, target: str) -> list[Path]:
@@ -58,7 +58,8 @@ def _side(prefix: str, suffix: str) -> Path:
     raise UserError(f"{plain}: no such file (nor {packed.name})")
 
 
-def _parallel(source: Path, target: Path) -> Iterator[Pair]:
+def parallel(source: Path, target: Path) -> Iterator[Pair]:
+    """The lines of two files side by side. UserError where one is missing or has more lines than the other."""
     counts = [0, 0]
     for lines in zip_longest(read_lines(source), read_lines(target)):
         # Behind the end of one file the other is still counted, for the message.

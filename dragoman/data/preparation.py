@@ -76,7 +76,7 @@ def _learn(data: DataConfig, text: TextConfig, seed: int) -> tuple[Language, Lan
     if text.joint:
         _check_joint(source, target)
         source.unit.fit(Lines(data, source, target), seed)
-        target.unit.share(source.unit)
+        target.unit.restore(source.unit.learnt())
     else:
         source.unit.fit(Lines(data, source, None), seed)
         target.unit.fit(Lines(data, None, target), seed)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -174,7 +174,7 @@ class ColumnWriter:
         self._rows: list[Row] = []
         self._offsets.write(np.zeros(1, OFFSET).tobytes())
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "ColumnWriter":
         return self
 
     def __exit__(

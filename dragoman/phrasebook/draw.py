@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from dragoman.phrasebook import names
 from dragoman.phrasebook.grammar import Line, Phrase, Word, phrase
-from dragoman.phrasebook.lexicon import ADJECTIVES, DITRANSITIVE, NOUNS, TRANSITIVE, fits
+from dragoman.phrasebook.lexicon import ADJECTIVES, DITRANSITIVE, NOUNS, PLACING, PREFERENCES, TRANSITIVE, fits
 from dragoman.phrasebook.lexicon_function import (
     FAR_FUTURE_TIMES, FAR_PAST_TIMES, FREQUENCIES, HABITUAL_TIMES, NEAR_FUTURE_TIMES, NEAR_PAST_TIMES, PRESENT_TIMES,
 )  # fmt: skip
@@ -39,7 +39,9 @@ def _partition(heads: Iterable[Verb | Adjective], wanted: str) -> dict[tuple[str
     return table
 
 
-OBJECTS = _partition([*TRANSITIVE.values(), *DITRANSITIVE.values()], "objects")
+OBJECTS = _partition(
+    [verb for table in (TRANSITIVE, DITRANSITIVE, PLACING, PREFERENCES) for verb in table.values()], "objects"
+)
 DESCRIBED = _partition(ADJECTIVES.values(), "classes")
 DESCRIBING = {
     (noun, held): [a for a in ADJECTIVES.values() if noun in DESCRIBED[a.lemma, held]]
@@ -116,6 +118,11 @@ class Draw:
         if not others:
             return (first,)
         return tuple(sorted((first, self.choice(others)), key=lambda a: not a.before_noun))
+
+    def predicate_of(self, noun: Noun) -> Adjective:
+        """An adjective that can follow "to be" when the noun is the subject."""
+        self.pairs += 1
+        return self.choice(DESCRIBING[noun, self.held])
 
     def person(self, key: str, *, pronouns: float = 0.4) -> Nominal:
         """Somebody: a pronoun, a relative, somebody by trade, a name."""

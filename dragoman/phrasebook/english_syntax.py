@@ -37,7 +37,7 @@ def noun_phrase(node: NounPhrase) -> Line:
     if node.owner is not None:
         *first, last = nominal_line(node.owner)
         line = [*first, last._replace(form=last.form + "'s")]
-    elif node.determiner not in ("bare", "zero"):
+    elif node.determiner not in ("bare", "bare any", "zero"):
         line = words(determiner(node), f"{key}.d")
     line += [Word(a.lemma, (f"{key}.a{i}",)) for i, a in enumerate(node.adjectives)]
     line += words(node.noun.english[node.plural], f"{key}.n")

@@ -99,7 +99,7 @@ def _determiner(node: NounPhrase, following: str, adjective_first: bool) -> Line
     kind, plural, feminine = node.determiner, node.plural, node.french_gender == "f"
     vowel = french.begins_with_vowel(following)
     definite = "les" if plural else "la" if feminine else "le"
-    if kind in ("the", "bare"):
+    if kind in ("the", "bare", "bare any"):
         form = definite
     elif kind == "a":
         form = "une" if feminine else "un"

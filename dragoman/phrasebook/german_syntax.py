@@ -85,7 +85,7 @@ def _determiner(node: NounPhrase, row: str, case: str) -> tuple[str, str]:
         return NUMBERS[kind][1] if kind in NUMBERS else kind, "strong"
     if kind in QUANTITIES:
         return QUANTITIES[kind][1] + german.TABLE["strong", row, case], "strong"
-    stem = {"a": "ein", "any": "kein"}.get(kind) or POSSESSIVES[kind][1]
+    stem = {"a": "ein", "any": "kein", "bare any": "kein"}.get(kind) or POSSESSIVES[kind][1]
     ending = german.TABLE["ein", row, case]
     return stem + ending, "mixed"
 
@@ -154,6 +154,8 @@ def _object(node: Clause) -> Line:
     assert node.object is not None
     verb = node.verb.german
     line = nominal_line(node.object, verb.case)
+    if _kein(node):
+        line[0] = line[0]._replace(ids=(*line[0].ids, f"{node.key}.not"))
     return contracted(verb.preposition, f"{node.key}.v.p", line) if verb.preposition else line
 
 
@@ -190,7 +192,7 @@ def _middle(node: Clause) -> Line:
 
 def _kein(node: Clause) -> bool:
     """Whether the negation is said by "kein" in the object."""
-    return isinstance(node.object, NounPhrase) and node.object.determiner == "any"
+    return isinstance(node.object, NounPhrase) and node.object.determiner in ("any", "bare any")
 
 
-INDEFINITE = frozenset({"a", "some", "any", "zero", *NUMBERS, *QUANTITIES})
+INDEFINITE = frozenset({"a", "some", "any", "bare", "bare any", "zero", *NUMBERS, *QUANTITIES})

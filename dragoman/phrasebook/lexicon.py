@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dragoman.phrasebook import english, french
-from dragoman.phrasebook.lexicon_adjectives import ADJECTIVES as ADJECTIVE_LINES
-from dragoman.phrasebook.lexicon_nouns import NOUNS as NOUN_LINES
-from dragoman.phrasebook.lexicon_verbs import ACTIVITIES as ACTIVITY_LINES
-from dragoman.phrasebook.lexicon_verbs import DITRANSITIVE as DITRANSITIVE_LINES
-from dragoman.phrasebook.lexicon_verbs import INTRANSITIVE as INTRANSITIVE_LINES
-from dragoman.phrasebook.lexicon_verbs import TRANSITIVE as TRANSITIVE_LINES
+from dragoman.phrasebook import english, french, lexicon_adjectives, lexicon_nouns, lexicon_verbs
 from dragoman.phrasebook.meaning import Adjective, EnglishVerb, FrenchVerb, GermanVerb, Noun, Verb
 
 
@@ -98,9 +92,15 @@ def _verb(fields: list[str]) -> Verb:
     )
 
 
-NOUNS = {noun.lemma: noun for noun in map(_noun, rows(NOUN_LINES))}
-ADJECTIVES = {adjective.lemma: adjective for adjective in map(_adjective, rows(ADJECTIVE_LINES))}
-TRANSITIVE = {verb.lemma: verb for verb in map(_verb, rows(TRANSITIVE_LINES))}
-DITRANSITIVE = {verb.lemma: verb for verb in map(_verb, rows(DITRANSITIVE_LINES))}
-INTRANSITIVE = {verb.lemma: verb for verb in map(_verb, rows(INTRANSITIVE_LINES))}
-ACTIVITIES = {verb.lemma: verb for verb in map(_verb, rows(ACTIVITY_LINES))}
+def _verbs(table: str) -> dict[str, Verb]:
+    return {verb.lemma: verb for verb in map(_verb, rows(table))}
+
+
+NOUNS = {noun.lemma: noun for noun in map(_noun, rows(lexicon_nouns.NOUNS))}
+ADJECTIVES = {adjective.lemma: adjective for adjective in map(_adjective, rows(lexicon_adjectives.ADJECTIVES))}
+TRANSITIVE = _verbs(lexicon_verbs.TRANSITIVE)
+DITRANSITIVE = _verbs(lexicon_verbs.DITRANSITIVE)
+INTRANSITIVE = _verbs(lexicon_verbs.INTRANSITIVE)
+ACTIVITIES = _verbs(lexicon_verbs.ACTIVITIES)
+PLACING = _verbs(lexicon_verbs.PLACING)
+PREFERENCES = _verbs(lexicon_verbs.PREFERENCES)

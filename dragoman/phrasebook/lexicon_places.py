@@ -102,7 +102,3 @@ PREPOSITIONS = {  # English: French, German, on or in what
 }
 SMALL = "book newspaper letter key pencil umbrella bag hat glove ball toy doll parcel present cup vase plate knife camera"
 LARGE = "cat dog bicycle"  # and people
-PLACING = """
-put:lay | mettre | legen | human | book newspaper letter key pencil map photo ticket passport spoon knife report | -
-put:stand | mettre | stellen | human | bottle glass vase cup lamp plate box candle basket chair radio | -
-"""

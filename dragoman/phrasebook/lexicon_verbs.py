@@ -120,3 +120,12 @@ learn =German/n | apprendre =le/p allemand/n | lernen =Deutsch/n | human | - | h
 learn =Italian/n | apprendre =le/p italien/n | lernen =Italienisch/n | human | - | habit
 ride =a/p bicycle/n | faire =du/p vélo/n | fahren =Rad/n | human | - | habit
 """
+
+PLACING = """
+put:lay | mettre | legen | human | book newspaper letter key pencil map photo ticket passport spoon knife report | -
+put:stand | mettre | stellen | human | bottle glass vase cup lamp plate box candle basket chair radio | -
+"""
+
+PREFERENCES = """
+like | aimer | mögen | human | fruit mass animal many flower | stative steady
+"""

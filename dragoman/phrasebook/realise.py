@@ -41,7 +41,9 @@ def sentence(line: Line, language: str) -> Sentence:
             forms[i] = french.elided(forms[i], forms[i + 1])
         elif language == "english" and forms[i] == "a":
             forms[i] = english.indefinite_article(forms[i + 1])
-    forms[0] = forms[0][0].upper() + forms[0][1:]
+    for i, form in enumerate(forms):
+        if i == 0 or forms[i - 1] == "?":
+            forms[i] = form[0].upper() + form[1:]
     text = forms[0]
     for before, form in zip(forms, forms[1:], strict=False):
         tight = form in CLOSING[language] or before.endswith("'")

@@ -3,14 +3,12 @@
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 import sentencepiece
 
 from dragoman.components import Count, Rate
 from dragoman.errors import UserError
-from dragoman.files import write_atomically
 from dragoman.text.tokenise import Tokeniser, punctuation
 from dragoman.text.unit import Unit, escape, spell
 
@@ -125,18 +123,15 @@ class Subword(Unit):
                 break
         return surfaces
 
-    def share(self, other: Self) -> None:
-        self._processor.load_from_serialized_proto(other._processor.serialized_model_proto())
+    def learnt(self) -> bytes:
+        model: bytes = self._processor.serialized_model_proto()
+        return model
 
-    def save(self, path: Path) -> None:
-        with write_atomically(path, "wb") as file:
-            file.write(self._processor.serialized_model_proto())
-
-    def load(self, path: Path) -> None:
+    def restore(self, learnt: bytes) -> None:
         try:
-            self._processor.load_from_serialized_proto(path.read_bytes())
-        except (OSError, RuntimeError) as error:
-            raise UserError(f"{path}: not a sound {self.kind} model") from error
+            self._processor.load_from_serialized_proto(learnt)
+        except RuntimeError as error:
+            raise ValueError("not a sentencepiece model") from error
 
 
 def _portions(lines: Iterable[str]) -> Iterator[str]:

@@ -4,8 +4,9 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Self
 
+from dragoman.errors import UserError
+from dragoman.files import write_atomically
 from dragoman.text.tokenise import Tokeniser, punctuation
 
 SPACE = "\u2581"  # how a space is written in symbols, sentencepiece's way
@@ -46,10 +47,6 @@ class Unit(ABC):
         """Learns the inventory from normalised lines, read once. UserError where they cannot support it."""
 
     @abstractmethod
-    def share(self, other: Self) -> None:
-        """Takes over what another unit of the same class has learnt; the options stay its own."""
-
-    @abstractmethod
     def encode(self, text: str, sample: int | None = None) -> list[str]:
         """The symbols of a text. `sample` seeds this one sentence's dropout; None switches dropout off."""
 
@@ -65,12 +62,26 @@ class Unit(ABC):
         return "".join(self.surfaces(symbols))
 
     @abstractmethod
-    def save(self, path: Path) -> None:
-        """Writes what `fit` has learnt."""
+    def learnt(self) -> bytes:
+        """What `fit` has learnt, as a file holds it."""
 
     @abstractmethod
+    def restore(self, learnt: bytes) -> None:
+        """Takes over what another unit of the class has learnt. ValueError where the bytes are not that."""
+
+    def save(self, path: Path) -> None:
+        """Writes what `fit` has learnt."""
+        with write_atomically(path, "wb") as file:
+            file.write(self.learnt())
+
     def load(self, path: Path) -> None:
         """Reads what `save` wrote. UserError for anything else."""
+        try:
+            self.restore(path.read_bytes())
+        except OSError as error:
+            raise UserError(f"{path}: cannot read ({error.strerror or error})") from error
+        except ValueError as error:
+            raise UserError(f"{path}: not the symbols of a {type(self).__name__} unit") from error
 
 
 def escape(text: str) -> str:

@@ -3,12 +3,9 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import Self
 
 from dragoman.components import Count
 from dragoman.errors import UserError
-from dragoman.files import read_lines, write_atomically
 from dragoman.text.subword import Bpe, Unigram
 from dragoman.text.tokenise import Tokeniser, punctuation
 from dragoman.text.unit import JOINER, SPACE, Unit, escape, spell, unescape
@@ -36,18 +33,14 @@ class Listed(Unit):
         if not counts:
             raise UserError("text: the corpus is empty, there is nothing to learn units from")
 
-    def share(self, other: Self) -> None:
-        self._inventory = other.inventory
+    def learnt(self) -> bytes:
+        return "".join(json.dumps(symbol) + "\n" for symbol in self._inventory).encode()
 
-    def save(self, path: Path) -> None:
-        with write_atomically(path) as file:
-            file.writelines(json.dumps(symbol) + "\n" for symbol in self._inventory)
-
-    def load(self, path: Path) -> None:
-        try:
-            self._inventory = [json.loads(line) for line in read_lines(path)]
-        except ValueError as error:
-            raise UserError(f"{path}: expected a symbol as a JSON string on every line") from error
+    def restore(self, learnt: bytes) -> None:
+        inventory = [json.loads(line) for line in learnt.decode().splitlines()]
+        if not all(isinstance(symbol, str) for symbol in inventory):
+            raise ValueError("expected a symbol on every line")
+        self._inventory = inventory
 
 
 class Words(Listed):

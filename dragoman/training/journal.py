@@ -41,7 +41,9 @@ class Journal:
         self._bar.start()
         self._task = self._bar.add_task("", total=steps, completed=step, epoch=epoch + 1, loss="-", speed="-")
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._bar.stop()
         if self._board is not None:
             self._board.close()

@@ -144,7 +144,7 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
 
 
 def finish(run: Training) -> None:
-    """Choose the weights to use: the mean of the best if it is no worse on the development set; write the model card."""
+    """Choose the weights to use (the mean of the best, if it is no worse on the development set); write the card."""
     run.selection.write_mean(run.progress)
     mean = run.validator(run.selection.load(run.model))
     best = run.progress.best[0][0]
@@ -167,7 +167,9 @@ def _open(folder: RunFolder, config: Config) -> None:
     """Make the run folder, or check that the one that is there is of the same run."""
     if not folder.config.is_file():
         if folder.path.is_dir() and any(folder.path.iterdir()):
-            raise UserError(f"{folder.path}: exists and is not a run folder (no config.yaml); choose another with --run")
+            raise UserError(
+                f"{folder.path}: exists and is not a run folder (no config.yaml); choose another with --run"
+            )
         if folder.path.exists() and not folder.path.is_dir():
             raise UserError(f"{folder.path}: is a file; choose another folder with --run")
     else:
@@ -176,8 +178,8 @@ def _open(folder: RunFolder, config: Config) -> None:
         if changed:
             key = ".".join(map(str, changed[0]))
             raise UserError(
-                f"{folder.path}: holds a run with another configuration ({key} and {len(changed) - 1} other options differ); "
-                "choose another folder with --run, or remove this one"
+                f"{folder.path}: holds a run with another configuration ({key} and {len(changed) - 1} other "
+                "options differ); choose another folder with --run, or remove this one"
             )
     with write_atomically(folder.config) as file:
         file.write(configuration.dump(config))

@@ -73,8 +73,9 @@ class Training:
 def train(run: Training) -> None:
     """Train until the configured end, saving and validating on the way.
 
-    Batches are a function of (seed, epoch) and random numbers of (seed, step, worker), so that a run that was killed goes
-    on from its last saved state exactly as if it had not been. KeyboardInterrupt after Ctrl-C, with the state saved.
+    Batches are a function of (seed, epoch) and random numbers of (seed, step, worker), so that a run that was
+    killed goes on from its last saved state exactly as if it had not been. KeyboardInterrupt after Ctrl-C, with the
+    state saved.
     """
     progress, settings = run.progress, run.config.training
     while not progress.finished:
@@ -142,8 +143,9 @@ def _update(run: Training, batch: Batch) -> None:
     if progress.skipped_in_a_row == settings.skip_limit:
         _save(run)
         raise UserError(
-            f"{run.folder.path}: the loss was not a finite number for {settings.skip_limit} steps in a row, up to step "
-            f"{progress.step}; the weights before them are saved. Lower training.optimiser.learning_rate or training.clip"
+            f"{run.folder.path}: the loss was not a finite number for {settings.skip_limit} steps in a row, up to "
+            f"step {progress.step}; the weights before them are saved. "
+            "Lower training.optimiser.learning_rate or training.clip"
         )
     if asked:
         _save(run)
@@ -160,7 +162,7 @@ def _backward(run: Training, batch: Batch) -> tuple[float, int]:
     with run.device.autocast():
         loss = run.objective(run.model, batch)
     loss.total.backward()  # type: ignore[no-untyped-call]
-    return loss.total.item(), loss.count
+    return loss.total.item(), loss.symbols
 
 
 def _log(run: Training, norm: float) -> None:

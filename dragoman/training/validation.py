@@ -11,11 +11,11 @@ from dragoman import components
 from dragoman.config import Config
 from dragoman.data.batch import Batch
 from dragoman.data.dataset import Dataset
+from dragoman.data.language import Language
 from dragoman.devices import Device
 from dragoman.evaluation.metrics import HIGHER_IS_BETTER, METRICS, Score
 from dragoman.files import write_atomically
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.data.language import Language
 from dragoman.run import RunFolder
 from dragoman.translator import Translation, Translator
 

@@ -26,7 +26,9 @@ class Workers:
             dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self.count > 1:
             dist.destroy_process_group()
 

@@ -9,10 +9,10 @@ from dragoman.model.shapes import Float, Int
 
 
 class Loss(NamedTuple):
-    """A sum over symbols and how many they were, so that batches and workers can be added up."""
+    """A sum and over how many symbols it runs, so that batches and workers can be added up."""
 
     total: Float[Tensor, ""]
-    count: int
+    symbols: int
 
 
 class Output(nn.Module, ABC):

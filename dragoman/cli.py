@@ -1,0 +1,290 @@
+"""The command line: one thin function per command. What a command needs is imported when it runs, torch above all."""
+
+import sys
+from enum import StrEnum
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dragoman import __version__
+from dragoman.commands.group import Commands
+
+# The words behind `train` that typer does not know are overrides of the configuration.
+OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
+
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Attentional sequence-to-sequence learning: train a small translator, use it, look inside it.",
+)
+debug = typer.Typer(no_args_is_help=True, help="Look at a corpus or a configuration before training.")
+app.add_typer(debug, name="debug")
+
+
+class Searches(StrEnum):
+    """What `--search` takes."""
+
+    greedy = "greedy"
+    beam = "beam"
+
+
+class Tokenisers(StrEnum):
+    """How BLEU separates words."""
+
+    v13a = "13a"
+    intl = "intl"
+    zh = "zh"
+    char = "char"
+    none = "none"
+
+
+RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a trained run.", show_default=False)]
+Configuration = Annotated[
+    str,
+    typer.Argument(metavar="CONFIG", help="YAML file; any of it as --section.key VALUE behind it.", show_default=False),
+]
+SourceFile = Annotated[Path, typer.Argument(metavar="SOURCE", help="Sentences, one a line.", show_default=False)]
+TargetFile = Annotated[
+    Path, typer.Argument(metavar="TARGET", help="Their translations, line by line.", show_default=False)
+]
+Weights = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="model, model-best, model-last, or another file of the run.", show_default=False),
+]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"dragoman {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Tell the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def demo(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the corpus and the run are written.")] = Path(
+        "runs/demo"
+    ),
+) -> None:
+    """The whole path on an embedded corpus, in minutes: train, translate, score, show."""
+    from dragoman import demo
+
+    demo.main(folder)
+
+
+@app.command()
+def init(
+    source: Annotated[
+        Path, typer.Argument(metavar="SOURCE", help="Sentences, one a line; or a .tsv.", show_default=False)
+    ],
+    target: Annotated[
+        Path | None, typer.Argument(metavar="TARGET", help="Their translations, line by line.", show_default=False)
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Configuration to write.")] = Path("config.yaml"),
+    dev: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PREFIX", help="Development pairs: PREFIX.en and PREFIX.de, or a .tsv.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Write a commented configuration with sizes chosen for your sentence pairs."""
+    from dragoman.commands.configured import initialise
+
+    initialise(source, target, output, dev)
+
+
+@debug.command("data", context_settings=OVERRIDES)
+def debug_data(context: typer.Context, config: Configuration) -> None:
+    """Statistics and problems of the corpora in a configuration."""
+    from dragoman.commands import configured
+
+    configured.debug_data([config, *context.args])
+
+
+@debug.command("config", context_settings=OVERRIDES)
+def debug_config(context: typer.Context, config: Configuration) -> None:
+    """A configuration checked, with every option spelled out and explained, and the size of its model."""
+    from dragoman.commands import configured
+
+    configured.debug_config([config, *context.args])
+
+
+@app.command(context_settings=OVERRIDES)
+def train(context: typer.Context, config: Configuration) -> None:
+    """Train; the same command again goes on where it stopped. Under torchrun, be one of N workers."""
+    from dragoman.commands import configured
+
+    configured.train([config, *context.args])
+
+
+@app.command()
+def translate(
+    run: RunPath,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Sentences, one a line; - is standard input.")] = Path(
+        "-"
+    ),
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="File to write instead of standard output.", show_default=False),
+    ] = None,
+    search: Annotated[Searches | None, typer.Option(help="How to search; the run's own way if not given.")] = None,
+    beam: Annotated[int | None, typer.Option(min=1, metavar="N", help="Width of the beam.", show_default=False)] = None,
+    n_best: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="N translations of each line, as Moses lists.", show_default=False),
+    ] = None,
+    alignments: Annotated[bool, typer.Option("--alignments", help="Links between words, such as 0-0 1-2.")] = False,
+    attention: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.jsonl", help="Write words and weights of each line.", show_default=False),
+    ] = None,
+    show: Annotated[bool, typer.Option("--show", help="Draw the attention of each sentence.")] = False,
+    weights: Weights = None,
+    batch_lines: Annotated[int, typer.Option(min=1, metavar="N", help="Lines read at a time, at most.")] = 256,
+) -> None:
+    """Translate lines with one run: one line out for each line in."""
+    from dragoman.commands import translate
+
+    wanted = translate.Wanted(search, beam, n_best, alignments, attention, show, weights, batch_lines)
+    translate.translate(run, file, output, wanted)
+
+
+@app.command()
+def score(
+    run: RunPath,
+    source: SourceFile,
+    target: TargetFile,
+    per_symbol: Annotated[bool, typer.Option("--per-symbol", help="A third column: log P for each symbol.")] = False,
+    weights: Weights = None,
+) -> None:
+    """For each pair log P(target | source) in nats, a tab, and its number of symbols."""
+    from dragoman.commands import pairs
+
+    pairs.score(run, source, target, per_symbol=per_symbol, weights=weights)
+
+
+@app.command()
+def align(
+    run: RunPath,
+    source: SourceFile,
+    target: TargetFile,
+    gold: Annotated[
+        Path | None, typer.Option(help="Gold links, as Pharaoh lines: tell the error rate.", show_default=False)
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0, max=1.0, help="Link all words with such a weight, not just the best.", show_default=False
+        ),
+    ] = None,
+    weights: Weights = None,
+) -> None:
+    """Link the words of given pairs by attention: a Pharaoh line such as 0-0 1-2 for each."""
+    from dragoman.commands import pairs
+
+    pairs.align(run, source, target, gold=gold, threshold=threshold, weights=weights)
+
+
+@app.command()
+def evaluate(
+    references: Annotated[
+        list[Path], typer.Argument(metavar="REFERENCE...", help="Files of references.", show_default=False)
+    ],
+    input: Annotated[Path, typer.Option("--input", "-i", help="Translations; - is standard input.")] = Path("-"),
+    run: Annotated[
+        Path | None, typer.Option(help="A run that translates --source instead.", show_default=False)
+    ] = None,
+    source: Annotated[Path | None, typer.Option(help="What --run is to translate.", show_default=False)] = None,
+    metrics: Annotated[str, typer.Option(help="Names with commas between them.")] = "bleu,chrf,ter",
+    tokenise: Annotated[Tokenisers, typer.Option(help="How BLEU separates words.")] = Tokenisers.v13a,
+    lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore letter case.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="As sacreBLEU's JSON.")] = False,
+) -> None:
+    """Score translations (or a run) against references: BLEU, chrF, TER with signatures."""
+    if (run is None) != (source is None):
+        raise typer.BadParameter("--run and --source go together")
+    from dragoman.commands import evaluate
+
+    measures = evaluate.Measures(metrics, tokenise, lowercase)
+    if run and source:
+        evaluate.evaluate_run(run, source, references, measures, as_json=json)
+    else:
+        evaluate.evaluate_lines(input, references, measures, as_json=json)
+
+
+@app.command()
+def report(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="Folders of runs, side by side.", show_default=False)
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Page to write; report.html in the run if not given.", show_default=False),
+    ] = None,
+    sentences: Annotated[
+        Path | None,
+        typer.Option(
+            help="Sentences to translate and show, with a reference behind a tab, if any.", show_default=False
+        ),
+    ] = None,
+    gold: Annotated[Path | None, typer.Option(help="Their gold links, as Pharaoh lines.", show_default=False)] = None,
+) -> None:
+    """One HTML page: curves, scores, quality by length, attention of any sentence."""
+    from dragoman.commands import runs as looking
+
+    looking.report(runs, output, sentences, gold)
+
+
+@app.command()
+def average(
+    run: RunPath,
+    files: Annotated[
+        list[Path] | None, typer.Argument(metavar="FILES...", help="Weights to average.", show_default=False)
+    ] = None,
+    last: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="The last N kept ones.", show_default=False)
+    ] = None,
+    best: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="The best N; all if not given.", show_default=False)
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Weights to write.", show_default=False)] = ...,  # type: ignore[assignment]
+) -> None:
+    """The element-wise mean of weights of a run."""
+    from dragoman.commands import runs
+
+    runs.average(run, files or [], last, best, output)
+
+
+@app.command()
+def info(
+    run: Annotated[Path | None, typer.Argument(metavar="RUN", help="Folder of a run.", show_default=False)] = None,
+) -> None:
+    """What is in a run; without one, what this machine has."""
+    from dragoman.commands import runs
+
+    runs.info(run)
+
+
+def main() -> None:
+    """The program `dragoman`."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+    app(prog_name="dragoman")
+
+
+if __name__ == "__main__":
+    main()

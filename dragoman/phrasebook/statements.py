@@ -1,0 +1,191 @@
+"""Constructions: simple sentences about what people do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dragoman.phrasebook.clauses import (
+    EVENTS, SPEAKERS, TRANSITIVES, action, event, happening, joined, object_for, placed, spoken, taken_up, timed,
+)  # fmt: skip
+from dragoman.phrasebook.draw import KIN, PEOPLE, TIMES, Draw
+from dragoman.phrasebook.german_syntax import clause as german_clause
+from dragoman.phrasebook.grammar import Phrase
+from dragoman.phrasebook.lexicon import DITRANSITIVE, NOUNS, TRANSITIVE
+from dragoman.phrasebook.lexicon_function import MODALS
+from dragoman.phrasebook.meaning import Clause, Nominal, NounPhrase, Pronoun
+from dragoman.phrasebook.predicates import describing
+from dragoman.phrasebook.questions import where_is
+from dragoman.phrasebook.realise import with_end
+
+HABITS = {  # verb: what it is regularly done to
+    "read": "newspaper magazine book", "eat": "food", "drink": "drink", "clean": "room shoe", "help": "human",
+    "wash": "car plate glass cup shirt", "call": "human", "visit:person": "kin", "feed": "animal", "water": "plant",
+    "drive": "driven", "buy": "fruit mass flower newspaper", "cook": "cooked", "wear": "worn", "sing": "song",
+    "open": "window door", "close": "window door", "turn ~on": "radio television computer", "thank": "human",
+    "turn ~off": "radio television computer", "write": "letter postcard message", "meet": "human",
+    "prepare": "meeting", "wait +for": "bus train human", "listen +to": "human", "order": "ordered",
+}  # fmt: skip
+SEPARABLE = [verb for verb in (*TRANSITIVES, *EVENTS) if verb.german.prefix]
+PEOPLE_VERBS = [TRANSITIVE[name] for name in ("see", "hear", "help", "call", "thank", "meet", "invite", "understand",
+                                              "know", "look +for", "follow", "wait +for", "visit:person", "find")]  # fmt: skip
+GIVING = list(DITRANSITIVE.values())
+
+
+def statement(draw: Draw) -> Phrase:
+    """My father planted a rose last Tuesday."""
+    return with_end(spoken(timed(draw, placed(draw, action(draw)))), ".")
+
+
+def intransitive(draw: Draw) -> Phrase:
+    """We're playing cards in the garden."""
+    return with_end(spoken(timed(draw, event(draw))), ".")
+
+
+def adjectives(draw: Draw) -> Phrase:
+    """She bought a beautiful red dress."""
+    return with_end(spoken(timed(draw, action(draw, adjectives=draw.choice((1, 2, 2))), 0.3)), ".")
+
+
+def negation(draw: Draw) -> Phrase:
+    """The cook didn't buy any onions."""
+    return with_end(spoken(timed(draw, happening(draw, negated=True), 0.25)), ".")
+
+
+def habit(draw: Draw) -> Phrase:
+    """My aunt never drinks coffee; they often play cards."""
+    subject = draw.person("a.s")
+    if draw.chance(0.4):
+        node = replace(event(draw, subject=subject), tense="habitual")
+        if "habit" not in node.verb.flags:
+            return habit(draw)
+    else:
+        node = _habitual_action(draw, subject)
+    draw_kind = draw.random.random()
+    if draw_kind < 0.4:
+        node = replace(node, frequency=draw.fixed(TIMES["often"], "a.often"))
+    elif draw_kind < 0.55:
+        node = replace(node, negation="never")
+    else:
+        node = replace(node, time=draw.time("habitual", "a.when"))
+    return with_end(spoken(node), ".")
+
+
+def _habitual_action(draw: Draw, subject: Nominal) -> Clause:
+    verb = TRANSITIVE[draw.choice(list(HABITS))]
+    wanted = set(HABITS[verb.lemma].split())
+    node = action(draw, subject=subject, verb=verb, tense="habitual", adjectives=0)
+    while not isinstance(node.object, NounPhrase) or not node.object.noun.classes & wanted:
+        node = action(draw, subject=subject, verb=verb, tense="habitual", adjectives=0)
+    thing = node.object
+    if "mass" in thing.noun.classes:
+        return replace(node, object=replace(thing, determiner="some"))
+    if thing.determiner in ("this", "two", "three", "several", "some"):
+        thing = replace(thing, determiner="the" if verb.lemma not in ("eat", "buy", "write", "order") else "some", plural=True)
+    return replace(node, object=thing)
+
+
+def fronted_time(draw: Draw) -> Phrase:
+    """Tomorrow we're going to visit the castle."""
+    node = happening(draw)
+    if node.tense == "present":
+        node = replace(node, tense="past")
+    time = draw.time(node.tense, "a.when", near="daily" in node.verb.flags)
+    lines = spoken(node)
+    front = joined(time, ("", ",", ""), Phrase(lines.english, lines.french, []))
+    return with_end(front._replace(german=german_clause(node, front=time.german)), ".")
+
+
+def modal(draw: Draw) -> Phrase:
+    """He can't find his keys; you have to wash the car."""
+    verb = draw.choice([verb for verb in (*TRANSITIVES, *EVENTS) if "steady" not in verb.flags])
+    chosen = MODALS[draw.choice(list(MODALS))]
+    willed = chosen.lemma in ("want", "must", "wanted")
+    if willed and verb.lemma in ("lose", "forget", "break", "receive", "hurry =up", "fall =asleep", "understand", "wake ~up"):
+        return modal(draw)
+    subject = draw.person("a.s")
+    negated = draw.chance(0.35) and chosen.lemma != "must"
+    node = Clause(key="a", subject=subject, verb=verb, modal=chosen, negation="not" if negated else "")
+    if verb.objects:
+        node = replace(node, object=object_for(draw, verb, "a.o", subject, negated=negated))
+    return with_end(spoken(timed(draw, placed(draw, node, 0.25), 0.3)), ".")
+
+
+def separable(draw: Draw) -> Phrase:
+    """She's turning off the radio."""
+    verb = draw.choice(SEPARABLE)
+    subject = draw.person("a.s")
+    if not verb.objects:
+        node = Clause(key="a", subject=subject, verb=verb, tense="past" if "punctual" in verb.flags else "present")
+        return with_end(spoken(timed(draw, placed(draw, node), 0.5)), ".")
+    return with_end(spoken(timed(draw, action(draw, subject=subject, verb=verb), 0.5)), ".")
+
+
+def somebody(draw: Draw, key: str, other_than: Nominal) -> Pronoun:
+    """me, you, him, her, us, them; never the same person as the subject."""
+    person, plural = draw.choice([who for who in SPEAKERS if who[0] == 3 or who[0] != other_than.person])
+    sex = draw.choice("mf") if person == 3 and not plural else "m"
+    return Pronoun(key=key, person=person, plural=plural, sex=sex, french_gender=sex, german_gender=sex)
+
+
+def clitic(draw: Draw) -> Phrase:
+    """My sister didn't see him yesterday."""
+    verb = draw.choice(PEOPLE_VERBS)
+    node = action(draw, verb=verb, negated=draw.chance(0.35))
+    node = replace(node, object=somebody(draw, "a.o", node.subject))
+    if "steady" not in verb.flags and draw.chance(0.25):
+        node = replace(node, modal=MODALS[draw.choice(("can", "want", "wanted") if verb.lemma != "hear" else ("can",))])
+    return with_end(spoken(timed(draw, node)), ".")
+
+
+def taking_up(draw: Draw) -> Phrase:
+    """The coat is expensive, but I'm going to buy it."""
+    verb = draw.choice([v for v in TRANSITIVES if v.objects.isdisjoint({"human"}) and "steady" not in v.flags])
+    if verb.french.preposition:
+        return taking_up(draw)
+    node = action(draw, verb=verb, adjectives=0)
+    thing = node.object
+    if not isinstance(thing, NounPhrase) or thing.noun.sex or "human" in thing.noun.classes:
+        return taking_up(draw)
+    thing = draw.noun_phrase(thing.noun, "b.s", determiner=draw.choice(("the", "this")), plural=thing.plural)
+    first = describing(draw, thing, "b", plain=True)
+    negated = draw.chance(0.4)
+    second = replace(node, object=taken_up(thing, "a.o"), negation="not" if negated else "")
+    if "punctual" not in verb.flags and draw.chance(0.3):
+        second = replace(second, modal=MODALS[draw.choice(("want", "can") if negated else ("want", "must"))])
+    conjunction = ("but", "mais", "aber") if draw.chance(0.7) else ("and", "et", "und")
+    commas = (",", ",", ",") if conjunction[0] == "but" else ("", "", "")
+    return with_end(joined(spoken(first), commas, conjunction, spoken(second)), ".")
+
+
+def dative(draw: Draw) -> Phrase:
+    """My uncle gave the children a ball."""
+    verb = draw.choice(GIVING)
+    subject = draw.person("a.s")
+    node = action(draw, subject=subject, verb=verb)
+    node = replace(node, recipient=recipient(draw, "a.r", subject))
+    return with_end(spoken(timed(draw, node)), ".")
+
+
+def recipient(draw: Draw, key: str, subject: Nominal) -> Nominal:
+    """Somebody who is given something."""
+    if draw.chance(0.4):
+        return somebody(draw, key, subject)
+    if draw.chance(0.25):
+        return draw.first_name(key) if draw.chance(0.6) else draw.titled_name(key)
+    noun = draw.choice(KIN if draw.chance(0.6) else PEOPLE)
+    if isinstance(subject, NounPhrase) and subject.noun is noun:
+        noun = NOUNS["colleague"] if noun.lemma != "colleague" else NOUNS["friend"]
+    determiner = draw.possessive(subject) if "kin" in noun.classes else "the"
+    return draw.noun_phrase(noun, key, determiner=determiner, plural=draw.chance(0.15) and noun.lemma not in ("mother", "father"))
+
+
+def double_clitic(draw: Draw) -> Phrase:
+    """Where is the book? I lent it to her."""
+    verb = DITRANSITIVE[draw.choice(("give", "lend", "send", "show", "bring"))]
+    subject = draw.person("a.s", pronouns=0.7)
+    thing = draw.noun_phrase(draw.object_of(verb), "b.s", determiner=draw.choice(("the", "this", "the")), plural=draw.chance(0.25))
+    if "mass" in thing.noun.classes:
+        thing = replace(thing, plural=False, determiner="the")
+    first = where_is(thing, "b")
+    second = Clause(key="a", subject=subject, verb=verb, object=taken_up(thing, "a.o"), tense=draw.choice(("past", "future", "past")), recipient=recipient(draw, "a.r", subject))
+    return with_end(joined(first, ("?", "?", "?"), spoken(timed(draw, second, 0.3))), ".")

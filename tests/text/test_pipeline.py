@@ -1,0 +1,104 @@
+"""Text to symbols and back, and the words that symbols belong to."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.components import Spec
+from dragoman.errors import UserError
+from dragoman.text.pipeline import TextPipeline
+from dragoman.text.units import UNITS
+
+LINES = ["the cat isn't here, l'homme", "cats and dogs."] * 8
+OPTIONS = {"bpe": {"size": 290}, "unigram": {"size": 276}}
+
+
+def pipeline(kind: str, *, lowercase: bool = False, tokeniser: str = "punctuation") -> TextPipeline:
+    made = TextPipeline(lowercase=lowercase, tokeniser=tokeniser, unit=Spec(kind, OPTIONS.get(kind, {})))
+    made.unit.fit([made.normalise(line) for line in LINES], seed=1)
+    return made
+
+
+PIPELINES = {kind: pipeline(kind) for kind in UNITS}
+
+
+@pytest.mark.parametrize("kind", UNITS)
+def test_text_is_normalised_before_it_is_cut(kind: str) -> None:
+    made = pipeline(kind, lowercase=True)
+    assert made.encode("The\u2028CAT") == made.encode("the cat")
+    assert made.decode(made.encode("The\u2028CAT  e\u0301")) == "the cat  \u00e9"
+
+
+@pytest.mark.parametrize("kind", UNITS)
+def test_a_saved_pipeline_is_the_same(kind: str, tmp_path: Path) -> None:
+    made = pipeline(kind, lowercase=True, tokeniser="whitespace")
+    made.save(tmp_path, "source")
+    loaded = TextPipeline.load(tmp_path, "source")
+    assert loaded.spec == made.spec
+    for line in [*LINES, "Unseen: ☃ \u2581"]:
+        assert loaded.encode(line) == made.encode(line)
+        assert loaded.words(loaded.encode(line)) == made.words(made.encode(line))
+
+
+def test_damaged_files_are_told(tmp_path: Path) -> None:
+    pipeline("word").save(tmp_path, "source")
+    description = tmp_path / "source.json"
+    for text in (
+        "",
+        "{",
+        "[]",
+        '{"lowercase": true}',
+        json.dumps({"lowercase": 1, "tokeniser": "x", "unit": "word"}),
+    ):
+        description.write_text(text)
+        with pytest.raises(UserError, match=r"source\.json: "):
+            TextPipeline.load(tmp_path, "source")
+    with pytest.raises(UserError, match=r"target\.json: no such file"):
+        TextPipeline.load(tmp_path, "target")
+
+
+@pytest.mark.parametrize("kind", UNITS)
+def test_symbols_find_their_words(kind: str) -> None:
+    made = PIPELINES[kind]
+    symbols = made.encode("the cat isn't here, l'homme")
+    words, word_of = made.words(symbols)
+    assert words == ["the", "cat", "isn't", "here", ",", "l'", "homme"]
+    assert word_of == sorted(word_of)
+    assert set(word_of) == set(range(7))
+    for number, word in enumerate(words):
+        own = [symbol for symbol, index in zip(symbols, word_of, strict=True) if index == number]
+        assert made.decode(own).strip() == word
+
+
+@pytest.mark.parametrize(
+    ("symbols", "words", "word_of"),
+    [
+        ([], [], []),
+        (["\u2581"], [""], [0]),
+        (["\u2581cat", "\u2581"], ["cat"], [0, 0]),
+        (["\u2581", "\u2581", "cat"], ["cat"], [0, 0, 0]),
+        (["\u2581a", "b", "\u2581", "c"], ["ab", "c"], [0, 0, 1, 1]),
+        (["\u2581a", "b\u2581cd"], ["ab", "cd"], [0, 1]),  # shares two characters with `cd`, one with `ab`
+        (["\u2581ab\u2581cd"], ["ab", "cd"], [0]),
+        (["\u2581a", "<0xE2>", "<0x98>", "<0x83>", "\u2581b"], ["a", "☃", "b"], [0, 1, 1, 1, 2]),
+        (["\u2581a", "\u2581", "<unk>", "\u2581b"], ["a", "<unk>", "b"], [0, 1, 1, 2]),
+        (["\u2581a", "<unk>"], ["a<unk>"], [0, 0]),
+        (["\u2581a", "."], ["a", "."], [0, 1]),
+    ],
+)
+def test_words_of_subwords(symbols: list[str], words: list[str], word_of: list[int]) -> None:
+    assert PIPELINES["bpe"].words(symbols) == (words, word_of)
+
+
+@pytest.mark.parametrize("kind", UNITS)
+@given(text=st.text(st.characters(exclude_categories=["Cs"])))
+def test_every_symbol_has_a_word_and_order_is_kept(kind: str, text: str) -> None:
+    made = PIPELINES[kind]
+    symbols = made.encode(text)
+    words, word_of = made.words(symbols)
+    assert len(word_of) == len(symbols)
+    assert word_of == sorted(word_of)
+    assert not word_of or 0 <= word_of[0] <= word_of[-1] < len(words)

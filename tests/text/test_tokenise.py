@@ -1,0 +1,77 @@
+"""Words: punctuation splits off, elisions end with an apostrophe, contractions and numbers stay whole."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.text.tokenise import TOKENISERS, Tokeniser, punctuation, whitespace
+
+
+def split(tokeniser: Tokeniser, text: str) -> str:
+    return "|".join(text[begin:end] for begin, end in tokeniser(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", ""),
+        ("Hello, world!", "Hello|,|world|!"),
+        ('He said: "No (never)."', 'He|said|:|"|No|(|never|)|.|"'),
+        ("wait...", "wait|..."),
+        ("don't it's we're I'll I'd I'm I've", "don't|it's|we're|I'll|I'd|I'm|I've"),
+        ("don\u2019t it\u2019s", "don\u2019t|it\u2019s"),
+        ("l'homme d'eau qu'il", "l'|homme|d'|eau|qu'|il"),
+        ("L\u2019Été jusqu\u2019à s'il", "L\u2019|Été|jusqu\u2019|à|s'|il"),
+        ("c'est aujourd'hui", "c'|est|aujourd'hui"),
+        ("dell'arte un'ora", "dell'|arte|un'|ora"),
+        ("O'Brien's rock'n'roll o'clock c'mon", "O'Brien's|rock'n'roll|o'clock|c'mon"),
+        ("dot the t's", "dot|the|t's"),
+        ("the dogs' 'tail'", "the|dogs|'|'|tail|'"),
+        ("п'ять", "п'ять"),
+        ("1,000 3.5 10:30 12th 1/2 5.", "1,000|3.5|10:30|12th|1/2|5|."),
+        ("3.5% of $5", "3.5|%|of|$|5"),
+        ("well-known a-t-il", "well-known|a-t-il"),
+        ("a.b,c", "a|.|b|,|c"),
+        ("e\u0301te\u0301 हिन्दी में", "e\u0301te\u0301|हिन्दी|में"),
+        ("Bonjour\u00a0!", "Bonjour|!"),
+        ("\u0301a", "\u0301|a"),
+    ],
+)
+def test_punctuation(text: str, words: str) -> None:
+    assert split(punctuation, text) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [("", ""), ("  ", ""), ("a b, c", "a|b,|c"), (" a\u00a0b  c ", "a\u00a0b|c")]
+)
+def test_whitespace(text: str, words: str) -> None:
+    assert split(whitespace, text) == words
+
+
+@pytest.mark.parametrize("tokeniser", TOKENISERS.values(), ids=TOKENISERS)
+@given(text=st.text(st.characters(exclude_categories=["Cs"])))
+def test_spans_are_in_order_and_leave_out_white_space_alone(tokeniser: Tokeniser, text: str) -> None:
+    position = 0
+    gaps = ""
+    for begin, end in tokeniser(text):
+        assert position <= begin < end
+        gaps += text[position:begin]
+        position = end
+    assert not (gaps + text[position:]).strip()
+
+
+def test_no_line_takes_long() -> None:
+    start = time.perf_counter()
+    for text in (
+        "word " * 100_000,
+        "a" * 300_000,
+        "'" * 300_000,
+        "1," * 150_000,
+        "a-" * 150_000,
+        "l'" * 150_000,
+    ):
+        punctuation(text)
+    punctuation("a\u0301" * 100_000 + "\u0301" * 100_000)
+    assert time.perf_counter() - start < 10

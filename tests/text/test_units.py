@@ -1,0 +1,223 @@
+"""Units of text: lossless, deterministic, with nothing that a user's text could be mistaken for."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from dragoman.components import Spec, build
+from dragoman.errors import UserError
+from dragoman.text.normalise import Normaliser
+from dragoman.text.tokenise import whitespace
+from dragoman.text.unit import Unit
+from dragoman.text.units import UNITS, Bpe, Characters, Unigram, Words
+
+LINES = [
+    "the cat sat on the mat .",
+    "the dog isn't here, the cat's there!",
+    "l'homme et d'autres hommes",
+    'she said: "1,000 well-known cats"  twice',
+    "日本語の文 and ☃",
+    "<unk> <s> </s> <pad> <0xE2> \u2581 \uffed \ue000",
+] * 8
+SPECS = {
+    "word": Spec("word"),
+    "character": Spec("character"),
+    "bpe": Spec("bpe", {"size": 340, "dropout": 0.3}),
+    "unigram": Spec("unigram", {"size": 310, "dropout": 0.3}),
+}
+FITTED: dict[str, Unit] = {}
+TEXTS = st.text(st.characters(exclude_categories=["Cs"])).map(Normaliser(lowercase=False))
+
+
+def fitted(kind: str) -> Unit:
+    if kind not in FITTED:
+        FITTED[kind] = build(UNITS, SPECS[kind])
+        FITTED[kind].fit(LINES, seed=1)
+    return FITTED[kind]
+
+
+def test_every_unit_is_tested() -> None:
+    assert SPECS.keys() == UNITS.keys()
+
+
+@pytest.mark.parametrize("kind", UNITS)
+@given(text=TEXTS)
+@example(text=" ")
+@example(text="  two  spaces  ")
+@example(text="\u2581\uffed\ue000\ue001\ue002\ue003\ue000")
+@example(text="<unk><s></s><pad><0xE2><0x98><0x83>☃")
+@example(text="l' homme l'homme \u00a0, ,")
+def test_decoding_restores_every_text(kind: str, text: str) -> None:
+    unit = fitted(kind)
+    assert unit.decode(unit.encode(text)) == text
+
+
+@pytest.mark.parametrize("kind", UNITS)
+@given(text=TEXTS, seed=st.integers(0, 2**32 - 1))
+def test_so_does_decoding_of_samples(kind: str, text: str, seed: int) -> None:
+    unit = fitted(kind)
+    assert unit.decode(unit.encode(text, seed)) == text
+
+
+@pytest.mark.parametrize("kind", UNITS)
+@given(
+    symbols=st.lists(
+        st.sampled_from(["<unk>", "\u2581", "a", "\u2581a", "<0xE2>", "<0x98>", "\ue000", "\uffed"])
+    )
+)
+def test_any_symbols_decode_to_the_sum_of_their_surfaces(kind: str, symbols: list[str]) -> None:
+    unit = fitted(kind)
+    surfaces = unit.surfaces(symbols)
+    assert len(surfaces) == len(symbols)
+    assert unit.decode(symbols) == "".join(surfaces)
+
+
+@pytest.mark.parametrize("kind", UNITS)
+def test_what_was_learnt_is_the_same_again_after_saving_and_sharing(kind: str, tmp_path: Path) -> None:
+    unit = fitted(kind)
+    unit.save(tmp_path / "unit")
+    loaded, shared, again = (build(UNITS, SPECS[kind]) for _ in range(3))
+    loaded.load(tmp_path / "unit")
+    shared.restore(unit.learnt())
+    again.fit(LINES, seed=1)
+    for other in (loaded, shared, again):
+        assert other.inventory == unit.inventory
+        assert [other.encode(line) for line in LINES] == [unit.encode(line) for line in LINES]
+
+
+@pytest.mark.parametrize("kind", UNITS)
+def test_a_damaged_file_is_told(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "unit").write_bytes(b"nonsense\n")
+    with pytest.raises(UserError, match="unit: "):
+        build(UNITS, SPECS[kind]).load(tmp_path / "unit")
+    with pytest.raises(UserError, match="nowhere: "):
+        build(UNITS, SPECS[kind]).load(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("kind", UNITS)
+@pytest.mark.parametrize("lines", [[], ["", ""]], ids=["no lines", "empty lines"])
+def test_an_empty_corpus_is_told(kind: str, lines: list[str]) -> None:
+    with pytest.raises(UserError, match="the corpus is empty"):
+        build(UNITS, SPECS[kind]).fit(lines, seed=1)
+
+
+@pytest.mark.parametrize("kind", UNITS)
+def test_inventories_have_no_specials_and_no_repeats(kind: str) -> None:
+    inventory = fitted(kind).inventory
+    assert len(set(inventory)) == len(inventory)
+    if kind != "word":  # where `<unk>` can be a word that the user wrote
+        assert not {"<unk>", "<s>", "</s>", "<pad>"} & set(inventory)
+
+
+@pytest.mark.spec("D10")
+def test_bpe_merges_the_most_frequent_pair_first() -> None:
+    unit = Bpe(size=256 + 5 + 2)  # five characters (the space is one) and two merges
+    unit.fit(["abcabcabd"] * 3, seed=1)
+    assert sorted(set(unit.inventory[256:]) - set("abcd\u2581")) == ["ab", "abc"]
+    assert unit.encode("abcabd") == ["\u2581", "abc", "ab", "d"]
+
+
+@pytest.mark.spec("D11")
+def test_characters_are_the_symbols() -> None:
+    unit = Characters(minimum_frequency=2)
+    unit.fit(["ab a", "ac"], seed=1)
+    assert unit.inventory == ["a"]
+    assert unit.encode("ab a") == ["a", "b", "\u2581", "a"]
+
+
+@pytest.mark.spec("D1")
+def test_words_beyond_the_size_or_too_rare_are_left_out() -> None:
+    lines = ["a a a b b", "c c, d"]
+    for options, expected in (
+        ({}, ["a", "b", "c", "d", "\uffed,"]),
+        ({"size": 2}, ["a", "b"]),
+        ({"minimum_frequency": 2}, ["a", "b", "c"]),
+    ):
+        unit = build(UNITS, Spec("word", options))
+        unit.fit(lines, seed=1)
+        assert unit.inventory == expected
+
+
+def test_joiners_stand_at_the_punctuation() -> None:
+    unit = Words()
+    assert unit.encode("l'homme (a/b).") == [
+        "l'\uffed",
+        "homme",
+        "(\uffed",
+        "a",
+        "\uffed/\uffed",
+        "b",
+        "\uffed)",
+        "\uffed.",
+    ]
+    assert unit.decode(["the", "<unk>", "\uffed."]) == "the <unk>."
+    assert Words(whitespace).encode("l'homme (a/b).") == ["l'homme", "(a/b)."]
+
+
+@pytest.mark.parametrize("kind", [Bpe, Unigram])
+def test_a_size_that_the_corpus_cannot_fill_is_told_with_the_largest(kind: type[Bpe | Unigram]) -> None:
+    with pytest.raises(
+        UserError, match=r"unit size 5000 is larger than the corpus allows, at most \d+$"
+    ) as caught:
+        kind(size=5000).fit(LINES, seed=1)
+    largest = int(str(caught.value).split()[-1])
+    unit = kind(size=largest)
+    unit.fit(LINES, seed=1)
+    assert len(unit.inventory) == largest
+    with pytest.raises(UserError, match=f"at most {largest}$"):
+        kind(size=largest + 1).fit(LINES, seed=1)
+
+
+@pytest.mark.parametrize("kind", [Bpe, Unigram])
+def test_with_too_many_characters_the_rarest_are_left_to_bytes(kind: type[Bpe | Unigram]) -> None:
+    frequent = "".join(map(chr, range(0x4E00, 0x4E00 + 30))) * 200
+    rare = "".join(map(chr, range(0x5E00, 0x5E00 + 5)))
+    unit = kind(size=256 + 35)
+    unit.fit([frequent, rare], seed=1)
+    assert not set(rare) & set(unit.inventory)
+    assert unit.decode(unit.encode(frequent + rare)) == frequent + rare
+    with pytest.raises(UserError, match="unit size 256 is too small"):
+        kind(size=256).fit(LINES, seed=1)
+    with pytest.raises(UserError, match="too small"):  # lines that cannot be read again
+        kind(size=256 + 35).fit(iter([frequent, rare]), seed=1)
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_a_sample_depends_on_its_seed_alone(kind: str) -> None:
+    unit = fitted(kind)
+    numbers = list(range(len(LINES)))
+    forwards = {number: unit.encode(LINES[number], number) for number in numbers}
+    Random(1).shuffle(numbers)
+    shuffled = {number: unit.encode(LINES[number], number) for number in numbers}
+    assert shuffled == forwards
+    assert len({tuple(unit.encode(LINES[1], seed)) for seed in range(20)}) > 5
+    plain = build(UNITS, Spec(kind, {"size": 340}))
+    plain.restore(unit.learnt())
+    assert plain.encode(LINES[1], 7) == unit.encode(LINES[1])
+
+
+@pytest.mark.parametrize("kind", UNITS)
+def test_a_very_long_line_passes(kind: str) -> None:
+    line = "cat " * 100_000
+    unit = build(UNITS, SPECS[kind])
+    unit.fit([line, *LINES], seed=1)
+    assert unit.decode(unit.encode(line)) == line
+
+
+def test_lines_are_read_as_a_stream() -> None:
+    def lines() -> Iterator[str]:
+        yield from LINES
+
+    unit = Bpe(size=340)
+    unit.fit(lines(), seed=1)
+    assert unit.inventory == fitted("bpe").inventory
+
+
+def test_sentencepiece_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    for kind in ("bpe", "unigram"):
+        build(UNITS, SPECS[kind]).fit(LINES, seed=1)
+    assert capfd.readouterr() == ("", "")
