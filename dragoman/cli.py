@@ -43,18 +43,16 @@ class Tokenisers(StrEnum):
     none = "none"
 
 
-RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a trained run.", show_default=False)]
+RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a trained run.")]
 Configuration = Annotated[
     str,
-    typer.Argument(metavar="CONFIG", help="YAML file; any of it as --section.key VALUE behind it.", show_default=False),
+    typer.Argument(metavar="CONFIG", help="YAML file; any of it as --section.key VALUE behind it."),
 ]
-SourceFile = Annotated[Path, typer.Argument(metavar="SOURCE", help="Sentences, one a line.", show_default=False)]
-TargetFile = Annotated[
-    Path, typer.Argument(metavar="TARGET", help="Their translations, line by line.", show_default=False)
-]
+SourceFile = Annotated[Path, typer.Argument(metavar="SOURCE", help="Sentences, one a line.")]
+TargetFile = Annotated[Path, typer.Argument(metavar="TARGET", help="Their translations, line by line.")]
 Weights = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="model, model-best, model-last, or another file of the run.", show_default=False),
+    typer.Option(metavar="NAME", help="model, model-best, model-last, or another file of the run."),
 ]
 
 
@@ -87,18 +85,12 @@ def demo(
 
 @app.command()
 def init(
-    source: Annotated[
-        Path, typer.Argument(metavar="SOURCE", help="Sentences, one a line; or a .tsv.", show_default=False)
-    ],
-    target: Annotated[
-        Path | None, typer.Argument(metavar="TARGET", help="Their translations, line by line.", show_default=False)
-    ] = None,
+    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="Sentences, one a line; or a .tsv.")],
+    target: Annotated[Path | None, typer.Argument(metavar="TARGET", help="Their translations, line by line.")] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Configuration to write.")] = Path("config.yaml"),
     dev: Annotated[
         str | None,
-        typer.Option(
-            metavar="PREFIX", help="Development pairs: PREFIX.en and PREFIX.de, or a .tsv.", show_default=False
-        ),
+        typer.Option(metavar="PREFIX", help="Development pairs: PREFIX.en and PREFIX.de, or a .tsv."),
     ] = None,
 ) -> None:
     """Write a commented configuration with sizes chosen for your sentence pairs."""
@@ -139,18 +131,18 @@ def translate(
     ),
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="File to write instead of standard output.", show_default=False),
+        typer.Option("--output", "-o", help="File to write instead of standard output."),
     ] = None,
     search: Annotated[Searches | None, typer.Option(help="How to search; the run's own way if not given.")] = None,
-    beam: Annotated[int | None, typer.Option(min=1, metavar="N", help="Width of the beam.", show_default=False)] = None,
+    beam: Annotated[int | None, typer.Option(min=1, metavar="N", help="Width of the beam.")] = None,
     n_best: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="N translations of each line, as Moses lists.", show_default=False),
+        typer.Option(min=1, metavar="N", help="N translations of each line, as Moses lists."),
     ] = None,
     alignments: Annotated[bool, typer.Option("--alignments", help="Links between words, such as 0-0 1-2.")] = False,
     attention: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.jsonl", help="Write words and weights of each line.", show_default=False),
+        typer.Option(metavar="FILE.jsonl", help="Write words and weights of each line."),
     ] = None,
     show: Annotated[bool, typer.Option("--show", help="Draw the attention of each sentence.")] = False,
     weights: Weights = None,
@@ -182,14 +174,10 @@ def align(
     run: RunPath,
     source: SourceFile,
     target: TargetFile,
-    gold: Annotated[
-        Path | None, typer.Option(help="Gold links, as Pharaoh lines: tell the error rate.", show_default=False)
-    ] = None,
+    gold: Annotated[Path | None, typer.Option(help="Gold links, as Pharaoh lines: tell the error rate.")] = None,
     threshold: Annotated[
         float | None,
-        typer.Option(
-            min=0.0, max=1.0, help="Link all words with such a weight, not just the best.", show_default=False
-        ),
+        typer.Option(min=0.0, max=1.0, help="Link all words with such a weight, not just the best."),
     ] = None,
     weights: Weights = None,
 ) -> None:
@@ -201,14 +189,10 @@ def align(
 
 @app.command()
 def evaluate(
-    references: Annotated[
-        list[Path], typer.Argument(metavar="REFERENCE...", help="Files of references.", show_default=False)
-    ],
-    input: Annotated[Path, typer.Option("--input", "-i", help="Translations; - is standard input.")] = Path("-"),
-    run: Annotated[
-        Path | None, typer.Option(help="A run that translates --source instead.", show_default=False)
-    ] = None,
-    source: Annotated[Path | None, typer.Option(help="What --run is to translate.", show_default=False)] = None,
+    references: Annotated[list[Path], typer.Argument(metavar="REFERENCE", help="Files of references.")],
+    translations: Annotated[Path, typer.Option("--input", "-i", help="Translations; - is standard input.")] = Path("-"),
+    run: Annotated[Path | None, typer.Option(help="A run that translates --source instead.")] = None,
+    source: Annotated[Path | None, typer.Option(help="What --run is to translate.")] = None,
     metrics: Annotated[str, typer.Option(help="Names with commas between them.")] = "bleu,chrf,ter",
     tokenise: Annotated[Tokenisers, typer.Option(help="How BLEU separates words.")] = Tokenisers.v13a,
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore letter case.")] = False,
@@ -223,25 +207,21 @@ def evaluate(
     if run and source:
         evaluate.evaluate_run(run, source, references, measures, as_json=json)
     else:
-        evaluate.evaluate_lines(input, references, measures, as_json=json)
+        evaluate.evaluate_lines(translations, references, measures, as_json=json)
 
 
 @app.command()
 def report(
-    runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Folders of runs, side by side.", show_default=False)
-    ],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, side by side.")],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Page to write; report.html in the run if not given.", show_default=False),
+        typer.Option("--output", "-o", help="Page to write; report.html in the run if not given."),
     ] = None,
     sentences: Annotated[
         Path | None,
-        typer.Option(
-            help="Sentences to translate and show, with a reference behind a tab, if any.", show_default=False
-        ),
+        typer.Option(help="Sentences to translate and show, with a reference behind a tab, if any."),
     ] = None,
-    gold: Annotated[Path | None, typer.Option(help="Their gold links, as Pharaoh lines.", show_default=False)] = None,
+    gold: Annotated[Path | None, typer.Option(help="Their gold links, as Pharaoh lines.")] = None,
 ) -> None:
     """One HTML page: curves, scores, quality by length, attention of any sentence."""
     from dragoman.commands import runs as looking
@@ -252,16 +232,10 @@ def report(
 @app.command()
 def average(
     run: RunPath,
-    files: Annotated[
-        list[Path] | None, typer.Argument(metavar="FILES...", help="Weights to average.", show_default=False)
-    ] = None,
-    last: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="The last N kept ones.", show_default=False)
-    ] = None,
-    best: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="The best N; all if not given.", show_default=False)
-    ] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Weights to write.", show_default=False)] = ...,  # type: ignore[assignment]
+    output: Annotated[Path, typer.Option("--output", "-o", help="Weights to write.")],
+    files: Annotated[list[Path] | None, typer.Argument(metavar="FILES", help="Weights to average.")] = None,
+    last: Annotated[int | None, typer.Option(min=1, metavar="N", help="The last N kept ones.")] = None,
+    best: Annotated[int | None, typer.Option(min=1, metavar="N", help="The best N; all if not given.")] = None,
 ) -> None:
     """The element-wise mean of weights of a run."""
     from dragoman.commands import runs
@@ -271,7 +245,7 @@ def average(
 
 @app.command()
 def info(
-    run: Annotated[Path | None, typer.Argument(metavar="RUN", help="Folder of a run.", show_default=False)] = None,
+    run: Annotated[Path | None, typer.Argument(metavar="RUN", help="Folder of a run.")] = None,
 ) -> None:
     """What is in a run; without one, what this machine has."""
     from dragoman.commands import runs

@@ -34,7 +34,7 @@ class DeviceConfig(Section):
     )
     threads: Annotated[int, Field(ge=0)] = Field(0, description="processor threads; 0 = all")
     precision: Literal["float32", "bfloat16"] = Field(
-        "float32", description="of matrix products: float32 or bfloat16"
+        "float32", description="of matrix products in training: float32 or bfloat16"
     )
 
 

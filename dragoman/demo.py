@@ -1,5 +1,6 @@
 """The embedded default, end to end: corpus, training, scores, translations with alignments, report."""
 
+import json
 from collections.abc import Sequence
 from importlib import resources
 from itertools import islice
@@ -75,18 +76,19 @@ def main(folder: Path) -> None:
 def write_report(model: Translator, run: Path, part: Part) -> Path:
     """The report of the run, with test sentences to look into."""
     sentences, scores = inspection.translated(model, part.pairs[:REPORTED], part.gold[:REPORTED])
-    with write_atomically(run / "report.html") as file:
-        file.write(report.page([inspection.view(Run.load(run), sentences, scores)]))
-    return run / "report.html"
+    loaded = Run.load(run)
+    with write_atomically(loaded.folder.report) as file:
+        file.write(report.page([inspection.view(loaded, sentences, scores)]))
+    return loaded.folder.report
 
 
 def write_config(texts: Path, run: Path) -> Path:
     """The demo's configuration with the places of its corpus and its run, beside the corpus."""
     path = texts.parent / "config.yaml"
-    places = (
-        f"run: {run}\ndata: {{source: {SOURCE}, target: {TARGET}, train: {texts / 'train'}, dev: {texts / 'dev'}}}\n"
-    )
-    path.write_text(resources.files("dragoman").joinpath("demo.yaml").read_text("utf-8") + places, encoding="utf-8")
+    data = {"source": SOURCE, "target": TARGET, "train": str(texts / "train"), "dev": str(texts / "dev")}
+    places = f"run: {json.dumps(str(run))}\ndata: {json.dumps(data)}\n"  # JSON is YAML, whatever is in a path
+    with write_atomically(path) as file:
+        file.write(resources.files("dragoman").joinpath("demo.yaml").read_text("utf-8") + places)
     return path
 
 

@@ -18,13 +18,14 @@ class Device(NamedTuple):
     precision: torch.dtype
 
     def autocast(self) -> AbstractContextManager[object]:
-        """Matrix products in the chosen precision; weights and losses stay in float32."""
+        """Training's matrix products in the chosen precision; weights and losses stay in float32."""
         if self.precision is torch.float32:
             return nullcontext()
         return torch.autocast(self.torch_device.type, self.precision)
 
     def __str__(self) -> str:
-        name = torch.cuda.get_device_name() if self.torch_device.type == "cuda" else f"cpu ({processor()})"
+        place = self.torch_device
+        name = torch.cuda.get_device_name(place) if place.type == "cuda" else f"cpu ({processor()})"
         return f"{name}, {self.threads} threads, {str(self.precision).removeprefix('torch.')}"
 
 
@@ -36,11 +37,16 @@ def choose(config: DeviceConfig) -> Device:
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     workers = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))  # set by torchrun: share the cores
-    threads = config.threads or max(1, len(os.sched_getaffinity(0)) // workers)
+    threads = config.threads or max(1, cores() // workers)
     torch.set_num_threads(threads)
     index = int(os.environ.get("LOCAL_RANK", "0"))
     place = torch.device("cuda", index) if name == "cuda" else torch.device("cpu")
     return Device(place, threads, {"float32": torch.float32, "bfloat16": torch.bfloat16}[config.precision])
+
+
+def cores() -> int:
+    """How many this process may use; not every system tells, some only how many there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def processor() -> str:

@@ -54,8 +54,8 @@ class Sample(NamedTuple):
     def __str__(self) -> str:
         kind = "tokenised" if self.tokenised else "natural"
         return (
-            f"{self.pairs:,} pairs of {kind} text, {self.words:.1f} words a sentence, 99 % of them up to {self.longest}; "
-            f"{self.distinct:,} different words, {self.characters:,} characters"
+            f"{self.pairs:,} pairs of {kind} text, {self.words:.1f} words a sentence, 99 % of them up to "
+            f"{self.longest}; {self.distinct:,} different words, {self.characters:,} characters"
         )
 
 

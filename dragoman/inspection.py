@@ -63,14 +63,14 @@ def view(run: Run, sentences: Sentences, scores: Iterable[Score] = ()) -> RunVie
 def development(run: Run) -> tuple[Sentences, list[Score]]:
     """The development sentences as the finished model translates them, and how well it predicts their references."""
     texts, examples = [], []
-    for row in _rows(run.folder.validation):
+    for number, row in enumerate(_rows(run.folder.validation, "text"), start=1):
         try:
-            texts.append(str(row["text"]))
-            examples.append(Example(row["source"], row["target"], row["reference"], row["attention"], row["score"]))
-        except KeyError as error:
-            raise UserError(
-                f"{run.folder.validation}:{len(texts) + 1}: no {error}, not a line of a validation"
-            ) from error
+            source, target = list(row["source"]), list(row["target"])
+            attention = np.asarray(row["attention"], np.float64).reshape(len(target), len(source))
+            examples.append(Example(source, target, str(row["reference"]), attention, float(row["score"])))
+        except (KeyError, TypeError, ValueError) as error:
+            raise UserError(f"{run.folder.validation}:{number}: not a translated sentence") from error
+        texts.append(str(row["text"]))
     final = next((row for row in reversed(metric_rows(run)) if "final/perplexity" in row), None)
     names = ("perplexity", "accuracy") if final else ()
     scores = [Score(name.capitalize(), final[f"final/{name}"], "development data") for name in names if final]
@@ -142,7 +142,7 @@ def _progress(rows: Sequence[Row]) -> list[tuple[str, str]]:
         return [("training", "has not begun")]
     last = rows[-1]
     state = "ended" if any(key.startswith("final/") for key in last) else "under way"
-    facts = [("training", f"{state}: {last['step']:,} steps, epoch {last['epoch']:,}, {last['time'] / 60:.1f} minutes")]
+    facts = [("training", f"{state}: {last['step']:,} steps, {last['time'] / 60:.1f} minutes")]
     speeds = [row["train/tokens_per_second"] for row in rows if "train/tokens_per_second" in row]
     if speeds:
         facts.append(("speed", f"{float(np.median(speeds)):,.0f} target symbols a second"))
@@ -184,15 +184,22 @@ def _bleu(run: Run) -> Metric:
 
 
 def metric_rows(run: Run) -> list[Row]:
-    """The rows of metrics.jsonl; a last one that a killed process left half-written is not one."""
-    return _rows(run.folder.metrics)
+    """The rows of metrics.jsonl."""
+    return _rows(run.folder.metrics, "step", "time")
 
 
-def _rows(path: Path) -> list[Row]:
+def _rows(path: Path, *keys: str) -> list[Row]:
+    """The mappings in a file of JSON lines, if there is one; a killed process may have left the last one unfinished."""
     rows: list[Row] = []
-    for line in read_lines(path) if path.is_file() else ():
+    lines = list(read_lines(path)) if path.is_file() else []
+    for number, line in enumerate(lines, start=1):
         try:
-            rows.append(json.loads(line))
+            row = json.loads(line)
         except ValueError:
-            break
+            row = None
+            if number == len(lines):
+                break
+        if not isinstance(row, dict) or not all(key in row for key in keys):
+            raise UserError(f"{path}:{number}: expected a JSON object with {' and '.join(keys)}")
+        rows.append(row)
     return rows

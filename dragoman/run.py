@@ -80,7 +80,7 @@ class Run:
             raise UserError(f"{path}: no such run folder")
         if not folder.config.is_file():
             raise UserError(f"{path}: not a run folder (it has no config.yaml)")
-        config = configuration.load(folder.config, checks=[build.problems])
+        config = configuration.load(folder.config)  # `model` finds out whether its parts fit
         return cls(
             folder,
             config,

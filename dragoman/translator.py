@@ -1,7 +1,7 @@
 """Text to translations: everything above (training, commands, services) translates through this."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,7 +29,7 @@ LONGEST = 500  # symbols of a source that are read; what follows is left out, an
 BATCH = 4096  # source symbols times beam that are searched at once
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Translation:
     """A translation, with what the model attended to.
 
@@ -91,7 +91,7 @@ class Translator:
     def translate(
         self, texts: Sequence[str], *, n_best: int = 1, beam_size: int | None = None, search: Spec | None = None
     ) -> list[Translation]:
-        """One translation for each text, in order; the translation of an empty text is empty.
+        """One translation for each text, in order; the translation of an empty or blank text is empty.
 
         `search` (or `beam_size`, for a beam search of that width) takes the place of the run's own.
         """
@@ -103,7 +103,7 @@ class Translator:
         width = int(components.complete(SEARCHES, spec).options.get("size", 1))
         encoded = [self.source.text.encode(text) for text in texts]
         found: dict[int, list[Hypothesis]] = {}
-        full = [number for number, symbols in enumerate(encoded) if symbols]
+        full = [number for number, text in enumerate(texts) if self.source.text.normalise(text).strip()]
         for numbers in by_length(full, [min(len(symbols), LONGEST) for symbols in encoded], BATCH // width):
             found.update(zip(numbers, self._search(searcher, [encoded[n] for n in numbers], n_best), strict=True))
         return [
@@ -116,7 +116,7 @@ class Translator:
         whole.
         """
         found: dict[int, Scored] = {}
-        with torch.inference_mode(), self.device.autocast():
+        with torch.inference_mode():
             for pairs, batch in self._batches(sources, targets):
                 scores, weights = self.model.score(batch)
                 for row, pair in enumerate(pairs):
@@ -124,15 +124,16 @@ class Translator:
         return [found[number] for number in range(len(sources))]
 
     def pairs(self, sources: Sequence[str], targets: Sequence[str]) -> Iterator[Batch]:
-        """The pairs in batches of similar length; `rows` are their numbers."""
-        return (batch for _, batch in self._batches(sources, targets))
+        """The pairs in batches of similar length; `rows` are their numbers. Overlong sentences are cut."""
+        return (batch for _, batch in self._batches(sources, targets, LONGEST))
 
     def _batches(
-        self, sources: Sequence[str], targets: Sequence[str]
+        self, sources: Sequence[str], targets: Sequence[str], longest: int | None = None
     ) -> Iterator[tuple[list[tuple[list[str], list[str]]], Batch]]:
-        """The pairs as symbols, and as a batch."""
+        """The pairs as symbols, at most `longest` on each side, and as a batch."""
         encoded = [
-            (self.source.text.encode(x), self.target.text.encode(y)) for x, y in zip(sources, targets, strict=True)
+            (self.source.text.encode(x)[:longest], self.target.text.encode(y)[:longest])
+            for x, y in zip(sources, targets, strict=True)
         ]
         lengths = [max(len(source), len(target)) + 1 for source, target in encoded]
         for numbers in by_length(range(len(encoded)), lengths, BATCH):
@@ -143,8 +144,7 @@ class Translator:
 
     def _search(self, searcher: Search, encoded: Sequence[list[str]], n_best: int) -> list[list[Hypothesis]]:
         ids = [[*self.source.vocabulary.ids(symbols[:LONGEST]), EOS] for symbols in encoded]
-        with self.device.autocast():
-            return searcher(self.model, (pad(ids).to(self.device.torch_device),), n_best)
+        return searcher(self.model, (pad(ids).to(self.device.torch_device),), n_best)
 
     def _translation(self, text: str, encoded: list[str], hypotheses: list[Hypothesis]) -> Translation:
         read, left_out = encoded[:LONGEST], max(0, len(encoded) - LONGEST)
@@ -172,12 +172,11 @@ class Translator:
                     left_out=left_out,
                 )
             )
-        best = found[0]
-        return Translation(**{**vars(best), "n_best": tuple(found)})
+        return replace(found[0], n_best=tuple(found))
 
     def _nothing(self, text: str) -> Translation:
         empty = Translation(text, "", [], [], 0.0, 0.0, np.zeros((0, 0)))
-        return Translation(**{**vars(empty), "n_best": (empty,)})
+        return replace(empty, n_best=(empty,))
 
     def _scored(self, source: list[str], target: list[str], log_prob: float, weights: torch.Tensor) -> Scored:
         source_words, words = self.source.text.words(source), self.target.text.words(target)

@@ -26,9 +26,7 @@ def test_every_package_in_the_layers_exists(repository: Path) -> None:
     layers = options["tool"]["importlinter"]["contracts"][0]["layers"]
     named = {name.strip(" ()") for line in layers for name in line.split("|")}
     package = repository / "dragoman"
-    there = {path.stem for path in package.glob("*.py")} | {
-        path.parent.name for path in package.glob("*/__init__.py")
-    }
+    there = {path.stem for path in package.glob("*.py")} | {path.parent.name for path in package.glob("*/__init__.py")}
     assert named == there - {"__init__"}
 
 

@@ -13,9 +13,7 @@ import dragoman
 
 @pytest.fixture(scope="module")
 def project(repository: Path) -> dict[str, Any]:
-    table: dict[str, Any] = tomllib.loads((repository / "pyproject.toml").read_text(encoding="utf-8"))[
-        "project"
-    ]
+    table: dict[str, Any] = tomllib.loads((repository / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return table
 
 

@@ -23,9 +23,7 @@ def marks(tests: Path) -> Iterator[Mark]:
         file = path.relative_to(tests.parent).as_posix()
         module = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
         for names, call in _calls(module.body, ()):
-            collected = path.name.startswith("test_") and all(
-                name.lower().startswith("test") for name in names
-            )
+            collected = path.name.startswith("test_") and all(name.lower().startswith("test") for name in names)
             yield Mark("::".join((file, *names)), tuple(_text(argument) for argument in call.args), collected)
 
 

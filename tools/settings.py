@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from typer.main import get_command
 
@@ -36,7 +37,7 @@ def problems_of_setting(setting: str) -> Iterator[str]:
 
 
 def _problems_of_command(setting: str) -> Iterator[str]:
-    command = get_command(app)
+    command: Any = get_command(app)
     for word in setting.removeprefix(COMMAND).split():
         if word.startswith("--"):
             if not any(word in parameter.opts for parameter in command.params):

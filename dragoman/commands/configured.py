@@ -8,8 +8,8 @@ from pathlib import Path
 import typer
 
 from dragoman import config as configuration
-from dragoman import inspection
 from dragoman import initialise as first
+from dragoman import inspection
 from dragoman.data import statistics
 from dragoman.data.vocabulary import SPECIALS
 from dragoman.training import session

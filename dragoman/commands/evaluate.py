@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import typer
 
 from dragoman import components
-from dragoman.commands.lines import LONGEST
 from dragoman.components import Spec
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import METRICS, Score
@@ -82,12 +81,7 @@ def _specs(measures: Measures) -> list[Spec]:
 
 def _prediction(translator: Translator, sources: Text, reference: Text) -> list[Score]:
     """Perplexity and accuracy of the reference in the run's own symbols: of use among runs with the same ones."""
-    for path, lines in (sources, reference):
-        for number, line in enumerate(lines, start=1):
-            if len(line) > LONGEST:
-                raise UserError(f"{path}:{number}: {len(line):,} characters, at most {LONGEST:,} can be predicted")
-    with translator.device.autocast():
-        found = likelihood(translator.model, translator.pairs(sources.lines, reference.lines))
+    found = likelihood(translator.model, translator.pairs(sources.lines, reference.lines))
     signature = f"unit:{translator.target.text.spec['unit']['kind']}|symbols:{len(translator.target.vocabulary)}"
     return [Score("Perplexity", found.perplexity, signature), Score("Accuracy", found.accuracy, signature)]
 

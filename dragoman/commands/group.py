@@ -16,7 +16,7 @@ INTERRUPTED = 130
 
 
 class Commands(TyperGroup):
-    """A group of commands whose faults are lines on standard error. What it does not know is a bug, with a traceback."""
+    """A group of commands whose faults are lines on standard error. What it does not know is a bug: a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -37,8 +37,8 @@ class Commands(TyperGroup):
 
 
 def _ended(status: int, message: str = "") -> typer.Exit:
-    """Tells why the command ends; of several workers, the first one does."""
-    if message and os.environ.get("RANK", "0") == "0":
+    """Tells why the command ends; of several workers, the first on each machine does."""
+    if message and os.environ.get("LOCAL_RANK", "0") == "0":
         typer.echo(message, err=True)
     try:
         sys.stdout.flush()

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import torch
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from dragoman import __version__, components, devices, inspection
 from dragoman.commands.pairs import read_gold
@@ -38,7 +36,7 @@ def report(folders: Sequence[Path], target: Path | None, sentences: Path | None,
 
 def _sentences(path: Path) -> list[Pair]:
     """A sentence a line, and behind a tab its reference translation, if there is one."""
-    return [Pair(*(line.split("\t") + [""])[:2]) for line in read_lines(path)]
+    return [Pair(*[*line.split("\t"), ""][:2]) for line in read_lines(path)]
 
 
 def _view(folder: Path, sentences: list[Pair] | None, gold: Path | None) -> RunView:
@@ -101,7 +99,7 @@ def _files(folder: RunFolder) -> Iterable[tuple[str, str]]:
     for path in sorted(folder.path.iterdir()):
         inside = [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]
         size = sum(each.stat().st_size for each in inside)
-        yield f"  {path.name}{'/' if path.is_dir() else ''}", f"{size / 1e6:,.2f} MB"
+        yield f"  {path.name}{'/' if path.is_dir() else ''}", f"{size / 1000:,.1f} kB"
 
 
 def _machine() -> Iterable[tuple[str, str]]:
@@ -115,8 +113,7 @@ def _machine() -> Iterable[tuple[str, str]]:
 
 
 def _print(facts: Iterable[tuple[str, str]]) -> None:
-    table = Table.grid(padding=(0, 2))
-    for label, value in facts:
-        table.add_row(label, value)
-    console = Console(highlight=False, markup=False)
-    console.print(table)
+    listed = list(facts)
+    width = max(len(label) for label, _ in listed)
+    for label, value in listed:
+        typer.echo(f"{label:<{width}}  {value}")

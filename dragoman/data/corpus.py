@@ -38,9 +38,7 @@ def corpus_files(where: str | Path | Sequence[str], source: str, target: str) ->
     return [
         path
         for place in places(where)
-        for path in (
-            [Path(place)] if place.endswith(COLUMNS) else [_side(place, source), _side(place, target)]
-        )
+        for path in ([Path(place)] if place.endswith(COLUMNS) else [_side(place, source), _side(place, target)])
     ]
 
 

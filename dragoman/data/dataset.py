@@ -20,9 +20,7 @@ from dragoman.text.pipeline import Side
 class Dataset:
     """The prepared training pairs and the development pairs of a configuration."""
 
-    def __init__(
-        self, train: Store, dev: list[Pair], source: Language, target: Language, *, seed: int
-    ) -> None:
+    def __init__(self, train: Store, dev: list[Pair], source: Language, target: Language, *, seed: int) -> None:
         self.train = train
         self.dev = dev
         self.report = Report(**train.notes["report"])
@@ -60,9 +58,7 @@ class Dataset:
         )
         return Batch((source,), target, self.train.lines[rows])
 
-    def _ids(
-        self, side: Side, language: Language, row: int, epoch: int
-    ) -> list[int] | npt.NDArray[np.integer]:
+    def _ids(self, side: Side, language: Language, row: int, epoch: int) -> list[int] | npt.NDArray[np.integer]:
         if not language.text.unit.samples:
             return self.train.columns[side][row]
         text = self.train.columns[f"{side}.text"][row].tobytes().decode()

@@ -29,9 +29,9 @@ def prepare(data: DataConfig, text: TextConfig, seed: int, folder: Path) -> None
     fingerprint = _fingerprint(data, text, seed)
     if _fingerprint_of(folder / STORE) == fingerprint:
         return
+    source, target = _learn(data, text, seed)
     # Without a store, units and vocabularies of a killed preparation cannot pass for those of an older one.
     shutil.rmtree(folder / STORE, ignore_errors=True)
-    source, target = _learn(data, text, seed)
     source.save(folder, "source")
     target.save(folder, "target")
     _write(data, source, target, fingerprint, folder / STORE)
@@ -109,18 +109,14 @@ def _write(data: DataConfig, source: Language, target: Language, fingerprint: st
     columns: dict[str, npt.DTypeLike] = {"line": np.int64, "source": _dtype(source), "target": _dtype(target)}
     # Dropout cuts a sentence anew in every epoch, for which its text is kept.
     sampled = {
-        name: language
-        for name, language in (("source", source), ("target", target))
-        if language.text.unit.samples
+        name: language for name, language in (("source", source), ("target", target)) if language.text.unit.samples
     }
     columns |= {f"{name}.text": np.uint8 for name in sampled}
     filters = Filters(max_length=data.max_length, max_ratio=data.max_ratio)
     with new_store(folder, columns) as store:
         for line, pair in enumerate(read_pairs(data.train, data.source, data.target)):
             ids = {"source": source.ids(pair.source), "target": target.ids(pair.target)}
-            sizes = [
-                len(row) - 1 if text.strip() else 0 for row, text in zip(ids.values(), pair, strict=True)
-            ]
+            sizes = [len(row) - 1 if text.strip() else 0 for row, text in zip(ids.values(), pair, strict=True)]
             if filters.keep(*sizes):
                 texts = {
                     f"{name}.text": language.text.normalise(getattr(pair, name)).encode()

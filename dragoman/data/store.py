@@ -53,8 +53,7 @@ class Store:
             self.notes: dict[str, Any] = header["notes"]
             self.rows = int(header["rows"])
             self.columns = {
-                name: self._open(name, np.dtype(kind), int(size))
-                for name, (kind, size) in header["columns"].items()
+                name: self._open(name, np.dtype(kind), int(size)) for name, (kind, size) in header["columns"].items()
             }
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(f"{folder / HEADER}: not the header of a prepared corpus ({error})") from error
@@ -64,12 +63,12 @@ class Store:
 
     @property
     def source_lengths(self) -> npt.NDArray[np.int64]:
-        """The symbols of every source sentence, EOS included (N,)."""
+        """The symbols of every source sentence, EOS included, without dropout (N,)."""
         return self.columns["source"].lengths
 
     @property
     def target_lengths(self) -> npt.NDArray[np.int64]:
-        """The symbols of every target sentence, EOS included (N,)."""
+        """The symbols of every target sentence, EOS included, without dropout (N,)."""
         return self.columns["target"].lengths
 
     @property
@@ -81,9 +80,7 @@ class Store:
         values = _mapped(self.folder / f"{name}.values", dtype, size)
         offsets = _mapped(self.folder / f"{name}.offsets", OFFSET, self.rows + 1)
         if offsets[0] != 0 or offsets[-1] != size:
-            raise UserError(
-                f"{self.folder / name}.offsets: damaged; delete {self.folder} to prepare it again"
-            )
+            raise UserError(f"{self.folder / name}.offsets: damaged; delete {self.folder} to prepare it again")
         return Column(values, offsets)
 
 
@@ -110,8 +107,7 @@ def _mapped(path: Path, dtype: np.dtype[Any], size: int) -> npt.NDArray[Any]:
     except OSError as error:
         raise UserError(f"{path}: cannot read ({error.strerror or error})") from error
     raise UserError(
-        f"{path}: has {found:,} bytes instead of {size * dtype.itemsize:,}"
-        f"; delete {path.parent} to prepare it again"
+        f"{path}: has {found:,} bytes instead of {size * dtype.itemsize:,}; delete {path.parent} to prepare it again"
     )
 
 
@@ -128,9 +124,7 @@ def new_store(folder: Path, columns: Mapping[str, npt.DTypeLike]) -> Iterator["S
             shutil.rmtree(remains, ignore_errors=True)
         temporary.mkdir(parents=True)
         with ExitStack() as stack:
-            writer = StoreWriter(
-                [stack.enter_context(ColumnWriter(temporary, *column)) for column in columns.items()]
-            )
+            writer = StoreWriter([stack.enter_context(ColumnWriter(temporary, *column)) for column in columns.items()])
             yield writer
         with write_atomically(temporary / HEADER) as file:
             json.dump(writer.header(), file)
@@ -186,9 +180,7 @@ class ColumnWriter:
 
     def append(self, row: list[int] | bytes) -> None:
         """Adds one row of values."""
-        self._rows.append(
-            np.frombuffer(row, np.uint8) if isinstance(row, bytes) else np.array(row, self.dtype)
-        )
+        self._rows.append(np.frombuffer(row, np.uint8) if isinstance(row, bytes) else np.array(row, self.dtype))
         if len(self._rows) >= BUFFERED_ROWS:
             self._flush()
 

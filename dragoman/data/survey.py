@@ -59,9 +59,7 @@ class Survey:
             self.words[side].append(len(self._tokenise(text)))
             self.characters[side].append(len(text))
             self.alphabets[side].add(pair[side], self.pairs)
-            self._hashes[side].append(
-                int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
-            )
+            self._hashes[side].append(int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little"))
         for name, applies in NOTES.items():
             if applies(pair, clean):
                 self._noted[name].append(self.pairs)
@@ -114,10 +112,7 @@ def shifted(source: npt.NDArray[np.float64], target: npt.NDArray[np.float64]) ->
     for begin in range(0, len(source) - BLOCK + 1, BLOCK):
         inner = np.arange(begin + max(SHIFTS), begin + BLOCK - max(SHIFTS))
         straight = _correlation(source[inner], target[inner])
-        if (
-            max(_correlation(source[inner], target[inner + shift]) for shift in SHIFTS)
-            > straight + SHIFT_GAIN
-        ):
+        if max(_correlation(source[inner], target[inner + shift]) for shift in SHIFTS) > straight + SHIFT_GAIN:
             found.append(begin)
     return np.array(found, np.int64)
 

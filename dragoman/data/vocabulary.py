@@ -64,9 +64,7 @@ class Vocabulary:
             except ValueError:
                 symbol = None
             if not isinstance(symbol, str) or symbol in symbols:
-                raise UserError(
-                    f"{path}:{number}: expected a new symbol as a JSON string, found {line[:40]!r}"
-                )
+                raise UserError(f"{path}:{number}: expected a new symbol as a JSON string, found {line[:40]!r}")
             symbols[symbol] = None
         return cls(list(symbols))
 

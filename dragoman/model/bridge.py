@@ -93,7 +93,9 @@ class Copy(Bridge):
                 f"and the decoder {decoder.components} of size {decoder.size}; use 'final'"
             )
         if layers == "all" and encoder.layers != decoder.layers:
-            raise ValueError(f"copies layer by layer, but {encoder.layers} layers meet {decoder.layers}; use layers: first")
+            raise ValueError(
+                f"copies layer by layer, but {encoder.layers} layers meet {decoder.layers}; use layers: first"
+            )
         self.first = layers == "first"
 
     def forward(self, memory: Memory) -> tuple[CellState, ...]:

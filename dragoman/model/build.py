@@ -1,7 +1,8 @@
 """Configuration and vocabulary sizes to a model: the only place where names become parts."""
 
+import contextlib
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import torch
 
@@ -11,16 +12,17 @@ from dragoman.config import Config, ModelConfig
 from dragoman.errors import UserError
 from dragoman.model.attention.attention import Attention, NoAttention
 from dragoman.model.attention.scores import SCORES, Uniform
-from dragoman.model.bridge import BRIDGES, Zero
-from dragoman.model.decoder import DECODERS
+from dragoman.model.bridge import BRIDGES, Bridge, Zero
+from dragoman.model.decoder import DECODERS, RnnDecoder
 from dragoman.model.embedding import Embedding
-from dragoman.model.encoder import ENCODERS
+from dragoman.model.encoder import ENCODERS, RnnEncoder
 from dragoman.model.output.full import OUTPUTS, Full
 from dragoman.model.seq2seq import Parts, Seq2Seq
 
 Part = TypeVar("Part")
 
 
+@runtime_checkable
 class _Assemble(Protocol):
     """How a part is put in its place: make it, or say at which key it fails and go on with another."""
 
@@ -29,6 +31,9 @@ class _Assemble(Protocol):
 
 def build(model: ModelConfig, source_symbols: int, target_symbols: int) -> Seq2Seq:
     """A freshly initialised model for vocabularies of these sizes; UserError where the parts do not fit."""
+    found = _option_problems(model)
+    if found:
+        raise UserError("; ".join(map(str, found)))
 
     def assemble(path: Path, make: Callable[[], Part], instead: Callable[[], Part] | None = None) -> Part:
         try:
@@ -45,14 +50,7 @@ def problems(config: Config) -> list[Problem]:
     The model is assembled on torch's `meta` device, which allocates nothing.
     """
     model = config.model
-    specs: list[tuple[str, dict[str, Any], Spec]] = [
-        ("encoder", ENCODERS, model.encoder),
-        ("bridge", BRIDGES, model.bridge),
-        ("decoder", DECODERS, model.decoder),
-        ("output", OUTPUTS, model.output),
-    ]
-    found = [each for key, table, spec in specs for each in components.problems(table, spec, ("model", key))]
-    found += components.problems({**SCORES, "none": NoAttention}, model.attention.score, ("model", "attention", "score"))
+    found = _option_problems(model)
     if found:
         return found
 
@@ -65,12 +63,21 @@ def problems(config: Config) -> list[Problem]:
                 raise
             return instead()
 
-    with torch.device("meta"):
-        try:
-            _model(model, 8, 8, assemble)
-        except ValueError:
-            pass  # it stands in `found`
+    with torch.device("meta"), contextlib.suppress(ValueError):  # which stands in `found`
+        _model(model, 8, 8, assemble)
     return found
+
+
+def _option_problems(model: ModelConfig) -> list[Problem]:
+    """Unknown kinds, unknown options and values of the wrong type."""
+    specs: list[tuple[Path, dict[str, Any], Spec]] = [
+        (("model", "encoder"), ENCODERS, model.encoder),
+        (("model", "bridge"), BRIDGES, model.bridge),
+        (("model", "attention", "score"), {**SCORES, "none": NoAttention}, model.attention.score),
+        (("model", "decoder"), DECODERS, model.decoder),
+        (("model", "output"), OUTPUTS, model.output),
+    ]
+    return [each for path, table, spec in specs for each in components.problems(table, spec, path)]
 
 
 def complete(model: ModelConfig) -> ModelConfig:
@@ -93,7 +100,9 @@ def _model(model: ModelConfig, source_symbols: int, target_symbols: int, assembl
     size, dropout = model.embedding.size, model.embedding.dropout
     source = Embedding(source_symbols, size, dropout=dropout)
     shared = source.table if tie in ("languages", "all") else None
-    target = Embedding(target_symbols, size, dropout=dropout, table=shared)
+    target = assemble(
+        ("model", "embedding", "tie"), lambda: Embedding(target_symbols, size, dropout=dropout, table=shared)
+    )
     encoder = assemble(("model", "encoder"), lambda: components.build(ENCODERS, model.encoder, size))
 
     def attention() -> Attention | NoAttention:
@@ -111,7 +120,7 @@ def _model(model: ModelConfig, source_symbols: int, target_symbols: int, assembl
     decoder = assemble(("model", "decoder"), lambda: components.build(DECODERS, model.decoder, size, attended))
     bridge = assemble(
         ("model", "bridge"),
-        lambda: components.build(BRIDGES, model.bridge, encoder.state_shape, decoder.state_shape),
+        lambda: _bridge(model.bridge, encoder, decoder),
         lambda: Zero(encoder.state_shape, decoder.state_shape),
     )
     table = target.table if tie in ("output", "all") else None
@@ -122,3 +131,11 @@ def _model(model: ModelConfig, source_symbols: int, target_symbols: int, assembl
         lambda: Full(features, target_symbols),
     )
     return Seq2Seq(Parts(source, encoder, bridge, target, decoder, output), model.start_symbol)
+
+
+def _bridge(spec: Spec, encoder: RnnEncoder, decoder: RnnDecoder) -> Bridge:
+    if spec.kind == "zero" and decoder.attention.size == 0:
+        raise ValueError(
+            "is 'zero' where there is no attention (score: none), so the decoder knows nothing of the source"
+        )
+    return components.build(BRIDGES, spec, encoder.state_shape, decoder.state_shape)

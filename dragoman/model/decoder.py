@@ -1,6 +1,7 @@
 """The recurrent decoder: one step, and its unrolling over a reference."""
 
-from typing import Literal, NamedTuple, final
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, cast, final
 
 import torch
 from torch import Tensor, nn
@@ -10,7 +11,7 @@ from dragoman.model.attention.attention import Attended, Attention, NoAttention
 from dragoman.model.dropout import Dropout
 from dragoman.model.encoder import StateShape
 from dragoman.model.features import FEATURES, FeaturesKind, Sizes
-from dragoman.model.recurrent import CELLS, CellKind, CellState
+from dragoman.model.recurrent import CELLS, Cell, CellKind, CellState
 from dragoman.model.shapes import Float
 
 AttendKind = Literal["before", "after", "between"]
@@ -108,7 +109,9 @@ class RnnDecoder(nn.Module):
                 "feed: attentional feeds the vector that features: tanh or deep make, and features: concat makes none"
             )
         if features == "concat" and features_size is not None:
-            raise ValueError("features: concat has the size of state and context; features_size goes with tanh and deep")
+            raise ValueError(
+                "features: concat has the size of state and context; features_size goes with tanh and deep"
+            )
         self.attention = attention
         self.features = FEATURES[features](Sizes(size, attention.size, input_size, features_size or input_size))
         self.feed = feed
@@ -116,9 +119,10 @@ class RnnDecoder(nn.Module):
         self.attend = TIMINGS[attend]
         self.input_size = input_size
         first = input_size + self.fed_size + (attention.size if attend == "before" else 0)
-        self.cells = nn.ModuleList(
+        cells = nn.ModuleList(
             CELLS[cell](inputs, size, layer_norm=layer_norm) for inputs in [first] + [size] * (layers - 1)
         )
+        self.cells = cast(Sequence[Cell], cells)
         self.second = CELLS[cell](attention.size, size, layer_norm=layer_norm) if attend == "between" else None
         self.residual = residual
         self.dropout = Dropout(dropout, variational)

@@ -1,13 +1,14 @@
 """Encoders: embedded source symbols to a Memory that attention reads and a decoder starts from."""
 
-from typing import Literal, NamedTuple, final
+from collections.abc import Iterable
+from typing import Literal, NamedTuple, cast, final
 
 import torch
 from torch import Tensor, nn
 
 from dragoman.components import Count, Rate
 from dragoman.model.dropout import Dropout
-from dragoman.model.recurrent import CELLS, CellKind, CellState, run
+from dragoman.model.recurrent import CELLS, Cell, CellKind, CellState, run
 from dragoman.model.shapes import Bool, Float
 
 
@@ -59,9 +60,10 @@ class RnnEncoder(nn.Module):
         self.size = size * len(self.backward)
         self.residual = residual
         sizes = [input_size] + [self.size] * (layers - 1)
-        self.layers = nn.ModuleList(
+        layer_list = nn.ModuleList(
             nn.ModuleList(CELLS[cell](inputs, size, layer_norm=layer_norm) for _ in self.backward) for inputs in sizes
         )
+        self.layers = cast(Iterable[Iterable[Cell]], layer_list)
         self.dropout = Dropout(dropout, variational)
         self.recurrent_dropout = Dropout(recurrent_dropout)
         self.state_shape = StateShape(layers, self.size, CELLS[cell].components)
@@ -77,10 +79,10 @@ class RnnEncoder(nn.Module):
             finals.append(final)
         return Memory(states, mask, tuple(finals))
 
-    def _layer(self, cells: nn.Module, inputs: Tensor, mask: Tensor) -> tuple[Tensor, CellState]:
+    def _layer(self, cells: Iterable[Cell], inputs: Tensor, mask: Tensor) -> tuple[Tensor, CellState]:
         """All directions of one layer, concatenated: states (B, S, H) and the final state."""
         runs = []
-        for cell, backward in zip(cells.children(), self.backward, strict=True):
+        for cell, backward in zip(cells, self.backward, strict=True):
             drop = self.recurrent_dropout.mask(inputs[:, 0], cell.size)
             runs.append(run(cell, inputs, mask, backward=backward, mask=drop))
         final = tuple(torch.cat(parts, -1) for parts in zip(*(end for _, end in runs), strict=True))

@@ -19,8 +19,8 @@ class Cell(nn.Module, ABC):
     The input enters through `project`, which is linear: inputs that are known before the loop are projected for all
     steps at once, parts that are known only inside it are projected there and added.
 
-    With `layer_norm`, the projected input and the recurrent projection are each normalised before they are added
-    (Ba, Kiros and Hinton 2016, equations 20-22 for the LSTM and their GRU analogue).
+    With `layer_norm`, the projected input and the recurrent projection are each normalised before they and the biases
+    are added, and so is the LSTM's c on its way to h (Ba, Kiros and Hinton 2016, equations 20-22; the GRUs alike).
     """
 
     gates: int
@@ -34,14 +34,15 @@ class Cell(nn.Module, ABC):
         self.weight_hidden = nn.Parameter(torch.empty(width, size))
         self.bias_input = nn.Parameter(torch.zeros(width))
         self.bias_hidden = nn.Parameter(torch.zeros(width))
-        self.norm_input: nn.Module = nn.LayerNorm(width) if layer_norm else nn.Identity()
-        self.norm_hidden: nn.Module = nn.LayerNorm(width) if layer_norm else nn.Identity()
+        self.norm_input = nn.LayerNorm(width, bias=False) if layer_norm else None
+        self.norm_hidden = nn.LayerNorm(width, bias=False) if layer_norm else None
         self._initialise()
 
     def _initialise(self) -> None:
         """Glorot for the input, orthogonal for the recurrence, gate by gate."""
+        gates = (self.gates, self.size, -1)
         for input_gate, hidden_gate in zip(
-            self.weight_input.data.split(self.size), self.weight_hidden.data.split(self.size), strict=True
+            self.weight_input.data.view(gates), self.weight_hidden.data.view(gates), strict=True
         ):
             if input_gate.numel():
                 nn.init.xavier_uniform_(input_gate)
@@ -50,15 +51,15 @@ class Cell(nn.Module, ABC):
     def project(self, part: Float[Tensor, "*rows I"], first: int = 0) -> Float[Tensor, "*rows G"]:
         """The columns of the input matrix from `first` on, applied to that part of the input.
 
-        The bias comes with the part that starts at column 0.
+        The bias comes with the part that starts at column 0, unless the sum of the parts is to be normalised first.
         """
         width = part.size(-1)
         whole = width == self.weight_input.size(1)  # a slice, even of everything, costs a full-size gradient
         columns = self.weight_input if whole else self.weight_input[:, first : first + width]
-        return functional.linear(part, columns, self.bias_input if first == 0 else None)
+        return functional.linear(part, columns, self.bias_input if first == 0 and self.norm_input is None else None)
 
     def recur(self, hidden: Float[Tensor, "B D"]) -> Float[Tensor, "B G"]:
-        return self.norm_hidden(functional.linear(hidden, self.weight_hidden, self.bias_hidden))
+        return normalised_linear(hidden, self.weight_hidden, self.bias_hidden, self.norm_hidden)
 
     def zeros(self, like: Tensor) -> CellState:
         """The zero state for the rows of `like` (B, ...)."""
@@ -69,11 +70,21 @@ class Cell(nn.Module, ABC):
     ) -> CellState:
         """`mask`: variational dropout of the hidden state where it enters the recurrent matrix."""
         hidden = state[0] if mask is None else state[0] * mask
-        return self.update(self.norm_input(projected), hidden, state)
+        if self.norm_input is not None:
+            projected = self.norm_input(projected) + self.bias_input
+        return self.update(projected, hidden, state)
 
     @abstractmethod
     def update(self, projected: Tensor, hidden: Tensor, state: CellState) -> CellState:
         """The new state from the normalised input projection (B, G), the dropped h (B, D) and the old state."""
+
+
+def normalised_linear(units: Tensor, weight: Tensor, bias: Tensor, norm: nn.LayerNorm | None) -> Tensor:
+    """`W x + b`, or `norm(W x) + b`."""
+    if norm is None:
+        return functional.linear(units, weight, bias)
+    normalised: Tensor = norm(functional.linear(units, weight))
+    return normalised + bias
 
 
 @final
@@ -96,6 +107,10 @@ class Lstm(Cell):
     gates = 4
     components = 2
 
+    def __init__(self, input_size: int, size: int, *, layer_norm: bool = False) -> None:
+        super().__init__(input_size, size, layer_norm=layer_norm)
+        self.norm_memory = nn.LayerNorm(size) if layer_norm else None
+
     def _initialise(self) -> None:
         super()._initialise()
         self.bias_hidden.data[self.size : 2 * self.size] = 1.0
@@ -103,7 +118,8 @@ class Lstm(Cell):
     def update(self, projected: Tensor, hidden: Tensor, state: CellState) -> CellState:
         enter, forget, candidate, leave = (projected + self.recur(hidden)).chunk(4, -1)
         memory = torch.sigmoid(forget) * state[1] + torch.sigmoid(enter) * torch.tanh(candidate)
-        return torch.sigmoid(leave) * torch.tanh(memory), memory
+        shown = memory if self.norm_memory is None else self.norm_memory(memory)
+        return torch.sigmoid(leave) * torch.tanh(shown), memory
 
 
 @final
@@ -135,15 +151,16 @@ class GruAn(Cell):
     def __init__(self, input_size: int, size: int, *, layer_norm: bool = False) -> None:
         super().__init__(input_size, size, layer_norm=layer_norm)
         if layer_norm:  # the candidate's recurrent part exists only after the reset gate: it is normalised alone
-            self.norm_hidden = nn.LayerNorm(2 * size)
-        self.norm_candidate: nn.Module = nn.LayerNorm(size) if layer_norm else nn.Identity()
+            self.norm_hidden = nn.LayerNorm(2 * size, bias=False)
+        self.norm_candidate = nn.LayerNorm(size, bias=False) if layer_norm else None
 
     def update(self, projected: Tensor, hidden: Tensor, state: CellState) -> CellState:
         both = 2 * self.size
-        gates_h = functional.linear(hidden, self.weight_hidden[:both], self.bias_hidden[:both])
-        reset, bring = torch.sigmoid(projected[:, :both] + self.norm_hidden(gates_h)).chunk(2, -1)
-        candidate_h = functional.linear(reset * hidden, self.weight_hidden[both:], self.bias_hidden[both:])
-        candidate = torch.tanh(projected[:, both:] + self.norm_candidate(candidate_h))
+        weight, bias = self.weight_hidden, self.bias_hidden
+        gates_h = normalised_linear(hidden, weight[:both], bias[:both], self.norm_hidden)
+        reset, bring = torch.sigmoid(projected[:, :both] + gates_h).chunk(2, -1)
+        candidate_h = normalised_linear(reset * hidden, weight[both:], bias[both:], self.norm_candidate)
+        candidate = torch.tanh(projected[:, both:] + candidate_h)
         return (state[0] + bring * (candidate - state[0]),)
 
 

@@ -50,7 +50,8 @@ def fill(model: nn.Module, tensors: Mapping[str, Tensor], origin: Path) -> None:
         if parameter.shape != tensors[name].shape:
             shapes = f"{tuple(tensors[name].shape)}, expected {tuple(parameter.shape)}"
             raise UserError(f"{origin}: weights of another model ({name} has shape {shapes})")
-        with torch.no_grad():
+    with torch.no_grad():
+        for name, parameter in own.items():
             parameter.copy_(tensors[name])
 
 

@@ -16,6 +16,7 @@ INTRANSITIVES = list(INTRANSITIVE.values())
 ACTIVITY = list(ACTIVITIES.values())
 EVENTS = [*INTRANSITIVES, *ACTIVITY]
 PLACES = {row.split(" | ")[0]: row.split(" | ")[1:] for row in LOCATIONS.strip().splitlines()}
+WOMENS = ("dress", "skirt")
 SPEAKERS = ((1, False), (2, False), (3, False), (1, True), (3, True))
 
 
@@ -46,6 +47,8 @@ def tense_of(draw: Draw, verb: Verb) -> str:
     """A tense that the verb allows."""
     if "steady" in verb.flags:
         return "present"
+    if "accident" in verb.flags:
+        return "past"
     if "punctual" in verb.flags:
         return draw.choice(("past", "past", "past", "future"))
     tense = draw.choice(("present", "present", "past", "past", "future"))
@@ -58,6 +61,8 @@ def timed(draw: Draw, node: Clause, probability: float = 0.45) -> Clause:
         return node
     tense = node.tense
     if node.modal is not None:
+        if node.modal.lemma == "can":
+            return node
         tense = "past" if node.modal.lemma in ("could", "wanted") else "future"
     return replace(node, time=draw.time(tense, f"{node.key}.when", near="daily" in node.verb.flags))
 
@@ -75,6 +80,8 @@ def object_for(draw: Draw, verb: Verb, key: str, subject: Nominal, *, negated: b
     if "human" in verb.objects and draw.chance(0.75):
         noun = draw.choice(KIN if draw.chance(0.5) else PEOPLE)
     else:
+        noun = draw.object_of(verb)
+    while noun.lemma in WOMENS and subject.sex != "f":
         noun = draw.object_of(verb)
     if isinstance(subject, NounPhrase) and subject.noun is noun:
         noun = draw.choice([other for other in KIN if other is not noun])

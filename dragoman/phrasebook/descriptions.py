@@ -12,11 +12,11 @@ from dragoman.phrasebook.lexicon_function import NUMBERS
 from dragoman.phrasebook.lexicon_places import CONTENTS, LARGE, LOCATIONS, PREPOSITIONS, SMALL
 from dragoman.phrasebook.meaning import Clause, Name, Noun, NounPhrase
 from dragoman.phrasebook.predicates import (
-    ABSOLUTE, BE, CHARACTER, HAVE, NATIONAL, comparison, describing, quality, somewhere,
+    ABSOLUTE, BE, CHARACTER, HAVE, comparison, describing, quality, somewhere,
 )  # fmt: skip
 from dragoman.phrasebook.realise import with_end
 
-COMPARED = [a for a in ADJECTIVES.values() if a.lemma not in ABSOLUTE | {"good", "bad", "ill", "happy", "important"}]
+COMPARED = [a for a in ADJECTIVES.values() if a.lemma not in ABSOLUTE | {"new"} | {"good", "bad", "ill", "happy", "important"}]
 TRADES = {
     "m": "doctor teacher baker farmer gardener painter engineer lawyer cook waiter actor musician writer journalist"
     " policeman hairdresser butcher student postman".split(),
@@ -37,7 +37,7 @@ def copula(draw: Draw) -> Phrase:
     else:
         noun = draw.choice([noun for noun in NOUNS.values() if "human" not in noun.classes])
         many = draw.chance(0.25) and "mass" not in noun.classes
-        determiner = draw.choice(("the", "the", "this", "my", "your", "our") if "thing" in noun.classes else ("the", "this"))
+        determiner = draw.choice(("the", "the", "this", "my", "your") if "thing" in noun.classes else ("the", "this"))
         subject = draw.noun_phrase(noun, "a.s", determiner=determiner, plural=many)
     return with_end(spoken(describing(draw, subject, "a")), ".")
 
@@ -48,6 +48,8 @@ def compared(draw: Draw) -> Phrase:
     if draw.chance(0.35):
         subject, other = draw.person("a.s", pronouns=0.25), draw.person("b.s", pronouns=0)
         adjective = draw.choice([a for a in CHARACTER if a.lemma not in ("famous", "elegant")])
+        if subject.plural != other.plural or subject.plural:
+            return compared(draw)
         for node in (subject, other):
             if isinstance(node, NounPhrase):
                 raise_unless_known(draw, adjective.lemma, node.noun)
@@ -76,7 +78,7 @@ def raise_unless_known(draw: Draw, lemma: str, noun: Noun) -> None:
 def alike(noun: Noun, others: list[Noun]) -> list[Noun]:
     """The nouns of the same kind: buildings with buildings, clothes with clothes."""
     kinds = ("worn", "animal", "fruit", "food", "drink", "building", "vehicle", "furniture", "room", "text", "place",
-             "plant", "high", "idea", "carried", "device", "thing")  # fmt: skip
+             "plant", "high", "idea", "device", "bought")  # fmt: skip
     kind = next((kind for kind in kinds if kind in noun.classes), noun.lemma)
     return [other for other in others if kind in other.classes]
 
@@ -88,15 +90,15 @@ def possession(draw: Draw) -> Phrase:
         return possession(draw)
     owner = replace(owner, plural=False) if isinstance(owner, NounPhrase) else owner
     if draw.chance(0.5):
-        owned = [n for n in NOUNS.values() if n.classes & {"vehicle", "worn", "home", "furniture", "pet", "device", "text"}]
-        noun = draw.choice([n for n in owned if n.lemma not in ("train", "plane", "bus", "contract", "answer")])
+        owned = [n for n in NOUNS.values() if n.classes & {"vehicle", "worn", "home", "furniture", "pet", "device"}]
+        noun = draw.choice([n for n in owned if n.lemma not in ("train", "plane", "bus", "dress", "skirt")])
         subject = replace(draw.noun_phrase(noun, "a.s", determiner="the", plural="pair" in noun.classes), owner=owner)
         return with_end(spoken(describing(draw, subject, "a")), ".")
     verb = TRANSITIVE[draw.choice(("repair", "look +for", "find", "lose", "wash", "forget", "sell", "buy", "read", "clean", "feed", "hide", "translate", "correct", "sign", "paint"))]
     node = action(draw, verb=verb, subject=draw.person("a.s", pronouns=0.8))
-    if not isinstance(node.object, NounPhrase) or node.object.noun.classes & {"kin", "person", "room", "building", "food", "plant"}:
+    if not isinstance(node.object, NounPhrase) or not node.object.noun.classes & {"worn", "vehicle", "home", "device", "lost", "read"}:
         return possession(draw)
-    if "part" in node.object.noun.classes or "drink" in node.object.noun.classes:
+    if node.object.noun.classes & {"train", "plane", "bus", "newspaper"}:
         return possession(draw)
     return with_end(spoken(timed(draw, replace(node, object=replace(node.object, determiner="the", owner=owner)), 0.3)), ".")
 
@@ -121,11 +123,11 @@ def location(draw: Draw) -> Phrase:
     english = draw.choice(list(PREPOSITIONS))
     french, german, grounds = PREPOSITIONS[english]
     ground = NOUNS[draw.choice(grounds.split())]
-    small = english in ("in", "on") and ground.lemma not in ("kitchen", "bedroom", "bathroom", "garden", "car", "bed", "sofa", "carpet")
-    item = NOUNS[draw.choice((SMALL if small or draw.chance(0.6) else LARGE).split())]
-    if item is ground or (ground.lemma == "bag" and item.lemma in ("umbrella", "doll", "ball")):
+    roomy = ground.lemma in ("house", "tree", "church", "hotel", "garden", "door")
+    item = NOUNS[draw.choice((LARGE if roomy else SMALL).split())]
+    if item is ground or (ground.lemma == "bag" and item.lemma in ("umbrella", "doll", "ball", "vase", "plate")):
         return location(draw)
-    subject = draw.noun_phrase(item, "a.s", determiner=draw.choice(("the", "the", "my", "your", "our")), plural=draw.chance(0.2))
+    subject = draw.noun_phrase(item, "a.s", determiner=draw.choice(("the", "the", "my", "your")), plural=draw.chance(0.2))
     where = somewhere((english, french, german), draw.noun_phrase(ground, "a.w", determiner="the"), "a.w")
     past = draw.chance(0.25)
     node = Clause(key="a", subject=subject, verb=BE, predicate=where, tense="past" if past else "present", negation="not" if draw.chance(0.2) else "")

@@ -56,7 +56,8 @@ UNFIT = {  # verb: adjectives that its object cannot have
 KIN = [noun for noun in NOUNS.values() if "kin" in noun.classes]
 PEOPLE = [noun for noun in NOUNS.values() if "person" in noun.classes]
 PRONOUNS = ((1, False, "m"), (2, False, "m"), (3, False, "m"), (3, False, "f"), (1, True, "m"), (3, True, "m"))
-ONLY_ONE = {"mother", "father"}
+ONLY_ONE = {"mother", "father", "grandmother", "grandfather"}
+SECOND = set("red blue green white black yellow grey brown modern round French English German Italian Spanish".split())
 OWNED = {"worn", "lost", "pet", "vehicle", "text", "furniture", "device"}
 POSSESSIVE_OF = {"1": "my", "2": "your", "3m": "his", "3f": "her", "1p": "our", "3p": "their"}
 TIMES = {
@@ -114,15 +115,13 @@ class Draw:
             return ()
         self.pairs += 1
         first = self.choice(options)
-        others = [a for a in options if a.before_noun != first.before_noun] if count == 2 else []
-        if not others:
-            return (first,)
-        return tuple(sorted((first, self.choice(others)), key=lambda a: not a.before_noun))
+        others = [a for a in options if a.lemma in SECOND]
+        return (first, self.choice(others)) if count == 2 and first.before_noun and others else (first,)
 
-    def predicate_of(self, noun: Noun) -> Adjective:
-        """An adjective that can follow "to be" when the noun is the subject."""
+    def predicates_of(self, noun: Noun) -> list[Adjective]:
+        """The adjectives that can follow "to be" when the noun is the subject."""
         self.pairs += 1
-        return self.choice(DESCRIBING[noun, self.held])
+        return [a for a in DESCRIBING[noun, self.held] if "attribute" not in a.classes]
 
     def person(self, key: str, *, pronouns: float = 0.4) -> Nominal:
         """Somebody: a pronoun, a relative, somebody by trade, a name."""

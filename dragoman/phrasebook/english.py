@@ -14,12 +14,12 @@ IRREGULAR_VERBS = {  # past, participle
     "draw": ("drew", "drawn"), "sing": ("sang", "sung"), "understand": ("understood", "understood"),
     "forget": ("forgot", "forgotten"), "think": ("thought", "thought"), "hide": ("hid", "hidden"),
     "throw": ("threw", "thrown"), "drive": ("drove", "driven"), "feed": ("fed", "fed"), "get": ("got", "got"),
-    "break": ("broke", "broken"), "sleep": ("slept", "slept"), "leave": ("left", "left"), "come": ("came", "come"),
+    "break": ("broke", "broken"), "sleep": ("slept", "slept"), "learn": ("learnt", "learnt"), "leave": ("left", "left"), "come": ("came", "come"),
     "fall": ("fell", "fallen"), "wake": ("woke", "woken"), "sit": ("sat", "sat"), "swim": ("swam", "swum"),
-    "run": ("ran", "run"), "steal": ("stole", "stolen"), "win": ("won", "won"), "begin": ("began", "begun"),
+    "run": ("ran", "run"), "steal": ("stole", "stolen"), "win": ("won", "won"), "begin": ("began", "begun"), "cost": ("cost", "cost"),
     "hang": ("hung", "hung"), "make": ("made", "made"), "hold": ("held", "held"), "say": ("said", "said"),
 }  # fmt: skip
-DOUBLING = {"put", "cut", "forget", "get", "sit", "swim", "run", "win", "begin", "plan", "stop", "chat"}
+DOUBLING = {"put", "cut", "forget", "get", "sit", "swim", "run", "win", "begin", "plan", "stop", "chat", "travel"}
 SHORT = {  # compared with -er
     "small", "big", "tall", "old", "young", "long", "short", "heavy", "light", "clean", "dirty", "warm", "cold",
     "fresh", "sweet", "strong", "easy", "funny", "sad", "happy", "friendly", "rich", "brave", "lazy", "quiet", "dark",

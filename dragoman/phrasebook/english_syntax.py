@@ -37,7 +37,7 @@ def noun_phrase(node: NounPhrase) -> Line:
     if node.owner is not None:
         *first, last = nominal_line(node.owner)
         line = [*first, last._replace(form=last.form + "'s")]
-    elif node.determiner not in ("bare", "bare any", "zero"):
+    elif node.determiner not in ("bare", "bare any", "plain", "plain never", "zero"):
         line = words(determiner(node), f"{key}.d")
     line += [Word(a.lemma, (f"{key}.a{i}",)) for i, a in enumerate(node.adjectives)]
     line += words(node.noun.english[node.plural], f"{key}.n")
@@ -177,7 +177,7 @@ def _complements(node: Clause) -> Line:
 
 def _stranded(node: Clause) -> Line:
     """"the bus that I am waiting for"."""
-    if not isinstance(node.object, Relative):
+    if not isinstance(node.object, Relative) and node.extracted is None:
         return []
     return words(node.verb.english.preposition, f"{node.key}.v.p", otherwise=f"{node.key}.v")
 

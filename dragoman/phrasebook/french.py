@@ -42,13 +42,15 @@ IRREGULAR_VERBS = {  # je, tu, il, nous, ils; past participle
     "vouloir": ("veux veux veut voulons veulent", "voulu"),
     "pouvoir": ("peux peux peut pouvons peuvent", "pu"),
     "devoir": ("dois dois doit devons doivent", "dû"),
+    "pleuvoir": ("pleus pleus pleut pleuvons pleuvent", "plu"),
     "résoudre": ("résous résous résout résolvons résolvent", "résolu"),
+    "éteindre": ("éteins éteins éteint éteignons éteignent", "éteint"),
     "peindre": ("peins peins peint peignons peignent", "peint"),
     "croire": ("crois crois croit croyons croient", "cru"),
     "dire": ("dis dis dit disons disent", "dit"),
 }
-GRAVE = {"acheter": "achèt", "lever": "lèv", "promener": "promèn", "préférer": "préfèr", "jeter": "jett",
-         "appeler": "appell", "espérer": "espèr", "peser": "pès", "répéter": "répèt"}  # fmt: skip
+GRAVE = {"acheter": "achèt", "lever": "lèv", "enlever": "enlèv", "promener": "promèn", "préférer": "préfèr", "jeter": "jett",
+         "appeler": "appell", "espérer": "espèr",  "répéter": "répèt"}  # fmt: skip
 
 
 def begins_with_vowel(word: str) -> bool:

@@ -105,11 +105,11 @@ def _determiner(node: NounPhrase, following: str, adjective_first: bool) -> Line
         form = "une" if feminine else "un"
     elif kind == "this":
         form = "ces" if plural else "cette" if feminine else "cet" if vowel else "ce"
-    elif kind == "some":
+    elif kind in ("some", "plain"):
         form = ("de" if adjective_first else "des") if plural else "de la" if feminine or vowel else "du"
     elif kind in POSSESSIVES:
         form = possessive(kind, plural, feminine and not vowel)
-    elif kind == "any":
+    elif kind in ("any", "plain never"):
         form = "de"
     elif kind == "every":
         form = "chaque"
@@ -130,16 +130,17 @@ def possessive(owner: str, plural: bool, feminine: bool) -> str:
 
 def infinitive(node: Clause) -> Line:
     """"le lire", "acheter du pain"."""
-    return [*clitics(node), Word(node.verb.french.base, (f"{node.key}.v",)), *_complements(node)]
+    return [*clitics(node), Word(node.verb.french.base, (f"{node.key}.v",)), *complements(node)]
 
 
 def clause(node: Clause) -> Line:
     """Subject, "ne", clitics, verb, "pas", participle or infinitive, objects, adverbials."""
     front = [Word("que", (node.object.key,))] if isinstance(node.object, Relative) else []
-    return [*front, *subject_line(node.subject), *verb_group(node), *_complements(node)]
+    return [*front, *subject_line(node.subject), *verb_group(node), *complements(node)]
 
 
-def _complements(node: Clause) -> Line:
+def complements(node: Clause) -> Line:
+    """What follows the verb: predicate, objects, adverbials."""
     line = list(node.predicate.french) if node.predicate else []
     line += tail(node.verb.french.tail, f"{node.key}.v")
     verb = node.verb.french
@@ -211,7 +212,9 @@ def _compound_past(node: Clause) -> tuple[Word, Word]:
     with_etre = verb.reflexive or verb.base in french.ETRE
     agreeing: Nominal | None = node.subject if with_etre else None
     before = isinstance(node.object, Relative) or (node.object is not None and _is_clitic(node, node.object))
-    if not with_etre and before and verb.preposition != "à":
+    if not with_etre and node.extracted is not None:
+        agreeing = node.extracted
+    elif not with_etre and before and verb.preposition != "à":
         agreeing = node.object
     if agreeing is not None:
         form = french.agree(form, agreeing.french_gender, agreeing.plural)

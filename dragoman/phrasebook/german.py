@@ -23,7 +23,7 @@ STRONG = {  # base: er-form (du-form after a slash where it cannot be derived), 
     "haben": "hat/hast gehabt", "raten": "rät/rätst geraten", "besprechen": "bespricht besprochen", "halten": "hält/hältst gehalten",
     "mögen": "mag/magst gemocht", "wissen": "weiß/weißt gewusst", "können": "kann/kannst gekonnt",
     "müssen": "muss/musst gemusst", "wollen": "will/willst gewollt", "dürfen": "darf/darfst gedurft",
-    "reiten": "reitet geritten",
+    "reiten": "reitet geritten", "streichen": "streicht gestrichen",
 }  # fmt: skip
 ICH_AS_ER = {"mögen", "wissen", "können", "müssen", "wollen", "dürfen"}
 INSEPARABLE = ("be", "ver", "zer", "er", "ent", "ge", "über", "unter")

@@ -79,7 +79,7 @@ def _determiner(node: NounPhrase, row: str, case: str) -> tuple[str, str]:
         return german.TABLE["definite", row, case], "weak"
     if kind in ("this", "every"):
         return {"this": "dies", "every": "jed"}[kind] + german.TABLE["dieser", row, case], "weak"
-    if kind in ("some", "bare", "zero"):
+    if kind in ("some", "bare", "plain", "plain never", "zero"):
         return "", "strong"
     if kind in NUMBERS or kind.isdigit():
         return NUMBERS[kind][1] if kind in NUMBERS else kind, "strong"
@@ -104,33 +104,30 @@ def clause(node: Clause, order: str = "main", front: Line | None = None) -> Line
     """`order`: "main" (subject or `front`, then the verb), "question" (verb first), "subordinate" (verb last)."""
     subject = nominal_line(node.subject, "nominative")
     finite, (prefix, verbs) = brackets(node)
-    middle = _middle(node)
+    inner = middle(node)
     if order == "subordinate":
         relative = _object(node) if isinstance(node.object, Relative) else []
-        prefix, verbs = end
-        return [*relative, *subject, *middle, *_joined(prefix, verbs, finite)]
+        return [*relative, *subject, *inner, *_joined(prefix, verbs, finite)]
     closing = _joined(prefix, verbs, None) if verbs else words(prefix, f"{node.key}.v")
     if order == "main" and front is None:
-        return [*subject, finite, *middle, *closing]
-    return [*(front or []), finite, *subject, *middle, *closing]
+        return [*subject, finite, *inner, *closing]
+    return [*(front or []), finite, *subject, *inner, *closing]
 
 
 def infinitive(node: Clause, marker: Line) -> Line:
     """"Brot zu kaufen", "das Licht einzuschalten"; the marker is "zu"."""
     verb, key = node.verb.german, f"{node.key}.v"
-    middle = _middle(node)
+    inner = middle(node)
     if verb.prefix:
         ids = tuple(i for word in marker for i in word.ids)
-        return [*middle, Word(f"{verb.prefix}{marker[0].form}{verb.base}", (key, *ids))]
-    return [*middle, *marker, Word(verb.base, (key,))]
+        return [*inner, Word(f"{verb.prefix}{marker[0].form}{verb.base}", (key, *ids))]
+    return [*inner, *marker, Word(verb.base, (key,))]
 
 
 def _joined(prefix: str, verbs: Line, finite: Word | None) -> Line:
-    """A separable prefix goes onto the first non-finite verb, or onto the finite one at the end, or stays alone."""
-    if verbs:
-        first = verbs[0]._replace(form=prefix + verbs[0].form)
-        return [first, *verbs[1:], *([finite] if finite else [])]
-    return [finite._replace(form=prefix + finite.form)] if finite else []
+    """The end of the clause: a separable prefix goes onto the first verb there."""
+    first, *rest = [*verbs, finite] if finite else verbs
+    return [first._replace(form=prefix + first.form), *rest]
 
 
 def brackets(node: Clause) -> tuple[Word, tuple[str, Line]]:
@@ -159,7 +156,7 @@ def _object(node: Clause) -> Line:
     return contracted(verb.preposition, f"{node.key}.v.p", line) if verb.preposition else line
 
 
-def _middle(node: Clause) -> Line:
+def middle(node: Clause) -> Line:
     """The middle field: pronouns, time, definite objects, indefinite ones, "nicht", manner, place, complements."""
     verb, key = node.verb.german, f"{node.key}.v"
     pronouns: Line = []
@@ -195,4 +192,4 @@ def _kein(node: Clause) -> bool:
     return isinstance(node.object, NounPhrase) and node.object.determiner in ("any", "bare any")
 
 
-INDEFINITE = frozenset({"a", "some", "any", "bare", "bare any", "zero", *NUMBERS, *QUANTITIES})
+INDEFINITE = frozenset({"a", "some", "any", "bare", "bare any", "plain", "plain never", "zero", *NUMBERS, *QUANTITIES})

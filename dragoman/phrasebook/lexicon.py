@@ -51,8 +51,8 @@ def _adjective(fields: list[str]) -> Adjective:
         french=(masculine, feminine or french.feminine(masculine), vowel or masculine),
         before_noun=before,
         german=base,
-        german_stem=stem or base,
-        german_comparative=comparative or base + "er",
+        german_stem=stem or base.removesuffix("e"),
+        german_comparative=comparative or base.removesuffix("e") + "er",
         classes=frozenset(classes.split()),
     )
 
@@ -75,7 +75,7 @@ def _verb(fields: list[str]) -> Verb:
     prefix, _, base = three[""].removeprefix("sich ").rpartition("|")
     preposition, _, case = three["+"].rpartition(" ")
     return Verb(
-        lemma=english_text.split("/")[0],
+        lemma=english_text,
         english=EnglishVerb(one[""].partition(":")[0], one["~"], one["+"], one["="]),
         french=FrenchVerb(two[""].removeprefix("se ").removeprefix("s'"), reflexive, two["+"], two["="]),
         german=GermanVerb(
@@ -103,4 +103,5 @@ DITRANSITIVE = _verbs(lexicon_verbs.DITRANSITIVE)
 INTRANSITIVE = _verbs(lexicon_verbs.INTRANSITIVE)
 ACTIVITIES = _verbs(lexicon_verbs.ACTIVITIES)
 PLACING = _verbs(lexicon_verbs.PLACING)
+CLAUSAL = _verbs(lexicon_verbs.CLAUSAL)
 PREFERENCES = _verbs(lexicon_verbs.PREFERENCES)

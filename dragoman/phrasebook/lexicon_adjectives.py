@@ -2,7 +2,7 @@
 
 "<" marks French adjectives that stand before the noun. Forms are given where irregular. The last column names the
 classes of nouns that the adjective is said of; "-class" excepts one. "predicate"
-means that it only follows "to be".
+means that it only follows "to be", "attribute" that it never does.
 """
 
 ADJECTIVES = """
@@ -15,7 +15,7 @@ beautiful | < beau/belle/bel | schön | building place worn coloured plant sung 
 pretty | < joli | hübsch | worn plant place home sung -pair
 good | < bon | gut//besser | text worker idea dish drink fruit read long -narrow -high
 bad | < mauvais | schlecht//schlechter | text idea film -solved
-new | < nouveau/nouvelle/nouvel | neu | thing worker vehicle building furniture solved long explained -lost
+new | < nouveau/nouvelle/nouvel | neu | thing worker vehicle building furniture solved long explained -lost attribute
 long | < long/longue | lang//länger | long
 red | rouge | rot//roter | coloured
 blue | bleu | blau | coloured
@@ -28,8 +28,8 @@ brown | brun | braun | coloured
 expensive | cher/chère | teuer/teur/teurer | bought drink -pair -small -lent -planted -many
 heavy | lourd | schwer | carried furniture lent -long
 light | léger/légère | leicht | carried worn
-empty | vide | leer | opened building room -part -building
-full | plein | voll | carried -lent predicate
+empty | vide | leer | box bottle suitcase drawer wardrobe bag basket glass cup plate
+full | plein | voll | box bottle suitcase drawer wardrobe bag basket glass cup predicate
 clean | propre | sauber | worn room washed cleaned -pair predicate
 dirty | sale | schmutzig | worn room washed cleaned
 broken | cassé | kaputt | device broken repaired -furniture predicate

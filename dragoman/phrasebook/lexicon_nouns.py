@@ -144,9 +144,9 @@ plate | f assiette | m Teller/Teller | thing coloured broken washed
 knife/knives | m couteau | n Messer/Messer | thing bought lost
 spoon | f cuillère | m Löffel/Löffel | thing bought
 basket | m panier | m Korb/Körbe | thing carried bought
-toy | m jouet | n Spielzeug/Spielzeuge | thing bought lost coloured repaired
+toy | m jouet | n Spielzeug/Spielzeuge | thing bought coloured repaired
 ball | m ballon | m Ball/Bälle | thing bought coloured lost
-doll | f poupée | f Puppe/Puppen | thing bought lost
+doll | f poupée | f Puppe/Puppen | thing bought
 camera | m appareil photo/appareils photo | f Kamera/Kameras | thing bought lost lent device repaired
 computer | m ordinateur | m Computer/Computer | thing bought device repaired
 radio | f radio | n Radio/Radios | thing bought device repaired

@@ -26,6 +26,9 @@ hotel | at/p the/d hotel/n | à/p le/d hôtel/n | im/p/d Hotel/n
 office | at/p the/d office/n | au/p/d bureau/n | im/p/d Büro/n
 school | at/p school/n | à/p la/d école/n | in/p der/d Schule/n
 train | on/p the/d train/n | dans/p le/d train/n | im/p/d Zug/n
+village | in/p the/d village/n | dans/p le/d village/n | im/p/d Dorf/n
+town | in/p the/d town/n | dans/p la/d ville/n | in/p der/d Stadt/n
+this street | in/p this/d street/n | dans/p cette/d rue/n | in/p dieser/d Straße/n
 hospital | in/p hospital/n | à/p le/d hôpital/n | im/p/d Krankenhaus/n
 """
 DIRECTIONS = """
@@ -55,7 +58,7 @@ PLACES_OF = {  # verb: where it is done
     "wait": "station church museum house hotel office street",
     "sing": "park garden street kitchen beach salon church",
     "dance": "park garden street kitchen beach salon",
-    "cook": "kitchen home restaurant",
+    "cook": "home restaurant",
     "go =for/n a/n walk/n": "park forest beach lake sea",
     "go =shopping/n": "market",
     "have =breakfast/n": "hotel home kitchen balcony garden train",
@@ -77,7 +80,6 @@ PLACES_OF = {  # verb: where it is done
     "learn": "school home",
     "call": "home office",
     "repair": "garden home house",
-    "correct": "home office school library",
     "play =football/n": "park garden beach street",
     "play =tennis/n": "park",
     "play =cards/n": "kitchen salon train hotel garden",
@@ -85,12 +87,14 @@ PLACES_OF = {  # verb: where it is done
     "ride =a/p bicycle/n": "park forest street",
 }
 CONTENTS = {  # what there is where
-    "garden": "tree flower rose table chair dog cat bird hen rabbit wall",
-    "kitchen": "table chair radio lamp mirror shelf wardrobe cat",
-    "salon": "sofa carpet lamp television painting mirror radio",
+    "garden": "tree flower rose",
+    "kitchen": "table chair radio shelf wardrobe",
+    "salon": "sofa carpet lamp television painting mirror",
     "park": "tree bird duck castle restaurant",
-    "street": "hotel theatre bakery restaurant car bicycle church school",
-    "station": "restaurant hotel bakery",
+    "this street": "hotel theatre bakery restaurant school library",
+    "village": "church school bakery restaurant castle hotel",
+    "town": "theatre hotel museum library hospital church station bridge",
+    "station": "restaurant bakery",
 }
 PREPOSITIONS = {  # English: French, German, on or in what
     "in": ("dans", "in", "box drawer bag suitcase basket wardrobe kitchen bedroom bathroom garden car"),

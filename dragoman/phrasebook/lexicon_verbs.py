@@ -5,7 +5,7 @@ words that always follow. German "an|rufen" is separable; "+dat" and "+auf acc" 
 Flags: "stative" (no progressive), "punctual" (not said of the present),
 "steady" (said of the present only), "definite", "indefinite" (what its object must be),
 "daily" (no times that are far off), "habit" (done regularly), "any" (denied of things that one does not have),
-"timeless" (no future: "is going to work" has two meanings).
+"accident" (past only), "timeless" (no future: "is going to work" has two meanings).
 """
 
 TRANSITIVE = """
@@ -20,7 +20,7 @@ hear | entendre | hören | human | heard human | stative daily any
 listen +to | écouter | zu|hören +dat | human | human | definite daily
 look +for | chercher | suchen | human | lost human | definite daily
 find | trouver | finden | human | lost found | punctual definite
-lose | perdre | verlieren | human | lost | punctual definite
+lose | perdre | verlieren | human | lost | punctual definite accident
 open | ouvrir | öffnen | human | opened | definite daily
 close | fermer | schließen | human | opened | definite daily
 repair | réparer | reparieren | human | repaired device | -
@@ -53,7 +53,7 @@ paint | peindre | streichen | human | painted | -
 sing | chanter | singen | human | sung | daily
 learn | apprendre | lernen | human | learnt | definite
 understand | comprendre | verstehen | human | understood | stative definite
-forget | oublier | vergessen | human | lost explained learnt | punctual definite
+forget | oublier | vergessen | human | lost explained learnt | punctual definite accident
 answer | répondre +à | beantworten | human | answered | definite
 think +about | penser +à | denken +an acc | human | human exam journey | definite daily
 translate | traduire | übersetzen | human | text | -
@@ -69,7 +69,7 @@ feed | nourrir | füttern | human | animal | definite daily
 follow | suivre | folgen +dat | human | human | definite daily
 look +at | regarder | betrachten | human | shown seen | definite daily
 receive | recevoir | bekommen | human | sent signed present | punctual any
-break | casser | zerbrechen | human | broken | punctual
+break | casser | zerbrechen | human | broken | punctual accident
 have | avoir | haben | human | pet vehicle bought -food -drink -mass | stative steady indefinite
 """
 
@@ -90,7 +90,7 @@ get ~up | se lever | auf|stehen | human | - | daily
 wake ~up | se réveiller | auf|wachen | human | - | punctual daily
 fall =asleep | s'endormir | ein|schlafen | human | - | punctual daily
 arrive | arriver | an|kommen | human | - | punctual
-leave | partir | weg|gehen | human | - | -
+leave | partir | gehen | human | - | -
 come =back | revenir | zurück|kommen | human | - | -
 stay | rester | bleiben | human | - | -
 wait | attendre | warten | human | - | daily
@@ -100,7 +100,6 @@ smile | sourire | lächeln | human | - | daily
 sing | chanter | singen | human | - | daily
 dance | danser | tanzen | human | - | habit
 cook | cuisiner | kochen | human | - | daily
-hurry =up | se dépêcher | sich beeilen | human | - | daily
 go =for/n a/n walk/n | se promener | spazieren|gehen | human | - | daily habit
 go =shopping/n | faire =les/n courses/n | ein|kaufen | human | - | habit
 have =breakfast/n | prendre =le/d petit/n déjeuner/n | frühstücken | human | - | daily
@@ -128,4 +127,11 @@ put:stand | mettre | stellen | human | bottle glass vase cup lamp plate box cand
 
 PREFERENCES = """
 like | aimer | mögen | human | fruit mass animal many flower | stative steady
+"""
+
+CLAUSAL = """
+know:fact | savoir | wissen | human | - | stative steady
+think:fact | penser | glauben | human | - | stative steady
+say | dire | sagen | human | - | stative
+hope | espérer | hoffen | human | - | stative steady
 """

@@ -150,6 +150,7 @@ class Clause:
     verb: Verb
     object: Nominal | None = None
     recipient: Nominal | None = None
+    extracted: Nominal | None = None  # an object that stands before the clause: "how many apples"
     predicate: Phrase | None = None
     tense: str = "present"
     modal: Modal | None = None

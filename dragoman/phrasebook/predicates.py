@@ -17,7 +17,8 @@ HAVE = Verb("have", EnglishVerb("have"), FrenchVerb("avoir"), GermanVerb("haben"
 DEGREES = {"very": ("très", "sehr"), "too": ("trop", "zu"), "really": ("vraiment", "wirklich")}
 ABSOLUTE = {"empty", "ripe", "broken", "secret", "round", "French", "English", "German", "Italian", "Spanish", "red",
             "blue", "green", "white", "black", "yellow", "grey", "brown", "delicious", "full", "wooden"}  # fmt: skip
-NATIONAL = {"French", "English", "German", "Italian", "Spanish"}
+EXCESSIVE = set("expensive heavy long short small big old hot cold difficult easy dark tired narrow warm young shy lazy"
+                " nervous high deep light".split())  # fmt: skip
 FEELINGS = [ADJECTIVES[name] for name in ("tired", "ill", "happy", "sad", "nervous", "proud", "calm")]
 CHARACTER = [ADJECTIVES[name] for name in ("friendly", "polite", "clever", "rich", "patient", "shy", "brave", "lazy",
                                            "strong", "tall", "young", "old", "funny", "famous", "elegant")]  # fmt: skip
@@ -37,7 +38,7 @@ def quality(adjective: Adjective, subject: Nominal, key: str, degree: str = "") 
 def suitable(draw: Draw, subject: Nominal) -> Adjective:
     """An adjective that can be said of the subject."""
     if isinstance(subject, NounPhrase) and not subject.noun.sex:
-        return draw.predicate_of(subject.noun)
+        return draw.choice(draw.predicates_of(subject.noun))
     if isinstance(subject, NounPhrase):
         held = [a for a in (*FEELINGS, *CHARACTER) if subject.noun in DESCRIBED[a.lemma, draw.held]]
         draw.pairs += 1
@@ -50,7 +51,7 @@ def describing(draw: Draw, subject: Nominal, key: str, *, plain: bool = False) -
     adjective = suitable(draw, subject)
     degree = ""
     if not plain and adjective.lemma not in ABSOLUTE and draw.chance(0.4):
-        degree = draw.choice(("very", "very", "too", "really"))
+        degree = draw.choice(("very", "really", "too" if adjective.lemma in EXCESSIVE else "very"))
     passing = adjective in FEELINGS or "predicate" in adjective.classes
     tense = "past" if passing and draw.chance(0.3) and not plain else "present"
     negation = "not" if not plain and not degree and draw.chance(0.25) else ""

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dragoman.phrasebook import english, english_syntax, french, french_syntax, german, german_syntax
-from dragoman.phrasebook.clauses import (
-    TRANSITIVES, action, happening, joined, nominal, placed, spoken, timed,
-)  # fmt: skip
-from dragoman.phrasebook.draw import DESCRIBING, Draw
-from dragoman.phrasebook.grammar import Line, Phrase, Word, words
-from dragoman.phrasebook.lexicon import DITRANSITIVE, NOUNS, TRANSITIVE
+from dragoman.phrasebook import english_syntax, french_syntax, german_syntax
+from dragoman.phrasebook.clauses import TRANSITIVES, action, happening, joined, nominal, placed, spoken, timed
+from dragoman.phrasebook.draw import Draw
+from dragoman.phrasebook.grammar import Phrase, Word, phrase, words
+from dragoman.phrasebook.lexicon import CLAUSAL, TRANSITIVE
 from dragoman.phrasebook.lexicon_function import MODALS
-from dragoman.phrasebook.meaning import Clause, Name, Nominal, NounPhrase, Pronoun
-from dragoman.phrasebook.predicates import BE, describing, quality
+from dragoman.phrasebook.meaning import Clause, Name, Nominal, Pronoun
+from dragoman.phrasebook.predicates import describing
 from dragoman.phrasebook.realise import with_end
 
 INTERROGATIVES = {
     "where": ("où", "wo"), "when": ("quand", "wann"), "why": ("pourquoi", "warum"), "how": ("comment", "wie"),
 }  # fmt: skip
-WHAT_VERBS = "read write buy sell eat drink see cook draw sing repair look_+for order choose learn translate".split()
+WHAT_VERBS = ("read", "write", "buy", "sell", "eat", "drink", "see", "cook", "draw", "sing", "repair", "look +for",
+              "order", "choose", "learn", "translate")  # fmt: skip
+COUNT_VERBS = ("buy", "sell", "eat", "see", "read", "order", "write", "plant", "draw", "find", "receive", "lose")
+WHERE_VERBS = ("buy", "find", "lose", "see", "hide", "meet", "forget", "order", "plant")
 WHO_VERBS = [verb for verb in TRANSITIVES if "steady" not in verb.flags]
-REQUESTS = "open close repair clean wash cut turn_~on turn_~off taste read sign correct look_+at sell buy order".split()
-PROHIBITIONS = "forget lose break open sell turn_~on turn_~off close".split()
-
-
-def _verb(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def question(node: Clause, interrogative: Phrase | None = None) -> Phrase:
@@ -61,11 +56,11 @@ def where_is(subject: Nominal, key: str) -> Phrase:
 def yes_no(draw: Draw) -> Phrase:
     """Did you find your keys?"""
     if draw.chance(0.25):
-        return with_end(question(replace(describing(draw, draw.person("a.s"), "a", plain=True))), "?")
+        return with_end(question(describing(draw, draw.person("a.s"), "a", plain=True)), "?")
     node = happening(draw, subject=asked(draw))
     if draw.chance(0.2) and "steady" not in node.verb.flags:
         node = replace(node, modal=MODALS["can" if draw.chance(0.5) else "want"])
-        if node.verb.lemma in ("lose", "forget", "break", "hurry =up", "fall =asleep", "wake ~up", "receive"):
+        if node.verb.lemma in ("lose", "forget", "break", "fall =asleep", "wake ~up", "receive"):
             node = replace(node, modal=None)
     return with_end(question(timed(draw, node, 0.35)), "?")
 
@@ -84,7 +79,7 @@ def open_question(draw: Draw) -> Phrase:
     if kind == "who":
         return who(draw)
     if kind == "what":
-        return with_end(what(draw), "?")
+        return what(draw)
     if kind == "how many":
         return how_many(draw)
     return with_end(question(*asking(draw, kind)), "?")
@@ -93,95 +88,58 @@ def open_question(draw: Draw) -> Phrase:
 def asking(draw: Draw, kind: str) -> tuple[Clause, Phrase]:
     """A clause without the adverbial that is asked for, and the interrogative."""
     if kind == "where":
-        names = ("buy", "find", "lose", "see", "hide", "meet", "forget", "learn", "park") if draw.chance(0.7) else ("work", "wait")
-        name = draw.choice([n for n in names if n in TRANSITIVE] or ["see"])
-        node = action(draw, subject=asked(draw), verb=TRANSITIVE[name], tense="past", adjectives=int(draw.chance(0.15)))
+        verb = TRANSITIVE[draw.choice(WHERE_VERBS)]
+        node = action(draw, subject=asked(draw), verb=verb, tense="past", adjectives=int(draw.chance(0.15)))
     elif kind == "when":
         node = happening(draw, subject=asked(draw))
-        node = replace(node, tense="future" if draw.chance(0.5) and not node.verb.flags & {"timeless", "steady", "stative"} else "past")
-        if "steady" in node.verb.flags:
-            return asking(draw, kind)
+        later = draw.chance(0.5) and not node.verb.flags & {"timeless", "stative", "accident"}
+        node = replace(node, tense="future" if later else "past")
     else:
         node = happening(draw, subject=asked(draw), negated=draw.chance(0.2))
-        if node.verb.lemma == "know":
-            return asking(draw, kind)
+    if "steady" in node.verb.flags:
+        return asking(draw, kind)
     return node, interrogative(kind, "a.w")
 
 
 def what(draw: Draw) -> Phrase:
     """What are you reading?"""
-    verb = TRANSITIVE[_verb(draw.choice(WHAT_VERBS))]
-    tense = draw.choice(("present", "past", "future"))
-    if "stative" in verb.flags and tense != "past":
-        tense = "past"
-    node = timed(draw, placed(draw, Clause(key="a", subject=asked(draw), verb=verb, tense=tense), 0.3), 0.3)
-    key, asks = "a.w", "a.q"
-    preposition = words(verb.english.preposition, "a.v.p", otherwise="a.v")
-    english_line = english_syntax.clause(node, question=True)
-    line = [Word("what", (key,)), *english_line]
-    if preposition:
-        at = next(i for i, word in enumerate(line) if word.ids == ("a.v",) and i > 1) + 1
-        line[at:at] = preposition
-    que = [Word("que", (key,)), Word("est-ce", (asks,), "a.t"), Word("que", (asks,), "a.t")]
-    return Phrase(line, [*que, *french_syntax.clause(node)], german_syntax.clause(node, "main", [Word("was", (key,))]))
+    verb = TRANSITIVE[draw.choice(WHAT_VERBS)]
+    tense = "past" if "stative" in verb.flags else draw.choice(("present", "past", "future"))
+    thing = Pronoun(key="a.w")
+    node = Clause(key="a", subject=asked(draw), verb=verb, tense=tense, extracted=thing)
+    node = timed(draw, placed(draw, node), 0.3)
+    front = [Word("what", (thing.key,))], [Word("que", (thing.key,))], [Word("was", (thing.key,))]
+    return with_end(question(node, Phrase(*front)), "?")
 
 
 def who(draw: Draw) -> Phrase:
     """Who broke the vase?"""
-    verb = draw.choice(WHO_VERBS)
-    subject = Name(key="a.s", phrase=Phrase([Word("who", ("a.s",))], [Word("qui", ("a.s",))], [Word("wer", ("a.s",))]), sex="")
-    node = action(draw, verb=verb, subject=subject)
-    return with_end(spoken(timed(draw, node, 0.25)), "?")
+    key = "a.s"
+    subject = Name(key=key, phrase=phrase("who", "qui", "wer", key), sex="")
+    return with_end(spoken(timed(draw, action(draw, verb=draw.choice(WHO_VERBS), subject=subject), 0.25)), "?")
 
 
 def how_many(draw: Draw) -> Phrase:
     """How many apples did you buy?"""
-    verb = TRANSITIVE[draw.choice(("buy", "sell", "eat", "see", "read", "order", "write", "plant", "draw", "find", "receive", "lose"))]
+    verb = TRANSITIVE[draw.choice(COUNT_VERBS)]
     noun = draw.object_of(verb)
     if "mass" in noun.classes:
         return how_many(draw)
-    node = Clause(key="a", subject=asked(draw), verb=verb, tense="past")
-    bare = draw.noun_phrase(noun, "a.o", determiner="zero", plural=True)
-    lines = nominal(bare, "accusative")
-    front = Phrase(
-        [*words("how many", "a.h"), *lines.english], [*words("combien de", "a.h"), *lines.french], [*words("wie viele", "a.h"), *lines.german],
-    )  # fmt: skip
-    return with_end(question(node, agreeing(front, node, bare)), "?")
-
-
-def agreeing(front: Phrase, node: Clause, thing: NounPhrase) -> Phrase:
-    """Only the place where the object stands before its French participle is marked; see `question_line`."""
-    return front
+    things = draw.noun_phrase(noun, "a.o", determiner="zero", plural=True)
+    node = Clause(key="a", subject=asked(draw), verb=verb, tense="past", extracted=things)
+    asks = phrase("how/h many/h", "combien/h de/h", "wie/h viele/h", "a")
+    return with_end(question(node, joined(asks, nominal(things, "accusative"))), "?")
 
 
 def indirect(draw: Draw) -> Phrase:
     """I don't know where he bought the car."""
     kind = draw.choice(("where", "when", "why", "whether"))
     if kind == "whether":
-        node, front = happening(draw, "a"), Phrase([Word("if", ("a.w",))], [Word("si", ("a.w",))], [Word("ob", ("a.w",))])
+        node, front = happening(draw), phrase("if", "si", "ob", "a.w")
     else:
         node, front = asking(draw, kind)
-    return with_end(Phrase([*knowing(draw).english], [], []), ".") if False else with_end(_after_knowing(draw, front, node), ".")
-
-
-def _after_knowing(draw: Draw, front: Phrase, node: Clause) -> Phrase:
-    main, comma = knowing(draw), [Word(",", ("comma",))]
-    lines = spoken(node, "subordinate")
-    return Phrase(
-        [*main.english, *front.english, *lines.english],
-        [*main.french, *front.french, *lines.french],
-        [*main.german, *comma, *front.german, *lines.german],
-    )
-
-
-def knowing(draw: Draw) -> Phrase:
-    """ "I don't know"."""
-    subject = draw.person("k.s", pronouns=0.6)
-    node = Clause(key="k", subject=subject, verb=TRANSITIVE["know"], negation="not")
-    lines = spoken(node)
-    slot = subject.slot
-    for line, old, new in ((lines.french, "connaître", "savoir"), (lines.german, "kennen", "wissen")):
-        module = french if line is lines.french else german
-        at = next(i for i, word in enumerate(line) if word.form == module.present(old)[slot])
-        line[at] = line[at]._replace(form=module.present(new)[slot])
-    return lines
+    knows = Clause(
+        key="k", subject=draw.person("k.s", pronouns=0.6), verb=CLAUSAL["know:fact"],
+        negation="not" if kind == "whether" or draw.chance(0.6) else "",
+    )  # fmt: skip
+    return with_end(joined(spoken(knows), ("", "", ","), front, spoken(node, "subordinate")), ".")

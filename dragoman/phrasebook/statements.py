@@ -7,24 +7,29 @@ from dataclasses import replace
 from dragoman.phrasebook.clauses import (
     EVENTS, SPEAKERS, TRANSITIVES, action, event, happening, joined, object_for, placed, spoken, taken_up, timed,
 )  # fmt: skip
-from dragoman.phrasebook.draw import KIN, PEOPLE, TIMES, Draw
+from dragoman.phrasebook.draw import KIN, ONLY_ONE, PEOPLE, TIMES, Draw
 from dragoman.phrasebook.german_syntax import clause as german_clause
 from dragoman.phrasebook.grammar import Phrase
 from dragoman.phrasebook.lexicon import DITRANSITIVE, NOUNS, TRANSITIVE
 from dragoman.phrasebook.lexicon_function import MODALS
 from dragoman.phrasebook.meaning import Clause, Nominal, NounPhrase, Pronoun
-from dragoman.phrasebook.predicates import describing
+from dragoman.phrasebook.predicates import BE, quality
 from dragoman.phrasebook.questions import where_is
 from dragoman.phrasebook.realise import with_end
 
 HABITS = {  # verb: what it is regularly done to
-    "read": "newspaper magazine book", "eat": "food", "drink": "drink", "clean": "room shoe", "help": "human",
-    "wash": "car plate glass cup shirt", "call": "human", "visit:person": "kin", "feed": "animal", "water": "plant",
+    "read": "newspaper magazine book", "eat": "food", "drink": "drink", "clean": "room shoe", "help": "kin",
+    "wash": "car plate glass cup shirt", "call": "kin", "visit:person": "kin", "feed": "animal", "water": "plant",
     "drive": "driven", "buy": "fruit mass flower newspaper", "cook": "cooked", "wear": "worn", "sing": "song",
-    "open": "window door", "close": "window door", "turn ~on": "radio television computer", "thank": "human",
-    "turn ~off": "radio television computer", "write": "letter postcard message", "meet": "human",
-    "prepare": "meeting", "wait +for": "bus train human", "listen +to": "human", "order": "ordered",
+    "open": "window door", "close": "window door", "turn ~on": "radio television computer",
+    "turn ~off": "radio television computer", "write": "letter postcard message", "meet": "kin",
+    "prepare": "meeting", "wait +for": "bus train", "order": "ordered",
 }  # fmt: skip
+TAKING_UP = ("buy", "read", "wear", "eat", "drink", "visit:place", "learn", "order", "choose", "sing", "translate",
+             "put ~on", "explain", "understand", "solve", "taste", "sell")  # fmt: skip
+PRAISE = set("good beautiful interesting delicious useful important comfortable pretty elegant funny new easy fresh"
+             " famous modern light ripe".split())  # fmt: skip
+BLAME = set("expensive bad boring difficult old strange sad long dangerous heavy dirty cold".split())
 SEPARABLE = [verb for verb in (*TRANSITIVES, *EVENTS) if verb.german.prefix]
 PEOPLE_VERBS = [TRANSITIVE[name] for name in ("see", "hear", "help", "call", "thank", "meet", "invite", "understand",
                                               "know", "look +for", "follow", "wait +for", "visit:person", "find")]  # fmt: skip
@@ -43,7 +48,10 @@ def intransitive(draw: Draw) -> Phrase:
 
 def adjectives(draw: Draw) -> Phrase:
     """She bought a beautiful red dress."""
-    return with_end(spoken(timed(draw, action(draw, adjectives=draw.choice((1, 2, 2))), 0.3)), ".")
+    node = action(draw, adjectives=draw.choice((1, 2, 2)))
+    if not isinstance(node.object, NounPhrase) or not node.object.adjectives:
+        return adjectives(draw)
+    return with_end(spoken(timed(draw, node, 0.3)), ".")
 
 
 def negation(draw: Draw) -> Phrase:
@@ -54,17 +62,20 @@ def negation(draw: Draw) -> Phrase:
 def habit(draw: Draw) -> Phrase:
     """My aunt never drinks coffee; they often play cards."""
     subject = draw.person("a.s")
+    node: Clause
     if draw.chance(0.4):
         node = replace(event(draw, subject=subject), tense="habitual")
         if "habit" not in node.verb.flags:
             return habit(draw)
     else:
         node = _habitual_action(draw, subject)
-    draw_kind = draw.random.random()
-    if draw_kind < 0.4:
+    kind = draw.random.random()
+    if kind < 0.4:
         node = replace(node, frequency=draw.fixed(TIMES["often"], "a.often"))
-    elif draw_kind < 0.55:
+    elif kind < 0.55:
         node = replace(node, negation="never")
+        if isinstance(node.object, NounPhrase) and node.object.determiner == "plain":
+            node = replace(node, object=replace(node.object, determiner="plain never"))
     else:
         node = replace(node, time=draw.time("habitual", "a.when"))
     return with_end(spoken(node), ".")
@@ -78,10 +89,12 @@ def _habitual_action(draw: Draw, subject: Nominal) -> Clause:
         node = action(draw, subject=subject, verb=verb, tense="habitual", adjectives=0)
     thing = node.object
     if "mass" in thing.noun.classes:
-        return replace(node, object=replace(thing, determiner="some"))
-    if thing.determiner in ("this", "two", "three", "several", "some"):
-        thing = replace(thing, determiner="the" if verb.lemma not in ("eat", "buy", "write", "order") else "some", plural=True)
-    return replace(node, object=thing)
+        return replace(node, object=replace(thing, determiner="plain"))
+    many = bool(thing.noun.classes & {"pair", "many", "plant"}) or verb.lemma in ("eat", "buy", "wash")
+    if "kin" not in thing.noun.classes:
+        indefinite = verb.lemma in ("eat", "buy", "write", "order", "wear", "sing", "read")
+        thing = replace(thing, determiner=("plain" if many else "a") if indefinite else "the")
+    return replace(node, object=replace(thing, plural=many))
 
 
 def fronted_time(draw: Draw) -> Phrase:
@@ -100,14 +113,14 @@ def modal(draw: Draw) -> Phrase:
     verb = draw.choice([verb for verb in (*TRANSITIVES, *EVENTS) if "steady" not in verb.flags])
     chosen = MODALS[draw.choice(list(MODALS))]
     willed = chosen.lemma in ("want", "must", "wanted")
-    if willed and verb.lemma in ("lose", "forget", "break", "receive", "hurry =up", "fall =asleep", "understand", "wake ~up"):
+    if willed and verb.lemma in ("lose", "forget", "break", "receive", "fall =asleep", "understand", "wake ~up"):
         return modal(draw)
     subject = draw.person("a.s")
     negated = draw.chance(0.35) and chosen.lemma != "must"
     node = Clause(key="a", subject=subject, verb=verb, modal=chosen, negation="not" if negated else "")
     if verb.objects:
         node = replace(node, object=object_for(draw, verb, "a.o", subject, negated=negated))
-    return with_end(spoken(timed(draw, placed(draw, node, 0.25), 0.3)), ".")
+    return with_end(spoken(timed(draw, node, 0.3) if draw.chance(0.6) else placed(draw, node)), ".")
 
 
 def separable(draw: Draw) -> Phrase:
@@ -139,22 +152,24 @@ def clitic(draw: Draw) -> Phrase:
 
 def taking_up(draw: Draw) -> Phrase:
     """The coat is expensive, but I'm going to buy it."""
-    verb = draw.choice([v for v in TRANSITIVES if v.objects.isdisjoint({"human"}) and "steady" not in v.flags])
-    if verb.french.preposition:
-        return taking_up(draw)
-    node = action(draw, verb=verb, adjectives=0)
-    thing = node.object
-    if not isinstance(thing, NounPhrase) or thing.noun.sex or "human" in thing.noun.classes:
-        return taking_up(draw)
-    thing = draw.noun_phrase(thing.noun, "b.s", determiner=draw.choice(("the", "this")), plural=thing.plural)
-    first = describing(draw, thing, "b", plain=True)
+    verb = TRANSITIVE[draw.choice(TAKING_UP)]
+    noun = draw.object_of(verb)
+    many = "mass" not in noun.classes and draw.chance(0.9 if noun.classes & {"pair", "many"} else 0.2)
+    thing = draw.noun_phrase(noun, "b.s", determiner=draw.choice(("the", "this")), plural=many)
+    praise = draw.chance(0.5)
+    adjective = draw.choice([a for a in draw.predicates_of(noun) if a.lemma in (PRAISE if praise else BLAME)])
+    first = Clause(key="b", subject=thing, verb=BE, predicate=quality(adjective, thing, "b.p"))
     negated = draw.chance(0.4)
-    second = replace(node, object=taken_up(thing, "a.o"), negation="not" if negated else "")
-    if "punctual" not in verb.flags and draw.chance(0.3):
-        second = replace(second, modal=MODALS[draw.choice(("want", "can") if negated else ("want", "must"))])
-    conjunction = ("but", "mais", "aber") if draw.chance(0.7) else ("and", "et", "und")
-    commas = (",", ",", ",") if conjunction[0] == "but" else ("", "", "")
-    return with_end(joined(spoken(first), commas, conjunction, spoken(second)), ".")
+    tense = draw.choice(("past", "future")) if verb.lemma != "understand" else "past"
+    second = Clause(
+        key="a", subject=draw.person("a.s"), verb=verb, object=taken_up(thing, "a.o"), tense=tense,
+        negation="not" if negated else "",
+    )  # fmt: skip
+    if tense == "future" and draw.chance(0.5):
+        second = replace(second, modal=MODALS["want"])
+    but = praise == negated
+    conjunction = (",", ",", ","), ("but", "mais", "aber") if but else ("and", "et", "und")
+    return with_end(joined(spoken(first), *conjunction[0 if but else 1 :], spoken(second)), ".")
 
 
 def dative(draw: Draw) -> Phrase:
@@ -176,7 +191,7 @@ def recipient(draw: Draw, key: str, subject: Nominal) -> Nominal:
     if isinstance(subject, NounPhrase) and subject.noun is noun:
         noun = NOUNS["colleague"] if noun.lemma != "colleague" else NOUNS["friend"]
     determiner = draw.possessive(subject) if "kin" in noun.classes else "the"
-    return draw.noun_phrase(noun, key, determiner=determiner, plural=draw.chance(0.15) and noun.lemma not in ("mother", "father"))
+    return draw.noun_phrase(noun, key, determiner=determiner, plural=draw.chance(0.15) and not noun.classes & ONLY_ONE)
 
 
 def double_clitic(draw: Draw) -> Phrase:

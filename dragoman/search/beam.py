@@ -9,8 +9,8 @@ from dragoman.components import Count, Positive
 from dragoman.data.batch import Sequence
 from dragoman.data.vocabulary import EOS
 from dragoman.model.state import select, tile
-from dragoman.search.hypothesis import Hypothesis, Limit, Prefixes, Steps, allowed
-from dragoman.search.ranking import NormalisationKind, Ranking
+from dragoman.search.hypothesis import Hypothesis, Limit, Margin, Prefixes, Steps, allowed
+from dragoman.search.ranking import Alpha, NormalisationKind, Ranking
 from dragoman.search.search import Search
 
 
@@ -38,7 +38,8 @@ class Beam(Search):
 
     A continuation by the end symbol that is among them is set apart as finished. A sentence is done when as many
     finished hypotheses as asked for rank above everything that an open one can still reach. `normalisation` and
-    `alpha` rank hypotheses of different lengths (`none` is CN's form); see `ranking.py`. Lengths are limited as in `Greedy`.
+    `alpha` rank hypotheses of different lengths (`none` is CN's form); see `ranking.py`. Lengths are limited as in
+    `Greedy`.
     """
 
     def __init__(
@@ -46,9 +47,9 @@ class Beam(Search):
         *,
         size: Count = 5,
         normalisation: NormalisationKind = "length",
-        alpha: float = 1.0,
+        alpha: Alpha = 1.0,
         length_ratio: Positive = 2.0,
-        length_margin: int = 10,
+        length_margin: Margin = 10,
     ) -> None:
         self.size = size
         self.ranking = Ranking(normalisation, alpha)
@@ -64,15 +65,14 @@ class Beam(Search):
         position = 0
         while sentences:
             beams = self._step(model, beams, sentences, position)
-            keep = [b for b, sentence in enumerate(sentences) if not self._done(sentence, beams, b, position, n_best)]
+            keep = [b for b, each in enumerate(sentences) if not self._done(each, beams, b, position, n_best)]
             if len(keep) < len(sentences):
                 sentences = [sentences[b] for b in keep]
                 groups = torch.tensor(keep, device=beams.totals.device, dtype=torch.long)
                 rows = (groups.unsqueeze(1) * self.size + torch.arange(self.size, device=groups.device)).flatten()
                 beams = select(beams, rows)
             position += 1
-        best = lambda sentence: sorted(sentence.finished, key=lambda found: -found.score)[:n_best]  # noqa: E731
-        return [best(sentence) for sentence in everything]
+        return [sorted(each.finished, key=lambda found: -found.score)[:n_best] for each in everything]
 
     def _start(self, model: Steps, sources: tuple[Sequence, ...]) -> _Open:
         """One hypothesis a sentence, the empty one; the other places of its beam are empty."""
@@ -131,5 +131,3 @@ class Beam(Search):
             return False
         worst = sorted(finished.score for finished in sentence.finished)[-n_best]
         return worst >= self.ranking.bound(best_open, sentence.limit + 1)
-
-

@@ -8,7 +8,7 @@ from dragoman.components import Positive
 from dragoman.data.batch import Sequence
 from dragoman.data.vocabulary import EOS
 from dragoman.model.state import select
-from dragoman.search.hypothesis import Hypothesis, Limit, Prefixes, Steps, allowed
+from dragoman.search.hypothesis import Hypothesis, Limit, Margin, Prefixes, Steps, allowed
 from dragoman.search.search import Search
 
 
@@ -19,7 +19,7 @@ class Greedy(Search):
     A translation has at most `length_ratio` times the source's symbols plus `length_margin`; there it is made to end.
     """
 
-    def __init__(self, *, length_ratio: Positive = 2.0, length_margin: int = 10) -> None:
+    def __init__(self, *, length_ratio: Positive = 2.0, length_margin: Margin = 10) -> None:
         self.limit = Limit(length_ratio, length_margin)
 
     @torch.inference_mode()
@@ -44,5 +44,7 @@ class Greedy(Search):
             if not len(rows):
                 break
             if len(rows) < len(symbols):
-                state, prefixes, sentences, limits, symbols = select((state, prefixes, sentences, limits, symbols), rows)
+                state, prefixes, sentences, limits, symbols = select(
+                    (state, prefixes, sentences, limits, symbols), rows
+                )
         return [[found[sentence]] for sentence in range(len(lengths))]

@@ -1,16 +1,19 @@
 """What search returns, and what it needs of a model."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import Field
 from torch import Tensor
 
 from dragoman.data.batch import Sequence
 from dragoman.data.vocabulary import BOS, EOS, PAD
 from dragoman.model.shapes import Float, Int
+
+Margin = Annotated[int, Field(ge=0)]
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class Hypothesis:
         return sum(self.log_probs)
 
 
+@runtime_checkable
 class Steps(Protocol):
     """Whatever can be searched: a model, or several behaving as one."""
 

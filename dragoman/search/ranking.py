@@ -1,8 +1,12 @@
 """How hypotheses of different lengths are compared."""
 
-from typing import Literal, NamedTuple
+from collections.abc import Callable
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import Field
 
 NormalisationKind = Literal["none", "length", "gnmt"]
+Alpha = Annotated[float, Field(ge=0)]  # below 0 long hypotheses would sink, and a bound on open ones with them
 
 
 class Ranking(NamedTuple):
@@ -15,7 +19,7 @@ class Ranking(NamedTuple):
     alpha: float
 
     def norm(self, length: int) -> float:
-        return float(NORMALISATIONS[self.normalisation](length, self.alpha))
+        return NORMALISATIONS[self.normalisation](length, self.alpha)
 
     def rank(self, log_prob: float, length: int) -> float:
         return log_prob / self.norm(length)
@@ -25,7 +29,7 @@ class Ranking(NamedTuple):
         return log_prob / self.norm(longest)
 
 
-NORMALISATIONS = {
+NORMALISATIONS: dict[str, Callable[[int, float], float]] = {
     "none": lambda length, alpha: 1.0,
     "length": lambda length, alpha: length**alpha,
     "gnmt": lambda length, alpha: ((5 + length) / 6) ** alpha,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from dragoman.components import Spec, build, plain
+from dragoman.components import Spec, build, complete, plain
 from dragoman.errors import UserError
 from dragoman.files import read_lines, write_atomically
 from dragoman.text.normalise import Normaliser
@@ -27,6 +27,7 @@ class TextPipeline:
     """Normaliser and unit of text (which holds the tokeniser) of one language."""
 
     def __init__(self, *, lowercase: bool, tokeniser: str, unit: Spec) -> None:
+        unit = complete(UNITS, unit)
         self.spec = {"lowercase": lowercase, "tokeniser": tokeniser, "unit": plain(unit)}
         self.normalise = Normaliser(lowercase=lowercase)
         self.tokenise = TOKENISERS[tokeniser]
@@ -57,9 +58,7 @@ class TextPipeline:
             end = begin + len(surface)
             while first + 1 < len(spans) and spans[first][1] <= begin:
                 first += 1
-            word_of.append(
-                _largest_share(spans, first, begin, end) if surface or not word_of else word_of[-1]
-            )
+            word_of.append(_largest_share(spans, first, begin, end) if surface or not word_of else word_of[-1])
             begin = end
         return WordsOf([text[left:right] for left, right in spans] if symbols else [], word_of)
 
@@ -75,9 +74,7 @@ class TextPipeline:
         path = folder / f"{name}.json"
         try:
             spec = json.loads("\n".join(read_lines(path)))
-            pipeline = cls(
-                lowercase=spec["lowercase"], tokeniser=spec["tokeniser"], unit=Spec.parse(spec["unit"])
-            )
+            pipeline = cls(lowercase=spec["lowercase"], tokeniser=spec["tokeniser"], unit=Spec.parse(spec["unit"]))
         except (ValueError, KeyError, TypeError) as error:
             raise UserError(f"{path}: not the description of a text pipeline ({error})") from error
         pipeline.unit.load(folder / f"{name}.units")

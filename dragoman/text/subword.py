@@ -14,14 +14,18 @@ from dragoman.text.unit import Unit, escape, spell
 
 FITTING_LINES = 1_000_000  # a longer corpus is sampled for learning the inventory
 FITTING_CHARACTERS = 1_000  # longer lines are cut for learning: sentencepiece skips lines over a limit
-COVERAGES = (1.0, 0.9995, 0.995, 0.98, 0.95)  # share of the corpus that is in characters with a symbol each
+COVERAGES = (1.0, 0.9995, 0.995, 0.98)  # share of the corpus in characters with a symbol each
 UNKNOWN_ID = 0  # sentencepiece insists on one, although with bytes nothing is unknown
 BYTES = 256
 
 _TOO_LARGE = re.compile(r"set it to a value <= (\d+)")
-_TOO_SMALL = re.compile(r"smaller than required_chars")
+_TOO_SMALL = re.compile(r"smaller than required_chars\. \d+ vs (\d+)")
 
 sentencepiece.set_min_log_level(2)
+
+
+class TooManyCharactersError(UserError):
+    """The characters of the corpus do not fit into the inventory."""
 
 
 class Subword(Unit):
@@ -37,9 +41,7 @@ class Subword(Unit):
 
     kind: ClassVar[Literal["bpe", "unigram"]]
 
-    def __init__(
-        self, tokeniser: Tokeniser = punctuation, *, size: Count = 8000, dropout: Rate = 0.0
-    ) -> None:
+    def __init__(self, tokeniser: Tokeniser = punctuation, *, size: Count = 8000, dropout: Rate = 0.0) -> None:
         super().__init__(tokeniser)
         self.size = size
         self.dropout = dropout
@@ -56,17 +58,19 @@ class Subword(Unit):
 
     def fit(self, lines: Iterable[str], seed: int) -> None:
         """Learns the inventory; lines that can be read again are, where they have too many characters."""
-        for coverage in COVERAGES[:1] if iter(lines) is lines else COVERAGES:
-            model = self._trained(lines, seed, coverage)
-            if model:
+        coverages = COVERAGES[:1] if iter(lines) is lines else COVERAGES
+        for coverage in coverages:
+            try:
+                model = self._trained(lines, seed, coverage)
+            except TooManyCharactersError:
+                if coverage == coverages[-1]:
+                    raise
+            else:
                 self._processor.load_from_serialized_proto(model)
                 return
-        raise UserError(
-            f"text: unit size {self.size} is too small for the {BYTES} bytes and the characters in use"
-        )
 
-    def _trained(self, lines: Iterable[str], seed: int, coverage: float) -> bytes | None:
-        """The model file, or None where the inventory cannot hold the characters."""
+    def _trained(self, lines: Iterable[str], seed: int, coverage: float) -> bytes:
+        """The model file of an inventory with symbols for this share of the characters."""
         model = io.BytesIO()
         sentencepiece.set_random_generator_seed(seed & 0xFFFFFFFF)
         try:
@@ -90,8 +94,6 @@ class Subword(Unit):
                 minloglevel=2,
             )
         except RuntimeError as error:
-            if _TOO_SMALL.search(str(error)):
-                return None
             raise self._explained(str(error)) from error
         return model.getvalue()
 
@@ -100,6 +102,12 @@ class Subword(Unit):
         if largest:
             return UserError(
                 f"text: unit size {self.size} is larger than the corpus allows, at most {int(largest[1]) - 1}"
+            )
+        least = _TOO_SMALL.search(message)
+        if least:
+            return TooManyCharactersError(
+                f"text: unit size {self.size} is too small for the {BYTES} bytes and the characters in use,"
+                f" at least {int(least[1]) - 1}"
             )
         if "sentences_.empty()" in message:
             return UserError("text: the corpus is empty, there is nothing to learn units from")

@@ -30,9 +30,10 @@ def write(
         f"| training | {progress.step:,} steps, {progress.epoch:,} epochs, {progress.seconds / 60:.1f} minutes |",
         f"| weights | chosen on {config.training.metric} of the development data |",
         f"| development perplexity | {values['perplexity']:.2f}, {values['accuracy']:.1f} % of symbols right |",
-        *(f"| development {score.name} | {score.value:.2f} ({score.signature}) |" for score in validation.scores),
         "",
-        "Scores are of the development data, with the search that validation uses; `config.yaml` has every option.",
+        "Scores of the development data, with the search that validation uses (`config.yaml` has every option):",
+        "",
+        *(f"- {score}" for score in validation.scores),  # not in the table: signatures have vertical bars
         "",
     ]
     with write_atomically(folder.card) as file:

@@ -40,7 +40,7 @@ def load(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer) -> Prog
     for parameter, state in states.items():
         target = parameters[parameter]
         optimiser.state[target] = {
-            key: value if key == "step" else value.to(target.device, target.dtype) for key, value in state.items()
+            key: value.to(target.device, value.dtype if key == "step" else target.dtype) for key, value in state.items()
         }
     try:
         return Progress.from_json(note)

@@ -5,10 +5,13 @@ from types import TracebackType
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
 
+from dragoman.errors import UserError
 from dragoman.files import read_lines, write_atomically
 from dragoman.run import RunFolder
+from dragoman.training.progress import Progress
 
 
 class Journal:
@@ -17,7 +20,7 @@ class Journal:
     def __init__(self, folder: RunFolder, *, quiet: bool = False) -> None:
         self.folder = folder
         self.console = Console(stderr=True, quiet=quiet)
-        self._bar = Progress(
+        self._bar = Bar(
             TextColumn("epoch {task.fields[epoch]}"),
             BarColumn(),
             MofNCompleteColumn(),
@@ -32,19 +35,22 @@ class Journal:
     def __enter__(self) -> "Journal":
         return self
 
-    def open(self, step: int, steps: int, epoch: int) -> None:
-        """Start at `step` of about `steps`."""
-        kept = [row for row in self._rows() if row["step"] <= step]
+    def open(self, progress: Progress, steps: int) -> None:
+        """Start there, of about `steps` in all."""
+        kept = [row for row in self._rows() if _behind(row, progress)]
         with write_atomically(self.folder.metrics) as file:
             file.writelines(json.dumps(row) + "\n" for row in kept)
-        self._board = _board(self.folder, step)
-        self._bar.start()
-        self._task = self._bar.add_task("", total=steps, completed=step, epoch=epoch + 1, loss="-", speed="-")
+        self._board = _board(self.folder, progress.step)
+        if self.console.is_interactive:
+            self._bar.start()
+        epoch = progress.epochs_begun
+        self._task = self._bar.add_task("", total=steps, completed=progress.step, epoch=epoch, loss="-", speed="-")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._bar.stop()
+        if self._bar.live.is_started:
+            self._bar.stop()
         if self._board is not None:
             self._board.close()
 
@@ -60,19 +66,22 @@ class Journal:
                 break
         return rows
 
-    def step(self, step: int, epoch: int) -> None:
+    def step(self, progress: Progress) -> None:
         """Move the bar."""
         if self._task is not None:
-            self._bar.update(self._task, completed=step, epoch=epoch + 1)
+            self._bar.update(self._task, completed=progress.step, epoch=progress.epochs_begun)
 
-    def row(self, step: int, epoch: int, seconds: float, figures: dict[str, float]) -> None:
+    def row(self, progress: Progress, figures: dict[str, float]) -> None:
         """Write figures such as train/loss or valid/bleu down."""
-        row = {"step": step, "epoch": epoch + 1, "time": round(seconds, 2), **figures}
-        with open(self.folder.metrics, "a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
+        head = {"step": progress.step, "epoch": progress.epochs_begun, "time": round(progress.seconds, 2)}
+        try:
+            with self.folder.metrics.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({**head, **figures}) + "\n")
+        except OSError as error:
+            raise UserError(f"{self.folder.metrics}: cannot write ({error.strerror or error})") from error
         if self._board is not None:
             for name, value in figures.items():
-                self._board.add_scalar(name, value, step)
+                self._board.add_scalar(name, value, progress.step)
         if self._task is not None and "train/loss" in figures:
             speed = f"{figures['train/tokens_per_second']:,.0f}"
             self._bar.update(self._task, loss=f"{figures['train/loss']:.3f}", speed=speed)
@@ -88,11 +97,18 @@ class Silence(Journal):
     def __init__(self, folder: RunFolder) -> None:
         super().__init__(folder, quiet=True)
 
-    def open(self, step: int, steps: int, epoch: int) -> None:
+    def open(self, progress: Progress, steps: int) -> None:
         return
 
-    def row(self, step: int, epoch: int, seconds: float, figures: dict[str, float]) -> None:
+    def row(self, progress: Progress, figures: dict[str, float]) -> None:
         return
+
+
+def _behind(row: dict[str, Any], progress: Progress) -> bool:
+    """Whether a row was written before this state: what came after it will come again."""
+    if "final/loss" in row:
+        return False
+    return bool(row["step"] <= (progress.validated if "valid/loss" in row else progress.step))
 
 
 def _board(folder: RunFolder, step: int) -> Any:

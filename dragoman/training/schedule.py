@@ -9,7 +9,7 @@ from dragoman.components import Count
 
 
 class Schedule(ABC):
-    """`schedule(step, worse)` multiplies the optimiser's learning rate; it rises linearly over `warmup` steps first."""
+    """`schedule(step, improved)` multiplies the learning rate; it rises linearly over `warmup` steps first."""
 
     def __init__(self, *, warmup: int = 0) -> None:
         self.warmup = warmup

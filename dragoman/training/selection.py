@@ -1,5 +1,6 @@
 """Which weights are kept: the last, the best, and the best few for the mean."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dragoman.model.seq2seq import Seq2Seq
@@ -31,9 +32,8 @@ class Selection:
             if path not in keep:
                 path.unlink()
 
-    def write_mean(self, progress: Progress) -> None:
-        """The mean of the best as the weights to use."""
-        steps = [step for _, step in progress.best]
+    def write_mean(self, steps: Sequence[int]) -> None:
+        """The mean of the weights of these validations as the weights to use."""
         tensors = mean([self.folder.checkpoint(step) for step in steps])
         write_tensors(self.folder.weights("model"), tensors, {"mean of steps": sorted(steps)})
 

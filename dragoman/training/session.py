@@ -1,6 +1,9 @@
 """From a configuration to a trained run folder: check, assemble, resume, train, finish."""
 
-from contextlib import ExitStack
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +38,11 @@ from dragoman.training.workers import Workers
 FREE = {("run",), ("device",), ("search",), ("metrics",)} | {
     ("training", name) for name in ("epochs", "steps", "save_every", "patience", "skip_limit", "average")
 }
+
+# What a run folder holds before the first save.
+BEGUN = re.compile(
+    r"config\.yaml|metrics\.jsonl|(source|target)\..*|data|checkpoints|model-(best|last)\..*|events\..*|\..*\.part"
+)
 
 
 def problems(config: Config) -> list[Problem]:
@@ -97,14 +105,15 @@ def train(config: Config, *, quiet: bool = False) -> RunFolder:
     with ExitStack() as stack:
         workers = stack.enter_context(Workers())
         if workers.leads:
-            _open(folder, config)
+            stack.enter_context(_opened(folder, config))
         journal = stack.enter_context(Journal(folder, quiet=quiet) if workers.leads else Silence(folder))
-        run = assemble(config, folder, workers, journal, stack.enter_context(Stop()))
-        resumed, steps = run.progress.step, _steps(run)
-        if resumed:
-            journal.say(f"{folder.path}: going on from step {resumed:,}")
+        run = assemble(config, folder, workers, journal, Stop())
+        stack.enter_context(run.stop)  # before this, nothing is worth saving
+        steps = _steps(run)
+        if run.progress.step:
+            journal.say(f"{folder.path}: going on from step {run.progress.step:,}")
         journal.say(f"{run.device}; {sum(p.numel() for p in run.model.parameters()):,} parameters; {run.data.report}")
-        journal.open(resumed, steps, run.progress.epoch)
+        journal.open(run.progress, steps)
         train_to_the_end(run)
         if workers.leads:
             finish(run)
@@ -145,44 +154,53 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
 
 def finish(run: Training) -> None:
     """Choose the weights to use (the mean of the best, if it is no worse on the development set); write the card."""
-    run.selection.write_mean(run.progress)
-    mean = run.validator(run.selection.load(run.model))
-    best = run.progress.best[0][0]
-    metric = run.config.training.metric
-    run.journal.say(f"mean of the best {len(run.progress.best)}  {mean}")
-    if not run.validator.as_good(mean.values[metric], best):
+    settings = run.config.training
+    best = run.progress.best[: settings.average]
+    run.selection.write_mean([step for _, step in best])
+    found = run.validator(run.selection.load(run.model))
+    run.journal.say(f"mean of the best {len(best)}  {found}")
+    if not run.validator.as_good(found.values[settings.metric], best[0][0]):
         run.selection.write_best()
-        mean = run.validator(run.selection.load(run.model))
-    run.validator.write(mean)
-    run.journal.row(
-        run.progress.step,
-        run.progress.epoch,
-        run.progress.seconds,
-        {f"final/{name}": value for name, value in mean.values.items()},
-    )
-    card.write(run.folder, run.config, run.data, run.model, run.progress, mean)
+        found = run.validator(run.selection.load(run.model))
+    run.validator.write(found)
+    run.journal.row(run.progress, {f"final/{name}": value for name, value in found.values.items()})
+    card.write(run.folder, run.config, run.data, run.model, run.progress, found)
 
 
-def _open(folder: RunFolder, config: Config) -> None:
-    """Make the run folder, or check that the one that is there is of the same run."""
-    if not folder.config.is_file():
-        if folder.path.is_dir() and any(folder.path.iterdir()):
-            raise UserError(
-                f"{folder.path}: exists and is not a run folder (no config.yaml); choose another with --run"
-            )
-        if folder.path.exists() and not folder.path.is_dir():
+@contextmanager
+def _opened(folder: RunFolder, config: Config) -> Iterator[None]:
+    """The run folder, made or of the same run. A new one in which nothing was saved does not stay after a failure."""
+    new = not folder.path.exists()
+    if folder.last_state.is_file():
+        _check_same(folder, config)
+    elif not new:
+        if not folder.path.is_dir():
             raise UserError(f"{folder.path}: is a file; choose another folder with --run")
-    else:
-        old = complete(load_config(folder.config))
-        changed = [key for key in configuration.differences(old, config) if key not in FREE and key[:1] not in FREE]
-        if changed:
-            key = ".".join(map(str, changed[0]))
+        strange = sorted(path.name for path in folder.path.iterdir() if not BEGUN.fullmatch(path.name))
+        if strange:
             raise UserError(
-                f"{folder.path}: holds a run with another configuration ({key} and {len(changed) - 1} other "
-                "options differ); choose another folder with --run, or remove this one"
+                f"{folder.path}: exists and is not a run folder (it holds {strange[0]}); choose another with --run"
             )
     with write_atomically(folder.config) as file:
         file.write(configuration.dump(config))
+    try:
+        yield
+    except BaseException:
+        if new and not folder.last_state.is_file():
+            shutil.rmtree(folder.path, ignore_errors=True)
+        raise
+
+
+def _check_same(folder: RunFolder, config: Config) -> None:
+    """That the folder's training was begun with these options, as far as they matter."""
+    old = complete(load_config(folder.config))
+    changed = [key for key in configuration.differences(old, config) if key not in FREE and key[:1] not in FREE]
+    if changed:
+        more = f" and {len(changed) - 1} other options" if len(changed) > 1 else ""
+        raise UserError(
+            f"{folder.path}: was begun with another {'.'.join(map(str, changed[0]))}{more}; choose another folder "
+            "with --run, or remove this one"
+        )
 
 
 def _steps(run: Training) -> int:

@@ -35,11 +35,9 @@ LOG_EVERY = 50  # steps between two rows of metrics
 
 
 @dataclass
-class Meter:
-    """Sums since the last row of metrics."""
+class Clock:
+    """Tells the time between two looks at it."""
 
-    loss: float = 0.0
-    symbols: float = 0.0
     since: float = field(default_factory=time.perf_counter)
 
     def seconds(self) -> float:
@@ -67,7 +65,7 @@ class Training:
     selection: Selection
     stop: Stop
     progress: Progress
-    meter: Meter = field(default_factory=Meter)
+    clock: Clock = field(default_factory=Clock)
 
 
 def train(run: Training) -> None:
@@ -78,24 +76,36 @@ def train(run: Training) -> None:
     state saved.
     """
     progress, settings = run.progress, run.config.training
-    while not progress.finished:
+    while not _ended(run):
         for batch in _rest_of_epoch(run):
-            _update(run, batch)
+            asked = _update(run, batch)
             if settings.validate_every and progress.step % settings.validate_every == 0:
                 _validate(run)
             elif progress.step % settings.save_every == 0:
                 _save(run)
-            if progress.finished or progress.step == settings.steps:
+            if asked:
+                _save(run)
+                raise KeyboardInterrupt(f"everything up to step {progress.step:,} is saved; the same command goes on")
+            if _ended(run):
                 break
         else:
             progress.epoch, progress.position = progress.epoch + 1, 0
             if not settings.validate_every:
                 _validate(run)
-        if progress.step == settings.steps or progress.epoch == settings.epochs:
-            if progress.validated != progress.step:
-                _validate(run)
-            progress.finished = True
+    if progress.validated != progress.step:
+        _validate(run)
     _save(run)
+
+
+def _ended(run: Training) -> bool:
+    """Out of patience, of steps or of epochs: whatever happened before, a resumed run sees it here again."""
+    progress, settings = run.progress, run.config.training
+    waited = progress.waited(HIGHER_IS_BETTER[settings.metric])
+    return (
+        (settings.patience is not None and waited >= settings.patience)
+        or (settings.steps is not None and progress.step >= settings.steps)
+        or (settings.epochs is not None and progress.epoch >= settings.epochs)
+    )
 
 
 def epoch_plan(run: Training, epoch: int) -> list[NDArray[np.int64]]:
@@ -113,8 +123,11 @@ def _rest_of_epoch(run: Training) -> Iterator[Batch]:
             yield batch.to(run.device.torch_device)
 
 
-def _update(run: Training, batch: Batch) -> None:
-    """One step: the gradient of the mean loss per target symbol of the global batch, clipped and applied."""
+def _update(run: Training, batch: Batch) -> bool:
+    """One step: the gradient of the mean loss per target symbol of the global batch, clipped and applied.
+
+    Returns whether some worker was asked to stop.
+    """
     progress, settings = run.progress, run.config.training
     torch.manual_seed(zlib.crc32(f"{run.config.seed}:{progress.step}:{run.workers.rank}".encode()))
     total, count = _backward(run, batch)
@@ -134,22 +147,20 @@ def _update(run: Training, batch: Batch) -> None:
         for group in run.optimiser.param_groups:
             group["lr"] = rate
         run.optimiser.step()
-        run.meter.loss, run.meter.symbols = run.meter.loss + total, run.meter.symbols + count
+        progress.loss, progress.symbols = progress.loss + total, progress.symbols + count
     else:
         progress.skipped, progress.skipped_in_a_row = progress.skipped + 1, progress.skipped_in_a_row + 1
-    run.journal.step(progress.step, progress.epoch)
+    run.journal.step(progress)
     if progress.step % LOG_EVERY == 0:
         _log(run, norm)
-    if progress.skipped_in_a_row == settings.skip_limit:
+    if progress.skipped_in_a_row >= settings.skip_limit:
         _save(run)
         raise UserError(
             f"{run.folder.path}: the loss was not a finite number for {settings.skip_limit} steps in a row, up to "
             f"step {progress.step}; the weights before them are saved. "
             "Lower training.optimiser.learning_rate or training.clip"
         )
-    if asked:
-        _save(run)
-        raise KeyboardInterrupt
+    return bool(asked)
 
 
 def _backward(run: Training, batch: Batch) -> tuple[float, int]:
@@ -167,19 +178,25 @@ def _backward(run: Training, batch: Batch) -> tuple[float, int]:
 
 def _log(run: Training, norm: float) -> None:
     """A row of what was measured since the last one."""
-    meter, progress = run.meter, run.progress
-    seconds = meter.seconds()
-    progress.seconds += seconds
+    progress = run.progress
+    _count_time(run)
     figures = {
-        "train/loss": meter.loss / max(1.0, meter.symbols),
-        "train/tokens_per_second": meter.symbols / seconds,
+        "train/loss": progress.loss / max(1.0, progress.symbols),
+        "train/tokens_per_second": progress.symbols / progress.updating,
         "train/learning_rate": run.optimiser.param_groups[0]["lr"],
         "train/gradient_norm": norm,
     }
     if progress.skipped:
         figures["train/skipped"] = progress.skipped
-    run.journal.row(progress.step, progress.epoch, progress.seconds, figures)
-    meter.loss = meter.symbols = 0.0
+    run.journal.row(progress, figures)
+    progress.loss = progress.symbols = progress.updating = 0.0
+
+
+def _count_time(run: Training) -> None:
+    """The time since the last look went into updates."""
+    seconds = run.clock.seconds()
+    run.progress.updating += seconds
+    run.progress.seconds += seconds
 
 
 def _validate(run: Training) -> None:
@@ -187,16 +204,15 @@ def _validate(run: Training) -> None:
     progress, settings = run.progress, run.config.training
     higher = HIGHER_IS_BETTER[settings.metric]
     value = 0.0
+    _count_time(run)
     if run.workers.leads:
         validation = run.validator(run.model)
         value = validation.values[settings.metric]
-        progress.seconds += run.meter.seconds()
-        figures = {f"valid/{name}": figure for name, figure in validation.values.items()}
-        run.journal.row(progress.step, progress.epoch, progress.seconds, figures)
+        progress.seconds += run.clock.seconds()
+        run.journal.row(progress, {f"valid/{name}": figure for name, figure in validation.values.items()})
         run.journal.say(f"step {progress.step:>7,}  {validation}")
     value = run.workers.agree(value)
     progress.note(value, higher, settings.average)
-    progress.finished = settings.patience is not None and progress.waited(higher) >= settings.patience
     if run.workers.leads:
         run.selection.keep(run.model, progress)
     _save(run)
@@ -204,8 +220,7 @@ def _validate(run: Training) -> None:
 
 def _save(run: Training) -> None:
     """The state to resume from; older weights that are no longer among the best go once it is written."""
-    progress = run.progress
-    progress.seconds += run.meter.seconds()
+    _count_time(run)
     if run.workers.leads:
-        checkpoint.save(run.folder.last_state, run.model, run.optimiser, progress)
-        run.selection.prune(progress)
+        checkpoint.save(run.folder.last_state, run.model, run.optimiser, run.progress)
+        run.selection.prune(run.progress)

@@ -71,8 +71,7 @@ class Validator:
     def __call__(self, model: Seq2Seq) -> Validation:
         """Score the references by teacher forcing, translate the sources, score the translations."""
         translator = Translator(model.eval(), self.source, self.target, self.config.training.search, self.device)
-        with self.device.autocast():
-            found = likelihood(model, translator.pairs(self.sources, self.references))
+        found = likelihood(model, translator.pairs(self.sources, self.references))
         values = {"loss": found.loss, "perplexity": found.perplexity, "accuracy": found.accuracy}
         translations = translator.translate(self.sources)
         texts = [translation.text for translation in translations]

@@ -23,7 +23,8 @@ class Workers:
 
     def __enter__(self) -> "Workers":
         if self.count > 1:
-            dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+            # Each tensor travels by what suits its device: sums and objects are on the CPU even when the model is not.
+            dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
         return self
 
     def __exit__(
@@ -49,7 +50,7 @@ class Workers:
             group = [tensor for tensor in tensors if tensor.dtype is kind]
             flat = torch.cat([tensor.flatten() for tensor in group])
             dist.all_reduce(flat)
-            for tensor, total in zip(group, flat.split([tensor.numel() for tensor in group]), strict=True):
+            for tensor, total in zip(group, torch.split(flat, [tensor.numel() for tensor in group]), strict=True):
                 tensor.copy_(total.view_as(tensor))
 
     def wait(self) -> None:

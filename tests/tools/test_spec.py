@@ -27,9 +27,7 @@ def all_rows(first: Row) -> list[Row]:
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    (tmp_path / "a.py").write_text(
-        "class A: ...\ndef run(): ...\nTABLE = {}\nSIZE: int = 1\n", encoding="utf-8"
-    )
+    (tmp_path / "a.py").write_text("class A: ...\ndef run(): ...\nTABLE = {}\nSIZE: int = 1\n", encoding="utf-8")
     return tmp_path
 
 
@@ -41,9 +39,7 @@ def test_rows_are_read_from_the_tables() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("old", "new"), [("| built |", "| done |"), ("| none |", "|"), ("| none |", "| | |")]
-)
+@pytest.mark.parametrize(("old", "new"), [("| built |", "| done |"), ("| none |", "|"), ("| none |", "| | |")])
 def test_a_row_that_cannot_be_read_is_told(old: str, new: str) -> None:
     with pytest.raises(ValueError, match=r"^A1: "):
         list(read_rows(PAGE.replace(old, new)))
@@ -79,9 +75,7 @@ def test_an_untrue_row_does_not_count(package: Path, first: Row, mark: Mark, tol
     assert report.proved == 0
 
 
-@pytest.mark.parametrize(
-    ("given", "told"), [("B99", "no row of the literature"), (None, "must be written out")]
-)
+@pytest.mark.parametrize(("given", "told"), [("B99", "no row of the literature"), (None, "must be written out")])
 def test_a_mark_of_no_row_is_told(package: Path, given: str | None, told: str) -> None:
     report = check(all_rows(row("A1")), [PROOF._replace(rows=(given,))], package)
     assert told in report.problems[""][0]

@@ -62,7 +62,8 @@ class Bilinear(Score):
         self.weight = nn.Linear(state_size, query_size, bias=False)
 
     def keys(self, states: Float[Tensor, "B S H"]) -> Float[Tensor, "B S A"]:
-        return self.weight(states)
+        keys: Tensor = self.weight(states)
+        return keys
 
     def forward(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
         return torch.bmm(query, keys.transpose(1, 2))
@@ -83,7 +84,8 @@ class Additive(Score):
         self.vector = nn.Parameter(torch.empty(size).uniform_(-1, 1) * size**-0.5)
 
     def keys(self, states: Float[Tensor, "B S H"]) -> Float[Tensor, "B S A"]:
-        return self.state(states)
+        keys: Tensor = self.state(states)
+        return keys
 
     def forward(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
         hidden = torch.tanh(self.query(query).unsqueeze(2) + keys.unsqueeze(1))  # (B, T, S, A)
@@ -104,10 +106,12 @@ class Linear(Score):
         self.state = nn.Linear(state_size, 1, bias=False)
 
     def keys(self, states: Float[Tensor, "B S H"]) -> Float[Tensor, "B S A"]:
-        return self.state(states)
+        keys: Tensor = self.state(states)
+        return keys
 
     def forward(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
-        return self.query(query) + keys.transpose(1, 2)
+        shared: Tensor = self.query(query)  # (B, T, 1), the same for every position
+        return shared + keys.transpose(1, 2)
 
 
 @final

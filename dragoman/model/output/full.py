@@ -1,5 +1,6 @@
 """The softmax over the whole vocabulary."""
 
+from collections.abc import Callable
 from typing import Any, final
 
 import torch
@@ -16,8 +17,8 @@ class Full(Output):
     """`p(y) = softmax(W f + b)`; the loss is the cross-entropy.
 
     `table` (V, F) is used as W when given: the target embedding, tied (Press and Wolf 2017). With `label_smoothing` e
-    the training target is `(1 - e)` on the reference and `e / V` on every symbol (Szegedy et al. 2016); log-probabilities and
-    the loss in evaluation are never smoothed.
+    the training target is `(1 - e)` on the reference and `e / V` on every symbol (Szegedy et al. 2016);
+    log-probabilities and the loss in evaluation are never smoothed.
     """
 
     def __init__(
@@ -39,7 +40,8 @@ class Full(Output):
 
     def loss(self, features: Float[Tensor, "N F"], targets: Int[Tensor, "N"]) -> Loss:
         smoothing = self.label_smoothing if self.training else 0.0
-        total: Tensor = _CrossEntropy.apply(features, self.weight, self.bias, targets, smoothing)
+        apply: Callable[..., Tensor] = _CrossEntropy.apply
+        total = apply(features, self.weight, self.bias, targets, smoothing, torch.is_grad_enabled())
         return Loss(total, targets.numel())
 
     def log_probs(self, features: Float[Tensor, "N F"]) -> Float[Tensor, "N V"]:
@@ -58,13 +60,12 @@ class _CrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, features: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float
+        ctx: Any, features: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float, wanted: bool
     ) -> Tensor:
         device = features.device.type
         kind = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
         exact = torch.promote_types(kind, torch.float32)
         cast, low = weight.to(kind), features.to(kind)
-        wanted = any(ctx.needs_input_grad)
         total = torch.zeros((), dtype=exact, device=features.device)
         d_features, d_weight = torch.empty_like(low), torch.zeros_like(weight, dtype=exact)
         d_bias = torch.zeros_like(bias, dtype=exact)
@@ -88,10 +89,8 @@ class _CrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        scaled = (
-            (saved * gradients[0]).to(kind) for saved, kind in zip(ctx.saved_tensors, ctx.kinds, strict=True)
-        )
-        return *scaled, None, None
+        scaled = ((saved * gradients[0]).to(kind) for saved, kind in zip(ctx.saved_tensors, ctx.kinds, strict=True))
+        return *scaled, None, None, None
 
 
 OUTPUTS = {"full": Full}

@@ -1,0 +1,75 @@
+"""Constructions: requests and prohibitions, said to one person."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dragoman.phrasebook import english_syntax, french, french_syntax, german, german_syntax
+from dragoman.phrasebook.clauses import joined, object_for
+from dragoman.phrasebook.draw import Draw
+from dragoman.phrasebook.grammar import Line, Phrase, Word, words
+from dragoman.phrasebook.lexicon import DITRANSITIVE, TRANSITIVE
+from dragoman.phrasebook.meaning import Clause, Pronoun
+from dragoman.phrasebook.realise import with_end
+
+REQUESTS = ("open", "close", "repair", "clean", "wash", "cut", "turn ~on", "turn ~off", "taste", "read", "sign",
+            "correct", "look +at", "sell", "buy", "order", "help", "call", "wait +for", "translate", "water",
+            "feed", "put ~on", "take ~off", "explain", "learn", "solve", "answer")  # fmt: skip
+PROHIBITIONS = ("forget", "lose", "break", "open", "sell", "turn ~on", "turn ~off", "close", "wake", "follow", "sign", "buy")
+YOU = Pronoun(key="you", person=2)
+
+
+def request(draw: Draw) -> Phrase:
+    """Close the door, please."""
+    verb = TRANSITIVE[draw.choice(REQUESTS)]
+    node = Clause(key="a", subject=YOU, verb=verb, object=object_for(draw, verb, "a.o", YOU))
+    please = Phrase(words("please", "z"), words("s' il te plaît", "z"), [])
+    lines = imperative(node, words("bitte", "z"))
+    return with_end(joined(lines, (",", ",", ""), please), ".")
+
+
+def gift(draw: Draw) -> Phrase:
+    """Give me the key, please: "donne-moi" is one word of French."""
+    verb = DITRANSITIVE[draw.choice(("give", "show", "send", "lend", "bring"))]
+    thing = object_for(draw, verb, "a.o", YOU)
+    if thing.determiner == "your" and verb.lemma == "bring":
+        thing = replace(thing, determiner="the")
+    me = Pronoun(key="a.r", person=1, plural=draw.chance(0.3))
+    node = Clause(key="a", subject=YOU, verb=verb, object=thing, recipient=me)
+    lines = imperative(node, words("bitte", "z"))
+    stressed = "nous" if me.plural else "moi"
+    stem = french.present(verb.french.base)[0]
+    give = [Word(f"{stem}-{stressed}", ("a.v", me.key)), *french_syntax.nominal_line(thing)]
+    please = Phrase(words("please", "z"), words("s' il te plaît", "z"), [])
+    return with_end(joined(lines._replace(french=give), (",", ",", ""), please), ".")
+
+
+def prohibition(draw: Draw) -> Phrase:
+    """Don't forget your umbrella!"""
+    verb = TRANSITIVE[draw.choice([name for name in PROHIBITIONS if name in TRANSITIVE])]
+    thing = object_for(draw, verb, "a.o", YOU, negated=True)
+    if thing.determiner in ("a", "any"):
+        thing = replace(thing, determiner="this")
+    node = Clause(key="a", subject=YOU, verb=verb, object=thing, negation="not")
+    not_ = ("a.not",)
+    lines = imperative(node, [])
+    return with_end(
+        Phrase(
+            [Word("don't", not_), *lines.english],
+            [Word("ne", not_), lines.french[0], Word("pas", not_), *lines.french[1:]],
+            lines.german,
+        ),
+        "!",
+    )
+
+
+def imperative(node: Clause, please: Line) -> Phrase:
+    """The bare imperative; German has "bitte" inside."""
+    one = english_syntax.infinitive(node)[1:]
+    two = [Word(french.present(node.verb.french.base)[0], ("a.v",)), *french_syntax.complements(node)]
+    verb = node.verb.german
+    middle = german_syntax.middle(node)
+    pronouns = 1 if isinstance(node.recipient, Pronoun) else 0
+    prefix = words(verb.prefix, "a.v")
+    three = [Word(german.imperative(verb.base), ("a.v",)), *middle[:pronouns], *please, *middle[pronouns:], *prefix]
+    return Phrase(one, two, three)

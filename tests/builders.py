@@ -1,0 +1,91 @@
+"""Tiny models, batches and configurations for tests; everything is seeded and in float64."""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from torch import nn
+
+from dragoman.config import Config, ModelConfig
+from dragoman.data.batch import Batch, Sequence, pad
+from dragoman.data.vocabulary import EOS
+from dragoman.model import build
+from dragoman.model.seq2seq import Seq2Seq
+
+SYMBOLS = 9  # the four specials and five words: 4, 5, 6, 7, 8
+SIZE = 4
+
+Part = TypeVar("Part", bound=nn.Module)
+
+
+def settings(
+    *,
+    score: Any = "additive",
+    bridge: Any = "final",
+    encoder: Mapping[str, Any] | None = None,
+    decoder: Mapping[str, Any] | None = None,
+    embedding: Mapping[str, Any] | None = None,
+    output: Mapping[str, Any] | None = None,
+    start_symbol: str = "bos",
+) -> ModelConfig:
+    """The section `model` with sizes of 4; an encoder that reads both ways has states of 4 too."""
+    reads = dict(encoder or {})
+    both = reads.get("direction", "bidirectional") == "bidirectional"
+    return ModelConfig.model_validate(
+        {
+            "start_symbol": start_symbol,
+            "embedding": {"size": SIZE, **(embedding or {})},
+            "encoder": {"kind": "rnn", "size": SIZE // 2 if both else SIZE, **reads},
+            "bridge": bridge,
+            "attention": {"score": score},
+            "decoder": {"kind": "rnn", "size": SIZE, **(decoder or {})},
+            "output": {"kind": "full", **(output or {})},
+        }
+    )
+
+
+def whole(model: ModelConfig) -> Config:
+    """A complete configuration around that section."""
+    data = {"source": "en", "target": "de", "train": "corpus/train", "dev": "corpus/dev"}
+    return Config.model_validate({"data": data, "model": model})
+
+
+def build_model(*, symbols: int = SYMBOLS, seed: int = 0, spread: float = 0.5, **options: Any) -> Seq2Seq:
+    """A model for evaluation in float64, every parameter moved away from its initial value (zeros hide faults)."""
+    torch.manual_seed(seed)
+    model = build.build(settings(**options), symbols, symbols)
+    return shaken(model, seed, spread).eval()
+
+
+def shaken(part: Part, seed: int = 0, spread: float = 0.5) -> Part:
+    """The part in float64 with normal noise added to its parameters."""
+    noise = torch.Generator().manual_seed(seed)
+    part.double()
+    with torch.no_grad():
+        for parameter in part.parameters():
+            parameter.add_(spread * torch.randn(parameter.shape, generator=noise, dtype=torch.float64))
+    return part
+
+
+def sentences(*rows: list[int], width: int = 0) -> Sequence:
+    """Rows of words as a Sequence: the end symbol is added, then padding, up to `width` if that is wider."""
+    padded = pad([[*row, EOS] for row in rows])
+    extra = width - padded.ids.size(1)
+    if extra <= 0:
+        return padded
+    ids = nn.functional.pad(padded.ids, (0, extra), value=1)
+    return Sequence(ids, nn.functional.pad(padded.mask, (0, extra)))
+
+
+def pairs(sources: list[list[int]], targets: list[list[int]]) -> Batch:
+    """A batch of these pairs."""
+    return Batch((sentences(*sources),), sentences(*targets), np.arange(len(sources)))
+
+
+def noise(*shape: int, seed: int = 0) -> torch.Tensor:
+    """Normal numbers in float64."""
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+BATCH = pairs([[4, 5, 6], [7], [8, 4]], [[5, 4], [6, 7, 8, 4], [8]])

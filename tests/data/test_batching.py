@@ -1,0 +1,138 @@
+"""The plan of an epoch is a shuffled partition with little padding; prefetching changes nothing but the thread."""
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.data.batching import plan, prefetch
+
+Unit = Literal["sentences", "tokens"]
+Lengths = npt.NDArray[np.int64]
+
+
+def corpus(pairs: int) -> tuple[Lengths, Lengths]:
+    generator = np.random.default_rng(1)
+    source = np.clip(generator.lognormal(2.8, 0.6, pairs), 1, 200).astype(np.int64)
+    return source, np.maximum(1, source * generator.normal(1, 0.15, pairs)).astype(np.int64)
+
+
+@given(
+    lengths=st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60))),
+    size=st.integers(1, 100),
+    unit=st.sampled_from(["sentences", "tokens"]),
+    seed=st.integers(0, 2**32),
+)
+def test_every_pair_is_in_one_batch_of_the_right_size(
+    lengths: list[tuple[int, int]], size: int, unit: Unit, seed: int
+) -> None:
+    source, target = (np.array([pair[side] for pair in lengths], np.int64) for side in (0, 1))
+    batches = plan(source, target, size, unit, seed, epoch=3)
+    assert sorted(row for batch in batches for row in batch.tolist()) == list(range(len(lengths)))
+    if unit == "sentences":
+        assert sorted(map(len, batches), reverse=True)[:-1] == [size] * (len(batches) - 1)
+    for batch in batches if unit == "tokens" else []:
+        longest = max(int(source[batch].max()), int(target[batch].max()))
+        assert len(batch) == 1 or len(batch) * longest <= size
+
+
+@pytest.mark.parametrize(("size", "unit"), [(80, "sentences"), (2000, "tokens")])
+def test_there_is_little_padding(size: int, unit: Unit) -> None:
+    lengths = corpus(50_000)
+    batches = plan(*lengths, size, unit, seed=1, epoch=0)
+    for side in lengths:
+        padded = sum(len(batch) * int(side[batch].max()) for batch in batches)
+        assert side.sum() / padded > 0.85
+    if unit == "tokens":
+        full = [len(batch) * max(int(side[batch].max()) for side in lengths) for batch in batches]
+        assert np.mean(full) > 0.9 * size
+
+
+@pytest.mark.parametrize(("size", "unit"), [(64, "sentences"), (1000, "tokens")])
+def test_a_plan_is_the_same_for_the_same_seed_and_epoch_alone(size: int, unit: Unit) -> None:
+    lengths = corpus(5_000)
+
+    def planned(seed: int, epoch: int) -> list[tuple[int, ...]]:
+        return [tuple(batch.tolist()) for batch in plan(*lengths, size, unit, seed, epoch)]
+
+    assert planned(1, 0) == planned(1, 0)
+    for other in (planned(1, 1), planned(2, 0)):
+        shared = set(planned(1, 0)) & set(other)
+        assert len(shared) < 0.2 * len(other)
+
+
+def test_batches_are_not_in_order_of_length() -> None:
+    source, target = corpus(50_000)
+    means = [float(target[batch].mean()) for batch in plan(source, target, 80, "sentences", 1, 0)]
+    assert abs(np.corrcoef(means[1:], means[:-1])[0, 1]) < 0.15
+
+
+@pytest.mark.parametrize(("size", "unit"), [(80, "sentences"), (4000, "tokens")])
+def test_a_million_pairs_take_a_moment(size: int, unit: Unit) -> None:
+    lengths = corpus(1_000_000)
+    start = time.perf_counter()
+    assert sum(map(len, plan(*lengths, size, unit, seed=1, epoch=0))) == 1_000_000
+    assert time.perf_counter() - start < 5
+
+
+def wait_until(condition: object) -> None:
+    deadline = time.perf_counter() + 5
+    while not condition() and time.perf_counter() < deadline:  # type: ignore[operator]
+        time.sleep(0.005)
+
+
+def test_prefetched_items_are_the_same_in_order() -> None:
+    assert list(prefetch(range(100), 3)) == list(range(100))
+    assert list(prefetch([], 1)) == []
+    assert list(prefetch([None, None], 1)) == [None, None]
+
+
+def test_prefetching_stays_just_ahead_on_another_thread() -> None:
+    made: list[threading.Thread] = []
+
+    def items() -> Iterator[int]:
+        for number in range(100):
+            made.append(threading.current_thread())
+            yield number
+
+    ahead = prefetch(items(), 3)
+    assert next(ahead) == 0
+    wait_until(lambda: len(made) >= 5)
+    time.sleep(0.05)
+    assert len(made) == 5  # one taken, three waiting, one in hand
+    assert set(made) != {threading.current_thread()}
+    ahead.close()
+
+
+def test_an_exception_comes_in_its_turn() -> None:
+    def items() -> Iterator[int]:
+        yield 1
+        raise KeyError("trouble")
+
+    ahead = prefetch(items(), 3)
+    assert next(ahead) == 1
+    with pytest.raises(KeyError, match="trouble"):
+        next(ahead)
+    with pytest.raises(StopIteration):
+        next(ahead)
+
+
+@pytest.mark.parametrize("taken", [0, 1, 3])
+def test_closing_ends_the_thread(taken: int) -> None:
+    def items() -> Iterator[int]:
+        number = 0
+        while True:
+            yield number
+            number += 1
+
+    before = set(threading.enumerate())
+    ahead = prefetch(items(), 2)
+    assert [next(ahead) for _ in range(taken)] == list(range(taken))
+    ahead.close()
+    assert set(threading.enumerate()) == before

@@ -1,0 +1,328 @@
+"""From files to batches: prepared once, whole or not at all, the same whatever the order of use."""
+
+import gzip
+import itertools
+import multiprocessing
+import os
+import signal
+import time
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dragoman.config import DataConfig, TextConfig
+from dragoman.data import preparation, store
+from dragoman.data.batching import plan, prefetch
+from dragoman.data.corpus import Pair
+from dragoman.data.dataset import Dataset
+from dragoman.data.filters import Report
+from dragoman.data.vocabulary import EOS, UNK, Vocabulary
+from dragoman.errors import UserError
+from dragoman.text.pipeline import TextPipeline
+
+SOURCE = ["the cat sleeps .", "a dog isn't here", "", "Cats and dogs", "<unk> <s> </s>", "one two three"] * 5
+TARGET = ["die Katze schläft .", "kein Hund hier", "leer", "", "<unk> <s> <pad>", "eins zwei drei"] * 5
+HERE = {"source": "en", "target": "de", "train": "train", "dev": "dev"}
+KEPT = [row for row in range(30) if row % 6 not in (2, 3)]
+
+
+def corpus(folder: Path, source: list[str] = SOURCE, target: list[str] = TARGET) -> DataConfig:
+    folder.mkdir(exist_ok=True)
+    for name in ("train", "dev"):
+        (folder / f"{name}.en").write_text("".join(line + "\n" for line in source), encoding="utf-8")
+        (folder / f"{name}.de").write_text("".join(line + "\n" for line in target), encoding="utf-8")
+    return DataConfig.model_validate(
+        {"source": "en", "target": "de", "train": str(folder / "train"), "dev": str(folder / "dev")}
+    )
+
+
+def text(unit: object = "word", *, joint: bool = True, target: Mapping[str, object] | None = None) -> TextConfig:
+    """The target is like the source but for the given options."""
+    language = {"unit": unit}
+    return TextConfig.model_validate({"joint": joint, "source": language, "target": {**language, **(target or {})}})
+
+
+def spelled(data: Dataset, rows: list[int], epoch: int = 0) -> list[tuple[str, str]]:
+    """The texts in a batch, whose sentences must end with EOS."""
+    batch = data.batch(np.array(rows), epoch)
+    sides = []
+    for sequence, pipeline, vocabulary in (
+        (batch.sources[0], data.source, data.source_vocabulary),
+        (batch.target, data.target, data.target_vocabulary),
+    ):
+        sentences = [ids[mask].tolist() for ids, mask in zip(sequence.ids, sequence.mask, strict=True)]
+        assert all(sentence[-1] == EOS and EOS not in sentence[:-1] for sentence in sentences)
+        sides.append([pipeline.decode(vocabulary.symbols(sentence[:-1])) for sentence in sentences])
+    return list(zip(*sides, strict=True))
+
+
+UNITS: list[Mapping[str, Any]] = [
+    {"kind": "word"},
+    {"kind": "character"},
+    {"kind": "bpe", "size": 310},
+    {"kind": "bpe", "size": 310, "dropout": 0.5},
+    {"kind": "unigram", "size": 295},
+    {"kind": "unigram", "size": 295, "dropout": 0.5},
+]
+NAMES = ["word", "character", "bpe", "bpe-dropout", "unigram", "unigram-sampled"]
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=NAMES)
+@pytest.mark.parametrize("joint", [True, False])
+def test_batches_spell_the_corpus(tmp_path: Path, unit: Mapping[str, Any], joint: bool) -> None:
+    unit = unit if joint or "size" not in unit else {**unit, "size": 280}
+    data = Dataset.prepare(corpus(tmp_path), text(unit, joint=joint), 1, tmp_path / "run")
+    assert spelled(data, list(range(len(KEPT)))) == [(SOURCE[row], TARGET[row]) for row in KEPT]
+    assert data.batch(np.array([2, 3]), 0).rows.tolist() == [4, 5]
+    assert data.report == Report(30, 20, 10, 0, 0)
+    assert data.dev == [Pair(*pair) for pair in zip(SOURCE, TARGET, strict=True)]
+    assert (data.source_vocabulary == data.target_vocabulary) is joint
+
+
+@pytest.mark.spec("D10")
+def test_one_joint_inventory_or_one_for_each_language(tmp_path: Path) -> None:
+    settings = corpus(tmp_path)
+    unit = {"kind": "bpe", "size": 290}
+    joint = Dataset.prepare(settings, text(unit), 1, tmp_path / "joint")
+    apart = Dataset.prepare(settings, text(unit, joint=False), 1, tmp_path / "apart")
+    assert joint.source.unit.inventory == joint.target.unit.inventory
+    assert "ä" in joint.source.unit.inventory
+    assert "ä" not in apart.source.unit.inventory
+    assert "ä" in apart.target.unit.inventory
+    assert len(joint.source_vocabulary) == len(apart.source_vocabulary) == 290 + 4
+
+
+@pytest.mark.parametrize(
+    ("target", "option"),
+    [
+        ({"unit": "character"}, "kind"),
+        ({"unit": {"kind": "word", "size": 5}}, "size"),
+        ({"tokeniser": "whitespace"}, "tokeniser"),
+    ],
+)
+def test_a_joint_inventory_needs_the_same_units(tmp_path: Path, target: dict[str, object], option: str) -> None:
+    with pytest.raises(UserError, match=rf"text\.joint: .* needs the same {option} on both sides"):
+        Dataset.prepare(corpus(tmp_path), text("word", target=target), 1, tmp_path / "run")
+
+
+def test_sides_of_a_joint_inventory_may_differ_in_case_and_dropout(tmp_path: Path) -> None:
+    options = {"lowercase": True, "unit": {"kind": "bpe", "size": 290, "dropout": 0.5}}
+    data = Dataset.prepare(corpus(tmp_path), text({"kind": "bpe", "size": 290}, target=options), 1, tmp_path / "run")
+    assert data.source_vocabulary == data.target_vocabulary
+    assert spelled(data, [0]) == [(SOURCE[0], TARGET[0].lower())]
+    assert data.source.encode("the cat", 1) == data.source.encode("the cat")
+    assert len({tuple(data.target.encode("die katze", seed)) for seed in range(9)}) > 1
+
+
+def test_a_default_and_the_same_spelled_out_are_the_same_units(tmp_path: Path) -> None:
+    Dataset.prepare(corpus(tmp_path), text("word", target={"unit": {"kind": "word", "size": 50_000}}), 1, tmp_path)
+
+
+def test_a_corpus_that_cannot_be_prepared_leaves_the_old_store(tmp_path: Path) -> None:
+    settings = corpus(tmp_path)
+    Dataset.prepare(settings, text(), 1, tmp_path / "run")
+    with pytest.raises(UserError, match="larger than the corpus allows"):
+        Dataset.prepare(settings, text({"kind": "bpe", "size": 9000}), 1, tmp_path / "run")
+    assert len(Dataset.prepare(settings, text(), 1, tmp_path / "run").train) == 20
+
+
+@pytest.mark.spec("D1")
+def test_words_beyond_the_limit_become_unknown(tmp_path: Path) -> None:
+    data = Dataset.prepare(corpus(tmp_path), text({"kind": "word", "size": 3}), 1, tmp_path / "run")
+    assert len(data.source_vocabulary) == 3 + 4
+    assert UNK in data.batch(np.arange(3), 0).sources[0].ids
+
+
+def test_pairs_are_filtered_by_symbols(tmp_path: Path) -> None:
+    settings = corpus(tmp_path, ["a b c d", "a b c", "a b c", "   "], ["A B C", "A", "A B", "A"])
+    settings = settings.model_copy(update={"max_length": 3, "max_ratio": 2.0})
+    data = Dataset.prepare(settings, text(), 1, tmp_path / "run")
+    assert data.report == Report(4, 1, empty=1, too_long=1, ratio=1)
+    assert data.batch(np.array([0]), 0).rows.tolist() == [2]
+
+
+def test_dropout_depends_on_seed_epoch_and_row_alone(tmp_path: Path) -> None:
+    unit = {"kind": "bpe", "size": 310, "dropout": 0.5}
+    settings = corpus(tmp_path)
+    data = Dataset.prepare(settings, text(unit), 1, tmp_path / "run")
+
+    def ids(data: Dataset, rows: list[int], epoch: int) -> dict[int, list[int]]:
+        batch = data.batch(np.array(rows), epoch).sources[0]
+        return {row: own[mask].tolist() for row, own, mask in zip(rows, batch.ids, batch.mask, strict=True)}
+
+    rows = list(range(20))
+    forwards = ids(data, rows, 1)
+    singly = {row: ids(data, [row], 1)[row] for row in reversed(rows)}
+    ahead = dict(item for part in prefetch((ids(data, [row], 1) for row in rows), 2) for item in part.items())
+    assert forwards == singly == ahead
+    assert ids(data, rows, 2) != forwards
+    again = Dataset.prepare(settings, text(unit), 2, tmp_path / "other")
+    assert ids(again, rows, 1) != forwards
+    seed = zlib.crc32(b"1:1:source:0")
+    assert forwards[0][:-1] == data.source_vocabulary.ids(data.source.encode(SOURCE[0], seed))
+
+
+def test_plans_and_batches_fit_together(tmp_path: Path) -> None:
+    data = Dataset.prepare(corpus(tmp_path), text(), 1, tmp_path / "run")
+    batches = plan(data.train.source_lengths, data.train.target_lengths, 30, "tokens", 1, 0)
+    for rows in batches:
+        batch = data.batch(rows, 0)
+        assert max(batch.sources[0].ids.numel(), batch.target.ids.numel()) <= 30
+        assert batch.target.mask.sum(1).tolist() == data.train.target_lengths[rows].tolist()
+
+
+def test_what_is_prepared_is_used_again(tmp_path: Path) -> None:
+    settings = corpus(tmp_path)
+    first = Dataset.prepare(settings, text(), 1, tmp_path / "run")
+    header = tmp_path / "run" / "data" / "header.json"
+    made = header.stat().st_mtime_ns
+    moved = settings.model_copy(update={"dev": str(tmp_path / "train")})
+    again = Dataset.prepare(moved, text(), 1, tmp_path / "run")
+    assert header.stat().st_mtime_ns == made
+    assert again.report == first.report
+    assert again.source_vocabulary == first.source_vocabulary
+    assert spelled(again, [0, 1]) == spelled(first, [0, 1])
+
+
+@pytest.mark.parametrize("change", ["data", "text", "seed", "files", "time"])
+def test_whatever_changes_it_is_prepared_anew(tmp_path: Path, change: str) -> None:
+    settings, units, seed = corpus(tmp_path), text(), 1
+    Dataset.prepare(settings, units, seed, tmp_path / "run")
+    made = (tmp_path / "run" / "data" / "header.json").stat().st_mtime_ns
+    if change == "data":
+        settings = settings.model_copy(update={"max_length": 3})
+    elif change == "text":
+        units = text("character")
+    elif change == "seed":
+        seed = 2
+    elif change == "files":
+        corpus(tmp_path, [*SOURCE, "more"], [*TARGET, "mehr"])
+    else:
+        os.utime(tmp_path / "train.en", ns=(0, time.time_ns() + 10**9))
+    data = Dataset.prepare(settings, units, seed, tmp_path / "run")
+    assert (tmp_path / "run" / "data" / "header.json").stat().st_mtime_ns != made
+    assert data.report.pairs == 30 + (change == "files")
+
+
+def test_a_truncated_store_is_told_and_named(tmp_path: Path) -> None:
+    settings = corpus(tmp_path)
+    Dataset.prepare(settings, text(), 1, tmp_path / "run")
+    values = tmp_path / "run" / "data" / "target.values"
+    values.write_bytes(values.read_bytes()[:-2])
+    with pytest.raises(UserError, match=r"target\.values: has \d+ bytes instead of \d+; delete .*data to prepare"):
+        Dataset.prepare(settings, text(), 1, tmp_path / "run")
+
+
+def prepare_and_die(where: object, name: str, calls: int) -> None:
+    """Prepares the corpus of the working folder until a function is called once too often."""
+    whole = getattr(where, name)
+    left = itertools.count(calls, -1)
+
+    def deadly(*arguments: object, **options: object) -> object:
+        if next(left) == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return whole(*arguments, **options)
+
+    setattr(where, name, deadly)
+    Dataset.prepare(DataConfig.model_validate(HERE), text("character"), 1, Path("run"))
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "calls"),
+    [
+        (preparation, "_learn", 0),
+        (preparation, "Vocabulary", 1),
+        (TextPipeline, "save", 1),
+        (Vocabulary, "save", 1),
+        (preparation, "_write", 0),
+        (store.StoreWriter, "append", 10),
+        (store.ColumnWriter, "_flush", 1),
+        (store, "write_atomically", 0),
+        (Path, "rename", 0),
+        (preparation, "_write", 1),
+    ],
+)
+def test_a_killed_preparation_never_passes_for_a_whole_one(
+    tmp_path: Path, where: object, name: str, calls: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    corpus(tmp_path)
+    settings = DataConfig.model_validate(HERE)
+    Dataset.prepare(settings, text("word"), 1, Path("run"))
+    process = multiprocessing.get_context("fork").Process(target=prepare_and_die, args=(where, name, calls))
+    process.start()
+    process.join()
+    assert process.exitcode == (0 if calls == 1 and name == "_write" else -signal.SIGKILL)
+    # The old configuration again: the old store must not meet the symbols of the killed preparation.
+    data = Dataset.prepare(settings, text("word"), 1, Path("run"))
+    assert spelled(data, list(range(len(KEPT)))) == [(SOURCE[row], TARGET[row]) for row in KEPT]
+    assert {path.name for path in Path("run").iterdir() if not path.is_file() or path.suffix != ".part"} == {
+        "data",
+        *(f"{side}.{kind}" for side in ("source", "target") for kind in ("json", "units", "vocabulary")),
+    }
+
+
+def test_faults_of_the_corpus_are_told(tmp_path: Path) -> None:
+    for name, source, target, message in (
+        ("empty", [], [], r"dev: the development corpus is empty$"),
+        ("unequal", ["a", "b"], ["A"], r"dev\.en has 2 lines, .*dev\.de has 1"),
+        ("useless", ["a", ""], ["", "B"], r"train: no pair to train on: 0 of 2 pairs \(left out: 2 with"),
+    ):
+        settings = corpus(tmp_path / name, source, target)
+        with pytest.raises(UserError, match=message):
+            Dataset.prepare(settings, text(), 1, tmp_path / name / "run")
+        assert not (tmp_path / name / "run" / "data").exists()
+    settings = corpus(tmp_path / "untrained", ["a"], ["A"])
+    for side in ("en", "de"):
+        (tmp_path / "untrained" / f"train.{side}").write_text("")
+    with pytest.raises(UserError, match="corpus is empty"):
+        Dataset.prepare(settings, text(), 1, tmp_path / "untrained" / "run")
+
+
+def test_damaged_and_foreign_files_are_told(tmp_path: Path) -> None:
+    settings = corpus(tmp_path)
+    path = tmp_path / "train.de"
+    packed = gzip.compress(path.read_bytes())
+    path.unlink()
+    path.with_name("train.de.gz").write_bytes(packed[:-10])
+    with pytest.raises(UserError, match=r"train\.de\.gz: the \.gz file is truncated"):
+        Dataset.prepare(settings, text(), 1, tmp_path / "run")
+    path.write_bytes("Katze\nHündin\n".encode("latin-1"))
+    with pytest.raises(UserError, match=r"train\.de:2: not UTF-8 \(byte 0xFC at column 2\)"):
+        Dataset.prepare(settings, text(), 1, tmp_path / "run")
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=NAMES)
+def test_one_very_long_line_is_left_out(tmp_path: Path, unit: Mapping[str, Any]) -> None:
+    settings = corpus(tmp_path, [*SOURCE, "cat " * 100_000], [*TARGET, "Katze " * 100_000])
+    data = Dataset.prepare(settings, text(unit), 1, tmp_path / "run")
+    assert data.report == Report(31, 20, 10, 1, 0)
+
+
+def test_files_in_columns_and_several_of_them(tmp_path: Path) -> None:
+    settings = corpus(tmp_path)
+    (tmp_path / "more.tsv").write_text("more\tmehr\n")
+    settings = settings.model_copy(update={"train": (str(tmp_path / "train"), str(tmp_path / "more.tsv"))})
+    data = Dataset.prepare(settings, text(), 1, tmp_path / "run")
+    assert data.batch(np.array([20]), 0).rows.tolist() == [30]
+    assert spelled(data, [20]) == [("more", "mehr")]
+
+
+def test_real_text_is_restored(tmp_path: Path, shared_data: Path) -> None:
+    folder = shared_data / "multi30k" / "tok"
+    settings = DataConfig.model_validate(
+        {
+            "source": "en",
+            "target": "de",
+            "train": str(folder / "val.lc.norm.tok"),
+            "dev": str(folder / "val.lc.norm.tok"),
+        }
+    )
+    data = Dataset.prepare(settings, text({"kind": "bpe", "size": 2000}), 1, tmp_path)
+    assert data.report == Report(1014, 1014, 0, 0, 0)
+    assert len(data.source_vocabulary) == 2004
+    assert spelled(data, list(range(1014))) == data.dev

@@ -1,0 +1,16 @@
+"""Pairs left out, each for one reason."""
+
+from dragoman.data.filters import Filters, Report
+
+
+def test_pairs_are_left_out_for_the_first_reason_that_holds() -> None:
+    filters = Filters(max_length=10, max_ratio=3.0)
+    judged = {pair: filters.keep(*pair) for pair in [(0, 20), (11, 1), (10, 10), (3, 9), (3, 10), (1, 3), (4, 1)]}
+    assert [pair for pair, kept in judged.items() if kept] == [(10, 10), (3, 9), (1, 3)]
+    assert filters.report == Report(pairs=7, kept=3, empty=1, too_long=1, ratio=2)
+
+
+def test_a_report_is_one_line() -> None:
+    assert str(Report(1234, 1234, 0, 0, 0)) == "1,234 of 1,234 pairs"
+    told = "4 of 10 pairs (left out: 1 with an empty side, 2 too long, 3 of unlike lengths)"
+    assert str(Report(10, 4, 1, 2, 3)) == told

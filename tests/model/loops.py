@@ -1,0 +1,130 @@
+"""The printed equations as plain loops over numbers, one sentence at a time, sharing nothing with the code."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+Vector = NDArray[np.float64]
+
+
+def numbers(part: nn.Module) -> dict[str, Vector]:
+    """The parameters of a part by name."""
+    return {name: parameter.detach().double().numpy() for name, parameter in part.named_parameters()}
+
+
+def array(tensor: Tensor) -> Vector:
+    return tensor.detach().double().numpy()
+
+
+def dot(one: Vector, other: Vector) -> float:
+    assert len(one) == len(other)
+    return sum(float(a) * float(b) for a, b in zip(one, other, strict=True))
+
+
+def times(matrix: Vector, vector: Vector) -> Vector:
+    return np.array([dot(row, vector) for row in matrix])
+
+
+def join(*vectors: Vector) -> Vector:
+    return np.array([number for vector in vectors for number in vector])
+
+
+def sigmoid(number: float) -> float:
+    return 1.0 / (1.0 + math.exp(-number))
+
+
+def tanh(vector: Vector) -> Vector:
+    return np.array([math.tanh(number) for number in vector])
+
+
+def softmax(energies: Vector) -> Vector:
+    exponentials = [math.exp(energy) for energy in energies]
+    return np.array([each / sum(exponentials) for each in exponentials])
+
+
+def mix(weights: Vector, values: Vector) -> Vector:
+    """The weighted sum of the rows of `values`."""
+    return np.array([sum(w * row[i] for w, row in zip(weights, values, strict=True)) for i in range(values.shape[1])])
+
+
+def gate(p: dict[str, Vector], index: int, x: Vector, h: Vector) -> Vector:
+    """`W x + b + U h + d` for the gate that is number `index` in the cell's matrices."""
+    n = len(h)
+    rows = range(index * n, (index + 1) * n)
+    return np.array(
+        [
+            dot(p["weight_input"][k], x) + p["bias_input"][k] + dot(p["weight_hidden"][k], h) + p["bias_hidden"][k]
+            for k in rows
+        ]
+    )
+
+
+def tanh_rnn(p: dict[str, Vector], x: Vector, state: tuple[Vector, ...]) -> tuple[Vector, ...]:
+    return (tanh(gate(p, 0, x, state[0])),)
+
+
+def lstm(p: dict[str, Vector], x: Vector, state: tuple[Vector, ...]) -> tuple[Vector, ...]:
+    h, c = state
+    enter, forget, candidate, leave = (gate(p, index, x, h) for index in range(4))
+    new_c = [
+        sigmoid(forget[k]) * c[k] + sigmoid(enter[k]) * math.tanh(candidate[k])
+        for k in range(len(c))
+    ]
+    new_h = [sigmoid(leave[k]) * math.tanh(new_c[k]) for k in range(len(c))]
+    return np.array(new_h), np.array(new_c)
+
+
+def gru(p: dict[str, Vector], x: Vector, state: tuple[Vector, ...]) -> tuple[Vector, ...]:
+    """Firat and Cho as LH quotes them: `s = (1 - z) s~ + z s_prev`, `s~ = tanh(W x + r (U s_prev))`, with biases."""
+    (h,) = state
+    n = len(h)
+    reset, keep = gate(p, 0, x, h), gate(p, 1, x, h)
+    new = []
+    for k in range(n):
+        inside = dot(p["weight_hidden"][2 * n + k], h) + p["bias_hidden"][2 * n + k]
+        outside = dot(p["weight_input"][2 * n + k], x) + p["bias_input"][2 * n + k]
+        fresh = math.tanh(outside + sigmoid(reset[k]) * inside)
+        new.append((1 - sigmoid(keep[k])) * fresh + sigmoid(keep[k]) * h[k])
+    return (np.array(new),)
+
+
+def gru_an(p: dict[str, Vector], x: Vector, state: tuple[Vector, ...]) -> tuple[Vector, ...]:
+    """AN as printed: `s = (1 - z) s_prev + z s~`, `s~ = tanh(W x + U (r s_prev))`, with biases."""
+    (h,) = state
+    n = len(h)
+    reset, bring = gate(p, 0, x, h), gate(p, 1, x, h)
+    rested = np.array([sigmoid(reset[k]) * h[k] for k in range(n)])
+    fresh = tanh(gate(p, 2, x, rested))
+    return (np.array([(1 - sigmoid(bring[k])) * h[k] + sigmoid(bring[k]) * fresh[k] for k in range(n)]),)
+
+
+CELLS = {"rnn": tanh_rnn, "lstm": lstm, "gru": gru, "gru_an": gru_an}
+
+
+def zeros(kind: str, size: int) -> tuple[Vector, ...]:
+    return (np.zeros(size),) * (2 if kind == "lstm" else 1)
+
+
+def read(kind: str, p: dict[str, Vector], inputs: list[Vector], size: int) -> tuple[list[Vector], tuple[Vector, ...]]:
+    """A cell over a sentence from zeros: the state h after each symbol, and all of the last state."""
+    state, outputs = zeros(kind, size), []
+    for x in inputs:
+        state = CELLS[kind](p, x, state)
+        outputs.append(state[0])
+    return outputs, state
+
+
+def additive(p: dict[str, Vector], query: Vector, states: Vector) -> Vector:
+    """`v^T tanh(W s + U h_j + b)` for each j."""
+    energies = []
+    for h in states:
+        inside = times(p["query.weight"], query) + times(p["state.weight"], h) + p["state.bias"]
+        energies.append(dot(p["vector"], tanh(inside)))
+    return np.array(energies)
+
+
+def mixture(p: dict[str, Vector], *parts: Vector) -> Vector:
+    """`tanh(W [parts] + b)` of the features `tanh` and `deep`."""
+    return tanh(times(p["mix.weight"], join(*parts)) + p["mix.bias"])

@@ -1,0 +1,199 @@
+"""Cells: their printed equations, torch's own cells, padding, and the input in parts."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from dragoman.model.recurrent import CELLS, Cell, CellState, GruAn, Lstm, run
+from tests.builders import noise, shaken
+from tests.model import loops
+
+KINDS = sorted(CELLS)
+INPUTS, SIZE = 3, 2
+
+
+def make(kind: str, *, layer_norm: bool = False) -> Cell:
+    return shaken(CELLS[kind](INPUTS, SIZE, layer_norm=layer_norm))
+
+
+def state_of(cell: Cell, rows: int, seed: int = 1) -> CellState:
+    return tuple(noise(rows, SIZE, seed=seed + part) for part in range(cell.components))
+
+
+def close(one: CellState, other: CellState) -> bool:
+    return len(one) == len(other) and all(map(torch.allclose, one, other))
+
+
+@pytest.mark.spec("A2")
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_step_is_the_printed_equation(kind: str) -> None:
+    cell = make(kind)
+    inputs, state = noise(5, INPUTS), state_of(cell, 5)
+    found = cell(cell.project(inputs), state)
+    for row in range(5):
+        before = tuple(loops.array(part[row]) for part in state)
+        expected = loops.CELLS[kind](loops.numbers(cell), loops.array(inputs[row]), before)
+        assert len(found) == len(expected)
+        for part, wanted in zip(found, expected, strict=True):
+            assert part[row].tolist() == pytest.approx(wanted.tolist(), abs=1e-12)
+
+
+@pytest.mark.spec("A2")
+@pytest.mark.parametrize(
+    ("kind", "reference"), [("rnn", nn.RNNCell), ("lstm", nn.LSTMCell), ("gru", nn.GRUCell)], ids=["rnn", "lstm", "gru"]
+)
+def test_a_step_is_torchs_own(kind: str, reference: type[nn.RNNCellBase]) -> None:
+    cell, torchs = make(kind), reference(INPUTS, SIZE).double()
+    with torch.no_grad():
+        for own, name in [
+            (cell.weight_input, "weight_ih"),
+            (cell.weight_hidden, "weight_hh"),
+            (cell.bias_input, "bias_ih"),
+            (cell.bias_hidden, "bias_hh"),
+        ]:
+            getattr(torchs, name).copy_(own)
+    inputs, state = noise(4, INPUTS), state_of(cell, 4)
+    found = cell(cell.project(inputs), state)
+    expected = torchs(inputs, state if kind == "lstm" else state[0])
+    assert close(found, expected if kind == "lstm" else (expected,))
+
+
+@pytest.mark.spec("A2")
+def test_in_the_printed_gru_z_brings_the_new_state_and_r_stands_inside_the_matrix() -> None:
+    """One unit, numbers worked by hand: x = 1, s = 0.5, everything 0 but what is named."""
+    cell = GruAn(1, 1).double()
+    with torch.no_grad():
+        for parameter in cell.parameters():
+            parameter.zero_()
+        cell.weight_input.copy_(torch.tensor([[0.0], [math.log(3)], [0.0]]))  # z = sigmoid(log 3) = 3/4
+        cell.weight_hidden.copy_(torch.tensor([[0.0], [0.0], [4.0]]))  # s~ = tanh(4 * (1/2 * 0.5)) = tanh(1)
+    (found,) = cell(cell.project(torch.ones(1, 1).double()), (torch.full((1, 1), 0.5).double(),))
+    assert found.item() == pytest.approx(0.25 * 0.5 + 0.75 * math.tanh(1.0))
+    (torchs,) = CELLS["gru"](1, 1).double()(cell.project(torch.ones(1, 1).double()), (torch.full((1, 1), 0.5).double(),))
+    assert torchs.item() != pytest.approx(found.item())
+
+
+def test_an_lstm_starts_by_keeping_its_memory() -> None:
+    cell = Lstm(INPUTS, SIZE)
+    assert cell.bias_hidden.tolist() == [0.0] * SIZE + [1.0] * SIZE + [0.0] * (2 * SIZE)
+    assert cell.bias_input.eq(0).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_recurrent_matrices_start_orthogonal(kind: str) -> None:
+    cell = CELLS[kind](INPUTS, SIZE)
+    for gate in cell.weight_hidden.detach().split(SIZE):
+        assert torch.allclose(gate @ gate.T, torch.eye(SIZE), atol=1e-5)
+
+
+@pytest.mark.parametrize("layer_norm", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_input_in_parts_is_the_input_as_a_whole(kind: str, layer_norm: bool) -> None:
+    cell = make(kind, layer_norm=layer_norm)
+    inputs, state = noise(4, INPUTS), state_of(cell, 4)
+    parts = cell.project(inputs[:, :2]) + cell.project(inputs[:, 2:], 2)
+    assert close(cell(parts, state), cell(cell.project(inputs), state))
+
+
+@pytest.mark.parametrize("layer_norm", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradients_of_a_step(kind: str, layer_norm: bool) -> None:
+    cell = make(kind, layer_norm=layer_norm)
+    names = [name for name, _ in cell.named_parameters()]
+    values = [parameter.detach().clone().requires_grad_() for parameter in cell.parameters()]
+    inputs, state = noise(2, INPUTS).requires_grad_(), tuple(part.requires_grad_() for part in state_of(cell, 2))
+
+    class Step(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.cell = cell
+
+        def forward(self, inputs: Tensor, state: CellState) -> CellState:
+            return self.cell(self.cell.project(inputs), state)
+
+    def function(inputs: Tensor, *rest: Tensor) -> CellState:
+        held = {f"cell.{name}": value for name, value in zip(names, rest[cell.components :], strict=True)}
+        return torch.func.functional_call(Step(), held, (inputs, rest[: cell.components]))
+
+    assert torch.autograd.gradcheck(function, (inputs, *state, *values))
+
+
+@pytest.mark.parametrize("layer_norm", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_parameter_gets_a_gradient(kind: str, layer_norm: bool) -> None:
+    cell = make(kind, layer_norm=layer_norm)
+    states, _ = run(cell, noise(2, 4, INPUTS), torch.ones(2, 4, dtype=torch.bool))
+    (states * noise(*states.shape)).sum().backward()
+    for name, parameter in cell.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.abs().sum() > 0, name
+
+
+def normalised(vector: Tensor, gain: Tensor) -> Tensor:
+    centred = vector - vector.mean()
+    return gain * centred / torch.sqrt((centred**2).mean() + 1e-5)
+
+
+def test_a_normalised_lstm_is_ba_kiros_and_hintons() -> None:
+    """(20)-(22): `LN(W_h h) + LN(W_x x) + b`, `c' = f c + i g`, `h' = o tanh(LN(c'))`."""
+    cell = make("lstm", layer_norm=True)
+    assert isinstance(cell, Lstm)
+    x, (h, c) = noise(1, INPUTS), state_of(cell, 1)
+    assert cell.norm_hidden is not None
+    assert cell.norm_input is not None
+    assert cell.norm_memory is not None
+    gates = normalised(cell.weight_hidden @ h[0], cell.norm_hidden.weight)
+    gates = gates + normalised(cell.weight_input @ x[0], cell.norm_input.weight) + cell.bias_input + cell.bias_hidden
+    i, f, g, o = gates.split(SIZE)
+    memory = torch.sigmoid(f) * c[0] + torch.sigmoid(i) * torch.tanh(g)
+    shown = normalised(memory, cell.norm_memory.weight) + cell.norm_memory.bias
+    found = cell(cell.project(x), (h, c))
+    assert torch.allclose(found[0][0], torch.sigmoid(o) * torch.tanh(shown))
+    assert torch.allclose(found[1][0], memory)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_normalised_cell_ignores_the_scale_of_its_input(kind: str) -> None:
+    cell = make(kind, layer_norm=True)
+    inputs, state = 100 * noise(3, INPUTS), state_of(cell, 3)
+    bigger, smaller = cell(cell.project(7 * inputs), state), cell(cell.project(inputs), state)
+    assert all(torch.allclose(one, other, atol=1e-3) for one, other in zip(bigger, smaller, strict=True))
+
+
+@pytest.mark.spec("A2")
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_run_is_a_loop_over_the_sentence(kind: str, backward: bool) -> None:
+    cell, inputs = make(kind), noise(1, 4, INPUTS)
+    states, last = run(cell, inputs, torch.ones(1, 4, dtype=torch.bool), backward=backward)
+    order = range(3, -1, -1) if backward else range(4)
+    outputs, final = loops.read(kind, loops.numbers(cell), [loops.array(inputs[0, j]) for j in order], SIZE)
+    for j, output in zip(order, outputs, strict=True):
+        assert states[0, j].tolist() == pytest.approx(output.tolist(), abs=1e-12)
+    for part, wanted in zip(last, final, strict=True):
+        assert part[0].tolist() == pytest.approx(wanted.tolist(), abs=1e-12)
+
+
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_padding_leaves_the_state_and_gives_zeros(kind: str, backward: bool) -> None:
+    cell, inputs = make(kind), noise(2, 5, INPUTS)
+    real = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])
+    states, last = run(cell, inputs, real, backward=backward)
+    alone, final = run(cell, inputs[1:, :3], real[1:, :3], backward=backward)
+    assert torch.allclose(states[1:, :3], alone)
+    assert states[1, 3:].eq(0).all()
+    assert close(tuple(part[1:] for part in last), final)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_mask_acts_on_the_hidden_state_where_it_enters_the_matrix(kind: str) -> None:
+    """With a mask of zeros the recurrent matrix sees nothing, but what is kept is kept."""
+    cell = make(kind)
+    inputs, state = noise(1, INPUTS), state_of(cell, 1)
+    masked = cell(cell.project(inputs), state, torch.zeros(1, SIZE).double())
+    with torch.no_grad():
+        cell.weight_hidden.zero_()
+    assert close(masked, cell(cell.project(inputs), state))

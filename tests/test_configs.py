@@ -1,0 +1,47 @@
+"""Every configuration that we ship is complete, and trains."""
+
+from pathlib import Path
+
+import pytest
+
+from dragoman.training import session
+
+ROOT = Path(__file__).parents[1]
+CONFIGS = sorted(ROOT.glob("configs/**/*.yaml"))
+WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+
+
+def corpus(folder: Path, source: str, target: str) -> None:
+    """Numbers in words, and the same backwards."""
+    folder.mkdir()
+    lines = [[WORDS[(number * step) % 10] for step in range(1, 3 + number % 5)] for number in range(60)]
+    for name in ("train", "dev"):
+        (folder / f"{name}.{source}").write_text("".join(" ".join(line) + "\n" for line in lines), encoding="utf-8")
+        backwards = "".join(" ".join(reversed(line)) + "\n" for line in lines)
+        (folder / f"{name}.{target}").write_text(backwards, encoding="utf-8")
+
+
+def test_there_are_configurations() -> None:
+    assert CONFIGS
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_trains_a_few_steps(path: Path, tmp_path: Path) -> None:
+    config = session.load_config(path)
+    corpus(tmp_path / "data", config.data.source, config.data.target)
+    overrides = {
+        "run": str(tmp_path / "run"),
+        "data.train": str(tmp_path / "data" / "train"),
+        "data.dev": str(tmp_path / "data" / "dev"),
+        "training.steps": "3",
+        "model.embedding.size": "8",
+        "model.encoder.size": "8",
+        "model.decoder.size": "16" if config.model.encoder.options.get("direction") is None else "8",
+        "device.threads": "1",
+    }
+    for side, language in (("source", config.text.source), ("target", config.text.target)):
+        if language.unit.kind in ("bpe", "unigram"):
+            overrides[f"text.{side}.unit.size"] = "300"
+    folder = session.train(session.load_config(path, overrides), quiet=True)
+    assert folder.weights("model").is_file()
+    assert "valid/bleu" in folder.metrics.read_text(encoding="utf-8")

@@ -1,0 +1,73 @@
+"""A toy language that is learnt in seconds: numbers in words, and the same in French backwards."""
+
+import json
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dragoman.components import plain
+from dragoman.config import Config
+from dragoman.training import session
+
+WORDS = {"one": "un", "two": "deux", "three": "trois", "four": "quatre", "five": "cinq", "six": "six"}
+CONFIG = """
+seed: 3
+device: {name: cpu, threads: 1}
+data: {source: en, target: fr}
+text:
+  joint: false
+  source: {unit: word}
+  target: {unit: word}
+model:
+  embedding: {size: 12}
+  encoder: {kind: rnn, size: 12}
+  decoder: {kind: rnn, size: 24, features: deep}
+training:
+  epochs: 2
+  batch: {size: 16}
+  optimiser: {kind: adam, learning_rate: 0.01}
+  average: 2
+metrics: [{kind: bleu, order: 2}, chrf]
+search: {kind: beam, size: 3}
+"""
+SUBWORDS = {  # other symbols in every epoch
+    "text.joint": True,
+    "text.source.unit": {"kind": "bpe", "size": 290, "dropout": 0.2},
+    "text.target.unit": {"kind": "bpe", "size": 290, "dropout": 0.2},
+    "model.embedding": {"size": 12, "dropout": 0.1, "tie": "all"},
+    "model.encoder": {"kind": "rnn", "size": 12, "dropout": 0.2},
+}
+
+
+def pairs(count: int, seed: int) -> list[tuple[str, str]]:
+    """Sentences of two to five words and their translations."""
+    generator = random.Random(seed)
+    sources = [generator.choices(list(WORDS), k=generator.randint(2, 5)) for _ in range(count)]
+    return [(" ".join(words), " ".join(WORDS[word] for word in reversed(words))) for words in sources]
+
+
+def write(folder: Path, name: str, lines: list[tuple[str, str]]) -> None:
+    """`name.en` and `name.fr`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for suffix, texts in zip(("en", "fr"), zip(*lines, strict=True), strict=True):
+        (folder / f"{name}.{suffix}").write_text("".join(text + "\n" for text in texts), encoding="utf-8")
+
+
+def corpus(folder: Path, train: int = 60, dev: int = 10) -> Path:
+    """The prefixes `train` and `dev` in a folder."""
+    write(folder, "train", pairs(train, 1))
+    write(folder, "dev", pairs(dev, 2))
+    return folder
+
+
+def config(corpus: Path, run: Path, options: Mapping[str, Any] = {}) -> Config:
+    """The configuration above, with other values at dotted keys."""
+    path = corpus / "toy.yaml"
+    path.write_text(CONFIG, encoding="utf-8")
+    places = {"run": str(run), "data.train": str(corpus / "train"), "data.dev": str(corpus / "dev")}
+    return session.load_config(path, {key: _yaml(value) for key, value in {**places, **options}.items()})
+
+
+def _yaml(value: Any) -> str:
+    return json.dumps(plain(value))
