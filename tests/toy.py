@@ -28,6 +28,7 @@ training:
   batch: {size: 16}
   optimiser: {kind: adam, learning_rate: 0.01}
   average: 2
+  search: {kind: greedy, length_ratio: 1, length_margin: 3}
 metrics: [{kind: bleu, order: 2}, chrf]
 search: {kind: beam, size: 3}
 """
@@ -54,7 +55,7 @@ def write(folder: Path, name: str, lines: list[tuple[str, str]]) -> None:
         (folder / f"{name}.{suffix}").write_text("".join(text + "\n" for text in texts), encoding="utf-8")
 
 
-def corpus(folder: Path, train: int = 60, dev: int = 10) -> Path:
+def corpus(folder: Path, train: int = 60, dev: int = 8) -> Path:
     """The prefixes `train` and `dev` in a folder."""
     write(folder, "train", pairs(train, 1))
     write(folder, "dev", pairs(dev, 2))

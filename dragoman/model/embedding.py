@@ -1,5 +1,6 @@
 """Symbols to vectors."""
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -15,7 +16,8 @@ class Embedding(nn.Module):
     def __init__(self, symbols: int, size: int, *, dropout: float = 0.0, table: nn.Parameter | None = None) -> None:
         super().__init__()
         if table is None:
-            table = nn.Parameter(nn.init.normal_(nn.Embedding(symbols, size).weight.data, std=size**-0.5))
+            bound = (3 / size) ** 0.5  # vectors of length 1, on the average
+            table = nn.Parameter(torch.empty(symbols, size).uniform_(-bound, bound))
         if table.shape != (symbols, size):
             raise ValueError(f"a tied table of {tuple(table.shape)} cannot serve {symbols} symbols of size {size}")
         self.table = table

@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dragoman.phrasebook import english_syntax, french_syntax, german_syntax
-from dragoman.phrasebook.draw import KIN, PEOPLE, UNFIT, Draw
-from dragoman.phrasebook.grammar import Line, Phrase, Word
-from dragoman.phrasebook.lexicon import ACTIVITIES, INTRANSITIVE, TRANSITIVE
+from dragoman.phrasebook.draw import UNFIT, Draw, NoChoice
+from dragoman.phrasebook.grammar import Phrase, words
+from dragoman.phrasebook.lexicon import ACTIVITIES, INTRANSITIVE, TRANSITIVE, named
 from dragoman.phrasebook.lexicon_places import LOCATIONS, PLACES_OF
-from dragoman.phrasebook.meaning import Clause, Nominal, NounPhrase, Pronoun, Relative, Verb
+from dragoman.phrasebook.meaning import Clause, Nominal, Noun, NounPhrase, Pronoun, Relative, Verb
 
 TRANSITIVES = list(TRANSITIVE.values())
 INTRANSITIVES = list(INTRANSITIVE.values())
 ACTIVITY = list(ACTIVITIES.values())
 EVENTS = [*INTRANSITIVES, *ACTIVITY]
-PLACES = {row.split(" | ")[0]: row.split(" | ")[1:] for row in LOCATIONS.strip().splitlines()}
+PLACES = named(LOCATIONS)
 WOMENS = ("dress", "skirt")
+CHILDREN = ("son", "daughter", "nephew", "niece")
 SPEAKERS = ((1, False), (2, False), (3, False), (1, True), (3, True))
 
 
@@ -26,12 +27,13 @@ def spoken(node: Clause, order: str = "main") -> Phrase:
 
 
 def joined(*parts: Phrase | tuple[str, str, str]) -> Phrase:
-    """Phrases one after the other; a tuple gives words of each language that are aligned with each other."""
-    lines: tuple[Line, Line, Line] = ([], [], [])
+    """Phrases one after the other; a tuple of texts gives words that are aligned with each other."""
+    whole = Phrase([], [], [])
     for number, part in enumerate(parts):
-        for line, piece in zip(lines, part, strict=True):
-            line += [Word(form, (f"j{number}",)) for form in piece.split()] if isinstance(piece, str) else piece
-    return Phrase(*lines)
+        added = part if isinstance(part, Phrase) else Phrase(*(words(text, f"{part[0]}.{number}") for text in part))
+        for line, piece in zip(whole, added, strict=True):
+            line += piece
+    return whole
 
 
 def nominal(node: Nominal, case: str = "nominative") -> Phrase:
@@ -64,7 +66,7 @@ def timed(draw: Draw, node: Clause, probability: float = 0.45) -> Clause:
         if node.modal.lemma == "can":
             return node
         tense = "past" if node.modal.lemma in ("could", "wanted") else "future"
-    return replace(node, time=draw.time(tense, f"{node.key}.when", near="daily" in node.verb.flags))
+    return replace(node, time=draw.time(tense, f"{node.key}.when", node.verb))
 
 
 def placed(draw: Draw, node: Clause, probability: float = 0.3) -> Clause:
@@ -75,27 +77,50 @@ def placed(draw: Draw, node: Clause, probability: float = 0.3) -> Clause:
     return replace(node, place=draw.fixed([PLACES[draw.choice(options.split())]], f"{node.key}.where"))
 
 
-def object_for(draw: Draw, verb: Verb, key: str, subject: Nominal, *, negated: bool = False, adjectives: int | None = None) -> NounPhrase:
-    """An object that the verb can have, other than the subject."""
-    if "human" in verb.objects and draw.chance(0.75):
-        noun = draw.choice(KIN if draw.chance(0.5) else PEOPLE)
-    else:
-        noun = draw.object_of(verb)
-    while noun.lemma in WOMENS and subject.sex != "f":
-        noun = draw.object_of(verb)
-    if isinstance(subject, NounPhrase) and subject.noun is noun:
-        noun = draw.choice([other for other in KIN if other is not noun])
+def object_for(
+    draw: Draw,
+    verb: Verb,
+    key: str,
+    subject: Nominal,
+    *,
+    negated: bool = False,
+    adjectives: int | None = None,
+    wanted: str = "",
+) -> NounPhrase:
+    """An object that the verb can have (of one of the `wanted` classes), other than the subject."""
+    if "human" in verb.objects and not wanted and draw.chance(0.75):
+        wanted = "kin" if draw.chance(0.5) else "person"
+    noun = draw.object_of(verb, wanted)
+    if noun.lemma in WOMENS and subject.sex != "f":
+        raise NoChoice
+    if isinstance(subject, NounPhrase) and (subject.noun is noun or _too_young(subject.noun, noun)):
+        raise NoChoice
     definite = True if "definite" in verb.flags else False if "indefinite" in verb.flags else None
     if negated and definite is None:
         definite = "any" not in verb.flags or draw.chance(0.5)
-    thing = draw.thing(noun, key, subject=subject, definite=definite, unfit=UNFIT.get(verb.lemma, ""), adjectives=adjectives)
+    thing = draw.thing(
+        noun, key, subject=subject, definite=definite, unfit=UNFIT.get(verb.lemma, ""), adjectives=adjectives
+    )
     return replace(thing, determiner="any") if negated and thing.determiner in INDEFINITE else thing
+
+
+def _too_young(parent: Noun, child: Noun) -> bool:
+    return "child" in parent.classes and child.lemma in CHILDREN
 
 
 INDEFINITE = {"a", "some", "several", "two", "three"}
 
 
-def action(draw: Draw, key: str = "a", *, subject: Nominal | None = None, verb: Verb | None = None, negated: bool = False, tense: str = "", adjectives: int | None = None) -> Clause:
+def action(
+    draw: Draw,
+    key: str = "a",
+    *,
+    subject: Nominal | None = None,
+    verb: Verb | None = None,
+    negated: bool = False,
+    tense: str = "",
+    adjectives: int | None = None,
+) -> Clause:
     """Somebody does something to something."""
     verb = verb or draw.choice(TRANSITIVES)
     subject = subject or draw.person(f"{key}.s")

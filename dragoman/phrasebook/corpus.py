@@ -13,11 +13,13 @@ from dragoman.errors import UserError
 from dragoman.files import write_atomically
 from dragoman.phrasebook.constructions import CONSTRUCTIONS
 from dragoman.phrasebook.draw import Draw, NoChoice
+from dragoman.phrasebook.grammar import Phrase
 from dragoman.phrasebook.names import split_of
-from dragoman.phrasebook.realise import Triple, triple
+from dragoman.phrasebook.realise import Triple, sentence, triple
 
 SPLITS = ("train", "dev", "test", "compositional")
 LANGUAGES = {"en": "english", "fr": "french", "de": "german"}
+TRIES = 20  # draws of a construction that finds no sensible words
 PATIENCE = 2000  # draws in a row without a new sentence before sampling gives up
 # Sentences that differ in these words only may read the same in French or in German ("her", "them": "sie").
 FOLDED = re.compile(r"\b(?:he|she|it|him|her|them|his|their)\b")
@@ -38,29 +40,37 @@ def sample(count: int, seed: int, split: str) -> Iterator[Triple]:
     if split not in SPLITS:
         raise UserError(f"phrasebook: no split {split!r}, expected one of {', '.join(SPLITS)}")
     generator = random.Random(zlib.crc32(f"{seed}:{split}".encode()))
-    kinds = list(CONSTRUCTIONS.items())
+    kinds = list(CONSTRUCTIONS)
     seen: set[bytes] = set()
     failures = 0
     while len(seen) < count:
-        draw = Draw(generator, split)
-        name, construction = draw.choice(kinds)
+        name = generator.choice(kinds)
         failures += 1
         if failures > PATIENCE:
             raise UserError(f"phrasebook: {split} has no {count} different sentences")
-        try:
-            lines = construction(draw)
-        except NoChoice:
+        lines = _drawn(name, generator, split)
+        if lines is None:
             continue
-        if draw.held and not draw.pairs:
-            continue
-        result = triple(lines, name)
-        text = result.english.text
+        text = sentence(lines.english, "english").text
         mark = blake2b(text.encode(), digest_size=8).digest()
-        if mark in seen or (not draw.held and split_of_sentence(text) != split):
+        if mark in seen or (split != "compositional" and split_of_sentence(text) != split):
             continue
         seen.add(mark)
         failures = 0
-        yield result
+        yield triple(lines, name)
+
+
+def _drawn(name: str, generator: random.Random, split: str) -> Phrase | None:
+    """A sentence of the construction, or None where it has none for the split."""
+    for _ in range(TRIES):
+        draw = Draw(generator, split)
+        try:
+            lines = CONSTRUCTIONS[name](draw)
+        except NoChoice:
+            continue
+        if not draw.held or draw.pairs:
+            return lines
+    return None
 
 
 def write(folder: Path, source: str, target: str, sizes: Mapping[str, int], seed: int) -> None:

@@ -9,9 +9,15 @@ from typing import TypeVar
 
 from dragoman.phrasebook import names
 from dragoman.phrasebook.grammar import Line, Phrase, Word, phrase
-from dragoman.phrasebook.lexicon import ADJECTIVES, DITRANSITIVE, NOUNS, PLACING, PREFERENCES, TRANSITIVE, fits
+from dragoman.phrasebook.lexicon import ADJECTIVES, DITRANSITIVE, NOUNS, PLACING, PREFERENCES, TRANSITIVE, fits, triples
 from dragoman.phrasebook.lexicon_function import (
-    FAR_FUTURE_TIMES, FAR_PAST_TIMES, FREQUENCIES, HABITUAL_TIMES, NEAR_FUTURE_TIMES, NEAR_PAST_TIMES, PRESENT_TIMES,
+    FAR_FUTURE_TIMES,
+    FAR_PAST_TIMES,
+    FREQUENCIES,
+    HABITUAL_TIMES,
+    NEAR_FUTURE_TIMES,
+    NEAR_PAST_TIMES,
+    PRESENT_TIMES,
 )  # fmt: skip
 from dragoman.phrasebook.meaning import Adjective, Name, Nominal, Noun, NounPhrase, Pronoun, Verb
 
@@ -19,7 +25,7 @@ HELD_OUT = 9  # one pair of words in nine is kept for the compositional split
 Item = TypeVar("Item")
 
 
-class NoChoice(Exception):
+class NoChoice(Exception):  # noqa: N818 - not an error, a fork in the road
     """No pair of words of the wanted kind exists in this split; the sampler draws again."""
 
 
@@ -55,13 +61,21 @@ UNFIT = {  # verb: adjectives that its object cannot have
 }  # fmt: skip
 KIN = [noun for noun in NOUNS.values() if "kin" in noun.classes]
 PEOPLE = [noun for noun in NOUNS.values() if "person" in noun.classes]
-PRONOUNS = ((1, False, "m"), (2, False, "m"), (3, False, "m"), (3, False, "f"), (1, True, "m"), (3, True, "m"))
+PRONOUNS = (
+    (1, False, "m"),
+    (2, False, "m"),
+    (3, False, "m"),
+    (3, False, "f"),
+    (1, True, "m"),
+    (3, True, "m"),
+)
+VAGUE, COUNTED = ("some", "several"), ("some", "some", "several", "two", "three")
 ONLY_ONE = {"mother", "father", "grandmother", "grandfather"}
 SECOND = set("red blue green white black yellow grey brown modern round French English German Italian Spanish".split())
 OWNED = {"worn", "lost", "pet", "vehicle", "text", "furniture", "device"}
 POSSESSIVE_OF = {"1": "my", "2": "your", "3m": "his", "3f": "her", "1p": "our", "3p": "their"}
 TIMES = {
-    name: [row.split(" | ") for row in table.strip().splitlines()]
+    name: triples(table)
     for name, table in (
         ("near past", NEAR_PAST_TIMES), ("far past", FAR_PAST_TIMES), ("near future", NEAR_FUTURE_TIMES),
         ("far future", FAR_FUTURE_TIMES), ("present", PRESENT_TIMES), ("habitual", HABITUAL_TIMES),
@@ -89,21 +103,24 @@ class Draw:
         """Whether something with this probability happens."""
         return self.random.random() < probability
 
-    def fixed(self, table: Sequence[Sequence[str]], key: str) -> Phrase:
+    def fixed(self, table: Sequence[tuple[str, str, str]], key: str) -> Phrase:
         """One of the fixed phrases."""
         one, two, three = self.choice(table)
         return phrase(one, two, three, key)
 
-    def time(self, tense: str, key: str, *, near: bool = False) -> Phrase:
-        """An adverbial of time that goes with the tense; a near one for what nobody remembers or plans for long."""
+    def time(self, tense: str, key: str, verb: Verb | None = None) -> Phrase:
+        """An adverbial of time that goes with the tense and, if given, with the verb."""
+        flags = verb.flags if verb else frozenset()
         if tense in ("past", "future"):
-            tense = f"{'near' if near or self.chance(0.4) else 'far'} {tense}"
+            near = "daily" in flags or ("slow" not in flags and self.chance(0.4))
+            tense = f"{'near' if near else 'far'} {tense}"
         return self.fixed(TIMES[tense], key)
 
-    def object_of(self, verb: Verb) -> Noun:
-        """A noun that the verb can have as its object."""
+    def object_of(self, verb: Verb, wanted: str = "") -> Noun:
+        """A noun that the verb can have as its object, of one of the wanted classes."""
         self.pairs += 1
-        return self.choice(OBJECTS[verb.lemma, self.held])
+        options = OBJECTS[verb.lemma, self.held]
+        return self.choice([n for n in options if not n.classes.isdisjoint(wanted.split())] if wanted else options)
 
     def adjectives_of(self, noun: Noun, count: int = 1, unfit: str = "") -> tuple[Adjective, ...]:
         """Up to `count` different adjectives that can stand before the noun, one on each side in French."""
@@ -136,7 +153,7 @@ class Draw:
         return self.first_name(key) if draw < 0.85 else self.titled_name(key)
 
     def relation(self, key: str) -> NounPhrase:
-        """"my brother", "our neighbours"."""
+        """ "my brother", "our neighbours"."""
         noun = self.choice(KIN)
         many = self.chance(0.12) and not noun.classes & ONLY_ONE
         return self.noun_phrase(noun, key, determiner=self.choice(("my", "my", "your", "our")), plural=many)
@@ -148,7 +165,7 @@ class Draw:
         return _name(key, sex, Phrase(line, line, line), line)
 
     def titled_name(self, key: str) -> Name:
-        """"Mr" or "Mrs" and an invented surname."""
+        """ "Mr" or "Mrs" and an invented surname."""
         sex = self.choice("fm")
         surname = Word(names.invented(names.SURNAME_PARTS, self.random, self.name_split), (f"{key}.n",))
         english, french, german = {"m": ("Mr", "Monsieur", "Herr"), "f": ("Mrs", "Madame", "Frau")}[sex]
@@ -157,7 +174,14 @@ class Draw:
         return _name(key, sex, Phrase(*lines), oblique)
 
     def noun_phrase(
-        self, noun: Noun, key: str, *, determiner: str, plural: bool = False, adjectives: tuple[Adjective, ...] = ()
+        self,
+        noun: Noun,
+        key: str,
+        *,
+        determiner: str,
+        plural: bool = False,
+        adjectives: tuple[Adjective, ...] = (),
+        owner: Nominal | None = None,
     ) -> NounPhrase:
         """The noun with its agreement features filled in."""
         return NounPhrase(
@@ -169,6 +193,7 @@ class Draw:
             noun=noun,
             determiner=determiner,
             adjectives=adjectives,
+            owner=owner,
         )
 
     def thing(
@@ -190,14 +215,14 @@ class Draw:
         sure = self.chance(0.5) if definite is None else definite
         if "mass" in noun.classes:
             return self.noun_phrase(noun, key, determiner="the" if sure else "some", adjectives=described)
-        many = self.chance(0.9 if noun.classes & {"pair", "many"} else 0.2)
+        many = "pair" in noun.classes or self.chance(0.9 if "many" in noun.classes else 0.2)
         if "kin" in noun.classes:
             determiner, many = self.possessive(subject), many and not noun.classes & ONLY_ONE
         elif sure:
             own = bool(noun.classes & OWNED) and self.chance(0.5)
             determiner = self.possessive(subject) if own else self.choice(("the", "the", "this"))
         elif many:
-            determiner = self.choice(("some", "some", "several", "two", "three"))
+            determiner = self.choice(VAGUE if "pair" in noun.classes else COUNTED)
         else:
             determiner = "a"
         return self.noun_phrase(noun, key, determiner=determiner, plural=many, adjectives=described)

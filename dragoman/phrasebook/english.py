@@ -3,29 +3,65 @@
 from __future__ import annotations
 
 VOWELS = "aeiou"
-IRREGULAR_VERBS = {  # past, participle
-    "be": ("was", "been"), "have": ("had", "had"), "do": ("did", "done"), "go": ("went", "gone"),
-    "read": ("read", "read"), "write": ("wrote", "written"), "buy": ("bought", "bought"), "sell": ("sold", "sold"),
-    "eat": ("ate", "eaten"), "drink": ("drank", "drunk"), "see": ("saw", "seen"), "hear": ("heard", "heard"),
-    "find": ("found", "found"), "lose": ("lost", "lost"), "build": ("built", "built"), "know": ("knew", "known"),
-    "meet": ("met", "met"), "wear": ("wore", "worn"), "put": ("put", "put"), "take": ("took", "taken"),
-    "show": ("showed", "shown"), "give": ("gave", "given"), "send": ("sent", "sent"), "lend": ("lent", "lent"),
-    "bring": ("brought", "brought"), "tell": ("told", "told"), "cut": ("cut", "cut"), "choose": ("chose", "chosen"),
-    "draw": ("drew", "drawn"), "sing": ("sang", "sung"), "understand": ("understood", "understood"),
-    "forget": ("forgot", "forgotten"), "think": ("thought", "thought"), "hide": ("hid", "hidden"),
-    "throw": ("threw", "thrown"), "drive": ("drove", "driven"), "feed": ("fed", "fed"), "get": ("got", "got"),
-    "break": ("broke", "broken"), "sleep": ("slept", "slept"), "learn": ("learnt", "learnt"), "leave": ("left", "left"), "come": ("came", "come"),
-    "fall": ("fell", "fallen"), "wake": ("woke", "woken"), "sit": ("sat", "sat"), "swim": ("swam", "swum"),
-    "run": ("ran", "run"), "steal": ("stole", "stolen"), "win": ("won", "won"), "begin": ("began", "begun"), "cost": ("cost", "cost"),
-    "hang": ("hung", "hung"), "make": ("made", "made"), "hold": ("held", "held"), "say": ("said", "said"),
-}  # fmt: skip
-DOUBLING = {"put", "cut", "forget", "get", "sit", "swim", "run", "win", "begin", "plan", "stop", "chat", "travel"}
-SHORT = {  # compared with -er
-    "small", "big", "tall", "old", "young", "long", "short", "heavy", "light", "clean", "dirty", "warm", "cold",
-    "fresh", "sweet", "strong", "easy", "funny", "sad", "happy", "friendly", "rich", "brave", "lazy", "quiet", "dark",
-    "bright", "wide", "narrow", "deep", "high", "pretty", "cheap", "hot", "shy", "clever", "fast", "slow", "ugly",
-    "large", "healthy",
-}  # fmt: skip
+IRREGULAR_VERBS = {  # base: past, past participle
+    base: (past, participle)
+    for base, past, participle in map(
+        str.split,
+        """
+        be was been
+        have had had
+        go went gone
+        read read read
+        write wrote written
+        buy bought bought
+        sell sold sold
+        eat ate eaten
+        drink drank drunk
+        see saw seen
+        hear heard heard
+        find found found
+        lose lost lost
+        build built built
+        know knew known
+        meet met met
+        wear wore worn
+        put put put
+        take took taken
+        show showed shown
+        give gave given
+        send sent sent
+        lend lent lent
+        bring brought brought
+        tell told told
+        cut cut cut
+        choose chose chosen
+        draw drew drawn
+        sing sang sung
+        understand understood understood
+        forget forgot forgotten
+        think thought thought
+        hide hid hidden
+        drive drove driven
+        feed fed fed
+        get got got
+        break broke broken
+        sleep slept slept
+        learn learnt learnt
+        leave left left
+        come came come
+        fall fell fallen
+        wake woke woken
+        begin began begun
+        cost cost cost
+        say said said
+        """.strip().splitlines(),
+    )
+}
+DOUBLING = {"begin", "cut", "forget", "get", "put", "travel"}
+SHORT = set(  # compared with -er
+    "big brave bright clean clever cold dark deep dirty easy fresh friendly funny happy heavy high hot lazy light long"
+    " narrow old pretty rich sad short shy small strong sweet tall warm wide young".split()
+)
 LONG_SOUND = {"hour", "honest"}  # silent h
 CONSONANT_SOUND = ("uni", "use", "euro", "one")
 
@@ -38,7 +74,7 @@ def plural(noun: str) -> str:
 
 
 def third_person(verb: str) -> str:
-    """"go" -> "goes"."""
+    """ "go" -> "goes"."""
     if verb in ("be", "have"):
         return {"be": "is", "have": "has"}[verb]
     if verb.endswith("y") and verb[-2] not in VOWELS:
@@ -47,7 +83,7 @@ def third_person(verb: str) -> str:
 
 
 def present_participle(verb: str) -> str:
-    """"run" -> "running"."""
+    """ "run" -> "running"."""
     if verb in DOUBLING:
         return verb + verb[-1] + "ing"
     if verb.endswith("e") and not verb.endswith(("ee", "be")):
@@ -85,7 +121,7 @@ def comparative(adjective: str) -> str:
 
 
 def indefinite_article(following: str) -> str:
-    """"a" or "an", by the sound that the next word begins with."""
+    """ "a" or "an", by the sound that the next word begins with."""
     word = following.lower()
     vowel = word[0] in VOWELS and not word.startswith(CONSONANT_SOUND)
     return "an" if vowel or word in LONG_SOUND or word in ("8", "11", "18") else "a"

@@ -45,7 +45,7 @@ def noun_phrase(node: NounPhrase) -> Line:
 
 
 def determiner(node: NounPhrase) -> str:
-    """"these" for the plural of "this"; what is denied is "any water" but "a car"."""
+    """ "these" for the plural of "this"; what is denied is "any water" but "a car"."""
     if node.plural and node.determiner == "this":
         return "these"
     countable = not node.plural and "mass" not in node.noun.classes
@@ -53,12 +53,12 @@ def determiner(node: NounPhrase) -> str:
 
 
 def infinitive(node: Clause) -> Line:
-    """"to buy some bread"."""
+    """ "to buy some bread"."""
     return [Word("to", (f"{node.key}.to",)), *_nonfinite(node, node.verb.english.base)]
 
 
 def gerund(node: Clause) -> Line:
-    """"reading the newspaper"."""
+    """ "reading the newspaper"."""
     return _nonfinite(node, english.present_participle(node.verb.english.base))
 
 
@@ -176,7 +176,7 @@ def _complements(node: Clause) -> Line:
 
 
 def _stranded(node: Clause) -> Line:
-    """"the bus that I am waiting for"."""
+    """ "the bus that I am waiting for"."""
     if not isinstance(node.object, Relative) and node.extracted is None:
         return []
     return words(node.verb.english.preposition, f"{node.key}.v.p", otherwise=f"{node.key}.v")

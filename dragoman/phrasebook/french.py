@@ -2,55 +2,58 @@
 
 from __future__ import annotations
 
-ELIDING = {"le", "la", "je", "me", "te", "se", "ne", "de", "que", "lorsque", "puisque"}
-ASPIRATED = ("haut", "héros", "hibou", "huit", "hérisson", "homard", "hockey", "onze", "oui", "yaourt")
+ELIDING = {"le", "la", "je", "me", "te", "se", "ne", "de", "que"}
+ASPIRATED = ("haut", "huit", "onze")
 VOWELS = "aeiouyhàâäéèêëîïôöùûüœæ"
-ETRE = {"aller", "venir", "arriver", "partir", "rester", "tomber", "mourir", "naître", "entrer", "sortir", "rentrer",
-        "revenir", "monter", "descendre", "devenir"}  # fmt: skip
-IRREGULAR_VERBS = {  # je, tu, il, nous, ils; past participle
-    "être": ("suis es est sommes sont", "été"),
-    "avoir": ("ai as a avons ont", "eu"),
-    "aller": ("vais vas va allons vont", "allé"),
-    "faire": ("fais fais fait faisons font", "fait"),
-    "lire": ("lis lis lit lisons lisent", "lu"),
-    "écrire": ("écris écris écrit écrivons écrivent", "écrit"),
-    "boire": ("bois bois boit buvons boivent", "bu"),
-    "voir": ("vois vois voit voyons voient", "vu"),
-    "ouvrir": ("ouvre ouvres ouvre ouvrons ouvrent", "ouvert"),
-    "offrir": ("offre offres offre offrons offrent", "offert"),
-    "construire": ("construis construis construit construisons construisent", "construit"),
-    "traduire": ("traduis traduis traduit traduisons traduisent", "traduit"),
-    "conduire": ("conduis conduis conduit conduisons conduisent", "conduit"),
-    "connaître": ("connais connais connaît connaissons connaissent", "connu"),
-    "prendre": ("prends prends prend prenons prennent", "pris"),
-    "comprendre": ("comprends comprends comprend comprenons comprennent", "compris"),
-    "apprendre": ("apprends apprends apprend apprenons apprennent", "appris"),
-    "mettre": ("mets mets met mettons mettent", "mis"),
-    "dormir": ("dors dors dort dormons dorment", "dormi"),
-    "endormir": ("endors endors endort endormons endorment", "endormi"),
-    "partir": ("pars pars part partons partent", "parti"),
-    "sortir": ("sors sors sort sortons sortent", "sorti"),
-    "venir": ("viens viens vient venons viennent", "venu"),
-    "revenir": ("reviens reviens revient revenons reviennent", "revenu"),
-    "asseoir": ("assieds assieds assied asseyons asseyent", "assis"),
-    "rire": ("ris ris rit rions rient", "ri"),
-    "sourire": ("souris souris sourit sourions sourient", "souri"),
-    "courir": ("cours cours court courons courent", "couru"),
-    "suivre": ("suis suis suit suivons suivent", "suivi"),
-    "recevoir": ("reçois reçois reçoit recevons reçoivent", "reçu"),
-    "savoir": ("sais sais sait savons savent", "su"),
-    "vouloir": ("veux veux veut voulons veulent", "voulu"),
-    "pouvoir": ("peux peux peut pouvons peuvent", "pu"),
-    "devoir": ("dois dois doit devons doivent", "dû"),
-    "pleuvoir": ("pleus pleus pleut pleuvons pleuvent", "plu"),
-    "résoudre": ("résous résous résout résolvons résolvent", "résolu"),
-    "éteindre": ("éteins éteins éteint éteignons éteignent", "éteint"),
-    "peindre": ("peins peins peint peignons peignent", "peint"),
-    "croire": ("crois crois croit croyons croient", "cru"),
-    "dire": ("dis dis dit disons disent", "dit"),
+ETRE = {"aller", "arriver", "partir", "rester", "revenir", "venir"}  # and all reflexive verbs
+IRREGULAR_VERBS = {  # infinitive: je, tu, il, nous, ils; past participle
+    infinitive: (tuple(present), participle)
+    for infinitive, *present, participle in map(
+        str.split,
+        """
+        être suis es est sommes sont été
+        avoir ai as a avons ont eu
+        aller vais vas va allons vont allé
+        faire fais fais fait faisons font fait
+        lire lis lis lit lisons lisent lu
+        écrire écris écris écrit écrivons écrivent écrit
+        boire bois bois boit buvons boivent bu
+        voir vois vois voit voyons voient vu
+        ouvrir ouvre ouvres ouvre ouvrons ouvrent ouvert
+        construire construis construis construit construisons construisent construit
+        traduire traduis traduis traduit traduisons traduisent traduit
+        conduire conduis conduis conduit conduisons conduisent conduit
+        connaître connais connais connaît connaissons connaissent connu
+        prendre prends prends prend prenons prennent pris
+        comprendre comprends comprends comprend comprenons comprennent compris
+        apprendre apprends apprends apprend apprenons apprennent appris
+        mettre mets mets met mettons mettent mis
+        dormir dors dors dort dormons dorment dormi
+        endormir endors endors endort endormons endorment endormi
+        partir pars pars part partons partent parti
+        venir viens viens vient venons viennent venu
+        revenir reviens reviens revient revenons reviennent revenu
+        rire ris ris rit rions rient ri
+        sourire souris souris sourit sourions sourient souri
+        suivre suis suis suit suivons suivent suivi
+        recevoir reçois reçois reçoit recevons reçoivent reçu
+        savoir sais sais sait savons savent su
+        pleuvoir pleus pleus pleut pleuvons pleuvent plu
+        résoudre résous résous résout résolvons résolvent résolu
+        éteindre éteins éteins éteint éteignons éteignent éteint
+        peindre peins peins peint peignons peignent peint
+        dire dis dis dit disons disent dit
+        """.strip().splitlines(),
+    )
 }
-GRAVE = {"acheter": "achèt", "lever": "lèv", "enlever": "enlèv", "promener": "promèn", "préférer": "préfèr", "jeter": "jett",
-         "appeler": "appell", "espérer": "espèr",  "répéter": "répèt"}  # fmt: skip
+STRESSED_STEMS = {
+    "acheter": "achèt",
+    "lever": "lèv",
+    "enlever": "enlèv",
+    "promener": "promèn",
+    "appeler": "appell",
+    "espérer": "espèr",
+}
 
 
 def begins_with_vowel(word: str) -> bool:
@@ -60,7 +63,7 @@ def begins_with_vowel(word: str) -> bool:
 
 
 def elided(word: str, following: str) -> str:
-    """"le" before "homme" -> "l'"; "si" loses its vowel before "il" and "ils" only."""
+    """ "le" before "homme" -> "l'"; "si" loses its vowel before "il" and "ils" only."""
     low = word.lower()
     if (low in ELIDING and begins_with_vowel(following)) or (low == "si" and following.lower() in ("il", "ils")):
         return word[:-1] + "'"
@@ -90,13 +93,13 @@ def feminine(adjective: str) -> str:
 def present(infinitive: str) -> tuple[str, ...]:
     """je, tu, il, nous, ils."""
     if infinitive in IRREGULAR_VERBS:
-        return tuple(IRREGULAR_VERBS[infinitive][0].split())
+        return IRREGULAR_VERBS[infinitive][0]
     stem = infinitive[:-2]
     if infinitive.endswith("ir"):
         return tuple(stem + ending for ending in ("is", "is", "it", "issons", "issent"))
     if infinitive.endswith("re"):
         return tuple(stem + ending for ending in ("s", "s", "", "ons", "ent"))
-    strong = GRAVE.get(infinitive, stem)
+    strong = STRESSED_STEMS.get(infinitive, stem)
     if stem.endswith("y") and not stem.endswith("ay"):
         strong = stem[:-1] + "i"
     plural_stem = stem + "e" if stem.endswith("g") else stem[:-1] + "ç" if stem.endswith("c") else stem
@@ -111,7 +114,7 @@ def participle(infinitive: str) -> str:
 
 
 def agree(participle_form: str, gender: str, many: bool) -> str:
-    """"vu" -> "vue", "vus", "vues"; "pris" stays "pris" in the masculine plural."""
+    """ "vu" -> "vue", "vus", "vues"; "pris" stays "pris" in the masculine plural."""
     form = participle_form + ("e" if gender == "f" else "")
     return plural(form) if many else form
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dragoman.phrasebook import french
-from dragoman.phrasebook.grammar import Line, Word, words
 from dragoman.phrasebook.english_syntax import tail
+from dragoman.phrasebook.grammar import Line, Word, words
 from dragoman.phrasebook.lexicon_function import NUMBERS, POSSESSIVES, QUANTITIES
 from dragoman.phrasebook.meaning import Adjective, Clause, Name, Nominal, NounPhrase, Pronoun, Relative
 
@@ -129,7 +129,7 @@ def possessive(owner: str, plural: bool, feminine: bool) -> str:
 
 
 def infinitive(node: Clause) -> Line:
-    """"le lire", "acheter du pain"."""
+    """ "le lire", "acheter du pain"."""
     return [*clitics(node), Word(node.verb.french.base, (f"{node.key}.v",)), *complements(node)]
 
 

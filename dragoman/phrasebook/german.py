@@ -2,33 +2,62 @@
 
 from __future__ import annotations
 
-SEIN = {"sein", "abfahren", "bleiben", "aufstehen",
-        "einschlafen", "aufwachen", "laufen", "reisen", "sterben", "folgen", "hinfallen", "werden"}  # fmt: skip
+# Verbs whose perfect takes "sein", besides all of gehen and kommen.
+SEIN = {"abfahren", "aufstehen", "aufwachen", "bleiben", "einschlafen", "folgen", "reisen", "sein"}
 STRONG = {  # base: er-form (du-form after a slash where it cannot be derived), participle
-    "lesen": "liest gelesen", "schreiben": "schreibt geschrieben", "essen": "isst gegessen",
-    "trinken": "trinkt getrunken", "sehen": "sieht gesehen", "finden": "findet gefunden",
-    "verlieren": "verliert verloren", "schließen": "schließt geschlossen", "waschen": "wäscht gewaschen",
-    "helfen": "hilft geholfen", "kennen": "kennt gekannt", "laden": "lädt/lädst geladen", "rufen": "ruft gerufen",
-    "treffen": "trifft getroffen", "bringen": "bringt gebracht", "tragen": "trägt getragen", "ziehen": "zieht gezogen",
-    "leihen": "leiht geliehen", "geben": "gibt gegeben", "schneiden": "schneidet geschnitten",
-    "verstehen": "versteht verstanden", "vergessen": "vergisst vergessen", "denken": "denkt gedacht",
-    "werfen": "wirft geworfen", "fahren": "fährt gefahren", "gießen": "gießt gegossen", "singen": "singt gesungen",
-    "bekommen": "bekommt bekommen", "zerbrechen": "zerbricht zerbrochen", "unterschreiben": "unterschreibt unterschrieben",
-    "schlafen": "schläft geschlafen", "kommen": "kommt gekommen", "gehen": "geht gegangen", "stehen": "steht gestanden",
-    "bleiben": "bleibt geblieben", "schwimmen": "schwimmt geschwommen", "laufen": "läuft gelaufen",
-    "fallen": "fällt gefallen", "sterben": "stirbt gestorben", "nehmen": "nimmt/nimmst genommen",
-    "liegen": "liegt gelegen", "hängen": "hängt gehängt", "heißen": "heißt geheißen", "stehlen": "stiehlt gestohlen",
-    "gewinnen": "gewinnt gewonnen", "backen": "backt gebacken", "beginnen": "beginnt begonnen",
-    "sprechen": "spricht gesprochen", "werden": "wird/wirst geworden", "sein": "ist/bist gewesen",
-    "haben": "hat/hast gehabt", "raten": "rät/rätst geraten", "besprechen": "bespricht besprochen", "halten": "hält/hältst gehalten",
-    "mögen": "mag/magst gemocht", "wissen": "weiß/weißt gewusst", "können": "kann/kannst gekonnt",
-    "müssen": "muss/musst gemusst", "wollen": "will/willst gewollt", "dürfen": "darf/darfst gedurft",
-    "reiten": "reitet geritten", "streichen": "streicht gestrichen",
-}  # fmt: skip
-ICH_AS_ER = {"mögen", "wissen", "können", "müssen", "wollen", "dürfen"}
+    base: (third, participle)
+    for base, third, participle in map(
+        str.split,
+        """
+        lesen liest gelesen
+        schreiben schreibt geschrieben
+        essen isst gegessen
+        trinken trinkt getrunken
+        sehen sieht gesehen
+        finden findet gefunden
+        verlieren verliert verloren
+        schließen schließt geschlossen
+        waschen wäscht gewaschen
+        helfen hilft geholfen
+        kennen kennt gekannt
+        laden lädt/lädst geladen
+        rufen ruft gerufen
+        treffen trifft getroffen
+        bringen bringt gebracht
+        tragen trägt getragen
+        ziehen zieht gezogen
+        leihen leiht geliehen
+        geben gibt gegeben
+        schneiden schneidet geschnitten
+        verstehen versteht verstanden
+        vergessen vergisst vergessen
+        denken denkt gedacht
+        fahren fährt gefahren
+        gießen gießt gegossen
+        singen singt gesungen
+        bekommen bekommt bekommen
+        zerbrechen zerbricht zerbrochen
+        unterschreiben unterschreibt unterschrieben
+        schlafen schläft geschlafen
+        kommen kommt gekommen
+        gehen geht gegangen
+        stehen steht gestanden
+        bleiben bleibt geblieben
+        heißen heißt geheißen
+        beginnen beginnt begonnen
+        werden wird/wirst geworden
+        sein ist/bist gewesen
+        haben hat/hast gehabt
+        mögen mag/magst gemocht
+        wissen weiß/weißt gewusst
+        streichen streicht gestrichen
+        """.strip().splitlines(),
+    )
+}
+ICH_AS_ER = {"mögen", "wissen"}
 INSEPARABLE = ("be", "ver", "zer", "er", "ent", "ge", "über", "unter")
-PREPOSITION_ARTICLE = {("in", "dem"): "im", ("an", "dem"): "am", ("zu", "dem"): "zum", ("zu", "der"): "zur",
-                       ("von", "dem"): "vom", ("bei", "dem"): "beim", ("in", "das"): "ins", ("an", "das"): "ans"}  # fmt: skip
+# The prepositions of the grammar; "zum", "auf dem" and such stand in the lexicon of places.
+PREPOSITION_ARTICLE = {("in", "dem"): "im", ("in", "das"): "ins", ("an", "das"): "ans"}
 CASES = ("nominative", "accusative", "dative", "genitive")
 DEFINITE = {"m": "der den dem des", "f": "die die der der", "n": "das das dem des", "p": "die die den der"}
 # Endings in the order of CASES. "-" is no ending.
@@ -60,14 +89,14 @@ def genitive(noun: str, gender: str) -> str:
 
 
 def dative_plural(plural: str) -> str:
-    """"Kinder" -> "Kindern"."""
+    """ "Kinder" -> "Kindern"."""
     return plural if plural.endswith(("n", "s")) else plural + "n"
 
 
 def third_person(base: str) -> tuple[str, str]:
     """The forms for du and for er."""
     if base in STRONG:
-        er, _, du = STRONG[base].split()[0].partition("/")
+        er, _, du = STRONG[base][0].partition("/")
         stem = base[:-2] if base.endswith("en") else base[:-1]
         if not du:
             link = "e" if er == stem + "et" else ""
@@ -91,13 +120,13 @@ def perfect_with_sein(verb: str, transitive: bool) -> bool:
     """Whether the perfect is formed with "sein": verbs of motion, but not "ein Auto fahren"."""
     if verb == "fahren":
         return not transitive
-    return verb in SEIN or verb.endswith(("gehen", "kommen")) and verb != "bekommen"
+    return verb in SEIN or (verb.endswith(("gehen", "kommen")) and verb != "bekommen")
 
 
 def participle(base: str) -> str:
     """Past participle without a separable prefix."""
     if base in STRONG:
-        return STRONG[base].split()[1]
+        return STRONG[base][1]
     prefix = "" if base.endswith("ieren") or base.startswith(INSEPARABLE) else "ge"
     return prefix + third_person(base)[1]
 

@@ -17,7 +17,10 @@ REFLEXIVE = ("mich", "dich", "sich", "uns", "sich")
 FUTURE = german.present("werden")
 HAVE = german.present("haben")
 BE = german.present("sein")
-PAST = {"sein": ("war", "warst", "war", "waren", "waren"), "haben": ("hatte", "hattest", "hatte", "hatten", "hatten")}
+PAST = {
+    "sein": ("war", "warst", "war", "waren", "waren"),
+    "haben": ("hatte", "hattest", "hatte", "hatten", "hatten"),
+}
 NEGATIONS = {"not": "nicht", "never": "nie"}
 
 
@@ -68,7 +71,7 @@ def noun_phrase(node: NounPhrase, case: str) -> Line:
 
 
 def attribute(adjective: Adjective, ending: str) -> str:
-    """"hoch" + "e" is "hohe"."""
+    """ "hoch" + "e" is "hohe"."""
     return adjective.german_stem + ending
 
 
@@ -115,7 +118,7 @@ def clause(node: Clause, order: str = "main", front: Line | None = None) -> Line
 
 
 def infinitive(node: Clause, marker: Line) -> Line:
-    """"Brot zu kaufen", "das Licht einzuschalten"; the marker is "zu"."""
+    """ "Brot zu kaufen", "das Licht einzuschalten"; the marker is "zu"."""
     verb, key = node.verb.german, f"{node.key}.v"
     inner = middle(node)
     if verb.prefix:

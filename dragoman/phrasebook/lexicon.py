@@ -14,6 +14,16 @@ def rows(table: str) -> Iterator[list[str]]:
         yield [field.strip() for field in line.split(" | ")]
 
 
+def triples(table: str) -> list[tuple[str, str, str]]:
+    """The last three fields of every line: fixed phrases in the three languages."""
+    return [(one, two, three) for *_, one, two, three in rows(table)]
+
+
+def named(table: str) -> dict[str, tuple[str, str, str]]:
+    """Fixed phrases by the name in the first field."""
+    return {name: (one, two, three) for name, one, two, three in rows(table)}
+
+
 def fits(wanted: frozenset[str], having: frozenset[str]) -> bool:
     """Whether `having` meets one of the `wanted` classes and none that is written with a minus."""
     return any(name in having for name in wanted) and not any("-" + name in wanted for name in having)
@@ -104,4 +114,5 @@ INTRANSITIVE = _verbs(lexicon_verbs.INTRANSITIVE)
 ACTIVITIES = _verbs(lexicon_verbs.ACTIVITIES)
 PLACING = _verbs(lexicon_verbs.PLACING)
 CLAUSAL = _verbs(lexicon_verbs.CLAUSAL)
+SIMPLE = _verbs(lexicon_verbs.SIMPLE)
 PREFERENCES = _verbs(lexicon_verbs.PREFERENCES)

@@ -7,8 +7,8 @@ means that it only follows "to be", "attribute" that it never does.
 
 ADJECTIVES = """
 small | < petit | klein | thing animal building place child furniture vehicle room plant device -small -big
-big | < grand | groß | thing animal building furniture vehicle room plant -small -worn -device
-tall | < grand | groß | person -child
+big | < grand | groß//größer | thing animal building furniture vehicle room plant -small -worn -device
+tall | < grand | groß//größer | person -child
 old | < vieux/vieille/vieil | alt//älter | person thing building furniture vehicle place -child -food
 young | < jeune | jung//jünger | person -child
 beautiful | < beau/belle/bel | schön | building place worn coloured plant sung shown -cleaned -part
@@ -17,17 +17,18 @@ good | < bon | gut//besser | text worker idea dish drink fruit read long -narrow
 bad | < mauvais | schlecht//schlechter | text idea film -solved
 new | < nouveau/nouvelle/nouvel | neu | thing worker vehicle building furniture solved long explained -lost attribute
 long | < long/longue | lang//länger | long
+short | court | kurz//kürzer | long skirt dress -street -river -wall -bridge -novel
 red | rouge | rot//roter | coloured
-blue | bleu | blau | coloured
-green | vert | grün | coloured
+blue | bleu | blau | coloured -plant
+green | vert | grün | coloured -plant
 white | blanc/blanche | weiß | coloured
-black | noir | schwarz//schwärzer | coloured
+black | noir | schwarz//schwärzer | coloured -plant
 yellow | jaune | gelb | coloured
-grey | gris | grau | coloured
-brown | brun | braun | coloured
+grey | gris | grau | coloured -plant
+brown | brun | braun | coloured -plant
 expensive | cher/chère | teuer/teur/teurer | bought drink -pair -small -lent -planted -many
-heavy | lourd | schwer | carried furniture lent -long
-light | léger/légère | leicht | carried worn
+heavy | lourd | schwer | carried furniture dictionary hammer ladder television
+light | léger/légère | leicht | carried jacket shoe coat scarf jumper -parcel
 empty | vide | leer | box bottle suitcase drawer wardrobe bag basket glass cup plate
 full | plein | voll | box bottle suitcase drawer wardrobe bag basket glass cup predicate
 clean | propre | sauber | worn room washed cleaned -pair predicate
@@ -70,7 +71,7 @@ round | rond | rund | mirror table
 wide | large | breit | narrow bed
 narrow | étroit | schmal | narrow
 deep | profond | tief | deep
-high | haut | hoch/hoh/höher | high
+high | < haut | hoch/hoh/höher | high
 elegant | élégant | elegant | worn -pair
 comfortable | confortable | bequem | seat
 dangerous | dangereux | gefährlich | journey narrow

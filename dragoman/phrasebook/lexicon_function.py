@@ -13,7 +13,11 @@ NUMBERS = {
     "six": ("six", "sechs"), "seven": ("sept", "sieben"), "eight": ("huit", "acht"), "nine": ("neuf", "neun"),
     "ten": ("dix", "zehn"), "eleven": ("onze", "elf"), "twelve": ("douze", "zwölf"),
 }  # fmt: skip
-QUANTITIES = {"many": ("beaucoup de", "viel"), "several": ("plusieurs", "mehrer"), "a few": ("quelques", "einig")}
+QUANTITIES = {
+    "many": ("beaucoup de", "viel"),
+    "several": ("plusieurs", "mehrer"),
+    "a few": ("quelques", "einig"),
+}
 SUBJECTS = {  # English: French, German, person, plural, sex
     "I": ("je", "ich"), "you": ("tu", "du"), "he": ("il", "er"), "she": ("elle", "sie"), "it": ("il", "es"),
     "we": ("nous", "wir"), "they": ("ils", "sie"),

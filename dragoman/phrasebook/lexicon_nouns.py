@@ -103,15 +103,15 @@ article | m article | m Artikel/Artikel | thing read text written long
 report | m rapport | m Bericht/Berichte | thing read text written signed sent long
 postcard | f carte postale/cartes postales | f Postkarte/Postkarten | thing read written sent bought
 magazine | m magazine | f Zeitschrift/Zeitschriften | thing read bought lent
-dictionary | m dictionnaire | n Wörterbuch/Wörterbücher | thing bought lent lost
+dictionary | m dictionnaire | n Wörterbuch/Wörterbücher | thing bought lent lost owned
 message | m message | f Nachricht/Nachrichten | read text written sent
 contract | m contrat | m Vertrag/Verträge | thing read text signed sent
 recipe | f recette | n Rezept/Rezepte | read text
 map | f carte | f Karte/Karten | thing bought lent drawn lost shown
-coat | m manteau | m Mantel/Mäntel | thing worn bought coloured lost
+coat | m manteau | m Mantel/Mäntel | thing worn bought coloured lost owned
 shirt | f chemise | n Hemd/Hemden | thing worn bought coloured washed
 dress | f robe | n Kleid/Kleider | thing worn bought coloured washed
-hat | m chapeau | m Hut/Hüte | thing worn bought coloured lost
+hat | m chapeau | m Hut/Hüte | thing worn bought coloured lost owned
 scarf/scarves | f écharpe | m Schal/Schals | thing worn bought coloured lost washed
 jacket | f veste | f Jacke/Jacken | thing worn bought coloured lost
 skirt | f jupe | m Rock/Röcke | thing worn bought coloured washed
@@ -120,10 +120,10 @@ tie | f cravate | f Krawatte/Krawatten | thing worn bought coloured
 shoe | f chaussure | m Schuh/Schuhe | thing worn bought coloured cleaned pair lost
 glove | m gant | m Handschuh/Handschuhe | thing worn bought coloured pair lost
 boot | f botte | m Stiefel/Stiefel | thing worn bought coloured cleaned pair
-umbrella | m parapluie | m Regenschirm/Regenschirme | thing bought coloured lost lent
+umbrella | m parapluie | m Regenschirm/Regenschirme | thing bought coloured lost lent owned
 bag | m sac | f Tasche/Taschen | thing bought coloured carried opened lost
-watch | f montre | f Uhr/Uhren | thing bought repaired lost
-ring | f bague | m Ring/Ringe | thing bought lost
+watch | f montre | f Uhr/Uhren | thing bought repaired lost owned
+ring | f bague | m Ring/Ringe | thing bought lost owned
 door | f porte | f Tür/Türen | opened coloured painted part
 window | f fenêtre | n Fenster/Fenster | opened cleaned part
 box | f boîte | f Schachtel/Schachteln | thing opened carried coloured
@@ -145,7 +145,7 @@ knife/knives | m couteau | n Messer/Messer | thing bought lost
 spoon | f cuillère | m Löffel/Löffel | thing bought
 basket | m panier | m Korb/Körbe | thing carried bought
 toy | m jouet | n Spielzeug/Spielzeuge | thing bought coloured repaired
-ball | m ballon | m Ball/Bälle | thing bought coloured lost
+ball | m ballon | m Ball/Bälle | thing bought lost
 doll | f poupée | f Puppe/Puppen | thing bought
 camera | m appareil photo/appareils photo | f Kamera/Kameras | thing bought lost lent device repaired
 computer | m ordinateur | m Computer/Computer | thing bought device repaired
@@ -156,12 +156,12 @@ pencil | m crayon | m Bleistift/Bleistifte | thing bought lent lost coloured
 table | f table | m Tisch/Tische | thing furniture bought repaired painted cleaned
 chair | f chaise | m Stuhl/Stühle | thing furniture seat bought repaired painted
 bed | m lit | n Bett/Betten | furniture seat bought
-sofa | m canapé | n Sofa/Sofas | furniture seat bought coloured
-wardrobe | f armoire | m Schrank/Schränke | furniture bought opened
+sofa | m canapé | n Sofa/Sofas | furniture seat bought coloured owned
+wardrobe | f armoire | m Schrank/Schränke | furniture bought opened owned
 shelf/shelves | f étagère | n Regal/Regale | furniture bought repaired
 carpet | m tapis | m Teppich/Teppiche | thing bought coloured cleaned
 hammer | m marteau | m Hammer/Hämmer | thing bought lent lost
-ladder | f échelle | f Leiter/Leitern | thing bought lent carried
+ladder | f échelle | f Leiter/Leitern | thing bought lent carried owned
 ticket | m billet | f Fahrkarte/Fahrkarten | thing bought lost shown
 coin | f pièce | f Münze/Münzen | thing lost small
 stamp | m timbre | f Briefmarke/Briefmarken | thing bought small
@@ -169,14 +169,14 @@ present | m cadeau | n Geschenk/Geschenke | thing bought opened sent
 flower | f fleur | f Blume/Blumen | plant bought coloured drawn planted
 rose | f rose | f Rose/Rosen | plant bought coloured planted drawn
 passport | m passeport | m Pass/Pässe | thing lost shown
-car | f voiture | n Auto/Autos | vehicle driven bought coloured washed repaired
-bicycle | m vélo | n Fahrrad/Fahrräder | vehicle bought coloured repaired lent cleaned
+car | f voiture | n Auto/Autos | vehicle driven bought coloured washed repaired owned
+bicycle | m vélo | n Fahrrad/Fahrräder | vehicle bought coloured repaired lent cleaned owned
 bus | m bus | m Bus/Busse | vehicle driven awaited
 train | m train | m Zug/Züge | vehicle awaited
 plane | m avion | n Flugzeug/Flugzeuge | vehicle
-boat | m bateau | n Boot/Boote | vehicle bought repaired painted built
+boat | m bateau | n Boot/Boote | vehicle bought repaired painted built owned
 lorry | m camion | m Lastwagen/Lastwagen | vehicle driven washed repaired
-house | f maison | n Haus/Häuser | building built bought painted home coloured drawn
+house | f maison | n Haus/Häuser | building built bought painted home coloured drawn owned
 church | f église | f Kirche/Kirchen | building visited seen built
 museum | m musée | n Museum/Museen | building visited seen built
 castle | m château | n Schloss/Schlösser | building visited seen
@@ -213,6 +213,7 @@ rule | f règle | f Regel/Regeln | idea understood learnt explained
 lesson | f leçon | f Lektion/Lektionen | idea understood learnt explained
 exercise | m exercice | f Übung/Übungen | idea understood explained corrected
 film | m film | m Film/Filme | idea seen long
+birthday | m anniversaire | m Geburtstag/Geburtstage | day
 exam | m examen | f Prüfung/Prüfungen | idea prepared
 journey | m voyage | f Reise/Reisen | prepared long
 meeting | f réunion | f Besprechung/Besprechungen | prepared long

@@ -104,5 +104,21 @@ PREPOSITIONS = {  # English: French, German, on or in what
     "next to": ("à côté de", "neben", "lamp door window bed sofa wardrobe mirror"),
     "in front of": ("devant", "vor", "door window house church hotel"),
 }
-SMALL = "book newspaper letter key pencil umbrella bag hat glove ball toy doll parcel present cup vase plate knife camera"
-LARGE = "cat dog bicycle"  # and people
+SMALL = (
+    "book newspaper letter key pencil umbrella bag hat glove ball toy doll parcel present cup vase plate knife camera"
+)
+LARGE = "cat dog bicycle"
+FURNITURE = set(  # and rooms: where small things are
+    "box drawer bag suitcase basket wardrobe kitchen bedroom bathroom car table chair shelf bed sofa carpet lamp window"
+    " mirror".split()
+)
+TARGETS = {  # how it is put: where to
+    "put:lay": (
+        ("on", "table chair shelf bed sofa"), ("in", "box drawer bag suitcase basket"), ("next to", "lamp bed"),
+        ("under", "bed"),
+    ),
+    "put:stand": (
+        ("on", "table shelf"), ("next to", "lamp door window bed sofa wardrobe"), ("in front of", "door window"),
+        ("under", "table"), ("behind", "door sofa"),
+    ),
+}  # fmt: skip

@@ -5,7 +5,7 @@ words that always follow. German "an|rufen" is separable; "+dat" and "+auf acc" 
 Flags: "stative" (no progressive), "punctual" (not said of the present),
 "steady" (said of the present only), "definite", "indefinite" (what its object must be),
 "daily" (no times that are far off), "habit" (done regularly), "any" (denied of things that one does not have),
-"accident" (past only), "timeless" (no future: "is going to work" has two meanings).
+"slow" (no near times), "accident" (past only), "timeless" (no future: "is going to work" has two meanings).
 """
 
 TRANSITIVE = """
@@ -26,7 +26,7 @@ close | fermer | schließen | human | opened | definite daily
 repair | réparer | reparieren | human | repaired device | -
 clean | nettoyer | putzen | human | cleaned | definite
 wash | laver | waschen | human | washed | definite daily
-build | construire | bauen | human | built | -
+build | construire | bauen | human | built | slow
 visit:place | visiter | besichtigen | human | visited | definite
 visit:person | rendre =visite +à | besuchen | human | kin | definite
 wait +for | attendre | warten +auf acc | human | human awaited | definite daily
@@ -55,7 +55,7 @@ learn | apprendre | lernen | human | learnt | definite
 understand | comprendre | verstehen | human | understood | stative definite
 forget | oublier | vergessen | human | lost explained learnt | punctual definite accident
 answer | répondre +à | beantworten | human | answered | definite
-think +about | penser +à | denken +an acc | human | human exam journey | definite daily
+think +about | penser +à | denken +an acc | human | human exam journey | definite daily timeless
 translate | traduire | übersetzen | human | text | -
 sign | signer | unterschreiben | human | signed | -
 correct | corriger | korrigieren | human | corrected | definite
@@ -70,7 +70,7 @@ follow | suivre | folgen +dat | human | human | definite daily
 look +at | regarder | betrachten | human | shown seen | definite daily
 receive | recevoir | bekommen | human | sent signed present | punctual any
 break | casser | zerbrechen | human | broken | punctual accident
-have | avoir | haben | human | pet vehicle bought -food -drink -mass | stative steady indefinite
+have | avoir | haben | human | pet device owned | stative steady indefinite
 """
 
 DITRANSITIVE = """
@@ -100,7 +100,7 @@ smile | sourire | lächeln | human | - | daily
 sing | chanter | singen | human | - | daily
 dance | danser | tanzen | human | - | habit
 cook | cuisiner | kochen | human | - | daily
-go =for/n a/n walk/n | se promener | spazieren|gehen | human | - | daily habit
+go =for/n a/n walk/n | se promener | gehen =spazieren/n | human | - | daily habit
 go =shopping/n | faire =les/n courses/n | ein|kaufen | human | - | habit
 have =breakfast/n | prendre =le/d petit/n déjeuner/n | frühstücken | human | - | daily
 travel | voyager | reisen | human | - | -
@@ -134,4 +134,21 @@ know:fact | savoir | wissen | human | - | stative steady
 think:fact | penser | glauben | human | - | stative steady
 say | dire | sagen | human | - | stative
 hope | espérer | hoffen | human | - | stative steady
+"""
+
+SIMPLE = """
+go | aller | gehen | human | - | -
+go:by | aller | fahren | human | - | -
+leave:by | partir | ab|fahren | vehicle | - | stative
+arrive:by | arriver | an|kommen | vehicle | - | stative
+begin | commencer | beginnen | idea | - | stative
+open:hours | ouvrir | öffnen | building | - | stative
+close:hours | fermer | schließen | building | - | stative
+cost | coûter | kosten | thing | - | stative
+live | habiter | wohnen | human | - | stative
+come | venir | kommen | human | - | stative
+like:doing | aimer | mögen | human | - | stative
+be:called | s'appeler | heißen | human | - | stative
+rain | pleuvoir | regnen | it | - | -
+snow | neiger | schneien | it | - | -
 """

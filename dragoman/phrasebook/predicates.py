@@ -8,7 +8,14 @@ from dragoman.phrasebook.english_syntax import noun_phrase as english_noun_phras
 from dragoman.phrasebook.grammar import Phrase, Word, words
 from dragoman.phrasebook.lexicon import ADJECTIVES
 from dragoman.phrasebook.meaning import (
-    Adjective, Clause, EnglishVerb, FrenchVerb, GermanVerb, Nominal, NounPhrase, Verb,
+    Adjective,
+    Clause,
+    EnglishVerb,
+    FrenchVerb,
+    GermanVerb,
+    Nominal,
+    NounPhrase,
+    Verb,
 )  # fmt: skip
 
 NONE: frozenset[str] = frozenset()
@@ -30,9 +37,7 @@ def quality(adjective: Adjective, subject: Nominal, key: str, degree: str = "") 
     more = (degree, *DEGREES[degree]) if degree else ("", "", "")
     form = french_syntax.adjective_form(adjective, subject.french_gender, subject.plural)
     one, two, three = (words(word, f"{key}.deg") for word in more)
-    return Phrase(
-        [*one, Word(adjective.lemma, ids)], [*two, *words(form, *ids)], [*three, Word(adjective.german, ids)]
-    )
+    return Phrase([*one, Word(adjective.lemma, ids)], [*two, *words(form, *ids)], [*three, Word(adjective.german, ids)])
 
 
 def suitable(draw: Draw, subject: Nominal) -> Adjective:

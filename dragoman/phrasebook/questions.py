@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from dragoman.phrasebook import english_syntax, french_syntax, german_syntax
 from dragoman.phrasebook.clauses import TRANSITIVES, action, happening, joined, nominal, placed, spoken, timed
-from dragoman.phrasebook.draw import Draw
+from dragoman.phrasebook.draw import Draw, NoChoice
 from dragoman.phrasebook.grammar import Phrase, Word, phrase, words
 from dragoman.phrasebook.lexicon import CLAUSAL, TRANSITIVE
 from dragoman.phrasebook.lexicon_function import MODALS
@@ -19,7 +19,20 @@ INTERROGATIVES = {
 }  # fmt: skip
 WHAT_VERBS = ("read", "write", "buy", "sell", "eat", "drink", "see", "cook", "draw", "sing", "repair", "look +for",
               "order", "choose", "learn", "translate")  # fmt: skip
-COUNT_VERBS = ("buy", "sell", "eat", "see", "read", "order", "write", "plant", "draw", "find", "receive", "lose")
+COUNT_VERBS = (
+    "buy",
+    "sell",
+    "eat",
+    "see",
+    "read",
+    "order",
+    "write",
+    "plant",
+    "draw",
+    "find",
+    "receive",
+    "lose",
+)
 WHERE_VERBS = ("buy", "find", "lose", "see", "hide", "meet", "forget", "order", "plant")
 WHO_VERBS = [verb for verb in TRANSITIVES if "steady" not in verb.flags]
 
@@ -76,13 +89,8 @@ def asked(draw: Draw) -> Nominal:
 def open_question(draw: Draw) -> Phrase:
     """Where did you buy this hat?"""
     kind = draw.choice(("where", "where", "when", "why", "what", "how many", "who"))
-    if kind == "who":
-        return who(draw)
-    if kind == "what":
-        return what(draw)
-    if kind == "how many":
-        return how_many(draw)
-    return with_end(question(*asking(draw, kind)), "?")
+    special = {"who": who, "what": what, "how many": how_many}
+    return special[kind](draw) if kind in special else with_end(question(*asking(draw, kind)), "?")
 
 
 def asking(draw: Draw, kind: str) -> tuple[Clause, Phrase]:
@@ -96,8 +104,8 @@ def asking(draw: Draw, kind: str) -> tuple[Clause, Phrase]:
         node = replace(node, tense="future" if later else "past")
     else:
         node = happening(draw, subject=asked(draw), negated=draw.chance(0.2))
-    if "steady" in node.verb.flags:
-        return asking(draw, kind)
+    if "steady" in node.verb.flags or (kind == "when" and node.verb.lemma == "stay"):
+        raise NoChoice
     return node, interrogative(kind, "a.w")
 
 
@@ -124,7 +132,7 @@ def how_many(draw: Draw) -> Phrase:
     verb = TRANSITIVE[draw.choice(COUNT_VERBS)]
     noun = draw.object_of(verb)
     if "mass" in noun.classes:
-        return how_many(draw)
+        raise NoChoice
     things = draw.noun_phrase(noun, "a.o", determiner="zero", plural=True)
     node = Clause(key="a", subject=asked(draw), verb=verb, tense="past", extracted=things)
     asks = phrase("how/h many/h", "combien/h de/h", "wie/h viele/h", "a")

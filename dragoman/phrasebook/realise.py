@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 from dragoman.phrasebook import english, french
@@ -45,7 +46,7 @@ def sentence(line: Line, language: str) -> Sentence:
         if i == 0 or forms[i - 1] == "?":
             forms[i] = form[0].upper() + form[1:]
     text = forms[0]
-    for before, form in zip(forms, forms[1:], strict=False):
+    for before, form in pairwise(forms):
         tight = form in CLOSING[language] or before.endswith("'")
         text += form if tight else " " + form
     return Sentence(text, tuple(forms))

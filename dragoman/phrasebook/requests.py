@@ -15,7 +15,20 @@ from dragoman.phrasebook.realise import with_end
 REQUESTS = ("open", "close", "repair", "clean", "wash", "cut", "turn ~on", "turn ~off", "taste", "read", "sign",
             "correct", "look +at", "sell", "buy", "order", "help", "call", "wait +for", "translate", "water",
             "feed", "put ~on", "take ~off", "explain", "learn", "solve", "answer")  # fmt: skip
-PROHIBITIONS = ("forget", "lose", "break", "open", "sell", "turn ~on", "turn ~off", "close", "wake", "follow", "sign", "buy")
+PROHIBITIONS = (
+    "forget",
+    "lose",
+    "break",
+    "open",
+    "sell",
+    "turn ~on",
+    "turn ~off",
+    "close",
+    "wake",
+    "follow",
+    "sign",
+    "buy",
+)
 YOU = Pronoun(key="you", person=2)
 
 
@@ -71,5 +84,11 @@ def imperative(node: Clause, please: Line) -> Phrase:
     middle = german_syntax.middle(node)
     pronouns = 1 if isinstance(node.recipient, Pronoun) else 0
     prefix = words(verb.prefix, "a.v")
-    three = [Word(german.imperative(verb.base), ("a.v",)), *middle[:pronouns], *please, *middle[pronouns:], *prefix]
+    three = [
+        Word(german.imperative(verb.base), ("a.v",)),
+        *middle[:pronouns],
+        *please,
+        *middle[pronouns:],
+        *prefix,
+    ]
     return Phrase(one, two, three)

@@ -5,9 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dragoman.phrasebook.clauses import (
-    EVENTS, SPEAKERS, TRANSITIVES, action, event, happening, joined, object_for, placed, spoken, taken_up, timed,
+    EVENTS,
+    SPEAKERS,
+    TRANSITIVES,
+    action,
+    event,
+    happening,
+    joined,
+    object_for,
+    placed,
+    spoken,
+    taken_up,
+    timed,
 )  # fmt: skip
-from dragoman.phrasebook.draw import KIN, ONLY_ONE, PEOPLE, TIMES, Draw
+from dragoman.phrasebook.draw import KIN, ONLY_ONE, PEOPLE, TIMES, Draw, NoChoice
 from dragoman.phrasebook.german_syntax import clause as german_clause
 from dragoman.phrasebook.grammar import Phrase
 from dragoman.phrasebook.lexicon import DITRANSITIVE, NOUNS, TRANSITIVE
@@ -31,8 +42,8 @@ PRAISE = set("good beautiful interesting delicious useful important comfortable 
              " famous modern light ripe".split())  # fmt: skip
 BLAME = set("expensive bad boring difficult old strange sad long dangerous heavy dirty cold".split())
 SEPARABLE = [verb for verb in (*TRANSITIVES, *EVENTS) if verb.german.prefix]
-PEOPLE_VERBS = [TRANSITIVE[name] for name in ("see", "hear", "help", "call", "thank", "meet", "invite", "understand",
-                                              "know", "look +for", "follow", "wait +for", "visit:person", "find")]  # fmt: skip
+PEOPLE_VERBS = ("see", "hear", "help", "call", "thank", "meet", "invite", "understand", "know", "look +for", "follow",
+                "wait +for", "visit:person", "find")  # fmt: skip
 GIVING = list(DITRANSITIVE.values())
 
 
@@ -50,7 +61,7 @@ def adjectives(draw: Draw) -> Phrase:
     """She bought a beautiful red dress."""
     node = action(draw, adjectives=draw.choice((1, 2, 2)))
     if not isinstance(node.object, NounPhrase) or not node.object.adjectives:
-        return adjectives(draw)
+        raise NoChoice
     return with_end(spoken(timed(draw, node, 0.3)), ".")
 
 
@@ -66,7 +77,7 @@ def habit(draw: Draw) -> Phrase:
     if draw.chance(0.4):
         node = replace(event(draw, subject=subject), tense="habitual")
         if "habit" not in node.verb.flags:
-            return habit(draw)
+            raise NoChoice
     else:
         node = _habitual_action(draw, subject)
     kind = draw.random.random()
@@ -83,11 +94,8 @@ def habit(draw: Draw) -> Phrase:
 
 def _habitual_action(draw: Draw, subject: Nominal) -> Clause:
     verb = TRANSITIVE[draw.choice(list(HABITS))]
-    wanted = set(HABITS[verb.lemma].split())
-    node = action(draw, subject=subject, verb=verb, tense="habitual", adjectives=0)
-    while not isinstance(node.object, NounPhrase) or not node.object.noun.classes & wanted:
-        node = action(draw, subject=subject, verb=verb, tense="habitual", adjectives=0)
-    thing = node.object
+    thing = object_for(draw, verb, "a.o", subject, adjectives=0, wanted=HABITS[verb.lemma])
+    node = Clause(key="a", subject=subject, verb=verb, tense="habitual")
     if "mass" in thing.noun.classes:
         return replace(node, object=replace(thing, determiner="plain"))
     many = bool(thing.noun.classes & {"pair", "many", "plant"}) or verb.lemma in ("eat", "buy", "wash")
@@ -100,9 +108,11 @@ def _habitual_action(draw: Draw, subject: Nominal) -> Clause:
 def fronted_time(draw: Draw) -> Phrase:
     """Tomorrow we're going to visit the castle."""
     node = happening(draw)
+    if "steady" in node.verb.flags:
+        raise NoChoice
     if node.tense == "present":
         node = replace(node, tense="past")
-    time = draw.time(node.tense, "a.when", near="daily" in node.verb.flags)
+    time = draw.time(node.tense, "a.when", node.verb)
     lines = spoken(node)
     front = joined(time, ("", ",", ""), Phrase(lines.english, lines.french, []))
     return with_end(front._replace(german=german_clause(node, front=time.german)), ".")
@@ -113,8 +123,16 @@ def modal(draw: Draw) -> Phrase:
     verb = draw.choice([verb for verb in (*TRANSITIVES, *EVENTS) if "steady" not in verb.flags])
     chosen = MODALS[draw.choice(list(MODALS))]
     willed = chosen.lemma in ("want", "must", "wanted")
-    if willed and verb.lemma in ("lose", "forget", "break", "receive", "fall =asleep", "understand", "wake ~up"):
-        return modal(draw)
+    if willed and verb.lemma in (
+        "lose",
+        "forget",
+        "break",
+        "receive",
+        "fall =asleep",
+        "understand",
+        "wake ~up",
+    ):
+        raise NoChoice
     subject = draw.person("a.s")
     negated = draw.chance(0.35) and chosen.lemma != "must"
     node = Clause(key="a", subject=subject, verb=verb, modal=chosen, negation="not" if negated else "")
@@ -142,7 +160,7 @@ def somebody(draw: Draw, key: str, other_than: Nominal) -> Pronoun:
 
 def clitic(draw: Draw) -> Phrase:
     """My sister didn't see him yesterday."""
-    verb = draw.choice(PEOPLE_VERBS)
+    verb = TRANSITIVE[draw.choice(PEOPLE_VERBS)]
     node = action(draw, verb=verb, negated=draw.chance(0.35))
     node = replace(node, object=somebody(draw, "a.o", node.subject))
     if "steady" not in verb.flags and draw.chance(0.25):
@@ -198,9 +216,20 @@ def double_clitic(draw: Draw) -> Phrase:
     """Where is the book? I lent it to her."""
     verb = DITRANSITIVE[draw.choice(("give", "lend", "send", "show", "bring"))]
     subject = draw.person("a.s", pronouns=0.7)
-    thing = draw.noun_phrase(draw.object_of(verb), "b.s", determiner=draw.choice(("the", "this", "the")), plural=draw.chance(0.25))
+    if subject.person == 2:  # who asks for a thing has not been told where it is
+        raise NoChoice
+    thing = draw.noun_phrase(
+        draw.object_of(verb), "b.s", determiner=draw.choice(("the", "this", "the")), plural=draw.chance(0.25)
+    )
     if "mass" in thing.noun.classes:
         thing = replace(thing, plural=False, determiner="the")
     first = where_is(thing, "b")
-    second = Clause(key="a", subject=subject, verb=verb, object=taken_up(thing, "a.o"), tense=draw.choice(("past", "future", "past")), recipient=recipient(draw, "a.r", subject))
+    second = Clause(
+        key="a",
+        subject=subject,
+        verb=verb,
+        object=taken_up(thing, "a.o"),
+        tense=draw.choice(("past", "future", "past")),
+        recipient=recipient(draw, "a.r", subject),
+    )
     return with_end(joined(first, ("?", "?", "?"), spoken(timed(draw, second, 0.3))), ".")

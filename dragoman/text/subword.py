@@ -2,17 +2,21 @@
 
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import ClassVar, Literal
+from zlib import crc32
 
 import sentencepiece
 
 from dragoman.components import Count, Rate
 from dragoman.errors import UserError
+from dragoman.text.sampling import LatticeSampler, MergeDropout, Sampler
 from dragoman.text.tokenise import Tokeniser, punctuation
-from dragoman.text.unit import Unit, escape, spell
+from dragoman.text.unit import SPACE, Unit, escape, spell
 
-FITTING_LINES = 1_000_000  # a longer corpus is sampled for learning the inventory
+FITTING_LINES = 1_000_000  # a longer corpus is sampled for learning the inventory, if it can be read again
 FITTING_CHARACTERS = 1_000  # longer lines are cut for learning: sentencepiece skips lines over a limit
 COVERAGES = (1.0, 0.9995, 0.995, 0.98)  # share of the corpus in characters with a symbol each
 UNKNOWN_ID = 0  # sentencepiece insists on one, although with bytes nothing is unknown
@@ -33,10 +37,9 @@ class Subword(Unit):
 
     Spaces are part of the symbols. A character without a symbol is spelled by its UTF-8 bytes, for which 256
     symbols `<0x00>` to `<0xFF>` are reserved. An inventory that cannot hold every character of the corpus
-    leaves the rarest to the bytes. Learning looks at a seeded sample of at most 1,000,000 lines.
+    leaves the rarest to the bytes. Learning looks at a seeded sample of about 1,000,000 lines.
 
-    Sampled symbols depend on the seed alone, not on order or threads: sentencepiece's generator, one for the
-    process, is set before each sentence.
+    Sampled symbols depend on the seed alone, not on order, threads or process.
     """
 
     kind: ClassVar[Literal["bpe", "unigram"]]
@@ -58,10 +61,12 @@ class Subword(Unit):
 
     def fit(self, lines: Iterable[str], seed: int) -> None:
         """Learns the inventory; lines that can be read again are, where they have too many characters."""
-        coverages = COVERAGES[:1] if iter(lines) is lines else COVERAGES
+        again = iter(lines) is not lines
+        share = FITTING_LINES / max(FITTING_LINES, sum(1 for _ in lines)) if again else 1.0
+        coverages = COVERAGES if again else COVERAGES[:1]
         for coverage in coverages:
             try:
-                model = self._trained(lines, seed, coverage)
+                model = self._trained(_chosen(lines, share, seed), coverage)
             except TooManyCharactersError:
                 if coverage == coverages[-1]:
                     raise
@@ -69,10 +74,9 @@ class Subword(Unit):
                 self._processor.load_from_serialized_proto(model)
                 return
 
-    def _trained(self, lines: Iterable[str], seed: int, coverage: float) -> bytes:
+    def _trained(self, lines: Iterable[str], coverage: float) -> bytes:
         """The model file of an inventory with symbols for this share of the characters."""
         model = io.BytesIO()
-        sentencepiece.set_random_generator_seed(seed & 0xFFFFFFFF)
         try:
             sentencepiece.SentencePieceTrainer.train(
                 sentence_iterator=_portions(lines),
@@ -87,8 +91,6 @@ class Subword(Unit):
                 remove_extra_whitespaces=False,
                 byte_fallback=True,
                 character_coverage=coverage,
-                input_sentence_size=FITTING_LINES,
-                shuffle_input_sentence=True,
                 max_sentence_length=4 * FITTING_CHARACTERS,  # bytes
                 num_threads=1,  # the unigram sums depend on it
                 minloglevel=2,
@@ -117,11 +119,17 @@ class Subword(Unit):
         if sample is None or not self.samples:
             symbols: list[str] = self._processor.encode(escape(text), out_type=str)
             return symbols
-        sentencepiece.set_random_generator_seed(sample & 0xFFFFFFFF)
-        symbols = self._processor.encode(
-            escape(text), out_type=str, enable_sampling=True, nbest_size=-1, alpha=self.dropout
-        )
-        return symbols
+        return self._sampler(SPACE + escape(text).replace(" ", SPACE), sample) if text else []
+
+    @cached_property
+    def _sampler(self) -> Sampler:
+        """Draws from the pieces that were learnt."""
+        ids = [number for number in range(UNKNOWN_ID + 1, len(self._processor)) if not self._processor.is_byte(number)]
+        return self.sampler({self._processor.id_to_piece(number): self._processor.get_score(number) for number in ids})
+
+    @abstractmethod
+    def sampler(self, scores: Mapping[str, float]) -> Sampler:
+        """What draws ways to cut words into pieces with these scores."""
 
     def surfaces(self, symbols: Sequence[str]) -> list[str]:
         surfaces = spell(symbols)
@@ -142,6 +150,11 @@ class Subword(Unit):
             raise ValueError("not a sentencepiece model") from error
 
 
+def _chosen(lines: Iterable[str], share: float, seed: int) -> Iterator[str]:
+    """About this share of the lines, drawn by their numbers."""
+    return (line for number, line in enumerate(lines) if crc32(f"{seed}:{number}".encode()) < share * 2**32)
+
+
 def _portions(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
         text = escape(line)
@@ -157,6 +170,9 @@ class Bpe(Subword):
 
     kind = "bpe"
 
+    def sampler(self, scores: Mapping[str, float]) -> Sampler:
+        return MergeDropout(scores, self.dropout)
+
 
 class Unigram(Subword):
     """The most probable segmentation under a unigram language model of pieces (Kudo 2018).
@@ -165,3 +181,6 @@ class Unigram(Subword):
     """
 
     kind = "unigram"
+
+    def sampler(self, scores: Mapping[str, float]) -> Sampler:
+        return LatticeSampler(scores, self.dropout)

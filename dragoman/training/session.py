@@ -196,7 +196,8 @@ def _check_same(folder: RunFolder, config: Config) -> None:
     old = complete(load_config(folder.config))
     changed = [key for key in configuration.differences(old, config) if key not in FREE and key[:1] not in FREE]
     if changed:
-        more = f" and {len(changed) - 1} other options" if len(changed) > 1 else ""
+        others = len(changed) - 1
+        more = f" and {others} other option{'s' * (others > 1)}" if others else ""
         raise UserError(
             f"{folder.path}: was begun with another {'.'.join(map(str, changed[0]))}{more}; choose another folder "
             "with --run, or remove this one"

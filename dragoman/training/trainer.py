@@ -90,7 +90,7 @@ def train(run: Training) -> None:
                 break
         else:
             progress.epoch, progress.position = progress.epoch + 1, 0
-            if not settings.validate_every:
+            if not settings.validate_every and progress.validated != progress.step:
                 _validate(run)
     if progress.validated != progress.step:
         _validate(run)

@@ -81,7 +81,7 @@ class Additive(Score):
         size = size or query_size
         self.query = nn.Linear(query_size, size, bias=False)
         self.state = nn.Linear(state_size, size)
-        self.vector = nn.Parameter(torch.empty(size).uniform_(-1, 1) * size**-0.5)
+        self.vector = nn.Parameter(torch.empty(size).uniform_(-(size**-0.5), size**-0.5))
 
     def keys(self, states: Float[Tensor, "B S H"]) -> Float[Tensor, "B S A"]:
         keys: Tensor = self.state(states)

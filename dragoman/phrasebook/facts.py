@@ -1,0 +1,146 @@
+"""Constructions: numbers, prices, ages, names, towns, the passive."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dragoman.phrasebook import english, english_syntax, french, french_syntax, german, names
+from dragoman.phrasebook.clauses import joined, nominal, spoken, timed
+from dragoman.phrasebook.draw import Draw, NoChoice
+from dragoman.phrasebook.grammar import Phrase, Word, phrase
+from dragoman.phrasebook.lexicon import NOUNS, SIMPLE, TRANSITIVE
+from dragoman.phrasebook.lexicon_function import NUMBERS
+from dragoman.phrasebook.meaning import Clause, Name, NounPhrase, Pronoun
+from dragoman.phrasebook.predicates import BE, HAVE
+from dragoman.phrasebook.realise import with_end
+from dragoman.phrasebook.times import BECAME
+
+ALIKE = {"food", "worn", "animal", "plant", "furniture", "text", "place", "building", "small", "lent"}
+YOUNG = ("son", "daughter", "nephew", "niece", "boy", "pupil", "child")
+PASSIVE = (
+    "build",
+    "paint",
+    "repair",
+    "sell",
+    "open",
+    "close",
+    "translate",
+    "write",
+    "sign",
+    "find",
+    "buy",
+    "clean",
+)
+
+
+def quantity(draw: Draw) -> Phrase:
+    """I bought three apples and two pears."""
+    verb = TRANSITIVE[draw.choice(("buy", "sell", "eat", "order", "see", "draw", "find", "plant"))]
+    first, second = draw.object_of(verb), draw.object_of(verb)
+    both = first.classes | second.classes
+    if first is second or both & {"mass", "pair"} or not first.classes & second.classes & ALIKE:
+        raise NoChoice
+    few = list(NUMBERS)[: None if verb.lemma in ("buy", "sell", "see") else 4]
+    one, two = (
+        nominal(draw.noun_phrase(noun, f"a.{noun.lemma}", determiner=draw.choice(few), plural=True), "accusative")
+        for noun in (first, second)
+    )
+    things = joined(one, ("and", "et", "und"), two)
+    thing = Name(key="a.o", plural=True, phrase=things, oblique=things.german)
+    node = Clause(key="a", subject=draw.person("a.s"), verb=verb, object=thing, tense="past")
+    return with_end(spoken(timed(draw, node, 0.3)), ".")
+
+
+def price(draw: Draw) -> Phrase:
+    """The lamp costs 25 euros."""
+    noun = draw.choice(
+        [
+            n
+            for n in NOUNS.values()
+            if n.classes & {"bought"}
+            and not n.classes & {"mass", "food", "drink", "stamp", "newspaper", "car", "boat", "house"}
+        ]
+    )
+    thing = draw.noun_phrase(noun, "a.s", determiner=draw.choice(("the", "this")), plural="pair" in noun.classes)
+    dear = bool(noun.classes & {"device", "furniture", "vehicle"})
+    few = not dear and draw.chance(0.3)
+    amount = draw.choice(list(NUMBERS)) if few else str(draw.random.randrange(*((60, 1000) if dear else (13, 100))))
+    two, three = NUMBERS.get(amount, (amount, amount))
+    cost = phrase(f"{amount}/n euros/e", f"{two}/n euros/e", f"{three}/n Euro/e", "a.p")
+    return with_end(spoken(Clause(key="a", subject=thing, verb=SIMPLE["cost"], predicate=cost, tense="habitual")), ".")
+
+
+def age(draw: Draw) -> Phrase:
+    """My sister is 12 years old (French has years, German is years old)."""
+    subject = draw.person("a.s", pronouns=0.35)
+    if subject.plural:
+        raise NoChoice
+    young = isinstance(subject, NounPhrase) and subject.noun.lemma in YOUNG
+    number = draw.choice(list(NUMBERS)) if young else str(draw.random.randrange(19, 90))
+    two, three = NUMBERS.get(number, (number, number))
+    years = phrase(f"{number}/n years/y old/o", f"{two}/n ans/y", f"{three}/n Jahre/y alt/o", "a.p")
+    node = Clause(key="a", subject=subject, verb=BE, predicate=years)
+    has = spoken(replace(node, verb=HAVE)).french
+    return with_end(spoken(node)._replace(french=has), ".")
+
+
+def naming(draw: Draw) -> Phrase:
+    """My name is Belmont."""
+    who = Pronoun(key="a.s", person=draw.choice((1, 3)), sex=draw.choice("mf"))
+    owner = "my" if who.person == 1 else "his" if who.sex == "m" else "her"
+    who = replace(who, french_gender=who.sex, german_gender=who.sex)
+    surname = names.invented(names.SURNAME_PARTS, draw.random, draw.name_split)
+    name = [Word(surname, ("a.n",))]
+    lines = spoken(Clause(key="a", subject=who, verb=SIMPLE["be:called"]))
+    line = [Word(owner, ("a.s",)), Word("name", ("a.v",)), Word("is", (), "a.v")]
+    return with_end(Phrase([*line, *name], [*lines.french, *name], [*lines.german, *name]), ".")
+
+
+def residence(draw: Draw) -> Phrase:
+    """Mrs Talmont lives in Belburg; we're going to Vienna; he comes from Poland."""
+    kind = draw.choice(("in", "to", "in", "to", "from"))
+    preposition = {"in": ("à", "in"), "to": ("à", "nach"), "from": ("de", "aus")}[kind]
+    where = draw.random.random()
+    if where < 0.45:
+        town = names.invented(names.TOWN_PARTS, draw.random, draw.name_split)
+        two, three = f"{preposition[0]}/p {town}/n", town
+    elif where < 0.75 or kind == "from":
+        town = draw.choice(list(names.TOWNS))
+        two, three = names.TOWNS[town]
+        two = f"{preposition[0]}/p {two}/n"
+    else:
+        town = draw.choice(list(names.COUNTRIES))
+        two, three = names.COUNTRIES[town]
+        two = "{}/p {}/n".format(*two.split())
+    return _residence(draw, kind, phrase(f"{kind}/p {town}/n", two, f"{preposition[1]}/p {three}/n", "a.where"))
+
+
+def _residence(draw: Draw, kind: str, where: Phrase) -> Phrase:
+    verb = SIMPLE[{"in": "live", "to": "go:by", "from": "come"}[kind]]
+    tense = draw.choice(("past", "present")) if kind == "to" else "habitual"
+    node = Clause(key="a", subject=draw.person("a.s"), verb=verb, tense=tense, goal=where)
+    if kind == "to" and draw.chance(0.5):  # "he's going to Vienna tomorrow": the present serves
+        node = replace(node, time=draw.time("past" if tense == "past" else "future", "a.when"))
+    return with_end(spoken(node), ".")
+
+
+def passive(draw: Draw) -> Phrase:
+    """The bridge was built in 1950."""
+    verb = TRANSITIVE[draw.choice(PASSIVE)]
+    noun = draw.object_of(verb)
+    if "mass" in noun.classes or noun.sex:
+        raise NoChoice
+    thing = draw.noun_phrase(noun, "a.s", determiner=draw.choice(("the", "the", "this")), plural=draw.chance(0.25))
+    slot, was, key = thing.slot, ("a.t",), ("a.v",)
+    if verb.lemma == "build":
+        number = str(draw.random.randrange(1500, 2024))
+        when = phrase(f"in/p {number}/n", f"en/p {number}/n", f"{number}/n", "a.when")
+    else:
+        when = draw.time("past", "a.when", verb)
+    lines = nominal(thing)
+    done = french.agree(french.participle(verb.french.base), thing.french_gender, thing.plural)
+    participle = verb.german.prefix + german.participle(verb.german.base)
+    one = [Word(english_syntax.WAS[slot], was), Word(english.past_participle(verb.english.base), key), *when.english]
+    two = [Word(french_syntax.HAVE[slot], was), Word("été", was), Word(done, key), *when.french]
+    three = [Word(BECAME[slot], was), *when.german, Word(participle, key)]
+    return with_end(Phrase([*lines.english, *one], [*lines.french, *two], [*lines.german, *three]), ".")

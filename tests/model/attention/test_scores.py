@@ -1,0 +1,170 @@
+"""Scores: each printed equation, and what holds for all of them."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from dragoman.components import Spec, problems
+from dragoman.model.attention.scores import SCORES, Additive, Bilinear, Dot, ScaledDot, Score
+from tests.builders import noise, shaken
+from tests.model import loops
+
+KINDS = sorted(SCORES)
+SIZES = {kind: (3, 3) if kind in ("dot", "scaled_dot") else (3, 4) for kind in KINDS}  # query, state
+QUERIES, STEPS, PLACES = 2, 3, 5
+
+
+def make(kind: str, **options: Any) -> Score:
+    return shaken(SCORES[kind](*SIZES[kind], **options))
+
+
+def energies(score: Score, query: Tensor, states: Tensor) -> Tensor:
+    return score(query, score.keys(states))
+
+
+def parts(kind: str) -> tuple[Score, Tensor, Tensor]:
+    """A score, queries (B, T, Q) and states (B, S, H)."""
+    query_size, state_size = SIZES[kind]
+    return make(kind), noise(QUERIES, STEPS, query_size), noise(QUERIES, PLACES, state_size, seed=1)
+
+
+def assert_each(kind: str, equation: Any) -> None:
+    """All energies at once are the equation at every row, step and position on its own."""
+    score, query, states = parts(kind)
+    p, found = loops.numbers(score), energies(score, query, states)
+    for b in range(QUERIES):
+        for t in range(STEPS):
+            for j in range(PLACES):
+                expected = equation(p, loops.array(query[b, t]), loops.array(states[b, j]))
+                assert found[b, t, j].item() == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.spec("B1")
+def test_dot() -> None:
+    """`h_j . s_t`; by hand: (1, 2) . (3, 4) = 11, (1, 2) . (-1, 0.5) = 0."""
+    states = torch.tensor([[[3.0, 4.0], [-1.0, 0.5]]])
+    assert energies(Dot(2, 2), torch.tensor([[[1.0, 2.0]]]), states).tolist() == [[[11.0, 0.0]]]
+    assert_each("dot", lambda p, s, h: loops.dot(h, s))
+
+
+@pytest.mark.spec("B2")
+def test_scaled_dot() -> None:
+    """`h_j . s_t / sqrt(|h_j|)`; by hand: (1, 1, 1, 1) . (2, 4, 6, 8) / sqrt(4) = 10."""
+    states = torch.tensor([[[2.0, 4.0, 6.0, 8.0]]])
+    assert energies(ScaledDot(4, 4), torch.ones(1, 1, 4), states).tolist() == [[[10.0]]]
+    assert_each("scaled_dot", lambda p, s, h: loops.dot(h, s) / math.sqrt(len(h)))
+
+
+@pytest.mark.spec("B3", "B22")
+def test_bilinear() -> None:
+    """`s_t^T W h_j`, W of query size times state size; for all positions at once `H^T W^T s_t`."""
+    assert make("bilinear").get_parameter("weight.weight").shape == SIZES["bilinear"]
+    assert_each("bilinear", lambda p, s, h: loops.dot(s, loops.times(p["weight.weight"], h)))
+    score, query, states = parts("bilinear")
+    assert isinstance(score, Bilinear)
+    whole = torch.stack([states[0] @ score.weight.weight.T @ query[0, t] for t in range(STEPS)])
+    assert torch.allclose(energies(score, query, states)[0], whole)
+
+
+@pytest.mark.spec("B4", "B22")
+def test_additive() -> None:
+    """`v^T tanh(W s_t + U h_j + b)`; for all positions at once `v^T tanh(W s_t 1^T + U H)`."""
+    assert_each(
+        "additive",
+        lambda p, s, h: loops.dot(
+            p["vector"],
+            loops.tanh(loops.times(p["query.weight"], s) + loops.times(p["state.weight"], h) + p["state.bias"]),
+        ),
+    )
+
+
+@pytest.mark.spec("B4")
+def test_one_matrix_over_both_vectors_is_the_same_additive_score() -> None:
+    """NT (80) and Luong's "concat": `w_2^T tanh(W_1 [h_j; s_t])`, W_1 the two matrices side by side."""
+    score, query, states = parts("additive")
+    assert isinstance(score, Additive)
+    both = torch.cat([score.state.weight, score.query.weight], 1)  # (A, H + Q)
+    for j in range(PLACES):
+        joined = torch.cat([states[0, j], query[0, 0]])
+        expected = score.vector @ torch.tanh(both @ joined + score.state.bias)
+        assert torch.allclose(energies(score, query, states)[0, 0, j], expected)
+
+
+@pytest.mark.parametrize(("options", "size"), [({}, 3), ({"size": None}, 3), ({"size": 7}, 7)])
+def test_the_size_of_an_additive_score(options: dict[str, Any], size: int) -> None:
+    assert make("additive", **options).get_parameter("vector").shape == (size,)
+
+
+@pytest.mark.spec("B5")
+def test_linear() -> None:
+    """`w . [h_j; s_t]`."""
+    def printed(p: dict[str, loops.Vector], s: loops.Vector, h: loops.Vector) -> float:
+        return loops.dot(loops.join(p["state.weight"][0], p["query.weight"][0]), loops.join(h, s))
+
+    assert_each("linear", printed)
+
+
+@pytest.mark.spec("B5")
+def test_the_decoders_share_of_a_linear_score_cancels() -> None:
+    """The weights do not depend on the decoder's state, whatever it is; those of every other learnt score do."""
+    for kind in ("linear", "additive", "bilinear"):
+        score, query, states = parts(kind)
+        one, other = (torch.softmax(energies(score, q, states), -1) for q in (query, 5 * query + 1))
+        assert torch.allclose(one, other) == (kind == "linear")
+
+
+def test_uniform() -> None:
+    assert_each("uniform", lambda p, s, h: 0.0)
+
+
+@pytest.mark.spec("B22")
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_queries_and_positions_at_once_are_one_at_a_time(kind: str) -> None:
+    score, query, states = parts(kind)
+    found = energies(score, query, states)
+    assert found.shape == (QUERIES, STEPS, PLACES)
+    for b in range(QUERIES):
+        for t in range(STEPS):
+            for j in range(PLACES):
+                alone = energies(score, query[b : b + 1, t : t + 1], states[b : b + 1, j : j + 1])
+                assert torch.allclose(alone, found[b, t, j])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradients(kind: str) -> None:
+    score, query, states = parts(kind)
+    if kind == "uniform":
+        assert not energies(score, query.requires_grad_(), states.requires_grad_()).requires_grad
+        return
+    names, values = zip(*score.named_parameters(), strict=True) if list(score.parameters()) else ((), ())
+
+    class Whole(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.score = score
+
+        def forward(self, query: Tensor, states: Tensor) -> Tensor:
+            return energies(self.score, query, states)
+
+    def function(query: Tensor, states: Tensor, *held: Tensor) -> Tensor:
+        named = {f"score.{name}": value for name, value in zip(names, held, strict=True)}
+        return torch.func.functional_call(Whole(), named, (query, states))
+
+    copies = [value.detach().clone().requires_grad_() for value in values]
+    assert torch.autograd.gradcheck(function, (query.requires_grad_(), states.requires_grad_(), *copies))
+
+
+@pytest.mark.parametrize("kind", ["dot", "scaled_dot"])
+def test_products_need_equal_sizes(kind: str) -> None:
+    with pytest.raises(ValueError, match="size 3 with encoder states of size 4: sizes must be equal; use 'bilinear'"):
+        SCORES[kind](3, 4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_unknown_options_are_refused(kind: str) -> None:
+    (found,) = problems(SCORES, Spec(kind, {"siz": 3}), ("model", "attention", "score"))
+    assert found.path == ("model", "attention", "score", "siz")
+    assert ("did you mean 'size'" if kind == "additive" else "no options") in found.message

@@ -1,0 +1,134 @@
+"""The softmax over the vocabulary: the chunked loss against torch's own, and what it does without gradients."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from dragoman.model.output import full
+from dragoman.model.output.full import OUTPUTS, Full
+
+ROWS, FEATURES, SYMBOLS = 23, 6, 11  # with chunks of five rows: four whole ones and a rest
+
+
+@pytest.fixture(autouse=True)
+def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(full._CrossEntropy, "ROWS", 5)
+
+
+def made(smoothing: float = 0.0, dtype: torch.dtype = torch.float64, table: nn.Parameter | None = None) -> Full:
+    torch.manual_seed(1)
+    output = Full(FEATURES, SYMBOLS, table, label_smoothing=smoothing).to(dtype)
+    with torch.no_grad():
+        output.bias.normal_()
+    return output
+
+
+def data(rows: int = ROWS, dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor]:
+    torch.manual_seed(2)
+    return torch.randn(rows, FEATURES, dtype=dtype, requires_grad=True), torch.randint(0, SYMBOLS, (rows,))
+
+
+def plain(output: Full, features: Tensor, targets: Tensor, smoothing: float) -> Tensor:
+    logits = features @ output.weight.T + output.bias
+    return functional.cross_entropy(logits, targets, reduction="sum", label_smoothing=smoothing)
+
+
+def gradients(loss: Tensor, output: Full, features: Tensor) -> list[Tensor]:
+    return list(torch.autograd.grad(loss, [features, output.weight, output.bias]))
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.6])
+@pytest.mark.parametrize("rows", [1, 5, ROWS])
+def test_loss_and_gradients_are_those_of_torch(smoothing: float, rows: int) -> None:
+    output, (features, targets) = made(smoothing), data(rows)
+    loss = output.loss(features, targets)
+    right = plain(output, features, targets, smoothing)
+    assert loss.symbols == rows
+    torch.testing.assert_close(loss.total, right, rtol=0, atol=1e-9)
+    for found, wanted in zip(
+        gradients(loss.total, output, features), gradients(right, output, features), strict=True
+    ):
+        torch.testing.assert_close(found, wanted, rtol=0, atol=1e-9)
+
+
+def test_gradients_are_scaled_by_what_comes_after_the_loss() -> None:
+    output, (features, targets) = made(0.1), data()
+    halved = gradients(output.loss(features, targets).total * 0.5, output, features)
+    for half, whole in zip(halved, gradients(output.loss(features, targets).total, output, features), strict=True):
+        torch.testing.assert_close(2 * half, whole)
+
+
+def test_the_loss_of_nothing_is_zero() -> None:
+    output, (features, targets) = made(0.1), data(0)
+    loss = output.loss(features, targets)
+    assert (loss.total.item(), loss.symbols) == (0.0, 0)
+    assert all(not gradient.any() for gradient in gradients(loss.total, output, features))
+
+
+def test_under_bfloat16_products_are_rough_and_the_loss_is_float32() -> None:
+    output, (features, targets) = made(0.1, torch.float32), data(dtype=torch.float32)
+    right = plain(output, features, targets, 0.1)
+    with torch.autocast("cpu", torch.bfloat16):
+        loss = output.loss(features, targets).total
+    assert loss.dtype is torch.float32
+    torch.testing.assert_close(loss, right, rtol=0.01, atol=0)
+    for found, wanted in zip(gradients(loss, output, features), gradients(right, output, features), strict=True):
+        assert found.dtype is torch.float32
+        assert (found - wanted).norm() < 0.02 * wanted.norm()
+
+
+def test_evaluation_does_not_smooth() -> None:
+    output, (features, targets) = made(0.3), data()
+    trained = output.loss(features, targets).total
+    output.eval()
+    assessed = output.loss(features, targets).total
+    torch.testing.assert_close(assessed, plain(output, features, targets, 0.0))
+    assert abs((trained - assessed).item()) > 0.1
+    picked = output.log_probs(features).gather(1, targets.unsqueeze(1))
+    torch.testing.assert_close(assessed, -picked.sum())
+
+
+@pytest.mark.parametrize("context", [torch.no_grad, torch.inference_mode])
+def test_the_loss_is_the_same_without_gradients(context: type[torch.no_grad]) -> None:
+    output, (features, targets) = made(0.1), data()
+    with_gradients = output.loss(features, targets).total
+    with context():
+        loss = output.loss(features, targets).total
+    assert not loss.requires_grad
+    assert loss.item() == with_gradients.item()
+
+
+def test_frozen_weights_still_pass_gradients_on_to_the_features() -> None:
+    output, (features, targets) = made(), data()
+    right = plain(output, features, targets, 0.0)
+    (wanted,) = torch.autograd.grad(right, [features])
+    output.requires_grad_(False)
+    (found,) = torch.autograd.grad(output.loss(features, targets).total, [features])
+    torch.testing.assert_close(found, wanted)
+
+
+def test_log_probabilities_are_the_log_softmax_in_float32_or_better() -> None:
+    output, (features, _) = made(), data()
+    log_probs = output.log_probs(features)
+    torch.testing.assert_close(log_probs.exp().sum(1), torch.ones(ROWS, dtype=torch.float64))
+    torch.testing.assert_close(log_probs, torch.log_softmax(features @ output.weight.T + output.bias, 1))
+    with torch.autocast("cpu", torch.bfloat16):
+        assert made(dtype=torch.float32).log_probs(features.detach().float()).dtype is torch.float32
+
+
+def test_a_tied_table_is_the_weight() -> None:
+    table = nn.Parameter(torch.randn(SYMBOLS, FEATURES, dtype=torch.float64))
+    output, (features, targets) = made(table=table), data()
+    assert output.weight is table
+    output.loss(features, targets).total.backward()
+    assert table.grad is not None
+
+
+def test_a_table_of_another_size_is_refused() -> None:
+    with pytest.raises(ValueError, match="size 4.*size 6"):
+        made(table=nn.Parameter(torch.zeros(SYMBOLS, 4)))
+
+
+def test_the_table_of_outputs_names_it() -> None:
+    assert OUTPUTS["full"] is Full

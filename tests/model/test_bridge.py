@@ -1,0 +1,125 @@
+"""Bridges: the decoder's first state."""
+
+from typing import Any
+
+import pytest
+import torch
+
+from dragoman.components import Spec, problems
+from dragoman.model.bridge import BRIDGES, Bridge, Copy, Final, Mean, Zero
+from dragoman.model.encoder import Memory, StateShape
+from tests.builders import noise, shaken
+from tests.model import loops
+
+MASK = torch.tensor([[True] * 3, [True] * 2 + [False]])
+
+
+def memory(layers: int = 2, size: int = 3, components: int = 1) -> Memory:
+    final = tuple(
+        tuple(noise(2, size, seed=10 * layer + part) for part in range(components)) for layer in range(layers)
+    )
+    return Memory(noise(2, 3, size), MASK, final)
+
+
+def shapes(components: int = 1, decoder_size: int = 2, decoder_layers: int = 2) -> tuple[StateShape, StateShape]:
+    return StateShape(2, 3, components), StateShape(decoder_layers, decoder_size, components)
+
+
+def projected(bridge: Bridge, number: int, vector: loops.Vector) -> loops.Vector:
+    p = loops.numbers(bridge)
+    return loops.times(p[f"projections.{number}.weight"], vector) + p[f"projections.{number}.bias"]
+
+
+@pytest.mark.spec("A6")
+@pytest.mark.parametrize("kind", [Final, Mean])
+def test_the_first_state_is_a_projection_of_one_vector_of_the_source(kind: type[Bridge]) -> None:
+    """`h_0 = tanh(W z + b)` for each layer; z is the last layer's final state, or the mean of the real states."""
+    bridge, source = shaken(kind(*shapes())), memory()
+    layers = bridge(source)
+    for row, length in enumerate((3, 2)):
+        if kind is Final:
+            z = loops.array(source.final[-1][0][row])
+        else:
+            z = loops.mix([1 / length] * length, loops.array(source.states[row, :length]))
+        for number, (hidden,) in enumerate(layers):
+            expected = loops.tanh(projected(bridge, number, z))
+            assert hidden[row].tolist() == pytest.approx(expected.tolist(), abs=1e-12)
+
+
+@pytest.mark.spec("A6")
+def test_an_lstm_gets_a_memory_of_its_own() -> None:
+    """`c_0 = V z + d`, without the tanh."""
+    bridge, source = shaken(Final(*shapes(components=2))), memory(components=2)
+    z = loops.array(source.final[-1][0][0])
+    for number, (hidden, cell) in enumerate(bridge(source)):
+        assert hidden[0].tolist() == pytest.approx(loops.tanh(projected(bridge, number, z)).tolist(), abs=1e-12)
+        assert cell[0].tolist() == pytest.approx(projected(bridge, 2 + number, z).tolist(), abs=1e-12)
+
+
+@pytest.mark.spec("A6")
+def test_zero_starts_from_zeros() -> None:
+    layers = Zero(*shapes(components=2))(memory(components=2))
+    assert [[part.shape for part in state] for state in layers] == [[(2, 2)] * 2] * 2
+    assert all(part.eq(0).all() for state in layers for part in state)
+
+
+@pytest.mark.spec("A6")
+@pytest.mark.parametrize("components", [1, 2])
+def test_copy_starts_each_layer_from_the_same_layer_of_the_encoder(components: int) -> None:
+    source = memory(components=components)
+    assert Copy(*shapes(components, decoder_size=3))(source) == source.final
+
+
+@pytest.mark.spec("A3", "A6")
+@pytest.mark.parametrize("components", [1, 2])
+@pytest.mark.parametrize("kind", [Final, Mean, Copy])
+def test_layers_first_starts_the_first_layer_alone(kind: Any, components: int) -> None:
+    source = memory(components=components)
+    bridge = shaken(kind(*shapes(components, decoder_size=3, decoder_layers=3), layers="first"))
+    first, *others = bridge(source)
+    assert all(part.abs().sum() > 0 for part in first)
+    if kind is Copy:
+        assert first == source.final[-1]
+    assert len(others) == 2
+    assert all(part.eq(0).all() for state in others for part in state)
+    assert len(list(bridge.parameters())) == (0 if kind is Copy else 2 * components)
+
+
+@pytest.mark.parametrize(
+    ("encoder", "decoder", "message"),
+    [
+        (StateShape(1, 3, 1), StateShape(1, 2, 1), "of size 3 and the decoder 1 of size 2"),
+        (StateShape(1, 3, 1), StateShape(1, 3, 2), "encoder has 1 of size 3 and the decoder 2"),
+        (StateShape(1, 3, 1), StateShape(2, 3, 1), "1 layers meet 2; use layers: first"),
+    ],
+)
+def test_copy_refuses_states_that_do_not_fit(encoder: StateShape, decoder: StateShape, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Copy(encoder, decoder)
+
+
+@pytest.mark.parametrize("components", [1, 2])
+@pytest.mark.parametrize("kind", sorted(BRIDGES))
+def test_every_bridge(kind: str, components: int) -> None:
+    """Right shapes; a row alone is the row in its batch; padding changes nothing; every parameter gets a gradient."""
+    bridge = shaken(BRIDGES[kind](*shapes(components, decoder_size=3)))
+    source = memory(components=components)
+    layers = bridge(source)
+    assert [[part.shape for part in state] for state in layers] == [[(2, 3)] * components] * 2
+    final = tuple(tuple(part[1:] for part in state) for state in source.final)
+    alone = bridge(Memory(source.states[1:, :2], MASK[1:, :2], final))
+    for state, wanted in zip(alone, layers, strict=True):
+        assert all(torch.allclose(part[0], each[1]) for part, each in zip(state, wanted, strict=True))
+    total = sum((part * noise(2, 3, seed=n)).sum() for n, state in enumerate(layers) for part in state)
+    if list(bridge.parameters()):
+        total.backward()
+    for name, parameter in bridge.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.abs().sum() > 0, name
+
+
+@pytest.mark.parametrize("kind", sorted(BRIDGES))
+def test_unknown_options_are_refused(kind: str) -> None:
+    (found,) = problems(BRIDGES, Spec(kind, {"layer": "first"}), ("model", "bridge"))
+    assert found.path == ("model", "bridge", "layer")
+    assert ("no options" if kind == "zero" else "did you mean 'layers'") in found.message

@@ -1,0 +1,199 @@
+"""From names to parts: every combination works or is refused with a reason, and ties are shared."""
+
+import itertools
+import math
+from typing import Any
+
+import pytest
+import torch
+
+from dragoman.components import Problem, Spec
+from dragoman.config import ModelConfig
+from dragoman.data.batch import Batch
+from dragoman.errors import UserError
+from dragoman.model import build
+from dragoman.model.attention.attention import NoAttention
+from dragoman.model.attention.scores import SCORES
+from dragoman.model.decoder import TIMINGS
+from dragoman.model.features import FEATURES
+from dragoman.model.recurrent import CELLS
+from dragoman.model.seq2seq import Seq2Seq
+from tests.builders import BATCH, SYMBOLS, build_model, pairs, settings, whole
+
+FEEDS = ("nothing", "context", "attentional")
+TINY = pairs([[4], [5]], [[6], [7]])
+
+
+def problems(model: ModelConfig) -> list[Problem]:
+    return build.problems(whole(model))
+
+
+def train(model: Seq2Seq, batch: Batch = BATCH) -> tuple[float, float]:
+    """The losses before and after three steps."""
+    optimiser = torch.optim.SGD(model.parameters(), lr=0.05)
+    real = batch.target.mask
+
+    def loss() -> torch.Tensor:
+        return model.output.loss(model(batch).features[real], batch.target.ids[real]).total
+
+    first = loss().item()
+    for _ in range(3):
+        optimiser.zero_grad()
+        loss().backward()
+        optimiser.step()
+    return first, loss().item()
+
+
+def reason(score: str, attend: str, feed: str, features: str) -> str | None:
+    """Why a combination cannot be: the only reasons there are."""
+    if score == "none" and attend != "after":
+        return f"there is no context to attend {attend}"
+    if score == "none" and feed == "context":
+        return "there is no context to attend after or to feed"
+    if feed == "attentional" and features == "concat":
+        return "feed: attentional feeds the vector that features: tanh or deep make"
+    return None
+
+
+@pytest.mark.parametrize("score", [*sorted(SCORES), "none"])
+@pytest.mark.parametrize("cell", sorted(CELLS))
+def test_every_combination_trains_or_is_refused(cell: str, score: str) -> None:
+    for attend, feed, features in itertools.product(TIMINGS, FEEDS, FEATURES):
+        decoder = {"cell": cell, "attend": attend, "feed": feed, "features": features}
+        model = settings(score=score, decoder=decoder, encoder={"cell": cell})
+        wrong = reason(score, attend, feed, features)
+        found = problems(model)
+        if wrong is None:
+            assert found == [], decoder
+            torch.manual_seed(0)
+            before, after = train(build.build(model, SYMBOLS, SYMBOLS), TINY)
+            assert math.isfinite(before), decoder
+            assert after < before, decoder
+        else:
+            assert [problem.path for problem in found] == [("model", "decoder")], decoder
+            assert wrong in found[0].message
+            with pytest.raises(UserError, match=r"^model\.decoder: "):
+                build.build(model, SYMBOLS, SYMBOLS)
+
+
+@pytest.mark.parametrize("bridge", ["final", "zero", "mean", "copy", {"kind": "final", "layers": "first"}])
+@pytest.mark.parametrize("direction", ["forward", "reversed", "bidirectional"])
+@pytest.mark.parametrize("layers", [1, 2])
+def test_every_encoder_and_bridge_trains(bridge: Any, direction: str, layers: int) -> None:
+    encoder = {"direction": direction, "layers": layers, "residual": True, "layer_norm": True, "cell": "lstm"}
+    model = settings(bridge=bridge, encoder=encoder, decoder={"cell": "lstm", "layers": layers, "layer_norm": True})
+    assert problems(model) == []
+    torch.manual_seed(0)
+    before, after = train(build.build(model, SYMBOLS, SYMBOLS))
+    assert after < before
+
+
+REFUSED: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
+    ({"score": "dot", "decoder": {"size": 5}}, ("attention", "score"), "size 5 with encoder states of size 4"),
+    ({"score": "scaled_dot", "encoder": {"size": 5}}, ("attention", "score"), "use 'bilinear'"),
+    ({"score": "dott"}, ("attention", "score", "kind"), "did you mean 'dot'"),
+    ({"score": {"kind": "additive", "sise": 3}}, ("attention", "score", "sise"), "did you mean 'size'"),
+    ({"score": {"kind": "none", "size": 3}}, ("attention", "score", "size"), "'none' has no options"),
+    ({"bridge": "copy", "decoder": {"size": 5}}, ("bridge",), "use 'final'"),
+    ({"bridge": "copy", "decoder": {"layers": 2}}, ("bridge",), "use layers: first"),
+    ({"bridge": "copy", "decoder": {"cell": "lstm"}}, ("bridge",), "encoder has 1 of size 4 and the decoder 2"),
+    ({"bridge": "zero", "score": "none"}, ("bridge",), "the decoder knows nothing of the source"),
+    ({"encoder": {"direction": "both"}}, ("encoder", "direction"), "forward, reversed, bidirectional"),
+    ({"decoder": {"attention": "dot"}}, ("decoder", "attention"), "unknown key"),
+    (
+        {"decoder": {"features": "concat", "features_size": 3}},
+        ("decoder",),
+        "features: concat has the size of state and context",
+    ),
+    ({"embedding": {"tie": "output"}, "decoder": {"features": "concat"}}, ("output",), "features have size 8"),
+    ({"embedding": {"tie": "all"}, "decoder": {"features_size": 3}}, ("output",), "without features_size"),
+    ({"output": {"label_smoothing": 1.0}}, ("output", "label_smoothing"), "less than 1"),
+]
+
+
+@pytest.mark.parametrize(("options", "path", "message"), REFUSED)
+def test_what_does_not_fit_is_refused_at_its_key(
+    options: dict[str, Any], path: tuple[str, ...], message: str
+) -> None:
+    """By the check of the configuration and by building alike."""
+    model = settings(**options)
+    (found,) = problems(model)
+    assert found.path == ("model", *path)
+    assert message in found.message
+    with pytest.raises(UserError) as raised:
+        build.build(model, SYMBOLS, SYMBOLS)
+    assert str(raised.value) == str(found)
+
+
+def test_several_faults_are_told_at_once() -> None:
+    """Those of options first; then all that do not fit, each part going on beside the others."""
+    several = settings(score="dott", bridge="copi", encoder={"sizee": 3})
+    assert [problem.path[1] for problem in problems(several)] == ["encoder", "bridge", "attention"]
+    unfit = settings(score="dot", bridge="copy", decoder={"size": 5, "features_size": 3}, embedding={"tie": "output"})
+    assert [problem.path[1] for problem in problems(unfit)] == ["attention", "bridge", "output"]
+
+
+def test_checking_allocates_nothing() -> None:
+    huge = settings(embedding={"size": 100_000}, encoder={"size": 200_000}, decoder={"size": 400_000})
+    assert problems(huge) == []
+
+
+def test_two_vocabularies_of_other_sizes_cannot_share_a_table() -> None:
+    with pytest.raises(UserError, match=r"^model\.embedding\.tie: .* cannot serve 11 symbols"):
+        build.build(settings(embedding={"tie": "languages"}), 9, 11)
+
+
+def test_each_side_has_its_own_vocabulary() -> None:
+    model = build.build(settings(), 9, 11)
+    assert model.source_embedding.table.shape == (9, 4)
+    assert model.target_embedding.table.shape == (11, 4)
+    assert model.log_probs(torch.zeros(1, 4)).shape == (1, 11)
+
+
+@pytest.mark.parametrize(
+    ("tie", "tables"),
+    [("none", 3), ("output", 2), ("languages", 2), ("all", 1)],
+)
+def test_tied_tables_are_one_parameter(tie: str, tables: int) -> None:
+    """Shared, counted once, and still shared after a training step."""
+    torch.manual_seed(0)
+    model = build.build(settings(embedding={"tie": tie}), SYMBOLS, SYMBOLS)
+    source, target, output = model.source_embedding.table, model.target_embedding.table, model.output.weight
+    assert (source is target) == (tie in ("languages", "all"))
+    assert (target is output) == (tie in ("output", "all"))
+    wide = [parameter for parameter in model.parameters() if parameter.shape == (SYMBOLS, 4)]
+    assert len(wide) == tables
+    start = target.detach().clone()
+    before, after = train(model)
+    assert after < before
+    assert not torch.equal(start, target)
+
+
+def test_the_same_seed_gives_the_same_weights() -> None:
+    models = []
+    for _ in range(2):
+        torch.manual_seed(3)
+        models.append(build.build(settings(), SYMBOLS, SYMBOLS))
+    for one, other in zip(*(model.parameters() for model in models), strict=True):
+        assert torch.equal(one, other)
+
+
+def test_complete_spells_out_every_option_and_changes_no_model() -> None:
+    short = settings(score={"kind": "additive"}, decoder={"attend": "before"})
+    full = build.complete(short)
+    assert full.decoder.options["layers"] == 1
+    assert full.decoder.options["attend"] == "before"
+    assert full.attention.score == Spec("additive", {"size": None})
+    assert full.output.options == {"label_smoothing": 0.0}
+    assert build.complete(full) == full
+    torch.manual_seed(0)
+    one = build.build(short, SYMBOLS, SYMBOLS)
+    torch.manual_seed(0)
+    other = build.build(full, SYMBOLS, SYMBOLS)
+    assert torch.equal(one(BATCH).features, other(BATCH).features)
+
+
+@pytest.mark.spec("A1")
+def test_no_attention_is_a_choice_of_score() -> None:
+    assert isinstance(build_model(score="none").decoder.attention, NoAttention)
+    assert build.complete(settings(score="none")).attention.score == Spec("none")

@@ -1,0 +1,172 @@
+"""The whole model: what the decoder knows of the source, probabilities of pairs, the start symbol."""
+
+import itertools
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from dragoman.data.batch import Batch, Sequence
+from dragoman.data.vocabulary import BOS, EOS
+from dragoman.model.seq2seq import Seq2Seq
+from tests.builders import BATCH, SIZE, SYMBOLS, build_model, noise, pairs, sentences
+
+
+def distributions(model: Seq2Seq, source: Sequence, prefix: tuple[int, ...]) -> Tensor:
+    """Log-probabilities of the symbol after each prefix of `prefix`, the empty one first, by stepping."""
+    state = model.start(model.encode((source,)))
+    found = []
+    for symbol in (model.start_id, *prefix):
+        features, state = model.step(torch.tensor([symbol]), state)
+        found.append(model.log_probs(features)[0])
+    return torch.stack(found)
+
+
+@pytest.mark.spec("A1")
+@pytest.mark.parametrize(
+    ("feed", "features"),
+    [("nothing", "concat"), ("nothing", "tanh"), ("nothing", "deep"), ("attentional", "tanh"), ("attentional", "deep")],
+)
+def test_without_attention_the_decoder_knows_the_final_state_alone(feed: str, features: str) -> None:
+    """Whatever the other encoder states are, nothing changes; another final state changes everything."""
+    model = build_model(score="none", decoder={"feed": feed, "features": features}, encoder={"cell": "gru"})
+    (memory,) = model.encode(BATCH.sources)
+    expected = model.unroll(model.start((memory,)), BATCH.target.ids)
+    assert torch.equal(model(BATCH).features, expected.features)
+    other = memory._replace(states=memory.states + 100 * noise(*memory.states.shape))
+    assert torch.equal(model.unroll(model.start((other,)), BATCH.target.ids).features, expected.features)
+    other = memory._replace(final=((memory.final[0][0] + 0.1,),))
+    changed = model.unroll(model.start((other,)), BATCH.target.ids).features
+    assert (changed - expected.features).abs().amax(-1).gt(1e-6).all()
+    assert expected.weights.eq(0).all()
+
+
+@pytest.mark.spec("A1")
+def test_with_attention_the_decoder_sees_every_state() -> None:
+    model = build_model()
+    (memory,) = model.encode(BATCH.sources)
+    expected = model.unroll(model.start((memory,)), BATCH.target.ids).features
+    for j in range(4):
+        states = memory.states.clone()
+        states[0, j] += 1.0
+        found = model.unroll(model.start((memory._replace(states=states),)), BATCH.target.ids).features
+        assert (found[0] - expected[0]).abs().amax(-1).gt(1e-6).all()
+        assert torch.equal(found[1:], expected[1:])
+
+
+@pytest.mark.spec("A13")
+def test_the_score_of_a_pair_is_the_product_of_its_steps() -> None:
+    """`log P(y | x) = sum_t log P(y_t | y_<t, x)`, each factor by stepping through the reference."""
+    model = build_model(decoder={"attend": "between", "cell": "lstm"})
+    scores, weights = model.score(BATCH)
+    assert scores.shape == BATCH.target.ids.shape
+    assert weights.shape == (*BATCH.target.ids.shape, BATCH.sources[0].ids.size(1))
+    assert scores[~BATCH.target.mask].eq(0).all()
+    for row in range(3):
+        length = int(BATCH.sources[0].mask[row].sum())
+        source = Sequence(*(part[row : row + 1, :length] for part in BATCH.sources[0]))
+        said = BATCH.target.ids[row, BATCH.target.mask[row]].tolist()
+        steps = distributions(model, source, tuple(said[:-1]))
+        for t, symbol in enumerate(said):
+            assert scores[row, t].item() == pytest.approx(steps[t, symbol].item(), abs=1e-12)
+
+
+@pytest.mark.spec("A13")
+def test_the_probabilities_of_all_targets_sum_to_one() -> None:
+    """All sequences of up to two symbols, where a sequence of two is made to end: P adds up to exactly 1."""
+    model = build_model(symbols=6, spread=1.5)
+    others = [symbol for symbol in range(6) if symbol != EOS]
+    targets = [list(each) for length in (0, 1, 2) for each in itertools.product(others, repeat=length)]
+    assert len(targets) == 1 + 5 + 25
+    batch = pairs([[4, 5]] * len(targets), targets)
+    scores, _ = model.score(batch)
+    ends = batch.target.mask.sum(1) - 1
+    scores[ends == 2, 2] = 0.0
+    assert scores.sum(1).exp().sum().item() == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.spec("A14")
+@pytest.mark.parametrize(("name", "number"), [("bos", BOS), ("eos", EOS)])
+def test_the_decoder_starts_with_the_start_symbol(name: str, number: int) -> None:
+    """`<s>`, or `</s>` as in CN's text: the first step reads that symbol, and the reference is read one later."""
+    model = build_model(start_symbol=name)
+    assert model.start_id == number
+    state = model.start(model.encode(BATCH.sources))
+    features, state = model.step(torch.full((3,), number), state)
+    unrolled = model(BATCH).features
+    assert torch.allclose(unrolled[:, 0], features)
+    assert torch.allclose(unrolled[:, 1], model.step(BATCH.target.ids[:, 0], state).features)
+    other = build_model(start_symbol="eos" if name == "bos" else "bos")
+    assert not torch.allclose(other(BATCH).features[:, 0], unrolled[:, 0])
+
+
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"score": "none", "encoder": {"direction": "reversed", "cell": "lstm", "layers": 2}},
+    {"score": "bilinear", "bridge": "mean", "decoder": {"attend": "before", "feed": "context", "features": "concat"}},
+    {"score": "uniform", "bridge": "zero", "decoder": {"attend": "between", "cell": "gru_an"}},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_padding_and_neighbours_change_nothing(options: dict[str, Any]) -> None:
+    model = build_model(**options)
+    scores, weights = model.score(BATCH)
+    wide = BATCH._replace(
+        sources=(sentences([4, 5, 6], [7], [8, 4], width=9),),
+        target=sentences([5, 4], [6, 7, 8, 4], [8], width=7),
+    )
+    wider, spread = model.score(wide)
+    assert torch.allclose(wider[:, :5], scores)
+    assert torch.allclose(spread[:, :5, :4], weights)
+    assert spread[..., 4:].eq(0).all()
+    for row, (source, target) in enumerate([([4, 5, 6], [5, 4]), ([7], [6, 7, 8, 4]), ([8, 4], [8])]):
+        alone, _ = model.score(pairs([source], [target]))
+        assert torch.allclose(alone[0], scores[row, : len(target) + 1])
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_every_parameter_gets_a_gradient(options: dict[str, Any]) -> None:
+    model = build_model(**options).train()
+    model.output.loss(model(BATCH).features[BATCH.target.mask], BATCH.target.ids[BATCH.target.mask]).total.backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.abs().sum() > 0, name
+
+
+def test_gradients_of_the_whole_model() -> None:
+    """The loss of a batch through encoder, bridge, attention and input feeding, parameter by parameter."""
+    model = build_model(
+        embedding={"size": 2}, encoder={"size": 1}, decoder={"size": 2, "feed": "attentional", "attend": "before"}
+    )
+    batch = pairs([[4, 5], [7]], [[5], [6, 7]])
+    names, values = zip(*model.named_parameters(), strict=True)
+
+    class Loss(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, batch: Batch) -> Tensor:
+            real = batch.target.mask
+            return self.model.output.loss(self.model(batch).features[real], batch.target.ids[real]).total
+
+    def function(*held: Tensor) -> Tensor:
+        named = {f"model.{name}": value for name, value in zip(names, held, strict=True)}
+        return torch.func.functional_call(Loss(), named, (batch,))
+
+    assert torch.autograd.gradcheck(function, [value.detach().clone().requires_grad_() for value in values])
+
+
+def test_the_smallest_pair() -> None:
+    """One word that is not there: a source and a target of nothing but the end symbol."""
+    scores, weights = build_model().score(pairs([[]], [[]]))
+    assert scores.shape == (1, 1)
+    assert weights.tolist() == [[[1.0]]]
+
+
+def test_sizes() -> None:
+    model = build_model()
+    assert model(BATCH).features.shape == (3, 5, SIZE)
+    assert model.log_probs(model(BATCH).features[:, 0]).shape == (3, SYMBOLS)

@@ -1,0 +1,55 @@
+"""States are nested tuples that search may reorder."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from dragoman.model.state import select, tile
+from tests.builders import BATCH, build_model
+
+
+class Pair(NamedTuple):
+    left: Tensor
+    right: tuple[Tensor, None]
+
+
+STATE = Pair(torch.tensor([1, 2, 3]), (torch.tensor([[10], [20], [30]]), None))
+
+
+def test_select_takes_rows_in_any_order_and_often() -> None:
+    found = select(STATE, torch.tensor([2, 0, 0]))
+    assert isinstance(found, Pair)
+    assert found.left.tolist() == [3, 1, 1]
+    assert found.right[0].tolist() == [[30], [10], [10]]
+    assert found.right[1] is None
+    assert STATE.left.tolist() == [1, 2, 3]
+
+
+def test_tile_repeats_each_row_beside_itself() -> None:
+    found = tile(STATE, 2)
+    assert isinstance(found, Pair)
+    assert found.left.tolist() == [1, 1, 2, 2, 3, 3]
+    assert found.right[0].tolist() == [[10], [10], [20], [20], [30], [30]]
+
+
+def test_a_plain_tuple_stays_one() -> None:
+    assert select((torch.tensor([1, 2]), "text", 3), torch.tensor([1]))[1:] == ("text", 3)
+
+
+def test_a_models_state_can_be_reordered_between_steps() -> None:
+    """Rows in another order, one twice, go on exactly as they would have in the old order."""
+    model = build_model(decoder={"cell": "lstm", "layers": 2, "feed": "attentional", "attend": "before"})
+    state = model.step(torch.tensor([4, 5, 6]), model.start(model.encode(BATCH.sources))).state
+    rows = torch.tensor([2, 0, 2])
+    symbols = torch.tensor([7, 8, 4])
+    reordered = model.step(symbols[rows], select(state, rows))
+    assert torch.allclose(reordered.features, model.step(symbols, state).features[rows])
+
+
+def test_a_tiled_state_is_the_state_of_copies() -> None:
+    model = build_model(decoder={"attend": "between", "feed": "context"})
+    state = model.start(model.encode(BATCH.sources))
+    tiled = model.step(torch.tensor([4, 4, 5, 5, 6, 6]), tile(state, 2))
+    assert torch.allclose(tiled.features[::2], model.step(torch.tensor([4, 5, 6]), state).features)
+    assert torch.allclose(tiled.features[::2], tiled.features[1::2])

@@ -1,0 +1,241 @@
+"""Splits, files, alignments and the writing of the sampled sentences."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from itertools import islice, pairwise
+from pathlib import Path
+
+import pytest
+
+from dragoman.errors import UserError
+from dragoman.phrasebook import corpus
+from dragoman.phrasebook.constructions import CONSTRUCTIONS
+from dragoman.phrasebook.corpus import sample, write
+from dragoman.phrasebook.draw import Draw, NoChoice
+from dragoman.phrasebook.grammar import Phrase, phrase
+from dragoman.phrasebook.lexicon import ADJECTIVES, NOUNS
+from dragoman.phrasebook.realise import Sentence, Triple
+from dragoman.text.tokenise import TOKENISERS
+
+# Words without a counterpart of their own in one of the other languages.
+FUNCTION_WORDS = set(
+    "a an the some any to of is are was were am do does did it's be , que qu' de d' du des la le les l' un une est-ce"
+    " a as ont ai avons y en zu um es das der die den dem ein eine einen".split()
+)
+NOUN_FORMS = {form: noun.lemma for noun in NOUNS.values() for form in noun.english}
+OBJECTS_OF = {
+    "eat": "eat|eats|eating|ate", "buy": "buy|buys|buying|bought", "read": "read|reads|reading",
+    "drink": "drink|drinks|drinking|drank", "repair": "repair|repairs|repairing|repaired",
+    "open": "open|opens|opening|opened", "write": "write|writes|writing|wrote", "sell": "sell|sells|selling|sold",
+    "help": "help|helps|helping|helped", "see": "see|sees|saw|seen",
+}  # fmt: skip
+
+
+def languages(item: Triple) -> tuple[tuple[str, Sentence], ...]:
+    return ("en", item.english), ("fr", item.french), ("de", item.german)
+
+
+def test_tokens_are_those_of_the_tokeniser(everything: list[Triple]) -> None:
+    split = TOKENISERS["punctuation"]
+    for item in everything:
+        for _, sentence in languages(item):
+            assert sentence.tokens == tuple(sentence.text[begin:end] for begin, end in split(sentence.text))
+
+
+def test_capital_letter_and_final_mark(everything: list[Triple]) -> None:
+    for item in everything:
+        marks = {sentence.tokens[-1] for _, sentence in languages(item)}
+        assert len(marks) == 1 and marks <= {".", "?", "!"}
+        for language, sentence in languages(item):
+            assert sentence.text[0].isupper()
+            assert "  " not in sentence.text and sentence.text == sentence.text.strip()
+            before = r"[^ ]" if language != "fr" or marks == {"."} else r"[^ ] "
+            assert re.search(before + r"[.?!]$", sentence.text), sentence.text
+            assert not re.search(r" [.,]", sentence.text)
+
+
+def test_every_construction_is_drawn(train: list[Triple]) -> None:
+    counts = Counter(item.construction for item in train)
+    assert set(counts) == set(CONSTRUCTIONS) and len(counts) >= 40
+    assert min(counts.values()) > 60
+
+
+def test_lengths_vary(train: list[Triple]) -> None:
+    words = Counter(len(item.english.text.split()) for item in train)
+    assert set(range(3, 15)) <= set(words) and max(words) <= 22
+
+
+def test_links_are_inside_the_sentences(everything: list[Triple]) -> None:
+    for item in everything:
+        lengths = {language: len(sentence.tokens) for language, sentence in languages(item)}
+        for (source, target), links in item.links.items():
+            assert links and all(0 <= i < lengths[source] and 0 <= j < lengths[target] for i, j in links)
+
+
+@pytest.mark.parametrize(("source", "target"), [("en", "fr"), ("en", "de"), ("fr", "de")])
+def test_nearly_every_word_is_linked(everything: list[Triple], source: str, target: str) -> None:
+    linked = content = alone = tokens = 0
+    for item in everything:
+        sentences = dict(languages(item))
+        for side, language in enumerate((source, target)):
+            found = {link[side] for link in item.links[source, target]}
+            for place, token in enumerate(sentences[language].tokens):
+                tokens, alone = tokens + 1, alone + (place not in found)
+                if token.lower() not in FUNCTION_WORDS:
+                    content, linked = content + 1, linked + (place in found)
+    assert linked / content > 0.99
+    assert alone / tokens < 0.05
+
+
+@pytest.mark.parametrize(
+    ("english", "french", "german"),
+    [
+        ("apples", "pommes", "Äpfel|Äpfeln"), ("potato", "pomme|de|terre", "Kartoffel"), ("not", "ne|n'|pas", "nicht"),
+        ("my", "mon|ma|mes", "mein\\w*"), ("yesterday", "hier", "gestern"), ("tired", "fatigué\\w*", "müde\\w*"),
+        ("because", "parce|que|qu'", "weil"), ("never", "ne|n'|jamais", "nie"), ("than", "que|qu'", "als"),
+        ("Mr", "Monsieur", "Herrn?"), ("please", "s'|il|te|plaît", "bitte"), ("him", "l'|le|lui", "ihn|ihm"),
+        ("library", "bibliothèque", "Bibliothek"), ("didn't", "ne|n'|pas", "nicht|kein\\w*"), (".", "\\.", "\\."),
+    ],
+)  # fmt: skip
+def test_words_are_linked_to_their_translations(train: list[Triple], english: str, french: str, german: str) -> None:
+    seen = 0
+    for item in train:
+        for place, token in enumerate(item.english.tokens):
+            if token.lower() != english.lower():
+                continue
+            seen += 1
+            for language, sentence, wanted in (("fr", item.french, french), ("de", item.german, german)):
+                got = [sentence.tokens[j].lower() for i, j in item.links["en", language] if i == place]
+                assert got, (english, item)
+                assert all(re.fullmatch(wanted.lower(), word) for word in got), (english, got, item)
+    assert seen >= 5
+
+
+def test_two_part_negation_is_linked_to_one_word(train: list[Triple]) -> None:
+    item = next(t for t in train if "doesn't" in t.english.tokens and "pas" in t.french.tokens)
+    place = item.english.tokens.index("doesn't")
+    words = {item.french.tokens[j].lower() for i, j in item.links["en", "fr"] if i == place}
+    assert "pas" in words and words & {"ne", "n'"}
+
+
+def test_the_same_seed_gives_the_same_sentences() -> None:
+    once, again = list(sample(300, 7, "train")), list(sample(300, 7, "train"))
+    other = list(sample(300, 8, "train"))
+    assert once == again
+    assert len({t.english for t in once} & {t.english for t in other}) < 30
+    assert list(islice(sample(1_000_000, 7, "train"), 300)) == once
+
+
+def test_sentences_are_distinct(train: list[Triple], compositional: list[Triple]) -> None:
+    for items in (train, compositional):
+        assert len({item.english.text for item in items}) == len(items)
+
+
+def test_english_decides_french_and_german(everything: list[Triple]) -> None:
+    seen: dict[str, tuple[str, str]] = {}
+    for item in [*everything, *sample(4_000, 2, "train")]:
+        said = item.french.text, item.german.text
+        assert seen.setdefault(item.english.text, said) == said
+
+
+def test_splits_share_no_sentence_in_any_language(
+    train: list[Triple], dev: list[Triple], test_split: list[Triple], compositional: list[Triple]
+) -> None:
+    more = [*train, *sample(6_000, 3, "train")]
+    for side in range(3):
+        sets = [{item[side].text for item in items} for items in (more, dev, test_split, compositional)]
+        for at, one in enumerate(sets):
+            assert all(one.isdisjoint(other) for other in sets[at + 1 :])
+
+
+def _names(items: Iterable[Triple]) -> set[str]:
+    title = re.compile(r"\b(?:Mrs?|name is) ([A-Z][a-z]+)")
+    town = re.compile(r"\b(?:lives? in|come from|comes from|going to|went to) ([A-Z][a-z]+)")
+    return {name for item in items for name in [*title.findall(item.english.text), *town.findall(item.english.text)]}
+
+
+def test_invented_names_of_the_tests_are_new(train: list[Triple], dev: list[Triple], test_split: list[Triple]) -> None:
+    from dragoman.phrasebook.names import COUNTRIES, TOWNS
+
+    known = {*TOWNS, *COUNTRIES}
+    in_train, in_dev, in_test = (_names(items) - known for items in (train, dev, test_split))
+    assert len(in_train) > 1_000 and len(in_test) > 80
+    assert not in_train & in_test and not in_train & in_dev and not in_dev & in_test
+
+
+def _described(items: Iterable[Triple]) -> set[tuple[str, str]]:
+    """Adjective before noun, and noun followed by "is" and adjective."""
+    pairs = set()
+    for item in items:
+        tokens = item.english.tokens
+        for first, second in pairwise(tokens):
+            if first in ADJECTIVES and second in NOUN_FORMS:
+                pairs.add((first, NOUN_FORMS[second]))
+        match = re.match(r"(?:The|This|These) (\w+) (?:is|are|isn't|aren't|was|were) (?:\w+ )?(\w+)[.,]", item.english.text)
+        if match and match[1] in NOUN_FORMS and match[2] in ADJECTIVES:
+            pairs.add((match[2], NOUN_FORMS[match[1]]))
+    return pairs
+
+
+def _done(items: Iterable[Triple]) -> set[tuple[str, str]]:
+    """Verb, determiner, perhaps an adjective, noun."""
+    pairs = set()
+    for item in items:
+        for verb, forms in OBJECTS_OF.items():
+            pattern = rf"\b(?:{forms}) (?:a|an|the|this|these|some|any|my|your|his|her|our|their|several) (?:\w+ )?(\w+)"
+            for noun in re.findall(pattern, item.english.text):
+                if noun in NOUN_FORMS:
+                    pairs.add((verb, NOUN_FORMS[noun]))
+    return pairs
+
+
+@pytest.mark.parametrize("pairs_of", [_described, _done])
+def test_compositional_pairs_never_occur_in_train(
+    train: list[Triple],
+    dev: list[Triple],
+    compositional: list[Triple],
+    pairs_of: Callable[[Iterable[Triple]], set[tuple[str, str]]],
+) -> None:
+    seen, held = pairs_of([*train, *dev]), pairs_of(compositional)
+    assert len(held) > 15 and len(seen) > 60
+    assert not seen & held
+    # and both words of a pair are known from other pairs
+    assert {head for head, _ in held} <= {head for head, _ in seen}
+
+
+def test_unknown_split_is_a_user_error() -> None:
+    with pytest.raises(UserError, match="no split 'training'"):
+        next(sample(1, 1, "training"))
+
+
+def test_more_than_there_is_is_a_user_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def only(draw: Draw) -> Phrase:
+        if draw.chance(0.1):
+            raise NoChoice
+        return phrase("Hello .", "Bonjour .", "Hallo .", "hello")
+
+    monkeypatch.setattr(corpus, "CONSTRUCTIONS", {"only": only})
+    with pytest.raises(UserError, match="train has no 2 different"):
+        list(sample(2, 1, "train"))
+
+
+def test_files_of_a_corpus(tmp_path: Path) -> None:
+    write(tmp_path / "new", "de", "fr", {"train": 40, "test": 10}, 5)
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [
+        "test.de", "test.de-fr.align", "test.fr", "train.de", "train.de-fr.align", "train.fr",
+    ]  # fmt: skip
+    lines = {name: (tmp_path / "new" / f"test.{name}").read_text("utf-8").splitlines() for name in ("de", "fr", "de-fr.align")}
+    items = list(sample(10, 5, "test"))
+    assert lines["de"] == [item.german.text for item in items]
+    assert lines["fr"] == [item.french.text for item in items]
+    first = {tuple(map(int, pair.split("-"))) for pair in lines["de-fr.align"][0].split()}
+    assert first == {(j, i) for i, j in items[0].links["fr", "de"]}
+
+
+@pytest.mark.parametrize(("source", "target", "said"), [("en", "es", "no language 'es'"), ("en", "en", "both 'en'")])
+def test_languages_that_cannot_be_written(tmp_path: Path, source: str, target: str, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        write(tmp_path, source, target, {"train": 1}, 1)

@@ -1,0 +1,124 @@
+"""A folder as a user has it, with a corpus, a configuration and a trained run, and two ways to type commands there."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import chdir
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from tests import toy
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+DRIVE = Path(__file__).with_name("drive.py")
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a command ended and what it said."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        return self.out.split("\n")[:-1]
+
+
+@dataclass(frozen=True)
+class Shell:
+    """Commands in a folder. Called, a command runs in this process, which is quick; `spawn` makes a process of it."""
+
+    folder: Path
+
+    def __call__(self, *words: str | Path, stdin: str | bytes = b"") -> Outcome:
+        from dragoman.cli import app
+
+        with chdir(self.folder):
+            result = CliRunner().invoke(app, list(map(str, words)), input=stdin, prog_name="dragoman")
+        if result.exception and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return Outcome(result.exit_code, result.stdout_bytes.decode(), result.stderr_bytes.decode())
+
+    def spawn(
+        self, *words: str | Path, stdin: str | bytes = b"", program: Sequence[str] = ("-m", "dragoman"), **options: Any
+    ) -> Outcome:
+        options = {"stdout": subprocess.PIPE, **options}
+        data = stdin.encode() if isinstance(stdin, str) else stdin
+        done = subprocess.run(
+            [sys.executable, *program, *map(str, words)],
+            cwd=self.folder,
+            env=os.environ | ONE_THREAD,
+            input=data,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=120,
+            **options,
+        )
+        return Outcome(done.returncode, (done.stdout or b"").decode(), done.stderr.decode())
+
+    def fails(self, *words: str | Path, stdin: str | bytes = b"") -> str:
+        """The one line in which a command says what its user can mend."""
+        outcome = self(*words, stdin=stdin)
+        assert outcome.code == 1, outcome
+        assert outcome.err.endswith("\n")
+        assert outcome.err.count("\n") == 1, outcome.err
+        return outcome.err.removesuffix("\n")
+
+    def kill(self, moment: str, count: int, *words: str | Path, sign: signal.Signals = signal.SIGKILL) -> Outcome:
+        """A command that sends itself a signal when it comes to a moment (see drive.py) for the count-th time."""
+        return self.spawn(*words, program=(str(DRIVE), moment, str(count), sign.name))
+
+    def write(self, name: str, text: str | bytes) -> Path:
+        """A file in the folder."""
+        path = self.folder / name
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return Path(name)
+
+
+def prepare(folder: Path) -> Shell:
+    """The corpora train, dev and test, and the configuration toy.yaml of the run runs/toy."""
+    toy.corpus(folder, train=80, dev=10)
+    toy.write(folder, "test", toy.pairs(6, 3))
+    places = "data: {source: en, target: fr, train: train, dev: dev}\nrun: runs/toy"
+    config = toy.CONFIG.replace("data: {source: en, target: fr}", places)
+    assert places in config
+    (folder / "toy.yaml").write_text(config, encoding="utf-8")
+    return Shell(folder)
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    """A folder with corpora and a configuration, nothing trained."""
+    return prepare(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def first_training(tmp_path_factory: pytest.TempPathFactory) -> tuple[Shell, Outcome]:
+    """The folder of `trained`, and what training said."""
+    shell = prepare(tmp_path_factory.mktemp("trained"))
+    return shell, shell("train", "toy.yaml")
+
+
+@pytest.fixture(scope="session")
+def trained(first_training: tuple[Shell, Outcome]) -> Shell:
+    """A folder with a trained run, to be left as it is."""
+    return first_training[0]
+
+
+@pytest.fixture
+def copied(trained: Shell, tmp_path: Path) -> Shell:
+    """A copy of it, to be spoilt."""
+    shutil.copytree(trained.folder, tmp_path, dirs_exist_ok=True)
+    return Shell(tmp_path)
+
+

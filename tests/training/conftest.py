@@ -1,0 +1,57 @@
+"""A corpus of the toy language, and a run in all its parts before its first step."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dragoman.config import Config
+from dragoman.data.batch import Batch
+from dragoman.model.output.output import Loss
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.run import RunFolder
+from dragoman.training import session
+from dragoman.training.journal import Journal
+from dragoman.training.objective import OBJECTIVES, Objective, TeacherForcing
+from dragoman.training.stopping import Stop
+from dragoman.training.trainer import Training
+from dragoman.training.workers import Workers
+from tests import toy
+
+Act = Callable[[Loss, Seq2Seq], Loss]
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return toy.corpus(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture
+def assembled() -> Callable[[Config], Training]:
+    """All parts of a new run, or of one that is to go on."""
+
+    def made(config: Config) -> Training:
+        folder = RunFolder(Path(config.run))
+        journal = Journal(folder, quiet=True)
+        return session.assemble(session.complete(config), folder, Workers(), journal, Stop())
+
+    return made
+
+
+@pytest.fixture
+def meddle(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[int, Act]], None]:
+    """Lets functions act on the losses of some steps, counted from 1 and from this call on."""
+
+    def arranged(acts: dict[int, Act]) -> None:
+        steps = 0
+
+        class Meddled(Objective):
+            def __call__(self, model: Seq2Seq, batch: Batch) -> Loss:
+                nonlocal steps
+                steps += 1
+                loss = TeacherForcing()(model, batch)
+                return acts[steps](loss, model) if steps in acts else loss
+
+        monkeypatch.setitem(OBJECTIVES, "teacher_forcing", Meddled)
+
+    return arranged

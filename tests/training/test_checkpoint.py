@@ -1,0 +1,131 @@
+"""The training state: what is saved comes back bit for bit, and nothing else passes for it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from dragoman.components import Spec, build
+from dragoman.errors import UserError
+from dragoman.model.weights import read_tensors, write_tensors
+from dragoman.training import checkpoint
+from dragoman.training.optimiser import OPTIMISERS
+from dragoman.training.progress import Progress
+
+Trained = tuple[nn.Module, torch.optim.Optimizer, Progress]
+
+
+def model(size: int = 3, bias: bool = True) -> nn.Module:
+    torch.manual_seed(5)
+    return nn.Sequential(nn.Linear(4, size, bias=bias), nn.Tanh(), nn.Linear(size, 2))
+
+
+def trained(kind: str = "adam", steps: int = 3) -> Trained:
+    net = model()
+    optimiser = build(OPTIMISERS, Spec(kind), net.parameters())
+    for _ in range(steps):
+        optimiser.zero_grad()
+        net(torch.randn(5, 4)).square().sum().backward()
+        optimiser.step()
+    return net, optimiser, Progress(step=steps, best=[(0.1, 2)], validations=[0.1], loss=1 / 3)
+
+
+def fresh(kind: str = "adam") -> tuple[nn.Module, torch.optim.Optimizer]:
+    net = model()
+    return net, build(OPTIMISERS, Spec(kind), net.parameters())
+
+
+@pytest.mark.parametrize("kind", OPTIMISERS)
+def test_weights_moments_and_progress_come_back_bit_for_bit(kind: str, tmp_path: Path) -> None:
+    net, optimiser, progress = trained(kind)
+    checkpoint.save(tmp_path / "state", net, optimiser, progress)
+    again, other = fresh(kind)
+    assert checkpoint.load(tmp_path / "state", again, other) == progress
+    for one, two in zip(net.parameters(), again.parameters(), strict=True):
+        assert torch.equal(one, two)
+        assert optimiser.state[one].keys() == other.state[two].keys() == {"step", "exp_avg", "exp_avg_sq"}
+        for key, value in optimiser.state[one].items():
+            assert torch.equal(value, other.state[two][key])
+            assert value.dtype == other.state[two][key].dtype
+
+
+@pytest.mark.parametrize("kind", OPTIMISERS)
+def test_the_next_step_is_the_same(kind: str, tmp_path: Path) -> None:
+    net, optimiser, progress = trained(kind)
+    checkpoint.save(tmp_path / "state", net, optimiser, progress)
+    again, other = fresh(kind)
+    checkpoint.load(tmp_path / "state", again, other)
+    inputs = torch.randn(5, 4)
+    for one, its in ((net, optimiser), (again, other)):
+        its.zero_grad()
+        one(inputs).square().sum().backward()
+        its.step()
+    assert all(torch.equal(one, two) for one, two in zip(net.parameters(), again.parameters(), strict=True))
+
+
+def test_a_state_before_the_first_step_has_no_moments(tmp_path: Path) -> None:
+    net, optimiser, _ = trained(steps=0)
+    checkpoint.save(tmp_path / "state", net, optimiser, Progress())
+    again, other = fresh()
+    assert checkpoint.load(tmp_path / "state", again, other) == Progress()
+    assert not other.state
+
+
+def truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+def scribble(path: Path) -> None:
+    path.write_text("not a state", encoding="utf-8")
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+@pytest.mark.parametrize("spoil", [truncate, scribble, empty, Path.unlink])
+def test_a_damaged_file_is_named(spoil: Callable[[Path], Any], tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    checkpoint.save(path, *trained())
+    spoil(path)
+    with pytest.raises(UserError) as error:
+        checkpoint.load(path, *fresh())
+    assert str(error.value).startswith(f"{path}: ")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("other", [model(size=4), model(bias=False)])
+def test_the_state_of_another_model_is_refused(other: nn.Module, tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    checkpoint.save(path, *trained())
+    with pytest.raises(UserError, match="another model"):
+        checkpoint.load(path, other, build(OPTIMISERS, Spec("adam"), other.parameters()))
+
+
+def test_moments_of_other_parameters_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    checkpoint.save(path, *trained())
+    tensors, note = read_tensors(path)
+    write_tensors(path, {name: value for name, value in tensors.items() if "optimiser/0.bias" not in name}, note)
+    with pytest.raises(UserError, match="another model"):
+        checkpoint.load(path, *fresh())
+
+
+@pytest.mark.parametrize("note", [{}, {"step": 1}, {**Progress().to_json(), "best": [1]}])
+def test_weights_without_the_state_of_training_are_refused(note: Any, tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    net, optimiser, progress = trained()
+    checkpoint.save(path, net, optimiser, progress)
+    write_tensors(path, read_tensors(path)[0], note)
+    with pytest.raises(UserError, match="not a training state"):
+        checkpoint.load(path, *fresh())
+
+
+def test_no_pickle_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    torch.save({"weights": torch.zeros(3)}, path)
+    with pytest.raises(UserError, match="not a dragoman weights file"):
+        checkpoint.load(path, *fresh())

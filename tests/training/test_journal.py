@@ -1,0 +1,137 @@
+"""What training writes down: rows of metrics, TensorBoard when it is there, and lines for people."""
+
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from dragoman.errors import UserError
+from dragoman.run import RunFolder
+from dragoman.training.journal import Journal, Silence
+from dragoman.training.progress import Progress
+
+TRAIN = {"train/loss": 2.5, "train/tokens_per_second": 1000.0}
+VALID = {"valid/loss": 2.0, "valid/bleu": 12.0}
+FINAL = {"final/loss": 2.0, "final/bleu": 13.0}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    return RunFolder(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def board(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """TensorBoard as far as the journal knows it: a list of what was done with it."""
+    done: list[Any] = []
+
+    class SummaryWriter:
+        def __init__(self, where: str, purge_step: int) -> None:
+            done.append(("opened", where, purge_step))
+
+        def add_scalar(self, name: str, value: float, step: int) -> None:
+            done.append((name, value, step))
+
+        def close(self) -> None:
+            done.append("closed")
+
+    module = ModuleType("torch.utils.tensorboard")
+    module.SummaryWriter = SummaryWriter  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", module)
+    return done
+
+
+def written(folder: RunFolder) -> None:
+    """The rows of a run that was validated at its steps 4 and 8 and finished."""
+    with Journal(folder, quiet=True) as journal:
+        journal.open(Progress(), 8)
+        journal.row(Progress(step=2, position=2, seconds=1.234), TRAIN)
+        journal.row(Progress(step=4, epoch=1, seconds=2.0), VALID)
+        journal.row(Progress(step=6, epoch=1, position=2, seconds=3.0), TRAIN)
+        journal.row(Progress(step=8, epoch=2, seconds=4.0), VALID)
+        journal.row(Progress(step=8, epoch=2, seconds=5.0), FINAL)
+
+
+def steps(folder: RunFolder) -> list[int]:
+    return [json.loads(line)["step"] for line in folder.metrics.read_text("utf-8").splitlines()]
+
+
+def test_a_row_has_step_epoch_and_time_before_its_figures(folder: RunFolder) -> None:
+    written(folder)
+    first, second = folder.metrics.read_text("utf-8").splitlines()[:2]
+    assert first == '{"step": 2, "epoch": 1, "time": 1.23, "train/loss": 2.5, "train/tokens_per_second": 1000.0}'
+    assert second == '{"step": 4, "epoch": 1, "time": 2.0, "valid/loss": 2.0, "valid/bleu": 12.0}'
+
+
+@pytest.mark.parametrize(
+    ("progress", "kept"),
+    [
+        (Progress(step=8, validated=8), [2, 4, 6, 8]),  # what was finished is finished again
+        (Progress(step=8, validated=4), [2, 4, 6]),  # killed before the last validation was saved
+        (Progress(step=7, validated=4), [2, 4, 6]),
+        (Progress(step=4, validated=4), [2, 4]),
+        (Progress(step=4), [2]),
+        (Progress(), []),
+    ],
+)
+def test_going_on_forgets_what_will_come_again(progress: Progress, kept: list[int], folder: RunFolder) -> None:
+    written(folder)
+    with Journal(folder, quiet=True) as journal:
+        journal.open(progress, 8)
+    assert steps(folder) == kept
+
+
+def test_a_half_written_last_line_is_not_a_row(folder: RunFolder) -> None:
+    written(folder)
+    folder.metrics.write_text(folder.metrics.read_text("utf-8")[:-30], encoding="utf-8")
+    with Journal(folder, quiet=True) as journal:
+        journal.open(Progress(step=8, validated=8), 8)
+        journal.row(Progress(step=9, epoch=2, position=1), TRAIN)
+    assert steps(folder) == [2, 4, 6, 8, 9]
+
+
+def test_a_full_disk_is_told(folder: RunFolder) -> None:
+    folder.metrics.mkdir()
+    with Journal(folder, quiet=True) as journal, pytest.raises(UserError, match=r"metrics\.jsonl: cannot write"):
+        journal.row(Progress(), TRAIN)
+
+
+def test_tensorboard_gets_every_figure_when_it_is_installed(folder: RunFolder, board: list[Any]) -> None:
+    with Journal(folder, quiet=True) as journal:
+        journal.open(Progress(step=4, validated=4), 8)
+        journal.row(Progress(step=6, epoch=1, position=2), VALID)
+    wanted = [("opened", str(folder.path), 5), ("valid/loss", 2.0, 6), ("valid/bleu", 12.0, 6), "closed"]
+    assert board == wanted
+
+
+def test_nothing_is_missing_where_it_is_not(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    written(folder)
+    assert steps(folder) == [2, 4, 6, 8, 8]
+    assert [path.name for path in folder.path.iterdir()] == ["metrics.jsonl"]
+
+
+def test_lines_go_to_standard_error_unless_it_is_quiet(
+    folder: RunFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = f"[bold] is text {'and a long line is one line ' * 9}."
+    for quiet in (True, False):
+        with Journal(folder, quiet=quiet) as journal:
+            journal.open(Progress(), 8)
+            journal.step(Progress(step=1, position=1))
+            journal.say(line)
+    assert capsys.readouterr() == ("", line + "\n")
+
+
+def test_a_worker_that_does_not_lead_writes_and_says_nothing(
+    folder: RunFolder, board: list[Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Silence(folder) as journal:
+        journal.open(Progress(), 8)
+        journal.step(Progress(step=1))
+        journal.row(Progress(step=2), TRAIN)
+        journal.say("nothing")
+    assert (list(folder.path.iterdir()), board, *capsys.readouterr()) == ([], [], "", "")

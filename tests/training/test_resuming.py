@@ -1,0 +1,205 @@
+"""The same seed gives the same bits, and so does a run that was stopped or killed anywhere and started again."""
+
+import json
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.errors import UserError
+from dragoman.model.output.output import Loss
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.model.weights import read_tensors
+from dragoman.run import RunFolder
+from dragoman.training import checkpoint, session, trainer
+from dragoman.training.selection import Selection
+from tests import toy
+
+Meddle = Callable[[dict[int, Callable[[Loss, Seq2Seq], Loss]]], None]
+Train = Callable[..., RunFolder]
+
+PLAIN: dict[str, Any] = {"training.epochs": 3}  # four steps each
+OFTEN = {**PLAIN, "training.validate_every": 3, "training.schedule": {"kind": "plateau", "patience": 1}}
+CASES = {"plain": PLAIN, "often": OFTEN, "subwords": {**PLAIN, **toy.SUBWORDS}}
+TIMES = ("time", "train/tokens_per_second")
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+def interrupt(loss: Loss, model: Seq2Seq) -> Loss:
+    signal.raise_signal(signal.SIGINT)
+    return loss
+
+
+def kill(loss: Loss, model: Seq2Seq) -> Loss:
+    raise Killed
+
+
+@pytest.fixture(autouse=True)
+def _frequent_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trainer, "LOG_EVERY", 3)
+
+
+@pytest.fixture
+def train(corpus: Path, tmp_path: Path) -> Train:
+    """Trains, or goes on, in a folder with that name."""
+
+    def trained(name: str, options: dict[str, Any]) -> RunFolder:
+        return session.train(toy.config(corpus, tmp_path / name, options), quiet=True)
+
+    return trained
+
+
+@pytest.fixture(scope="module")
+def straight(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """The results of runs that nobody disturbed."""
+    folder = tmp_path_factory.mktemp("straight")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trainer, "LOG_EVERY", 3)
+        return {
+            name: result(session.train(toy.config(corpus, folder / name, options), quiet=True))
+            for name, options in CASES.items()
+        }
+
+
+def result(run: RunFolder) -> dict[str, Any]:
+    """Every bit that training is to repeat: weights, moments, progress and metrics, but no times."""
+    found: dict[str, Any] = {"metrics": [shown(line) for line in run.metrics.read_text("utf-8").splitlines()]}
+    for path in sorted(run.path.rglob("*.safetensors")):
+        tensors, note = read_tensors(path)
+        bits = {name: tensor.numpy().tobytes() for name, tensor in tensors.items()}
+        progress = {key: value for key, value in note.items() if key not in ("seconds", "updating")}
+        found[str(path.relative_to(run.path))] = bits, progress
+    return found
+
+
+def shown(line: str) -> dict[str, Any]:
+    return {key: value for key, value in json.loads(line).items() if key not in TIMES}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_same_seed_gives_the_same_bits(case: str, straight: dict[str, Any], train: Train) -> None:
+    assert result(train("again", CASES[case])) == straight[case]
+
+
+def test_another_seed_gives_others(straight: dict[str, Any], train: Train) -> None:
+    other = result(train("other", {**PLAIN, "seed": 4}))
+    assert other["model.safetensors"] != straight["plain"]["model.safetensors"]
+
+
+@pytest.mark.parametrize(
+    ("case", "step"),
+    [
+        ("plain", 1),  # long before anything was validated
+        ("plain", 4),  # at the end of an epoch, before it is validated
+        ("plain", 5),  # behind a validation
+        ("plain", 12),  # at the very end
+        ("often", 3),  # at a validation, which comes first
+        ("often", 8),
+        ("subwords", 6),
+    ],
+)
+def test_stopped_and_started_again_is_as_if_never_stopped(
+    case: str, step: int, straight: dict[str, Any], train: Train, meddle: Meddle
+) -> None:
+    meddle({step: interrupt})
+    with pytest.raises(KeyboardInterrupt, match=f"step {step}"):
+        train("run", CASES[case])
+    meddle({})
+    assert result(train("run", CASES[case])) == straight[case]
+
+
+def test_stopped_again_and_again(straight: dict[str, Any], train: Train, meddle: Meddle) -> None:
+    for _ in range(4):
+        meddle({3: interrupt})  # steps of this process
+        with pytest.raises(KeyboardInterrupt):
+            train("run", OFTEN)
+    meddle({})
+    assert result(train("run", OFTEN)) == straight["often"]
+
+
+@pytest.mark.parametrize("step", [1, 7, 11])
+def test_killed_and_started_again_is_as_if_never_killed(
+    step: int, straight: dict[str, Any], train: Train, meddle: Meddle
+) -> None:
+    often_saved = {**PLAIN, "training.save_every": 2}
+    meddle({step: kill})
+    with pytest.raises(Killed):
+        train("run", often_saved)
+    meddle({})
+    assert result(train("run", often_saved)) == straight["plain"]
+
+
+@pytest.mark.parametrize("save_every", [4, 100])  # with a saved state of the same step, and without any
+@pytest.mark.parametrize("place", [(Selection, "keep"), (checkpoint, "save")])
+def test_killed_while_a_validation_is_written_down(
+    place: tuple[Any, str],
+    save_every: int,
+    straight: dict[str, Any],
+    train: Train,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    options = {**PLAIN, "training.save_every": save_every}
+    whole, calls = getattr(*place), []
+
+    def killed(*arguments: Any) -> None:
+        calls.append(arguments)
+        if len(calls) == (2 if save_every == 4 and place[1] == "save" else 1):
+            raise Killed
+        whole(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(*place, killed)
+        with pytest.raises(Killed):
+            train("run", options)
+    assert result(train("run", options)) == straight["plain"]
+
+
+def test_a_finished_run_started_again_stays_as_it_is(straight: dict[str, Any], train: Train, meddle: Meddle) -> None:
+    train("run", PLAIN)
+    meddle({1: kill})  # no step is made
+    assert result(train("run", PLAIN)) == straight["plain"]
+
+
+@pytest.mark.parametrize("limit", ["epochs", "steps"])
+def test_a_finished_run_goes_on_when_its_limit_is_raised(limit: str, straight: dict[str, Any], train: Train) -> None:
+    first = {"epochs": {"training.epochs": 2}, "steps": {"training.epochs": 3, "training.steps": 8}}[limit]
+    train("run", first)
+    assert result(train("run", PLAIN)) == straight["plain"]
+
+
+def test_a_finished_run_goes_on_when_patience_is_raised(train: Train) -> None:
+    still = {"training.optimiser": {"kind": "adam", "learning_rate": 1e-12}, "training.metric": "accuracy"}
+    options = {**still, "training.epochs": 4, "training.average": 1}
+    short = read_tensors(train("run", {**options, "training.patience": 1}).last_state)[1]
+    long = read_tensors(train("run", {**options, "training.patience": 9}).last_state)[1]
+    assert (short["epoch"], long["epoch"]) == (2, 4)
+
+
+def test_says_where_it_goes_on(
+    corpus: Path, tmp_path: Path, meddle: Meddle, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = toy.config(corpus, tmp_path / "run", PLAIN)
+    meddle({5: interrupt})
+    with pytest.raises(KeyboardInterrupt):
+        session.train(config)
+    assert "going on" not in capsys.readouterr().err
+    meddle({})
+    session.train(config)
+    assert f"{config.run}: going on from step 5" in capsys.readouterr().err
+
+
+def test_a_damaged_state_is_told_and_stays(corpus: Path, tmp_path: Path, train: Train, meddle: Meddle) -> None:
+    meddle({6: interrupt})
+    with pytest.raises(KeyboardInterrupt):
+        train("run", PLAIN)
+    meddle({})
+    state = RunFolder(tmp_path / "run").last_state
+    state.write_bytes(damaged := state.read_bytes()[:-9])
+    with pytest.raises(UserError, match=r"last\.safetensors: truncated"):
+        train("run", PLAIN)
+    assert state.read_bytes() == damaged

@@ -1,0 +1,171 @@
+"""Which weights are kept, and what is in a finished run."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dragoman
+from dragoman.config import Config
+from dragoman.model.weights import read_tensors, weights
+from dragoman.run import Run, RunFolder
+from dragoman.training import session
+from dragoman.training.progress import Progress
+from dragoman.training.selection import Selection
+from dragoman.training.trainer import Training
+from dragoman.training.validation import Validator
+from tests import toy
+from tests.builders import build_model
+
+FILES = {
+    "README.md",
+    "config.yaml",
+    "checkpoints",
+    "data",
+    "metrics.jsonl",
+    "model-best.safetensors",
+    "model-last.safetensors",
+    "model.safetensors",
+    "source.json",
+    "source.units",
+    "source.vocabulary",
+    "target.json",
+    "target.units",
+    "target.vocabulary",
+    "validation.jsonl",
+}
+
+
+@pytest.fixture
+def finished(corpus: Path, tmp_path: Path) -> Callable[..., RunFolder]:
+    def trained(**options: Any) -> RunFolder:
+        named = {f"training.{name}": value for name, value in {"epochs": 4, **options}.items()}
+        return session.train(toy.config(corpus, tmp_path / "run", named), quiet=True)
+
+    return trained
+
+
+def arrays(path: Path) -> dict[str, np.ndarray[Any, Any]]:
+    return {name: tensor.numpy() for name, tensor in read_tensors(path)[0].items()}
+
+
+def same(one: Path, other: Path) -> bool:
+    first, second = arrays(one), arrays(other)
+    return first.keys() == second.keys() and all(np.array_equal(first[name], second[name]) for name in first)
+
+
+def kept(folder: RunFolder) -> set[str]:
+    return {path.name for path in (folder.path / "checkpoints").iterdir()}
+
+
+def best(folder: RunFolder) -> list[tuple[float, int]]:
+    return [(value, step) for value, step in read_tensors(folder.last_state)[1]["best"]]
+
+
+def test_the_model_is_the_mean_of_the_best(
+    finished: Callable[..., RunFolder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Validator, "as_good", lambda *arguments: True)
+    folder = finished(average=3)
+    steps = [step for _, step in best(folder)]
+    assert len(steps) == 3
+    files = [arrays(folder.checkpoint(step)) for step in steps]
+    for name, found in arrays(folder.weights()).items():
+        wanted = sum(file[name].astype(np.float64) for file in files) / 3
+        np.testing.assert_array_equal(found, wanted.astype(np.float32))
+    assert read_tensors(folder.weights())[1] == {"mean of steps": sorted(steps)}
+
+
+def test_the_best_is_used_where_the_mean_is_worse(
+    finished: Callable[..., RunFolder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Validator, "as_good", lambda *arguments: False)
+    folder = finished()
+    assert same(folder.weights(), folder.weights("model-best"))
+    assert read_tensors(folder.weights())[1] == {"step": best(folder)[0][1]}
+
+
+def test_what_is_chosen_is_what_the_last_row_and_the_card_tell(finished: Callable[..., RunFolder]) -> None:
+    folder = finished(metric="loss")
+    rows = [json.loads(line) for line in folder.metrics.read_text("utf-8").splitlines()]
+    final, value = rows[-1]["final/loss"], best(folder)[0][0]
+    assert final <= value
+    note = read_tensors(folder.weights())[1]
+    assert note.keys() == ({"step"} if final == value else {"mean of steps"})
+    assert f"perplexity | {rows[-1]['final/perplexity']:.2f}" in folder.card.read_text("utf-8")
+
+
+def test_fewer_are_averaged_when_a_finished_run_is_started_with_less(finished: Callable[..., RunFolder]) -> None:
+    folder = finished(average=3)
+    finished(average=1)
+    assert same(folder.weights(), folder.weights("model-best"))
+
+
+@pytest.mark.parametrize("average", [1, 3])
+def test_exactly_the_best_checkpoints_stay(average: int, finished: Callable[..., RunFolder]) -> None:
+    folder = finished(average=average)
+    steps = [step for _, step in best(folder)]
+    assert len(steps) == average
+    assert kept(folder) == {"last.safetensors", *(f"step-{step:08d}.safetensors" for step in steps)}
+    assert same(folder.checkpoint(steps[0]), folder.weights("model-best"))
+
+
+def test_keeping_writes_the_last_the_best_and_the_best_few(tmp_path: Path) -> None:
+    selection, progress = Selection(RunFolder(tmp_path)), Progress()
+    models = {step: build_model(seed=step) for step in (1, 2, 3)}
+    for step, value in ((1, 5.0), (2, 9.0), (3, 1.0)):
+        progress.step = step
+        progress.note(value, True, 2)
+        selection.keep(models[step], progress)
+    selection.prune(progress)
+    assert kept(selection.folder) == {"step-00000001.safetensors", "step-00000002.safetensors"}
+    for name, step in (("model-best", 2), ("model-last", 3)):
+        tensors, note = read_tensors(selection.folder.weights(name))
+        assert note == {"step": step}
+        assert all(tensors[key].equal(value) for key, value in weights(models[step]).items())
+
+
+def test_other_files_are_not_pruned(tmp_path: Path) -> None:
+    mine = tmp_path / "checkpoints" / "mine.safetensors"
+    mine.parent.mkdir()
+    mine.touch()
+    Selection(RunFolder(tmp_path)).prune(Progress())
+    assert mine.exists()
+
+
+def test_a_finished_run_has_all_its_files_and_nothing_else(finished: Callable[..., RunFolder]) -> None:
+    assert {path.name for path in finished(epochs=1).path.iterdir()} == FILES
+
+
+@pytest.mark.parametrize("name", ["model", "model-best", "model-last"])
+def test_each_of_the_weights_can_be_used(name: str, finished: Callable[..., RunFolder]) -> None:
+    folder = finished(epochs=1)
+    assert dragoman.load(folder.path, weights=name).translate(["one two"])[0].source == "one two"
+
+
+def test_the_card_tells_data_sizes_scores_and_signatures(finished: Callable[..., RunFolder]) -> None:
+    folder = finished(epochs=1)
+    card = folder.card.read_text("utf-8")
+    run = Run.load(folder.path)
+    parameters = sum(parameter.numel() for parameter in run.model().parameters())
+    assert card.startswith("# en to fr\n")
+    for words in ("60 of 60 pairs", "8 pairs", f"{parameters:,}", "4 steps, 1 epochs", "rnn cell=gru size=12"):
+        assert words in card
+    assert "BLEU-2 = " in card
+    assert "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp" in card
+    assert "chrF2 = " in card
+    table = [line for line in card.splitlines() if line.startswith("|")]
+    assert all(line.count("|") == 3 for line in table)
+
+
+def test_the_configuration_in_the_folder_is_complete(corpus: Path, tmp_path: Path, assembled: Any) -> None:
+    config = toy.config(corpus, tmp_path / "run", {"training.epochs": 1})
+    folder = session.train(config, quiet=True)
+    again: Config = session.load_config(folder.config)
+    assert again == session.complete(config)
+    assert again.model.decoder.options["feed"] == "nothing"
+    run: Training = assembled(again)
+    assert run.progress.step == 4

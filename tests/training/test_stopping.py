@@ -1,0 +1,38 @@
+"""Ctrl-C: the first one asks, the second one interrupts."""
+
+import signal
+import threading
+
+import pytest
+
+from dragoman.training.stopping import Stop
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_asks_and_the_second_interrupts(number: signal.Signals) -> None:
+    with Stop() as stop:
+        assert not stop.asked
+        signal.raise_signal(number)
+        assert stop.asked
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(number)
+
+
+def test_signals_go_where_they_went_before() -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    with Stop():
+        assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] != before
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+def test_outside_of_the_main_thread_somebody_else_handles_them() -> None:
+    entered: list[bool] = []
+
+    def enter() -> None:
+        with Stop() as stop:
+            entered.append(stop.asked)
+
+    thread = threading.Thread(target=enter)
+    thread.start()
+    thread.join()
+    assert entered == [False]

@@ -1,0 +1,227 @@
+"""One update: gradient, clipping, learning rate, rows of metrics, and losses that are not numbers."""
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from dragoman.config import Config
+from dragoman.errors import UserError
+from dragoman.model.output.output import Loss
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.model.weights import read_tensors, weights
+from dragoman.run import RunFolder
+from dragoman.training import trainer
+from dragoman.training.objective import Objective, TeacherForcing
+from dragoman.training.trainer import Training, epoch_plan, train
+from tests import toy
+
+Assembled = Callable[[Config], Training]
+Meddle = Callable[[dict[int, Callable[[Loss, Seq2Seq], Loss]]], None]
+
+
+@pytest.fixture
+def run(corpus: Path, tmp_path: Path, assembled: Assembled) -> Callable[..., Training]:
+    def made(**options: Any) -> Training:
+        named = {f"training.{name}": value for name, value in {"epochs": None, "steps": 1, **options}.items()}
+        return assembled(toy.config(corpus, tmp_path / "run", named))
+
+    return made
+
+
+def rows(run: Training) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in run.folder.metrics.read_text(encoding="utf-8").splitlines()]
+
+
+def gradients(run: Training) -> list[torch.Tensor]:
+    return [parameter.grad for parameter in run.model.parameters() if parameter.grad is not None]
+
+
+def not_a_number(loss: Loss, model: Seq2Seq) -> Loss:
+    return loss._replace(total=loss.total * math.nan)
+
+
+def infinite(loss: Loss, model: Seq2Seq) -> Loss:
+    return loss._replace(total=loss.total + math.inf)
+
+
+def steep(loss: Loss, model: Seq2Seq) -> Loss:
+    """The same loss with a gradient that is not a number."""
+    return loss._replace(total=loss.total + torch.sqrt(0.0 * model.target_embedding.table.sum()))
+
+
+def test_the_gradient_is_that_of_the_mean_loss_of_a_symbol(run: Callable[..., Training]) -> None:
+    made = run(clip=None)
+    batch = made.data.batch(epoch_plan(made, 0)[0], 0)
+    loss = TeacherForcing()(made.model, batch)
+    wanted = torch.autograd.grad(loss.total / loss.symbols, list(made.model.parameters()))
+    train(made)
+    for found, right in zip(gradients(made), wanted, strict=True):
+        torch.testing.assert_close(found, right, rtol=1e-4, atol=1e-6)
+
+
+def test_gradients_are_clipped_to_a_norm(run: Callable[..., Training], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trainer, "LOG_EVERY", 1)
+    made = run(clip=0.01)
+    train(made)
+    norm = math.sqrt(sum(float(gradient.square().sum()) for gradient in gradients(made)))
+    assert norm == pytest.approx(0.01, rel=1e-3)
+    assert rows(made)[0]["train/gradient_norm"] > 0.1  # as it was before
+
+
+def test_the_learning_rate_is_that_of_the_schedule(
+    run: Callable[..., Training], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trainer, "LOG_EVERY", 1)
+    made = run(steps=5, schedule={"kind": "inverse_square_root", "warmup": 2})
+    train(made)
+    rates = [row["train/learning_rate"] for row in rows(made) if "train/learning_rate" in row]
+    assert rates == pytest.approx([0.01 * min(step / 2, math.sqrt(2 / step)) for step in range(1, 6)])
+    assert {group["lr"] for group in made.optimiser.param_groups} == {rates[-1]}
+
+
+def test_validations_without_improvement_lower_the_rate_of_a_plateau(run: Callable[..., Training]) -> None:
+    made = run(steps=3, schedule={"kind": "plateau", "patience": 1})
+    made.progress.validations = [2.0, 1.0, 1.0]
+    train(made)
+    assert made.optimiser.param_groups[0]["lr"] == pytest.approx(0.01 / 4)
+
+
+def test_rows_of_metrics_tell_the_mean_loss_since_the_last(
+    run: Callable[..., Training], meddle: Meddle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trainer, "LOG_EVERY", 2)
+    seen: list[Loss] = []
+
+    def note(loss: Loss, model: Seq2Seq) -> Loss:
+        seen.append(Loss(loss.total.detach(), loss.symbols))
+        return loss
+
+    meddle(dict.fromkeys(range(1, 6), note))
+    made = run(steps=5)
+    train(made)
+    logged = [row for row in rows(made) if "train/loss" in row]
+    assert [(row["step"], row["epoch"]) for row in logged] == [(2, 1), (4, 1)]
+    for row, pair in zip(logged, (seen[:2], seen[2:4]), strict=True):
+        total, symbols = sum(float(loss.total) for loss in pair), sum(loss.symbols for loss in pair)
+        assert row["train/loss"] == pytest.approx(total / symbols)
+        assert row["train/tokens_per_second"] > 0
+        assert "train/skipped" not in row
+    assert [row["time"] for row in logged] == sorted(row["time"] for row in logged)
+
+
+@pytest.mark.parametrize("fault", [not_a_number, infinite, steep])
+def test_a_step_that_is_not_finite_is_skipped_and_counted(
+    fault: Any, run: Callable[..., Training], meddle: Meddle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trainer, "LOG_EVERY", 1)
+    meddle({2: fault})
+    kept: list[dict[str, torch.Tensor]] = []
+    step = trainer.Journal.step
+
+    def look(journal: Any, progress: Any) -> None:
+        kept.append({name: tensor.clone() for name, tensor in weights(made.model).items()})
+        step(journal, progress)
+
+    monkeypatch.setattr(trainer.Journal, "step", look)
+    made = run(steps=3)
+    train(made)
+    first, second, third = kept
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    assert any(not torch.equal(first[name], third[name]) for name in first)
+    assert (made.progress.skipped, made.progress.skipped_in_a_row, made.progress.step) == (1, 0, 3)
+    logged = [row for row in rows(made) if "train/loss" in row]
+    assert [row.get("train/skipped", 0) for row in logged] == [0, 1, 1]
+    assert logged[1]["train/loss"] == 0.0  # of no symbols
+    assert all(math.isfinite(row["train/loss"]) for row in logged)
+
+
+def test_training_stops_after_too_many_of_them_with_the_weights_before(
+    run: Callable[..., Training], meddle: Meddle
+) -> None:
+    good: dict[str, torch.Tensor] = {}
+
+    def remember(loss: Loss, model: Seq2Seq) -> Loss:
+        good.update({name: tensor.clone() for name, tensor in weights(model).items()})
+        return not_a_number(loss, model)
+
+    meddle({3: remember, **dict.fromkeys(range(4, 9), not_a_number)})
+    made = run(steps=20, skip_limit=4)
+    with pytest.raises(UserError) as error:
+        train(made)
+    message = str(error.value)
+    assert message.startswith(f"{made.folder.path}: ")
+    assert "not a finite number for 4 steps in a row, up to step 6" in message
+    assert "learning_rate" in message
+    assert "\n" not in message
+    saved, note = read_tensors(made.folder.last_state)
+    assert (note["step"], note["skipped"]) == (6, 4)
+    assert all(torch.equal(saved[f"model/{name}"], tensor) for name, tensor in good.items())
+    assert all(bool(tensor.isfinite().all()) for tensor in saved.values())
+
+
+def test_a_good_step_between_them_counts_anew(run: Callable[..., Training], meddle: Meddle) -> None:
+    meddle(dict.fromkeys((1, 2, 4, 5), not_a_number))
+    made = run(steps=6, skip_limit=3)
+    train(made)
+    assert (made.progress.skipped, made.progress.step) == (4, 6)
+
+
+def test_every_pair_is_seen_once_in_an_epoch(run: Callable[..., Training], monkeypatch: pytest.MonkeyPatch) -> None:
+    made = run(epochs=1, steps=None)
+    lines: list[int] = []
+
+    class Noting(Objective):
+        def __call__(self, model: Seq2Seq, batch: Any) -> Loss:
+            lines.extend(batch.rows.tolist())
+            return TeacherForcing()(model, batch)
+
+    monkeypatch.setattr(made, "objective", Noting())
+    train(made)
+    assert sorted(lines) == list(range(60))
+
+
+def test_validates_at_the_end_of_epochs_or_every_few_steps(run: Callable[..., Training]) -> None:
+    made = run(epochs=2, steps=None)
+    train(made)
+    assert [(row["step"], row["epoch"]) for row in rows(made)] == [(4, 1), (8, 2)]
+
+
+def test_validates_every_few_steps_and_at_the_end(run: Callable[..., Training]) -> None:
+    made = run(epochs=2, steps=None, validate_every=3)
+    train(made)
+    assert [(row["step"], row["epoch"]) for row in rows(made)] == [(3, 1), (6, 2), (8, 2)]
+    assert [step for _, step in made.progress.best] != []
+
+
+def test_a_limit_of_steps_ends_training_in_an_epoch(run: Callable[..., Training]) -> None:
+    made = run(epochs=9, steps=6)
+    train(made)
+    assert (made.progress.step, made.progress.epoch, made.progress.position) == (6, 1, 2)
+    assert [row["step"] for row in rows(made)] == [4, 6]
+
+
+def test_stops_when_nothing_improves_any_more(run: Callable[..., Training]) -> None:
+    made = run(epochs=30, steps=None, patience=2, metric="accuracy", optimiser={"kind": "adam", "learning_rate": 1e-12})
+    train(made)
+    assert len(set(made.progress.validations)) == 1
+    assert (made.progress.epoch, made.progress.step) == (3, 12)
+
+
+def test_what_is_saved_can_be_read_at_any_time(run: Callable[..., Training], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The best weights are on the disk before the state that counts on them, and go after it no longer does."""
+    made = run(epochs=6, steps=None, average=1)
+    save = trainer.checkpoint.save
+
+    def checked(path: Path, *parts: Any) -> None:
+        before = read_tensors(path)[1]["best"] if path.is_file() else []
+        save(path, *parts)
+        after = read_tensors(path)[1]["best"]
+        assert all(RunFolder(made.folder.path).checkpoint(step).is_file() for _, step in [*before, *after])
+
+    monkeypatch.setattr(trainer.checkpoint, "save", checked)
+    train(made)

@@ -1,0 +1,183 @@
+"""Validation: the loss of the references against a plain loop, translations and their scores, what decides."""
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sacrebleu
+import torch
+
+from dragoman.config import Config
+from dragoman.data.batch import Sequence
+from dragoman.data.vocabulary import EOS
+from dragoman.evaluation.metrics import HIGHER_IS_BETTER
+from dragoman.model.weights import read_tensors
+from dragoman.run import RunFolder
+from dragoman.training import session, trainer
+from dragoman.training.trainer import Training, train
+from dragoman.training.validation import Likelihood, Validation, likelihood
+from dragoman.translator import Translator
+from tests import toy
+from tests.builders import BATCH, build_model
+
+Assembled = Callable[[Config], Training]
+
+
+@pytest.fixture
+def run(corpus: Path, tmp_path: Path, assembled: Assembled) -> Training:
+    """A run of a few steps, with what validation must leave out: smoothed losses and dropout."""
+    options = {
+        "training.steps": 6,
+        "model.output": {"kind": "full", "label_smoothing": 0.3},
+        "model.encoder": {"kind": "rnn", "size": 12, "dropout": 0.3},
+    }
+    made = assembled(toy.config(corpus, tmp_path / "run", options))
+    train(made)
+    return made
+
+
+def plainly(run: Training) -> tuple[float, float]:
+    """Loss and accuracy of the development data, a sentence and a symbol at a time."""
+    total, right, count = 0.0, 0, 0
+    model, data = run.model.eval(), run.data
+    with torch.no_grad():
+        for source, target in data.dev:
+            ids = torch.tensor([[*data.source_vocabulary.ids(data.source.encode(source)), EOS]])
+            state = model.start(model.encode((Sequence(ids, torch.ones_like(ids, dtype=torch.bool)),)))
+            previous = torch.tensor([model.start_id])
+            for symbol in [*data.target_vocabulary.ids(data.target.encode(target)), EOS]:
+                step = model.step(previous, state)
+                log_probs = model.log_probs(step.features)[0]
+                total -= float(log_probs[symbol])
+                right += int(log_probs.argmax()) == symbol
+                count += 1
+                state, previous = step.state, torch.tensor([symbol])
+    return total / count, 100 * right / count
+
+
+@pytest.mark.spec("G3")
+def test_loss_perplexity_and_accuracy_are_those_of_a_plain_loop(run: Training) -> None:
+    loss, accuracy = plainly(run)
+    values = run.validator(run.model).values
+    assert values["loss"] == pytest.approx(loss, rel=1e-5)
+    assert values["perplexity"] == pytest.approx(math.exp(loss), rel=1e-5)
+    assert values["accuracy"] == pytest.approx(accuracy)
+
+
+@pytest.mark.spec("G3")
+def test_scores_are_sacrebleus_of_the_translations_of_the_development_data(run: Training) -> None:
+    found = run.validator(run.model)
+    translator = Translator(
+        run.model, run.validator.source, run.validator.target, run.config.training.search, run.device
+    )
+    texts = [translation.text for translation in translator.translate([pair.source for pair in run.data.dev])]
+    references = [[pair.target for pair in run.data.dev]]
+    assert [translation.text for translation in found.translations] == texts
+    bleu = sacrebleu.BLEU(max_ngram_order=2, force=True).corpus_score(texts, references).score
+    assert found.values["bleu"] == pytest.approx(bleu)
+    assert found.values["chrf"] == pytest.approx(sacrebleu.CHRF().corpus_score(texts, references).score)
+    assert [score.name for score in found.scores] == ["BLEU-2", "chrF2"]
+
+
+@pytest.mark.spec("G3")
+def test_training_measures_loss_translations_and_scores_as_it_goes(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trainer, "LOG_EVERY", 2)
+    options = {"training.epochs": None, "training.steps": 6, "training.validate_every": 3}
+    folder = session.train(toy.config(corpus, tmp_path / "run", options), quiet=True)
+    rows = [json.loads(line) for line in folder.metrics.read_text("utf-8").splitlines()]
+    kinds = [(row["step"], *sorted({key.partition("/")[0] for key in row if "/" in key})) for row in rows]
+    assert kinds == [(2, "train"), (3, "valid"), (4, "train"), (6, "train"), (6, "valid"), (6, "final")]
+    names = {"loss", "perplexity", "accuracy", "bleu", "chrf"}
+    assert {key.removeprefix("valid/") for key in rows[1] if "/" in key} == names
+    losses = [row["train/loss"] for row in rows if "train/loss" in row]
+    assert losses == sorted(losses, reverse=True)
+
+
+def test_a_model_that_is_being_trained_is_measured_as_it_will_be_used(run: Training) -> None:
+    assert run.validator(run.model.train()).values == run.validator(run.model.eval()).values
+
+
+def test_likelihood_does_not_depend_on_batches() -> None:
+    model = build_model()
+    one = likelihood(model, [BATCH])
+    rows = [torch.tensor([row]) for row in range(3)]
+    parts = likelihood(
+        model,
+        [
+            BATCH._replace(
+                sources=(Sequence(BATCH.sources[0].ids[row], BATCH.sources[0].mask[row]),),
+                target=Sequence(BATCH.target.ids[row], BATCH.target.mask[row]),
+                rows=BATCH.rows[row],
+            )
+            for row in rows
+        ],
+    )
+    assert parts == pytest.approx(one)
+
+
+def test_perplexity_of_a_hopeless_model_is_a_number() -> None:
+    assert math.isfinite(Likelihood(loss=1e9, accuracy=0.0).perplexity)
+
+
+class Scripted:
+    """Measures what it is told, in place of a Validator."""
+
+    def __init__(self, metric: str, values: list[float]) -> None:
+        self.metric = metric
+        self.values = iter(values)
+
+    def __call__(self, model: Any) -> Validation:
+        return Validation({"loss": 0.0, "perplexity": 0.0, "accuracy": 0.0, self.metric: next(self.values)}, [], [])
+
+
+@pytest.mark.spec("G3")
+@pytest.mark.parametrize("metric", HIGHER_IS_BETTER)
+def test_any_metric_decides_which_weights_are_best(
+    metric: str, corpus: Path, tmp_path: Path, assembled: Assembled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {
+        "training.epochs": None,
+        "training.steps": 5,
+        "training.validate_every": 1,
+        "training.metric": metric,
+        "metrics": ["bleu", "chrf", "ter"],
+    }
+    run = assembled(toy.config(corpus, tmp_path / "run", options))
+    monkeypatch.setattr(run, "validator", Scripted(metric, [3.0, 5.0, 1.0, 4.0, 2.0]))
+    train(run)
+    wanted = [(5.0, 2), (4.0, 4)] if HIGHER_IS_BETTER[metric] else [(1.0, 3), (2.0, 5)]
+    assert run.progress.best == wanted
+    folder = RunFolder(run.folder.path)
+    assert read_tensors(folder.weights("model-best"))[1] == {"step": wanted[0][1]}
+    assert read_tensors(folder.weights("model-last"))[1] == {"step": 5}
+
+
+def test_no_worse_is_good_enough(run: Training) -> None:
+    as_good = run.validator.as_good  # by BLEU
+    assert (as_good(2.0, 1.0), as_good(1.0, 1.0), as_good(0.9, 1.0), as_good(math.nan, 1.0)) == (
+        True,
+        True,
+        False,
+        False,
+    )
+
+
+def test_writes_development_sentences_down_for_reports(run: Training) -> None:
+    found = run.validator(run.model)
+    run.validator.write(found)
+    rows = [json.loads(line) for line in run.folder.validation.read_text("utf-8").splitlines()]
+    assert [row["reference"] for row in rows] == [pair.target for pair in run.data.dev]
+    for row, translation in zip(rows, found.translations, strict=True):
+        assert row["source"] == translation.source.split()
+        assert (row["target"], row["text"]) == (translation.tokens, translation.text)
+        assert len(row["attention"]) == len(row["target"])
+        assert all(len(weights) == len(row["source"]) and sum(weights) <= 1.01 for weights in row["attention"])
+
+
+def test_says_its_values_in_a_line() -> None:
+    assert str(Validation({"loss": 1.234, "bleu": 30.0}, [], [])) == "loss 1.23  bleu 30.00"

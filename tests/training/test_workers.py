@@ -1,0 +1,111 @@
+"""Two processes that train together, against one that trains alone."""
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from dragoman.model.weights import read_tensors
+from dragoman.run import RunFolder
+from dragoman.training import session
+from dragoman.training.workers import Workers
+from tests import toy
+from tests.training import worker
+
+
+@pytest.fixture(scope="module")
+def together(corpus: Path, tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
+    """The folder with the runs of `worker.RUNS` as two workers made them."""
+    folder = tmp_path_factory.mktemp("together")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "tests.training.worker", str(corpus), str(folder), str(port)]
+    common = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "OMP_NUM_THREADS": "1"}
+    processes = [
+        subprocess.Popen(
+            command,
+            cwd=repository,
+            env={**os.environ, **common, "RANK": rank, "LOCAL_RANK": rank},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in ("0", "1")
+    ]
+    told = [process.communicate(timeout=120)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], "\n".join(told)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def alone(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, of one worker, as far as no dropout makes them differ."""
+    folder = tmp_path_factory.mktemp("alone")
+    for name in ("step", "single"):
+        session.train(toy.config(corpus, folder / name, worker.RUNS[name]), quiet=True)
+    return folder
+
+
+def state(folder: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    return read_tensors(RunFolder(folder).last_state)
+
+
+@pytest.mark.parametrize("name", ["step", "single"])
+def test_gradients_are_those_of_one_worker_with_the_whole_batch(name: str, together: Path, alone: Path) -> None:
+    """The optimiser's first moments are sums of gradients. In `single` a worker's share of each batch is empty."""
+    found, wanted = state(together / name)[0], state(alone / name)[0]
+    moments = [key for key in wanted if key.endswith("/exp_avg")]
+    assert moments
+    for key in moments:
+        torch.testing.assert_close(found[key], wanted[key], rtol=1e-4, atol=1e-6)
+        assert wanted[key].any()
+
+
+@pytest.mark.parametrize("name", worker.RUNS)
+def test_all_workers_end_with_the_same_weights(name: str, together: Path) -> None:
+    first, second = (read_tensors(together / f"{name}-{rank}")[0] for rank in (0, 1))
+    assert all(torch.equal(first[key], second[key]) for key in first)
+    assert all(torch.equal(state(together / name)[0][f"model/{key}"], first[key]) for key in first)
+
+
+def test_the_run_is_finished_once(together: Path) -> None:
+    folder = RunFolder(together / "whole")
+    assert state(folder.path)[1]["epoch"] == 2
+    rows = folder.metrics.read_text("utf-8").splitlines()
+    assert [row.count("final/loss") for row in rows] == [0, 0, 1]
+    assert folder.card.is_file()
+
+
+def test_losses_are_sums_over_all_workers(together: Path, alone: Path) -> None:
+    (found, wanted) = (state(folder / "single")[1] for folder in (together, alone))
+    assert found["loss"] == pytest.approx(wanted["loss"], rel=1e-4)
+    assert found["symbols"] == wanted["symbols"]
+
+
+def test_shares_are_a_partition(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    shares = []
+    for rank in range(3):
+        monkeypatch.setenv("RANK", str(rank))
+        workers = Workers()
+        assert workers.leads == (rank == 0)
+        shares.append(workers.share(np.arange(7)).tolist())
+    assert sorted(sum(shares, [])) == list(range(7))
+    assert {len(share) for share in shares} == {2, 3}
+
+
+def test_alone_everything_is_as_it_was() -> None:
+    with Workers() as workers:
+        tensor = torch.tensor([1.0, 2.0])
+        workers.add([tensor])
+        workers.wait()
+        assert tensor.tolist() == [1.0, 2.0]
+        assert workers.agree("value") == "value"
+        assert workers.share(np.arange(4)).tolist() == [0, 1, 2, 3]
+        assert workers.leads
