@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rich.console import Console
+from rich.markup import escape
 
 from dragoman import inspection, translator
 from dragoman.data.corpus import Pair, read_pairs
@@ -50,9 +51,9 @@ def main(folder: Path) -> None:
     console = Console(highlight=False, soft_wrap=True)
     texts, run = folder / "corpus", folder / "run"
     corpus.write(texts, SOURCE, TARGET, SIZES, SEED)
-    console.print(f"phrasebook: {SIZES['train']:,} sentence pairs, sampled into {texts}")
+    console.print(f"phrasebook: {SIZES['train']:,} sentence pairs, sampled into {texts}", markup=False)
     for pair in read_some(texts / "train", 3):
-        console.print(f"    {pair.source}  =  {pair.target}", style="dim")
+        console.print(f"    {pair.source}  =  {pair.target}", style="dim", markup=False)
     session.train(session.load_config(write_config(texts, run)))
     model = translator.load(run)
     test, compositional = read(texts, "test"), read(texts, "compositional")
@@ -69,7 +70,8 @@ def main(folder: Path) -> None:
         f"    echo 'We are looking for the old station.' | dragoman translate {run} --show\n"
         f"    dragoman info {run}\n"
         f"    dragoman init my.en my.fr -o config.yaml    # your own sentence pairs\n"
-        f"    dragoman train config.yaml"
+        f"    dragoman train config.yaml",
+        markup=False,
     )
 
 
@@ -114,6 +116,7 @@ def show(console: Console, model: Translator, sources: Sequence[str]) -> None:
     console.print()
     translations = model.translate(sources)
     for each in translations:
-        console.print(f"{each.source}\n[bold]{each.text}[/bold]    [dim]{pharaoh(each.alignment)}[/dim]")
+        text = f"{escape(each.source)}\n[bold]{escape(each.text)}[/bold]"
+        console.print(f"{text}    [dim]{pharaoh(each.alignment)}[/dim]")
     first = translations[0]
     console.print(heatmap.terminal(first.attention, first.source_tokens, first.tokens))

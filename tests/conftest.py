@@ -1,7 +1,4 @@
-"""What all tests share. Shapes in signatures are checked because pytest runs with `--jaxtyping-packages`.
-
-That option must instrument the package before anything imports it, so nothing is imported from dragoman here.
-"""
+"""What all tests share. (Shapes in signatures are checked: pyproject.toml has pytest load jaxtyping's hook.)"""
 
 from pathlib import Path
 

@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -56,19 +57,31 @@ def write(folder: Path, name: str, lines: list[tuple[str, str]]) -> None:
 
 
 def corpus(folder: Path, train: int = 60, dev: int = 8) -> Path:
-    """The prefixes `train` and `dev` in a folder."""
+    """The prefixes `train` and `dev` in a folder, and the configuration above."""
     write(folder, "train", pairs(train, 1))
     write(folder, "dev", pairs(dev, 2))
+    (folder / "toy.yaml").write_text(CONFIG, encoding="utf-8")
     return folder
 
 
 def config(corpus: Path, run: Path, options: Mapping[str, Any] = {}) -> Config:
-    """The configuration above, with other values at dotted keys."""
-    path = corpus / "toy.yaml"
-    path.write_text(CONFIG, encoding="utf-8")
+    """The configuration of a run on that corpus, with other values at dotted keys."""
     places = {"run": str(run), "data.train": str(corpus / "train"), "data.dev": str(corpus / "dev")}
-    return session.load_config(path, {key: _yaml(value) for key, value in {**places, **options}.items()})
+    return session.load_config(corpus / "toy.yaml", {key: _yaml(value) for key, value in {**places, **options}.items()})
 
 
 def _yaml(value: Any) -> str:
     return json.dumps(plain(value))
+
+
+@cache
+def trained(base: Path) -> Path:
+    """The folder of a run that has learnt the language, made once in a test session below its base folder."""
+    options = {
+        "training.epochs": None,
+        "training.steps": 140,
+        "training.validate_every": 140,
+        "training.schedule": {"kind": "cosine", "steps": 140},
+        "training.optimiser": {"kind": "adam", "learning_rate": 0.02},
+    }
+    return session.train(config(corpus(base / "toy", train=160), base / "toy" / "run", options), quiet=True).path

@@ -68,10 +68,7 @@ def tanh_rnn(p: dict[str, Vector], x: Vector, state: tuple[Vector, ...]) -> tupl
 def lstm(p: dict[str, Vector], x: Vector, state: tuple[Vector, ...]) -> tuple[Vector, ...]:
     h, c = state
     enter, forget, candidate, leave = (gate(p, index, x, h) for index in range(4))
-    new_c = [
-        sigmoid(forget[k]) * c[k] + sigmoid(enter[k]) * math.tanh(candidate[k])
-        for k in range(len(c))
-    ]
+    new_c = [sigmoid(forget[k]) * c[k] + sigmoid(enter[k]) * math.tanh(candidate[k]) for k in range(len(c))]
     new_h = [sigmoid(leave[k]) * math.tanh(new_c[k]) for k in range(len(c))]
     return np.array(new_h), np.array(new_c)
 

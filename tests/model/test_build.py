@@ -21,7 +21,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from tests.builders import BATCH, SYMBOLS, build_model, pairs, settings, whole
 
 FEEDS = ("nothing", "context", "attentional")
-TINY = pairs([[4], [5]], [[6], [7]])
+TINY = pairs([[4]], [[6]])
 
 
 def problems(model: ModelConfig) -> list[Problem]:
@@ -29,19 +29,16 @@ def problems(model: ModelConfig) -> list[Problem]:
 
 
 def train(model: Seq2Seq, batch: Batch = BATCH) -> tuple[float, float]:
-    """The losses before and after three steps."""
-    optimiser = torch.optim.SGD(model.parameters(), lr=0.05)
-    real = batch.target.mask
-
-    def loss() -> torch.Tensor:
-        return model.output.loss(model(batch).features[real], batch.target.ids[real]).total
-
-    first = loss().item()
+    """Three steps down the gradient: the losses before the first and before the last."""
+    parameters = list(model.parameters())
+    real, losses = batch.target.mask, []
     for _ in range(3):
-        optimiser.zero_grad()
-        loss().backward()
-        optimiser.step()
-    return first, loss().item()
+        loss = model.output.loss(model(batch).features[real], batch.target.ids[real]).total
+        losses.append(loss.item())
+        with torch.no_grad():
+            for parameter, gradient in zip(parameters, torch.autograd.grad(loss, parameters), strict=True):
+                parameter -= 0.05 * gradient
+    return losses[0], losses[-1]
 
 
 def reason(score: str, attend: str, feed: str, features: str) -> str | None:
@@ -60,7 +57,7 @@ def reason(score: str, attend: str, feed: str, features: str) -> str | None:
 def test_every_combination_trains_or_is_refused(cell: str, score: str) -> None:
     for attend, feed, features in itertools.product(TIMINGS, FEEDS, FEATURES):
         decoder = {"cell": cell, "attend": attend, "feed": feed, "features": features}
-        model = settings(score=score, decoder=decoder, encoder={"cell": cell})
+        model = settings(score=score, decoder=decoder, encoder={"cell": cell, "direction": "forward"})
         wrong = reason(score, attend, feed, features)
         found = problems(model)
         if wrong is None:
@@ -112,9 +109,7 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
 
 
 @pytest.mark.parametrize(("options", "path", "message"), REFUSED)
-def test_what_does_not_fit_is_refused_at_its_key(
-    options: dict[str, Any], path: tuple[str, ...], message: str
-) -> None:
+def test_what_does_not_fit_is_refused_at_its_key(options: dict[str, Any], path: tuple[str, ...], message: str) -> None:
     """By the check of the configuration and by building alike."""
     model = settings(**options)
     (found,) = problems(model)

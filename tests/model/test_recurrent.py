@@ -71,7 +71,9 @@ def test_in_the_printed_gru_z_brings_the_new_state_and_r_stands_inside_the_matri
         cell.weight_hidden.copy_(torch.tensor([[0.0], [0.0], [4.0]]))  # s~ = tanh(4 * (1/2 * 0.5)) = tanh(1)
     (found,) = cell(cell.project(torch.ones(1, 1).double()), (torch.full((1, 1), 0.5).double(),))
     assert found.item() == pytest.approx(0.25 * 0.5 + 0.75 * math.tanh(1.0))
-    (torchs,) = CELLS["gru"](1, 1).double()(cell.project(torch.ones(1, 1).double()), (torch.full((1, 1), 0.5).double(),))
+    (torchs,) = CELLS["gru"](1, 1).double()(
+        cell.project(torch.ones(1, 1).double()), (torch.full((1, 1), 0.5).double(),)
+    )
     assert torchs.item() != pytest.approx(found.item())
 
 

@@ -114,9 +114,7 @@ def test_nothing_is_missing_where_it_is_not(folder: RunFolder, monkeypatch: pyte
     assert [path.name for path in folder.path.iterdir()] == ["metrics.jsonl"]
 
 
-def test_lines_go_to_standard_error_unless_it_is_quiet(
-    folder: RunFolder, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_lines_go_to_standard_error_unless_it_is_quiet(folder: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
     line = f"[bold] is text {'and a long line is one line ' * 9}."
     for quiet in (True, False):
         with Journal(folder, quiet=quiet) as journal:

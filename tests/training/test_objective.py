@@ -82,4 +82,4 @@ def test_padding_has_no_influence(name: str) -> None:
 
 
 def test_the_table_names_it() -> None:
-    assert OBJECTIVES == {"teacher_forcing": TeacherForcing}
+    assert {"teacher_forcing": TeacherForcing} == OBJECTIVES

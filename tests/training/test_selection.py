@@ -65,9 +65,7 @@ def best(folder: RunFolder) -> list[tuple[float, int]]:
     return [(value, step) for value, step in read_tensors(folder.last_state)[1]["best"]]
 
 
-def test_the_model_is_the_mean_of_the_best(
-    finished: Callable[..., RunFolder], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_model_is_the_mean_of_the_best(finished: Callable[..., RunFolder], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Validator, "as_good", lambda *arguments: True)
     folder = finished(average=3)
     steps = [step for _, step in best(folder)]

@@ -1,6 +1,5 @@
 """One of two workers, started by test_workers.py: `worker.py CORPUS FOLDER PORT`."""
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -29,9 +28,7 @@ def main(corpus: Path, folder: Path, port: int) -> None:
             write_tensors(folder / f"{name}-{rank}", weights(run.model), {})
 
         session.train_to_the_end = trained
-        (corpus / rank).mkdir(exist_ok=True)
         session.train(toy.config(corpus, folder / name, options), quiet=True)
-    print(json.dumps(sorted(RUNS)))
 
 
 if __name__ == "__main__":

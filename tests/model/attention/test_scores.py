@@ -101,6 +101,7 @@ def test_the_size_of_an_additive_score(options: dict[str, Any], size: int) -> No
 @pytest.mark.spec("B5")
 def test_linear() -> None:
     """`w . [h_j; s_t]`."""
+
     def printed(p: dict[str, loops.Vector], s: loops.Vector, h: loops.Vector) -> float:
         return loops.dot(loops.join(p["state.weight"][0], p["query.weight"][0]), loops.join(h, s))
 

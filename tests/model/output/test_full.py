@@ -46,9 +46,7 @@ def test_loss_and_gradients_are_those_of_torch(smoothing: float, rows: int) -> N
     right = plain(output, features, targets, smoothing)
     assert loss.symbols == rows
     torch.testing.assert_close(loss.total, right, rtol=0, atol=1e-9)
-    for found, wanted in zip(
-        gradients(loss.total, output, features), gradients(right, output, features), strict=True
-    ):
+    for found, wanted in zip(gradients(loss.total, output, features), gradients(right, output, features), strict=True):
         torch.testing.assert_close(found, wanted, rtol=0, atol=1e-9)
 
 

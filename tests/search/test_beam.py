@@ -1,0 +1,264 @@
+"""Beam search, with the enumeration of all translations as its judge."""
+
+import math
+from typing import Any
+
+import pytest
+
+from dragoman.data.vocabulary import BOS, EOS, PAD
+from dragoman.search.beam import Beam
+from dragoman.search.greedy import Greedy
+from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.ranking import NORMALISATIONS, NormalisationKind, Ranking
+from tests.builders import build_model, pairs, sentences
+from tests.search.toys import UNK, A, B, C, Chances, Prefix, Written, all_translations
+
+SOURCES = [[4, 5], [5], [4, 4, 5]]
+LONGEST = 4
+SYMBOLS = 6  # <unk> and two words can be said: 121 translations of up to four
+SHORT = {"length_ratio": 0.01, "length_margin": LONGEST}
+EVERYTHING = 4 * 3 ** (LONGEST - 1)  # continuations of all prefixes but the longest, the end among them
+KINDS = sorted(NORMALISATIONS)
+MODELS: list[dict[str, Any]] = [
+    {"seed": 1, "decoder": {"attend": "before", "cell": "gru_an"}},
+    {"seed": 2, "score": "bilinear", "decoder": {"attend": "between", "cell": "lstm", "feed": "context"}},
+    {"seed": 3, "score": "none", "decoder": {"feed": "attentional", "layers": 2}, "start_symbol": "eos"},
+]
+
+
+def texts(found: list[Hypothesis]) -> list[Prefix]:
+    return [hypothesis.symbols for hypothesis in found]
+
+
+@pytest.mark.spec("F4")
+@pytest.mark.parametrize("alpha", [0.6, 1.0])
+@pytest.mark.parametrize("normalisation", KINDS)
+@pytest.mark.parametrize("options", MODELS)
+def test_a_beam_that_holds_everything_finds_the_best_of_all_translations(
+    options: dict[str, Any], normalisation: NormalisationKind, alpha: float
+) -> None:
+    """And the nine next best, in order, with their scores, for every normalisation."""
+    model = build_model(symbols=SYMBOLS, spread=1.0, **options)
+    search = Beam(size=EVERYTHING, normalisation=normalisation, alpha=alpha, **SHORT)
+    found = search(model, (sentences(*SOURCES),), n_best=10)
+    ranking = Ranking(normalisation, alpha)
+    for source, hypotheses in zip(SOURCES, found, strict=True):
+        every = all_translations(model, source, SYMBOLS, LONGEST)
+        assert len(every) == 121
+        ranks = {said: ranking.rank(log_prob, len(said) + 1) for said, log_prob in every.items()}
+        best = sorted(ranks, key=ranks.__getitem__, reverse=True)[:10]
+        assert texts(hypotheses) == best
+        assert [each.score for each in hypotheses] == pytest.approx([ranks[said] for said in best])
+        assert [each.log_prob for each in hypotheses] == pytest.approx([every[said] for said in best])
+
+
+def test_all_translations_are_found_when_all_are_asked_for() -> None:
+    model = build_model(symbols=SYMBOLS, seed=1)
+    (found,) = Beam(size=EVERYTHING, **SHORT)(model, (sentences([4, 5]),), n_best=1000)
+    assert sorted(texts(found)) == sorted(all_translations(model, [4, 5], SYMBOLS, LONGEST))
+
+
+@pytest.mark.spec("F4")
+@pytest.mark.parametrize("options", MODELS)
+def test_a_beam_of_one_without_normalisation_is_greedy(options: dict[str, Any]) -> None:
+    model = build_model(spread=1.0, **options)
+    source = (sentences(*SOURCES, [6, 7, 8, 6]),)
+    beam, greedy = Beam(size=1, normalisation="none")(model, source), Greedy()(model, source)
+    for (one,), (other,) in zip(beam, greedy, strict=True):
+        assert one.symbols == other.symbols
+        assert one.score == pytest.approx(other.score)
+        assert one.attention[0] == pytest.approx(other.attention[0], abs=1e-6)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+@pytest.mark.parametrize("options", MODELS)
+def test_a_batch_is_one_sentence_at_a_time(options: dict[str, Any], size: int) -> None:
+    model, search = build_model(spread=1.0, **options), Beam(size=size, length_margin=3)
+    together = search(model, (sentences(*SOURCES, width=7),), n_best=size)
+    for words, hypotheses in zip(SOURCES, together, strict=True):
+        (alone,) = search(model, (sentences(words),), n_best=size)
+        assert texts(alone) == texts(hypotheses)
+        for one, other in zip(alone, hypotheses, strict=True):
+            assert one.score == pytest.approx(other.score)
+            assert one.attention[0] == pytest.approx(other.attention[0], abs=1e-6)
+
+
+@pytest.mark.parametrize("n_best", [1, 3, 8])
+@pytest.mark.parametrize("size", [1, 2, 4])
+@pytest.mark.parametrize("options", MODELS)
+def test_every_hypothesis_has_its_log_probabilities_and_its_attention(
+    options: dict[str, Any], size: int, n_best: int
+) -> None:
+    """With a beam of any width and any number of hypotheses asked for: sorted, distinct, and true to the model."""
+    model = build_model(spread=1.0, **options)
+    search = Beam(size=size, normalisation="length", length_margin=3)
+    for words, hypotheses in zip(SOURCES, search(model, (sentences(*SOURCES),), n_best), strict=True):
+        assert 1 <= len(hypotheses) <= n_best
+        assert len(hypotheses) >= min(size, n_best)
+        assert len(set(texts(hypotheses))) == len(hypotheses)
+        ranks = [each.score for each in hypotheses]
+        assert ranks == sorted(ranks, reverse=True)
+        scores, weights = model.score(pairs([words] * len(hypotheses), [list(each.symbols) for each in hypotheses]))
+        for row, each in enumerate(hypotheses):
+            steps = len(each.symbols) + 1
+            assert each.log_probs == pytest.approx(scores[row, :steps].tolist(), abs=1e-5)
+            assert each.score == pytest.approx(each.log_prob / steps, abs=1e-5)
+            (attention,) = each.attention
+            assert attention.shape == (steps, len(words) + 1)
+            assert attention == pytest.approx(weights[row, :steps].detach().numpy(), abs=1e-5)
+            total = 0.0 if options.get("score") == "none" else 1.0
+            assert attention.sum(1) == pytest.approx([total] * steps, abs=1e-5)
+
+
+def test_padding_and_start_symbol_are_never_said() -> None:
+    def chances(word: int, prefix: Prefix) -> Chances:
+        return {PAD: 0.4, BOS: 0.3, A: 0.2, EOS: 0.1}
+
+    (found,) = Beam(size=4, length_ratio=1.0, length_margin=1)(Written(chances), (sentences([A]),), n_best=4)
+    assert texts(found) and {symbol for said in texts(found) for symbol in said} == {A}
+
+
+def garden_path(word: int, prefix: Prefix) -> Chances:
+    """A looks best at first, but B C is the most probable translation: 0.4 * 0.9 against 0.6 * 0.5."""
+    if not prefix:
+        return {A: 0.6, B: 0.4}
+    if prefix == (A,):
+        return {A: 0.5, B: 0.5}
+    if prefix == (B,):
+        return {C: 0.9, A: 0.1}
+    return {EOS: 1.0}
+
+
+@pytest.mark.spec("F4")
+def test_a_beam_of_two_leaves_the_garden_path() -> None:
+    source = (sentences([A]),)
+    ((greedy,),) = Greedy()(Written(garden_path), source)
+    assert greedy.symbols in ((A, A), (A, B))
+    (found,) = Beam(size=2, normalisation="none")(Written(garden_path), source, n_best=3)
+    assert found[0].symbols == (B, C)
+    assert found[0].score == pytest.approx(math.log(0.36))
+    assert found[0].log_probs == pytest.approx([math.log(0.4), math.log(0.9), 0.0])
+    assert found[1].score == pytest.approx(math.log(0.3))
+
+
+def long_or_short(word: int, prefix: Prefix) -> Chances:
+    """Nothing at all: 0.3. Four times A: 0.7 * 0.7 * 0.7 * 0.7 * 1 = 0.24."""
+    if len(prefix) == 4:
+        return {EOS: 1.0}
+    return {A: 0.7, EOS: 0.3}
+
+
+@pytest.mark.spec("F4")
+def test_normalisation_decides_between_long_and_short() -> None:
+    """log 0.3 / 1 = -1.20 against log 0.24 / 5 = -0.29; under `gnmt` -1.20 against -1.43 / (10/6) = -0.86."""
+    source = (sentences([A]),)
+    for normalisation, said, rank in [
+        ("none", (), math.log(0.3)),
+        ("length", (A,) * 4, 4 * math.log(0.7) / 5),
+        ("gnmt", (A,) * 4, 4 * math.log(0.7) / (10 / 6)),
+    ]:
+        ((best,),) = Beam(size=2, normalisation=normalisation, alpha=1.0)(Written(long_or_short), source)
+        assert best.symbols == said
+        assert best.score == pytest.approx(rank)
+
+
+def test_nothing_at_all_can_be_said() -> None:
+    model = Written(lambda word, prefix: {EOS: 0.9, A: 0.1})
+    ((best,),) = Beam()(model, (sentences([A, B]),))
+    assert best.symbols == ()
+    assert best.log_probs == pytest.approx([math.log(0.9)])
+    assert best.attention[0].tolist() == [[1.0, 0.0, 0.0]]
+
+
+def test_a_translation_without_end_is_made_to_end_at_the_limit() -> None:
+    model = Written(lambda word, prefix: {A: 0.999, EOS: 0.001})
+    found = Beam(size=2, length_ratio=1.0, length_margin=1)(model, (sentences([A], [A, A]),))
+    assert [texts(each) for each in found] == [[(A,) * 3], [(A,) * 4]]
+    assert found[0][0].log_prob == pytest.approx(3 * math.log(0.999) + math.log(0.001))
+
+
+def test_a_limit_of_nothing_gives_the_empty_translation() -> None:
+    model = build_model()
+    ((best,),) = Beam(length_ratio=0.01, length_margin=0)(model, (sentences([4]),))
+    ((greedy,),) = Greedy(length_ratio=0.01, length_margin=0)(model, (sentences([4]),))
+    assert best.symbols == greedy.symbols == ()
+
+
+def test_a_beam_may_be_wider_than_what_can_be_said() -> None:
+    model = Written(lambda word, prefix: {A: 0.6, EOS: 0.4} if len(prefix) < 2 else {EOS: 1.0})
+    (found,) = Beam(size=50, normalisation="none")(model, (sentences([A]),), n_best=9)
+    assert texts(found) == [(), (A, A), (A,)]
+    assert [each.score for each in found] == pytest.approx([math.log(p) for p in (0.4, 0.36, 0.24)])
+
+
+def test_only_what_is_within_the_beam_may_end() -> None:
+    """The end is the third best continuation: a beam of two does not take it, a beam of three does."""
+    model = Written(lambda word, prefix: {EOS: 1.0} if prefix else {A: 0.5, B: 0.3, EOS: 0.2})
+    source = (sentences([A]),)
+    (two,) = Beam(size=2, normalisation="none")(model, source, n_best=9)
+    (three,) = Beam(size=3, normalisation="none")(model, source, n_best=9)
+    assert texts(two) == [(A,), (B,)]
+    assert texts(three) == [(A,), (B,), ()]
+
+
+def test_equal_hypotheses_are_all_found_and_none_twice() -> None:
+    """Everything is equally probable: 1, 4 and 16 translations of 0, 1 and 2 words, each word among four."""
+    words = [UNK, A, B, C]
+    model = Written(lambda word, prefix: {EOS: 1.0} if len(prefix) == 2 else {EOS: 0.2, **dict.fromkeys(words, 0.2)})
+    search = Beam(size=30, normalisation="none")
+    (found,) = search(model, (sentences([A]),), n_best=30)
+    assert len(found) == len(set(texts(found))) == 21
+    assert found[0].symbols == ()
+    assert [each.score for each in found] == pytest.approx([math.log(0.2)] + [math.log(0.04)] * 20)
+    (again,) = search(model, (sentences([A]),), n_best=30)
+    assert texts(again) == texts(found)
+
+
+@pytest.mark.spec("F4")
+@pytest.mark.parametrize("n_best", [1, 4])
+@pytest.mark.parametrize("size", [1, 2, 5])
+@pytest.mark.parametrize("normalisation", KINDS)
+def test_stopping_early_loses_nothing(
+    normalisation: NormalisationKind, size: int, n_best: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search that goes on to the limit whatever it has found finds nothing better, but takes more steps."""
+    steps = {"early": 0, "late": 0}
+    expected = []
+    for seed in range(6):
+        model = build_model(seed=seed, symbols=SYMBOLS, spread=1.5)
+        search = Beam(size=size, normalisation=normalisation, alpha=0.8, length_margin=5)
+        source = (sentences(*SOURCES),)
+        with monkeypatch.context() as patch:
+            count(patch, steps, "early")
+            found = search(model, source, n_best)
+        with monkeypatch.context() as patch:
+            count(patch, steps, "late")
+            patch.setattr(Beam, "_done", lambda self, sentence, beams, b, position, n_best: position >= sentence.limit)
+            expected = search(model, source, n_best)
+        for one, other in zip(found, expected, strict=True):
+            assert texts(one) == texts(other)
+            assert [each.score for each in one] == pytest.approx([each.score for each in other])
+    assert steps["early"] < steps["late"]
+
+
+def count(patch: pytest.MonkeyPatch, steps: dict[str, int], name: str) -> None:
+    """Count the steps of beam search under that name."""
+    real = Beam._step
+
+    def counted(self: Beam, *arguments: Any) -> Any:
+        steps[name] += 1
+        return real(self, *arguments)
+
+    patch.setattr(Beam, "_step", counted)
+
+
+def test_a_wider_beam_is_given_every_sentence_its_own_time() -> None:
+    """One sentence ends at once, one late: neither waits for the other, and their order is kept."""
+
+    def chances(word: int, prefix: Prefix) -> Chances:
+        if word == A:
+            return {EOS: 0.99, B: 0.01}
+        return {C: 0.98, A: 0.02} if len(prefix) < 6 else {EOS: 1.0}
+
+    found = Beam(size=3, normalisation="none")(Written(chances), (sentences([B], [A], [B], [A]),))
+    assert [texts(each)[0] for each in found] == [(C,) * 6, (), (C,) * 6, ()]

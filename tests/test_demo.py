@@ -1,0 +1,119 @@
+"""The demo from end to end, with a corpus and a model so small that it takes seconds."""
+
+import os
+from importlib import resources
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from dragoman import demo
+from dragoman.training import session
+from dragoman.translator import Translator, load
+from tests import toy
+
+SIZES = {"train": 60, "dev": 4, "test": 6, "compositional": 4}
+TINY = """
+device: {threads: 1}
+text: {joint: true, source: {unit: {kind: bpe, size: 400}}, target: {unit: {kind: bpe, size: 400}}}
+model:
+  embedding: {size: 8}
+  encoder: {kind: rnn, size: 8}
+  decoder: {kind: rnn, size: 8}
+training: {epochs: 1, search: {kind: greedy, length_ratio: 1}}
+search: {kind: beam, size: 2, length_ratio: 1}
+"""
+
+
+class Resource:
+    """The packaged configuration, made tiny."""
+
+    def joinpath(self, name: str) -> "Resource":
+        assert name == "demo.yaml"
+        return self
+
+    def read_text(self, encoding: str) -> str:
+        return TINY
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Translator:
+    return load(toy.trained(tmp_path_factory.getbasetemp()))
+
+
+@pytest.fixture
+def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "SIZES", SIZES)
+    monkeypatch.setattr(demo, "REPORTED", 5)
+    files = resources.files
+    monkeypatch.setattr(resources, "files", lambda name: Resource() if name == "dragoman" else files(name))
+
+
+@pytest.mark.usefixtures("_tiny")
+def test_trains_scores_shows_and_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    demo.main(tmp_path)
+    out, err = capsys.readouterr()
+    assert "phrasebook: 60 sentence pairs" in out
+    for words in ("test  BLEU = ", "compositional  BLEU = ", "attention  AER = ", "nrefs:1", "dragoman translate"):
+        assert words in out
+    assert "step       1" in err
+    page = (tmp_path / "run" / "report.html").read_text("utf-8")
+    assert "AER" in page
+    assert any(target in page for target in demo.read(tmp_path / "corpus", "test").targets)
+    assert f"report: {tmp_path / 'run' / 'report.html'}" in out
+
+    demo.main(tmp_path)  # again: nothing is trained
+    out, err = capsys.readouterr()
+    assert "going on from step 1" in err
+    assert "step       2" not in err
+
+
+def test_the_packaged_configuration_is_sound(tmp_path: Path) -> None:
+    config = session.load_config(demo.write_config(tmp_path / "corpus", tmp_path / "run"))
+    assert (config.run, config.data.train) == (str(tmp_path / "run"), (str(tmp_path / "corpus" / "train"),))
+    assert config.data.dev == str(tmp_path / "corpus" / "dev")
+    schedule = config.training.schedule
+    steps = (config.training.epochs or 0) * -(-demo.SIZES["train"] // config.training.batch.size)
+    assert schedule.options["steps"] == steps  # the rate reaches its floor at the end
+    assert set(demo.SIZES) == {"train", "dev", "test", "compositional"}
+
+
+@pytest.mark.parametrize("name", ["a folder", "it's, {odd}: [#1]", 'say "runs"', "Übung № 1", "back\\slash"])
+def test_any_folder_will_do(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / name
+    config = session.load_config(demo.write_config(folder / "corpus", folder / "run"))
+    assert Path(config.run) == folder / "run"
+    assert config.data.train == (str(folder / "corpus" / "train"),)
+    assert os.listdir(folder) == ["config.yaml"]
+
+
+def test_reads_test_sets_with_their_gold_alignments(tmp_path: Path) -> None:
+    demo.corpus.write(tmp_path, demo.SOURCE, demo.TARGET, {"test": 5}, demo.SEED)
+    part = demo.read(tmp_path, "test")
+    assert len(part.pairs) == len(part.gold) == len(part.sources) == len(part.targets) == 5
+    assert demo.read_some(tmp_path / "test", 2) == part.pairs[:2]
+    assert all(gold.sure for gold in part.gold)
+
+
+def test_shows_translations_with_alignments_and_the_first_as_a_picture(model: Translator) -> None:
+    console = Console(record=True, width=100)
+    demo.show(console, model, ["one two three", "six"])
+    shown = console.export_text()
+    assert "one two three\ntrois deux un" in shown
+    assert "0-2 1-1 2-0" in shown
+    assert "six\nsix" in shown
+    assert shown.count("deux") >= 2  # in the text and in the picture
+
+
+def test_brackets_in_a_text_are_no_markup(model: Translator) -> None:
+    console = Console(record=True, width=100)
+    demo.show(console, model, ["[/bold] one [dim]"])
+    assert "[/bold] one [dim]" in console.export_text()
+
+
+def test_agreement_is_that_of_forced_decoding(model: Translator) -> None:
+    pairs = [demo.Pair("one two three", "trois deux un")]
+    right = demo.Part(pairs, [demo.read_pharaoh("0-2 1-1 2-0")])
+    wrong = demo.Part(pairs, [demo.read_pharaoh("0-0 1-2 2-1")])
+    assert demo.agreement(model, right).error_rate == 0.0
+    assert demo.agreement(model, wrong).error_rate == 1.0

@@ -1,0 +1,78 @@
+"""Device, threads and precision."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from dragoman import devices
+from dragoman.config import DeviceConfig
+from dragoman.devices import Device, choose, cores
+from dragoman.errors import UserError
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(autouse=True)
+def _threads() -> Iterator[None]:
+    """The number of threads as it was."""
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def test_auto_is_the_gpu_if_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert choose(DeviceConfig()).torch_device == CPU
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert choose(DeviceConfig()).torch_device == torch.device("cuda", 0)
+    assert choose(DeviceConfig(name="cpu")).torch_device == CPU
+
+
+def test_each_worker_of_a_machine_has_its_own_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setenv("LOCAL_RANK", "3")
+    assert choose(DeviceConfig(name="cuda")).torch_device == torch.device("cuda", 3)
+
+
+def test_a_gpu_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(UserError, match=r"device\.name: cuda .* use auto or cpu"):
+        choose(DeviceConfig(name="cuda"))
+
+
+def test_takes_the_threads_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert choose(DeviceConfig(name="cpu", threads=3)).threads == 3
+    assert torch.get_num_threads() == 3
+
+
+@pytest.mark.parametrize(("workers", "threads"), [("1", 6), ("2", 3), ("4", 1), ("9", 1)])
+def test_workers_share_the_cores(workers: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "cores", lambda: 6)
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", workers)
+    assert choose(DeviceConfig(name="cpu")).threads == threads
+
+
+def test_counts_cores_where_the_system_does_not_tell_which_are_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert 1 <= cores() <= (os.cpu_count() or 1)
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 12)
+    assert cores() == 12
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert cores() == 1
+
+
+@pytest.mark.parametrize(("precision", "kind"), [("float32", torch.float32), ("bfloat16", torch.bfloat16)])
+def test_products_are_in_the_chosen_precision_and_sums_in_float32(precision: str, kind: torch.dtype) -> None:
+    device = choose(DeviceConfig.model_validate({"name": "cpu", "threads": 1, "precision": precision}))
+    with device.autocast():
+        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype is kind
+        assert torch.nn.functional.cross_entropy(torch.ones(2, 2), torch.zeros(2).long()).dtype is torch.float32
+    assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype is torch.float32
+
+
+def test_says_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert str(Device(CPU, 2, torch.bfloat16)) == f"cpu ({devices.processor()}), 2 threads, bfloat16"
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: f"GPU number {device.index}")
+    assert str(Device(torch.device("cuda", 1), 1, torch.float32)) == "GPU number 1, 1 threads, float32"

@@ -1,0 +1,138 @@
+"""A run folder: what is read from it, and what is told where something is missing or damaged."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import dragoman
+from dragoman.errors import UserError
+from dragoman.model.weights import read_tensors, weights, write_tensors
+from dragoman.run import WEIGHTS, Run, RunFolder
+from tests import toy
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return toy.trained(tmp_path_factory.getbasetemp())
+
+
+@pytest.fixture
+def run(trained: Path, tmp_path: Path) -> Path:
+    """A copy that can be spoiled."""
+    return shutil.copytree(trained, tmp_path / "run", ignore=shutil.ignore_patterns("data", "checkpoints"))
+
+
+def told(path: Path) -> str:
+    with pytest.raises(UserError) as error:
+        dragoman.load(path)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def test_a_folder_is_all_that_is_needed(run: Path) -> None:
+    """Neither the corpus, nor what training resumes from, nor the place where it was made."""
+    for path in run.iterdir():
+        if path.name not in ("config.yaml", "model.safetensors") and not path.name.startswith(("source.", "target.")):
+            path.unlink()
+    moved = run.rename(run.with_name("elsewhere"))
+    assert dragoman.load(moved).translate(["one two"])[0].text == "deux un"
+
+
+def test_reads_configuration_languages_and_weights(run: Path) -> None:
+    read = Run.load(run)
+    assert (read.source.name, read.target.name) == ("en", "fr")
+    assert read.config.model.decoder.options["size"] == 24
+    model = read.model()
+    assert not model.training
+    tensors = read_tensors(RunFolder(run).weights())[0]
+    assert all(torch.equal(tensors[name], tensor) for name, tensor in weights(model).items())
+    assert {"one", "six"} <= set(read.source.vocabulary.symbols(range(len(read.source.vocabulary))))
+
+
+def test_the_weights_to_use_come_before_the_best_and_these_before_the_last(run: Path) -> None:
+    folder, read = RunFolder(run), Run.load(run)
+    for number, name in enumerate(WEIGHTS):
+        tensors = {key: torch.full_like(value, number) for key, value in weights(read.model(name)).items()}
+        write_tensors(folder.weights(name), tensors, {})
+    for number, name in enumerate(WEIGHTS):
+        assert {float(parameter.detach().mean()) for parameter in read.model().parameters()} == {number}
+        assert {float(parameter.detach().mean()) for parameter in read.model(name).parameters()} == {number}
+        folder.weights(name).unlink()
+    with pytest.raises(UserError, match="no weights yet"):
+        read.model()
+
+
+def test_weights_that_are_asked_for_must_be_there(run: Path) -> None:
+    with pytest.raises(UserError, match=r"model-worst\.safetensors: no such file"):
+        dragoman.load(run, weights="model-worst")
+
+
+@pytest.mark.parametrize(
+    "name", ["config.yaml", "source.json", "source.units", "source.vocabulary", "target.json", "target.vocabulary"]
+)
+def test_a_missing_file_is_named(name: str, run: Path) -> None:
+    (run / name).unlink()
+    assert name in told(run)
+    assert str(run) in told(run)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("config.yaml", b"model: [oops"),
+        ("config.yaml", b"\xff\xfe"),
+        ("source.json", b"{"),
+        ("source.units", b"\x00\x01"),
+        ("target.vocabulary", b"not JSON\n"),
+        ("model.safetensors", b""),
+        ("model.safetensors", b"weights"),
+    ],
+)
+def test_a_damaged_file_is_named(name: str, content: bytes, run: Path) -> None:
+    (run / name).write_bytes(content)
+    assert told(run).startswith(f"{run / name}:")
+
+
+@pytest.mark.parametrize("size", [1, 100, -1])
+def test_truncated_weights_are_named(size: int, run: Path) -> None:
+    path = run / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:size])
+    assert told(run).startswith(f"{path}: truncated")
+
+
+def test_weights_of_another_model_are_refused(run: Path) -> None:
+    text = (run / "config.yaml").read_text("utf-8")
+    assert "size: 24" in text
+    (run / "config.yaml").write_text(text.replace("size: 24", "size: 25"), encoding="utf-8")
+    assert "model.safetensors: weights of another model" in told(run)
+
+
+def test_a_vocabulary_that_does_not_fit_the_weights_is_refused(run: Path) -> None:
+    path = run / "source.vocabulary"
+    path.write_text(path.read_text("utf-8") + '"seven"\n', encoding="utf-8")
+    assert "weights of another model" in told(run)
+
+
+def a_file(path: Path) -> None:
+    path.write_text("", encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [(lambda path: None, "no such run folder"), (a_file, "no such run folder"), (Path.mkdir, "no config.yaml")],
+)
+def test_what_is_not_a_run_is_said_so(make: Callable[[Path], Any], message: str, tmp_path: Path) -> None:
+    path = tmp_path / "other"
+    make(path)
+    assert told(path).startswith(f"{path}: ")
+    assert message in told(path)
+
+
+def test_a_run_without_weights_says_how_to_get_them(run: Path) -> None:
+    for name in WEIGHTS:
+        RunFolder(run).weights(name).unlink()
+    assert told(run) == f"{run}: this run has no weights yet; `dragoman train` makes them"

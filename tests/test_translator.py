@@ -1,0 +1,251 @@
+"""Text to translations: order, odd texts, search, attention between words, scores of given pairs."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dragoman
+from dragoman import translator as module
+from dragoman.components import Spec
+from dragoman.config import DeviceConfig
+from dragoman.data.batch import Batch, pad
+from dragoman.evaluation.alignment import by_words
+from dragoman.training import session
+from dragoman.translator import Scored, Translator, by_length
+from tests import toy
+
+TEXTS = [source for source, _ in toy.pairs(12, 5)]
+ONE_STEP = {"training.epochs": None, "training.steps": 1}
+OTHERS = {
+    "subwords": {**toy.SUBWORDS, **ONE_STEP},
+    "characters": {"text.source.unit": "character", "text.target.unit": "character", **ONE_STEP},
+    "no attention": {"model.attention.score": "none", **ONE_STEP},
+}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return toy.trained(tmp_path_factory.getbasetemp())
+
+
+@pytest.fixture(scope="module")
+def translator(run: Path) -> Translator:
+    return dragoman.load(run)
+
+
+@pytest.fixture(scope="module")
+def others(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Translator]:
+    """Translators that have learnt nothing, of other kinds."""
+    folder = tmp_path_factory.mktemp("others")
+    corpus = toy.corpus(folder / "corpus")
+    return {
+        name: dragoman.load(session.train(toy.config(corpus, folder / name, options), quiet=True).path)
+        for name, options in OTHERS.items()
+    }
+
+
+def test_translates_each_text_in_its_place(translator: Translator) -> None:
+    found = translator.translate(TEXTS)
+    assert [each.source for each in found] == TEXTS
+    wanted = [target for _, target in toy.pairs(12, 5)]
+    assert sum(each.text == target for each, target in zip(found, wanted, strict=True)) >= 10
+    assert translator.translate([]) == []
+
+
+@pytest.mark.parametrize("size", [1, 20, 4096])
+def test_other_texts_in_the_batch_change_nothing(
+    size: int, translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = [translator.translate([text])[0] for text in TEXTS]
+    monkeypatch.setattr(module, "BATCH", size)
+    for one, other in zip(translator.translate(TEXTS), alone, strict=True):
+        assert (one.text, one.tokens, one.source_tokens) == (other.text, other.tokens, other.source_tokens)
+        assert (one.score, one.log_prob) == pytest.approx((other.score, other.log_prob), abs=1e-5)
+        np.testing.assert_allclose(one.attention, other.attention, atol=1e-5)
+
+
+@pytest.mark.parametrize("text", ["", " ", "   ", "\t", "\x00", "\ufeff", "\u2028", " \x07 \u0085"])
+def test_nothing_to_translate_gives_nothing(text: str, translator: Translator) -> None:
+    before, empty, after = translator.translate(["one two", text, "two three"], n_best=2)
+    assert (before.text, after.text) == ("deux un", "trois deux")
+    assert (empty.source, empty.text, empty.tokens, empty.source_tokens, empty.log_prob) == (text, "", [], [], 0.0)
+    assert empty.attention.shape == (0, 0)
+    assert empty.alignment == frozenset()
+    assert [each.text for each in empty.n_best] == [""]
+    assert "<svg" in empty._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "text", ["one\x00 two", "one\u2028two", "one\ttwo", "\ufeffone two", "one\x85two", "o\x1bne two\x7f"]
+)
+def test_control_characters_are_not_translated(text: str, translator: Translator) -> None:
+    found = translator.translate([text])[0]
+    assert (found.source, found.text, found.source_tokens) == (text, "deux un", ["one", "two"])
+
+
+@pytest.mark.parametrize("text", ["\ud800", "<s> </s> <pad>", "\U0001f600 ‏שלום one", "a" * 300, "one\n\ntwo"])
+def test_any_text_gets_a_translation(text: str, translator: Translator, others: dict[str, Translator]) -> None:
+    for each in (translator, *others.values()):
+        (found,) = each.translate([text], search=Spec("greedy", {"length_ratio": 0.01}))
+        assert found.source == text
+        assert found.attention.shape == (len(found.tokens), len(found.source_tokens))
+
+
+def test_what_is_left_out_of_an_overlong_text_is_counted(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LONGEST", 4)
+    long, short = translator.translate(["one two three four five six one", "one two three four"])
+    assert (long.left_out, short.left_out) == (3, 0)
+    assert long.source_tokens == short.source_tokens == ["one", "two", "three", "four"]
+    assert long.text == short.text
+    assert long.attention.shape == (len(long.tokens), 4)
+
+
+def test_a_megabyte_of_text_is_read_to_its_limit(translator: Translator) -> None:
+    (found,) = translator.translate(["one " * 250_000], search=Spec("greedy", {"length_ratio": 0.01}))
+    assert found.left_out > 249_000
+    assert len(found.source_tokens) == module.LONGEST
+
+
+def test_lists_alternatives_the_best_first(translator: Translator) -> None:
+    (found,) = translator.translate(["one two three"], n_best=3)
+    assert [each.text for each in found.n_best][0] == found.text == "trois deux un"
+    assert len({each.text for each in found.n_best}) == 3
+    scores = [each.score for each in found.n_best]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] == found.score
+    for each in found.n_best:
+        assert each.attention.shape == (len(each.tokens), 3)
+        assert each.score == pytest.approx(each.log_prob / (len(each.tokens) + 1))
+    assert [each.text for each in translator.translate(["one two three"])[0].n_best] == [found.text]
+
+
+def test_a_wider_beam_or_another_search_takes_the_place_of_the_runs_own(translator: Translator) -> None:
+    assert translator.search.kind == "beam"
+    assert len(translator.translate(["one two"], n_best=8, beam_size=8)[0].n_best) == 8
+    greedy = translator.translate(TEXTS, search=Spec("greedy"))
+    plain = Spec("beam", {"normalisation": "none"})
+    narrow = translator.translate(TEXTS, beam_size=1, search=plain)
+    assert [each.text for each in greedy] == [each.text for each in narrow]
+    assert [each.score for each in greedy] == pytest.approx([each.log_prob for each in greedy])
+    assert [each.score for each in narrow] == pytest.approx([each.log_prob for each in narrow])
+
+
+@pytest.mark.parametrize("kind", ["words", *OTHERS])
+def test_attention_is_between_words(kind: str, translator: Translator, others: dict[str, Translator]) -> None:
+    each = {"words": translator, **others}[kind]
+    for found in each.translate(["one two three", "six"]):
+        assert found.source_tokens == found.source.split()
+        assert found.attention.shape == (len(found.tokens), len(found.source_tokens))
+        assert (found.attention >= 0).all()
+        assert (found.attention.sum(1) <= 1 + 1e-6).all()
+        assert " ".join(found.tokens).split() == found.text.split() or kind != "words"
+
+
+def test_alignments_are_where_attention_is_strongest(translator: Translator) -> None:
+    (found,) = translator.translate(["three three one two five"])
+    assert found.tokens == ["cinq", "deux", "un", "trois", "trois"]
+    assert {(1, 3), (2, 2), (3, 1), (4, 0)} <= found.alignment
+    assert found.attention.argmax(1).tolist() == [source for _, source in sorted((t, s) for s, t in found.alignment)]
+
+
+def test_without_attention_there_are_no_alignments(others: dict[str, Translator]) -> None:
+    (found,) = others["no attention"].translate(["one two three"])
+    assert found.alignment == frozenset()
+    assert not found.attention.any()
+    (scored,) = others["no attention"].score(["one two"], ["un deux"])
+    assert scored.alignment == frozenset()
+    assert scored.log_prob < 0
+
+
+def test_a_translation_shows_itself(translator: Translator) -> None:
+    found = translator.translate(["one two"])[0]
+    assert str(found) == found.text == "deux un"
+    page = found._repr_html_()
+    assert "<svg" in page
+    assert all(word in page for word in ("one", "two", "deux", "un"))
+
+
+def test_translations_can_be_compared_and_kept_in_sets(translator: Translator) -> None:
+    first, second = translator.translate(["one two", "one two"])
+    assert first != second
+    assert len({first, second, first}) == 2
+
+
+@pytest.mark.spec("A13")
+def test_scores_are_the_models_log_probabilities_and_forced_attention(translator: Translator) -> None:
+    pairs = toy.pairs(5, 8)
+    found = translator.score([source for source, _ in pairs], [target for _, target in pairs])
+    for (source, target), scored in zip(pairs, found, strict=True):
+        batch = Batch(
+            (pad([translator.source.ids(source)]),), pad([translator.target.ids(target)]), np.zeros(1, np.int64)
+        )
+        with torch.no_grad():
+            scores, weights = translator.model.score(batch)
+        assert scored.log_prob == pytest.approx(float(scores.sum()), abs=1e-4)
+        assert scored.symbols == len(target.split()) + 1
+        assert (scored.source_tokens, scored.tokens) == (source.split(), target.split())
+        words = by_words(weights[0, :-1, :-1].numpy(), range(len(scored.tokens)), range(len(scored.source_tokens)))
+        np.testing.assert_allclose(scored.attention, words, atol=1e-5)
+
+
+def test_the_score_of_a_translation_is_that_of_its_search(translator: Translator) -> None:
+    for found in translator.translate(TEXTS[:4]):
+        (scored,) = translator.score([found.source], [found.text])
+        assert scored.log_prob == pytest.approx(found.log_prob, abs=1e-4)
+        np.testing.assert_allclose(scored.attention, found.attention, atol=1e-4)
+
+
+def test_scores_keep_the_order_and_do_not_depend_on_the_batch(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources, targets = zip(*toy.pairs(9, 6), strict=True)
+    whole = translator.score(sources, targets)
+    monkeypatch.setattr(module, "BATCH", 9)
+    for one, other in zip(whole, translator.score(sources, targets), strict=True):
+        assert one.log_prob == pytest.approx(other.log_prob, abs=1e-4)
+        assert (one.tokens, one.source_tokens) == (other.tokens, other.source_tokens)
+
+
+def test_empty_sides_have_scores_too(translator: Translator) -> None:
+    found = translator.score(["", "one", ""], ["un", "", ""])
+    assert [scored.symbols for scored in found] == [2, 1, 1]
+    assert [scored.attention.shape for scored in found] == [(1, 0), (0, 1), (0, 0)]
+    assert all(isinstance(scored, Scored) and scored.log_prob <= 0 for scored in found)
+    assert translator.score([], []) == []
+
+
+def test_pairs_come_in_batches_with_their_numbers(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BATCH", 12)
+    sources, targets = zip(*toy.pairs(9, 6), strict=True)
+    rows: list[int] = []
+    for batch in translator.pairs(sources, targets):
+        for row, ids, mask in zip(batch.rows, batch.target.ids, batch.target.mask, strict=True):
+            assert ids[mask].tolist() == translator.target.ids(targets[row])
+            rows.append(int(row))
+    assert sorted(rows) == list(range(9))
+
+
+@given(st.lists(st.integers(0, 40)), st.integers(0, 100))
+def test_groups_hold_every_sentence_once_within_the_budget(lengths: list[int], budget: int) -> None:
+    groups = list(by_length(range(len(lengths)), lengths, budget))
+    assert sorted(number for group in groups for number in group) == list(range(len(lengths)))
+    for group in groups:
+        assert len(group) == 1 or len(group) * max(lengths[number] for number in group) <= budget
+    longest = [lengths[number] for group in groups for number in group]
+    assert longest == sorted(longest, reverse=True)
+
+
+def test_groups_are_of_the_sentences_asked_for() -> None:
+    assert list(by_length([3, 1], [9, 2, 9, 5], 10)) == [[3, 1]]
+
+
+def test_loads_on_a_chosen_device(run: Path) -> None:
+    found = dragoman.load(run, device=DeviceConfig(name="cpu", threads=1, precision="bfloat16"))
+    assert found.device.precision is torch.bfloat16
+    assert found.translate(["one two"])[0].text == "deux un"
