@@ -8,6 +8,9 @@ import pytest
 from rich.console import Console
 
 from dragoman import demo
+from dragoman.data.corpus import Pair
+from dragoman.evaluation.alignment import read_pharaoh
+from dragoman.phrasebook import corpus
 from dragoman.training import session
 from dragoman.translator import Translator, load
 from tests import toy
@@ -88,7 +91,7 @@ def test_any_folder_will_do(name: str, tmp_path: Path) -> None:
 
 
 def test_reads_test_sets_with_their_gold_alignments(tmp_path: Path) -> None:
-    demo.corpus.write(tmp_path, demo.SOURCE, demo.TARGET, {"test": 5}, demo.SEED)
+    corpus.write(tmp_path, demo.SOURCE, demo.TARGET, {"test": 5}, demo.SEED)
     part = demo.read(tmp_path, "test")
     assert len(part.pairs) == len(part.gold) == len(part.sources) == len(part.targets) == 5
     assert demo.read_some(tmp_path / "test", 2) == part.pairs[:2]
@@ -112,8 +115,8 @@ def test_brackets_in_a_text_are_no_markup(model: Translator) -> None:
 
 
 def test_agreement_is_that_of_forced_decoding(model: Translator) -> None:
-    pairs = [demo.Pair("one two three", "trois deux un")]
-    right = demo.Part(pairs, [demo.read_pharaoh("0-2 1-1 2-0")])
-    wrong = demo.Part(pairs, [demo.read_pharaoh("0-0 1-2 2-1")])
+    pairs = [Pair("one two three", "trois deux un")]
+    right = demo.Part(pairs, [read_pharaoh("0-2 1-1 2-0")])
+    wrong = demo.Part(pairs, [read_pharaoh("0-0 1-2 2-1")])
     assert demo.agreement(model, right).error_rate == 0.0
     assert demo.agreement(model, wrong).error_rate == 1.0

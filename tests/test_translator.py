@@ -1,6 +1,7 @@
 """Text to translations: order, odd texts, search, attention between words, scores of given pairs."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from tests import toy
 
 TEXTS = [source for source, _ in toy.pairs(12, 5)]
 ONE_STEP = {"training.epochs": None, "training.steps": 1}
-OTHERS = {
+OTHERS: dict[str, dict[str, Any]] = {
     "subwords": {**toy.SUBWORDS, **ONE_STEP},
     "characters": {"text.source.unit": "character", "text.target.unit": "character", **ONE_STEP},
     "no attention": {"model.attention.score": "none", **ONE_STEP},
@@ -114,7 +115,7 @@ def test_a_megabyte_of_text_is_read_to_its_limit(translator: Translator) -> None
 
 def test_lists_alternatives_the_best_first(translator: Translator) -> None:
     (found,) = translator.translate(["one two three"], n_best=3)
-    assert [each.text for each in found.n_best][0] == found.text == "trois deux un"
+    assert found.n_best[0].text == found.text == "trois deux un"
     assert len({each.text for each in found.n_best}) == 3
     scores = [each.score for each in found.n_best]
     assert scores == sorted(scores, reverse=True)

@@ -42,10 +42,10 @@ SUBWORDS = {  # other symbols in every epoch
 }
 
 
-def pairs(count: int, seed: int) -> list[tuple[str, str]]:
-    """Sentences of two to five words and their translations."""
+def pairs(count: int, seed: int, longest: int = 5) -> list[tuple[str, str]]:
+    """Sentences of two words and more, and their translations."""
     generator = random.Random(seed)
-    sources = [generator.choices(list(WORDS), k=generator.randint(2, 5)) for _ in range(count)]
+    sources = [generator.choices(list(WORDS), k=generator.randint(2, longest)) for _ in range(count)]
     return [(" ".join(words), " ".join(WORDS[word] for word in reversed(words))) for words in sources]
 
 
@@ -56,10 +56,10 @@ def write(folder: Path, name: str, lines: list[tuple[str, str]]) -> None:
         (folder / f"{name}.{suffix}").write_text("".join(text + "\n" for text in texts), encoding="utf-8")
 
 
-def corpus(folder: Path, train: int = 60, dev: int = 8) -> Path:
+def corpus(folder: Path, train: int = 60, longest: int = 3) -> Path:
     """The prefixes `train` and `dev` in a folder, and the configuration above."""
-    write(folder, "train", pairs(train, 1))
-    write(folder, "dev", pairs(dev, 2))
+    write(folder, "train", pairs(train, 1, longest))
+    write(folder, "dev", pairs(8, 2, longest))
     (folder / "toy.yaml").write_text(CONFIG, encoding="utf-8")
     return folder
 
@@ -84,4 +84,6 @@ def trained(base: Path) -> Path:
         "training.schedule": {"kind": "cosine", "steps": 140},
         "training.optimiser": {"kind": "adam", "learning_rate": 0.02},
     }
-    return session.train(config(corpus(base / "toy", train=160), base / "toy" / "run", options), quiet=True).path
+    return session.train(
+        config(corpus(base / "toy", train=160, longest=5), base / "toy" / "run", options), quiet=True
+    ).path

@@ -16,6 +16,7 @@ from dragoman.phrasebook.clauses import (
     placed,
     spoken,
     taken_up,
+    tense_of,
     timed,
 )  # fmt: skip
 from dragoman.phrasebook.draw import KIN, ONLY_ONE, PEOPLE, TIMES, Draw, NoChoice
@@ -160,11 +161,14 @@ def somebody(draw: Draw, key: str, other_than: Nominal) -> Pronoun:
 
 def clitic(draw: Draw) -> Phrase:
     """My sister didn't see him yesterday."""
-    verb = TRANSITIVE[draw.choice(PEOPLE_VERBS)]
-    node = action(draw, verb=verb, negated=draw.chance(0.35))
-    node = replace(node, object=somebody(draw, "a.o", node.subject))
+    verb, subject = TRANSITIVE[draw.choice(PEOPLE_VERBS)], draw.person("a.s")
+    node = Clause(
+        key="a", subject=subject, verb=verb, object=somebody(draw, "a.o", subject), tense=tense_of(draw, verb),
+        negation="not" if draw.chance(0.35) else "",
+    )  # fmt: skip
     if "steady" not in verb.flags and draw.chance(0.25):
-        node = replace(node, modal=MODALS[draw.choice(("can", "want", "wanted") if verb.lemma != "hear" else ("can",))])
+        able = ("can",) if verb.lemma in ("hear", "see", "understand") else ("can", "want", "wanted")
+        node = replace(node, modal=MODALS[draw.choice(able)])
     return with_end(spoken(timed(draw, node)), ".")
 
 

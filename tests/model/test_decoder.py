@@ -364,4 +364,4 @@ def test_unknown_options_are_refused(options: dict[str, Any], message: str) -> N
 
 
 def test_the_table_of_decoders_names_it() -> None:
-    assert DECODERS == {"rnn": RnnDecoder}
+    assert DECODERS["rnn"] is RnnDecoder

@@ -2,34 +2,69 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
+from dragoman.phrasebook.realise import Sentence, Triple
+
+# Another process samples them: here every call is checked for the types of its arguments, which is slow.
+SIZES = {("train", 1): 10_000, ("train", 3): 2_000, ("dev", 1): 600, ("test", 1): 600, ("compositional", 1): 2_000}
+PROGRAM = """
+import json, sys
 from dragoman.phrasebook.corpus import sample
-from dragoman.phrasebook.realise import Triple
+for split, seed, size in json.load(sys.stdin):
+    for item in sample(size, seed, split):
+        links = [[source, target, sorted(pairs)] for (source, target), pairs in item.links.items()]
+        print(json.dumps([split, seed, *item[:3], item.construction, links]))
+"""
+Samples = dict[tuple[str, int], list[Triple]]
 
 
 @pytest.fixture(scope="session")
-def train() -> list[Triple]:
-    return list(sample(10_000, 1, "train"))
+def samples(repository: Path) -> Samples:
+    """Triples by split and seed."""
+    wanted = json.dumps([(split, seed, size) for (split, seed), size in SIZES.items()])
+    run = subprocess.run(
+        [sys.executable, "-c", PROGRAM], input=wanted, capture_output=True, text=True, check=True, cwd=repository
+    )
+    found: Samples = {key: [] for key in SIZES}
+    for line in run.stdout.splitlines():
+        split, seed, *said, construction, links = json.loads(line)
+        english, french, german = (Sentence(text, tuple(tokens)) for text, tokens in said)
+        gold = {(source, target): frozenset(map(tuple, pairs)) for source, target, pairs in links}
+        found[split, seed].append(Triple(english, french, german, construction, gold))
+    return found
 
 
 @pytest.fixture(scope="session")
-def test_split() -> list[Triple]:
-    return list(sample(600, 1, "test"))
+def train(samples: Samples) -> list[Triple]:
+    return samples["train", 1]
 
 
 @pytest.fixture(scope="session")
-def dev() -> list[Triple]:
-    return list(sample(600, 1, "dev"))
+def more_train(samples: Samples) -> list[Triple]:
+    return [*samples["train", 1], *samples["train", 3]]
 
 
 @pytest.fixture(scope="session")
-def compositional() -> list[Triple]:
-    return list(sample(3_000, 1, "compositional"))
+def dev(samples: Samples) -> list[Triple]:
+    return samples["dev", 1]
 
 
 @pytest.fixture(scope="session")
-def everything(
-    train: list[Triple], dev: list[Triple], test_split: list[Triple], compositional: list[Triple]
-) -> list[Triple]:
-    return train + dev + test_split + compositional
+def test_split(samples: Samples) -> list[Triple]:
+    return samples["test", 1]
+
+
+@pytest.fixture(scope="session")
+def compositional(samples: Samples) -> list[Triple]:
+    return samples["compositional", 1]
+
+
+@pytest.fixture(scope="session")
+def everything(samples: Samples) -> list[Triple]:
+    return [item for items in samples.values() for item in items]

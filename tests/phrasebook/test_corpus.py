@@ -26,6 +26,7 @@ FUNCTION_WORDS = set(
     " a as ont ai avons y en zu um es das der die den dem ein eine einen".split()
 )
 NOUN_FORMS = {form: noun.lemma for noun in NOUNS.values() for form in noun.english}
+DETERMINERS = "a|an|the|this|these|some|any|my|your|his|her|our|their|several"
 OBJECTS_OF = {
     "eat": "eat|eats|eating|ate", "buy": "buy|buys|buying|bought", "read": "read|reads|reading",
     "drink": "drink|drinks|drinking|drank", "repair": "repair|repairs|repairing|repaired",
@@ -48,10 +49,12 @@ def test_tokens_are_those_of_the_tokeniser(everything: list[Triple]) -> None:
 def test_capital_letter_and_final_mark(everything: list[Triple]) -> None:
     for item in everything:
         marks = {sentence.tokens[-1] for _, sentence in languages(item)}
-        assert len(marks) == 1 and marks <= {".", "?", "!"}
+        assert len(marks) == 1
+        assert marks <= {".", "?", "!"}
         for language, sentence in languages(item):
             assert sentence.text[0].isupper()
-            assert "  " not in sentence.text and sentence.text == sentence.text.strip()
+            assert "  " not in sentence.text
+            assert sentence.text == sentence.text.strip()
             before = r"[^ ]" if language != "fr" or marks == {"."} else r"[^ ] "
             assert re.search(before + r"[.?!]$", sentence.text), sentence.text
             assert not re.search(r" [.,]", sentence.text)
@@ -59,20 +62,23 @@ def test_capital_letter_and_final_mark(everything: list[Triple]) -> None:
 
 def test_every_construction_is_drawn(train: list[Triple]) -> None:
     counts = Counter(item.construction for item in train)
-    assert set(counts) == set(CONSTRUCTIONS) and len(counts) >= 40
+    assert set(counts) == set(CONSTRUCTIONS)
+    assert len(counts) >= 40
     assert min(counts.values()) > 60
 
 
 def test_lengths_vary(train: list[Triple]) -> None:
     words = Counter(len(item.english.text.split()) for item in train)
-    assert set(range(3, 15)) <= set(words) and max(words) <= 22
+    assert set(range(3, 15)) <= set(words)
+    assert max(words) <= 22
 
 
 def test_links_are_inside_the_sentences(everything: list[Triple]) -> None:
     for item in everything:
         lengths = {language: len(sentence.tokens) for language, sentence in languages(item)}
         for (source, target), links in item.links.items():
-            assert links and all(0 <= i < lengths[source] and 0 <= j < lengths[target] for i, j in links)
+            assert links
+            assert all(0 <= i < lengths[source] and 0 <= j < lengths[target] for i, j in links)
 
 
 @pytest.mark.parametrize(("source", "target"), [("en", "fr"), ("en", "de"), ("fr", "de")])
@@ -93,18 +99,19 @@ def test_nearly_every_word_is_linked(everything: list[Triple], source: str, targ
 @pytest.mark.parametrize(
     ("english", "french", "german"),
     [
-        ("apples", "pommes", "Äpfel|Äpfeln"), ("potato", "pomme|de|terre", "Kartoffel"), ("not", "ne|n'|pas", "nicht"),
+        ("apples", "pommes", "Äpfel|Äpfeln"), ("potato", "pomme|de|terre", "Kartoffel"),
+        ("not", "ne|n'|pas", "nicht|keinen?"),
         ("my", "mon|ma|mes", "mein\\w*"), ("yesterday", "hier", "gestern"), ("tired", "fatigué\\w*", "müde\\w*"),
         ("because", "parce|que|qu'", "weil"), ("never", "ne|n'|jamais", "nie"), ("than", "que|qu'", "als"),
         ("Mr", "Monsieur", "Herrn?"), ("please", "s'|il|te|plaît", "bitte"), ("him", "l'|le|lui", "ihn|ihm"),
-        ("library", "bibliothèque", "Bibliothek"), ("didn't", "ne|n'|pas", "nicht|kein\\w*"), (".", "\\.", "\\."),
+        ("library", "bibliothèque", "Bibliothek"), (".", "\\.", "\\."),
     ],
 )  # fmt: skip
 def test_words_are_linked_to_their_translations(train: list[Triple], english: str, french: str, german: str) -> None:
     seen = 0
     for item in train:
         for place, token in enumerate(item.english.tokens):
-            if token.lower() != english.lower():
+            if token.lower() != english.lower() or item.construction == "naming":  # "my name is": "ich heiße"
                 continue
             seen += 1
             for language, sentence, wanted in (("fr", item.french, french), ("de", item.german, german)):
@@ -118,15 +125,20 @@ def test_two_part_negation_is_linked_to_one_word(train: list[Triple]) -> None:
     item = next(t for t in train if "doesn't" in t.english.tokens and "pas" in t.french.tokens)
     place = item.english.tokens.index("doesn't")
     words = {item.french.tokens[j].lower() for i, j in item.links["en", "fr"] if i == place}
-    assert "pas" in words and words & {"ne", "n'"}
+    assert "pas" in words
+    assert words & {"ne", "n'"}
 
 
 def test_the_same_seed_gives_the_same_sentences() -> None:
-    once, again = list(sample(300, 7, "train")), list(sample(300, 7, "train"))
-    other = list(sample(300, 8, "train"))
+    once, again = list(sample(60, 7, "train")), list(sample(60, 7, "train"))
+    other = list(sample(60, 8, "train"))
     assert once == again
-    assert len({t.english for t in once} & {t.english for t in other}) < 30
-    assert list(islice(sample(1_000_000, 7, "train"), 300)) == once
+    assert len({t.english for t in once} & {t.english for t in other}) < 6
+    assert list(islice(sample(1_000_000, 7, "train"), 60)) == once
+
+
+def test_another_process_gives_the_same_sentences(samples: dict[tuple[str, int], list[Triple]]) -> None:
+    assert list(sample(40, 1, "dev")) == samples["dev", 1][:40]
 
 
 def test_sentences_are_distinct(train: list[Triple], compositional: list[Triple]) -> None:
@@ -136,17 +148,16 @@ def test_sentences_are_distinct(train: list[Triple], compositional: list[Triple]
 
 def test_english_decides_french_and_german(everything: list[Triple]) -> None:
     seen: dict[str, tuple[str, str]] = {}
-    for item in [*everything, *sample(4_000, 2, "train")]:
+    for item in everything:
         said = item.french.text, item.german.text
         assert seen.setdefault(item.english.text, said) == said
 
 
 def test_splits_share_no_sentence_in_any_language(
-    train: list[Triple], dev: list[Triple], test_split: list[Triple], compositional: list[Triple]
+    more_train: list[Triple], dev: list[Triple], test_split: list[Triple], compositional: list[Triple]
 ) -> None:
-    more = [*train, *sample(6_000, 3, "train")]
     for side in range(3):
-        sets = [{item[side].text for item in items} for items in (more, dev, test_split, compositional)]
+        sets = [{item[side].text for item in items} for items in (more_train, dev, test_split, compositional)]
         for at, one in enumerate(sets):
             assert all(one.isdisjoint(other) for other in sets[at + 1 :])
 
@@ -162,8 +173,11 @@ def test_invented_names_of_the_tests_are_new(train: list[Triple], dev: list[Trip
 
     known = {*TOWNS, *COUNTRIES}
     in_train, in_dev, in_test = (_names(items) - known for items in (train, dev, test_split))
-    assert len(in_train) > 1_000 and len(in_test) > 80
-    assert not in_train & in_test and not in_train & in_dev and not in_dev & in_test
+    assert len(in_train) > 1_000
+    assert len(in_test) > 50
+    assert not in_train & in_test
+    assert not in_train & in_dev
+    assert not in_dev & in_test
 
 
 def _described(items: Iterable[Triple]) -> set[tuple[str, str]]:
@@ -174,7 +188,9 @@ def _described(items: Iterable[Triple]) -> set[tuple[str, str]]:
         for first, second in pairwise(tokens):
             if first in ADJECTIVES and second in NOUN_FORMS:
                 pairs.add((first, NOUN_FORMS[second]))
-        match = re.match(r"(?:The|This|These) (\w+) (?:is|are|isn't|aren't|was|were) (?:\w+ )?(\w+)[.,]", item.english.text)
+        match = re.match(
+            r"(?:The|This|These) (\w+) (?:is|are|isn't|aren't|was|were) (?:\w+ )?(\w+)[.,]", item.english.text
+        )
         if match and match[1] in NOUN_FORMS and match[2] in ADJECTIVES:
             pairs.add((match[2], NOUN_FORMS[match[1]]))
     return pairs
@@ -185,7 +201,7 @@ def _done(items: Iterable[Triple]) -> set[tuple[str, str]]:
     pairs = set()
     for item in items:
         for verb, forms in OBJECTS_OF.items():
-            pattern = rf"\b(?:{forms}) (?:a|an|the|this|these|some|any|my|your|his|her|our|their|several) (?:\w+ )?(\w+)"
+            pattern = rf"\b(?:{forms}) (?:{DETERMINERS}) (?:\w+ )?(\w+)\b(?!')"
             for noun in re.findall(pattern, item.english.text):
                 if noun in NOUN_FORMS:
                     pairs.add((verb, NOUN_FORMS[noun]))
@@ -200,7 +216,8 @@ def test_compositional_pairs_never_occur_in_train(
     pairs_of: Callable[[Iterable[Triple]], set[tuple[str, str]]],
 ) -> None:
     seen, held = pairs_of([*train, *dev]), pairs_of(compositional)
-    assert len(held) > 15 and len(seen) > 60
+    assert len(held) > 15
+    assert len(seen) > 60
     assert not seen & held
     # and both words of a pair are known from other pairs
     assert {head for head, _ in held} <= {head for head, _ in seen}
@@ -227,7 +244,10 @@ def test_files_of_a_corpus(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [
         "test.de", "test.de-fr.align", "test.fr", "train.de", "train.de-fr.align", "train.fr",
     ]  # fmt: skip
-    lines = {name: (tmp_path / "new" / f"test.{name}").read_text("utf-8").splitlines() for name in ("de", "fr", "de-fr.align")}
+    lines = {
+        name: (tmp_path / "new" / f"test.{name}").read_text("utf-8").splitlines()
+        for name in ("de", "fr", "de-fr.align")
+    }
     items = list(sample(10, 5, "test"))
     assert lines["de"] == [item.german.text for item in items]
     assert lines["fr"] == [item.french.text for item in items]

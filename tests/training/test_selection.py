@@ -72,7 +72,7 @@ def test_the_model_is_the_mean_of_the_best(finished: Callable[..., RunFolder], m
     assert len(steps) == 3
     files = [arrays(folder.checkpoint(step)) for step in steps]
     for name, found in arrays(folder.weights()).items():
-        wanted = sum(file[name].astype(np.float64) for file in files) / 3
+        wanted = np.sum([file[name].astype(np.float64) for file in files], 0) / 3
         np.testing.assert_array_equal(found, wanted.astype(np.float32))
     assert read_tensors(folder.weights())[1] == {"mean of steps": sorted(steps)}
 

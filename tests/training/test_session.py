@@ -1,6 +1,6 @@
 """From a configuration to a run folder: what is checked, spelled out and refused before anything is trained."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ FAULTS = {
 
 @pytest.fixture
 def made(corpus: Path, tmp_path: Path) -> Callable[..., Config]:
-    def configured(options: dict[str, Any] = {}) -> Config:
+    def configured(options: Mapping[str, Any] = {}) -> Config:
         return toy.config(corpus, tmp_path / "run", {"training.steps": 1, **options})
 
     return configured

@@ -15,7 +15,8 @@ from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import read_tensors, weights
 from dragoman.run import RunFolder
-from dragoman.training import trainer
+from dragoman.training import checkpoint, trainer
+from dragoman.training.journal import Journal
 from dragoman.training.objective import Objective, TeacherForcing
 from dragoman.training.trainer import Training, epoch_plan, train
 from tests import toy
@@ -121,13 +122,13 @@ def test_a_step_that_is_not_finite_is_skipped_and_counted(
     monkeypatch.setattr(trainer, "LOG_EVERY", 1)
     meddle({2: fault})
     kept: list[dict[str, torch.Tensor]] = []
-    step = trainer.Journal.step
+    step = Journal.step
 
     def look(journal: Any, progress: Any) -> None:
         kept.append({name: tensor.clone() for name, tensor in weights(made.model).items()})
         step(journal, progress)
 
-    monkeypatch.setattr(trainer.Journal, "step", look)
+    monkeypatch.setattr(Journal, "step", look)
     made = run(steps=3)
     train(made)
     first, second, third = kept
@@ -215,7 +216,7 @@ def test_stops_when_nothing_improves_any_more(run: Callable[..., Training]) -> N
 def test_what_is_saved_can_be_read_at_any_time(run: Callable[..., Training], monkeypatch: pytest.MonkeyPatch) -> None:
     """The best weights are on the disk before the state that counts on them, and go after it no longer does."""
     made = run(epochs=6, steps=None, average=1)
-    save = trainer.checkpoint.save
+    save = checkpoint.save
 
     def checked(path: Path, *parts: Any) -> None:
         before = read_tensors(path)[1]["best"] if path.is_file() else []
@@ -223,5 +224,5 @@ def test_what_is_saved_can_be_read_at_any_time(run: Callable[..., Training], mon
         after = read_tensors(path)[1]["best"]
         assert all(RunFolder(made.folder.path).checkpoint(step).is_file() for _, step in [*before, *after])
 
-    monkeypatch.setattr(trainer.checkpoint, "save", checked)
+    monkeypatch.setattr(checkpoint, "save", checked)
     train(made)

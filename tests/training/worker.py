@@ -3,13 +3,14 @@
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from dragoman.model.weights import weights, write_tensors
 from dragoman.training import session
 from dragoman.training.trainer import Training
 from tests import toy
 
-RUNS = {
+RUNS: dict[str, dict[str, Any]] = {
     "whole": {"training.epochs": 2, "model.encoder": {"kind": "rnn", "size": 12, "dropout": 0.3}},
     "step": {"training.steps": 1, "training.clip": None},
     "single": {"training.steps": 3, "training.clip": None, "training.batch.size": 1},
@@ -17,18 +18,20 @@ RUNS = {
 
 
 def main(corpus: Path, folder: Path, port: int) -> None:
-    """Trains all runs, and writes the last weights of this worker beside them."""
-    train = session.train_to_the_end
-    rank = os.environ["RANK"]
+    """Trains all runs; the worker that does not lead writes its weights beside them."""
+    runs: list[Training] = []
+    assemble = session.assemble
+
+    def assembled(*parts: Any) -> Training:
+        runs.append(assemble(*parts))
+        return runs[-1]
+
+    session.assemble = assembled  # type: ignore[assignment]
     for number, (name, options) in enumerate(RUNS.items()):
         os.environ["MASTER_PORT"] = str(port + number)
-
-        def trained(run: Training, name: str = name) -> None:
-            train(run)
-            write_tensors(folder / f"{name}-{rank}", weights(run.model), {})
-
-        session.train_to_the_end = trained
         session.train(toy.config(corpus, folder / name, options), quiet=True)
+        if not runs[-1].workers.leads:
+            write_tensors(folder / name / "other.safetensors", weights(runs[-1].model), {})
 
 
 if __name__ == "__main__":

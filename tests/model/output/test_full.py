@@ -124,7 +124,7 @@ def test_a_tied_table_is_the_weight() -> None:
 
 
 def test_a_table_of_another_size_is_refused() -> None:
-    with pytest.raises(ValueError, match="size 4.*size 6"):
+    with pytest.raises(ValueError, match=r"size 4.*size 6"):
         made(table=nn.Parameter(torch.zeros(SYMBOLS, 4)))
 
 
