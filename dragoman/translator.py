@@ -95,6 +95,8 @@ class Translator:
 
         `search` (or `beam_size`, for a beam search of that width) takes the place of the run's own.
         """
+        if isinstance(texts, str):
+            raise TypeError("translate takes a list of texts: translate([text])")
         spec = search or self.search
         if beam_size is not None:
             options = spec.options if spec.kind == "beam" else {}

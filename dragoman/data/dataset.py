@@ -32,16 +32,19 @@ class Dataset:
         self._seed = seed
 
     @classmethod
-    def prepare(cls, data: DataConfig, text: TextConfig, seed: int, folder: Path) -> "Dataset":
+    def prepare(
+        cls, data: DataConfig, text: TextConfig, seed: int, folder: Path, *, keep_units: bool = False
+    ) -> "Dataset":
         """Learns the units from the training pairs and writes them, the vocabularies and the ids to `folder`.
 
         What is there already is used if it was made with the same options from the same files (by size and
-        time of change). The corpus is read twice and never held; killed halfway, the next call begins anew.
+        time of change). With `keep_units` (a model was trained with them) the units there are never learnt
+        anew, even from changed files. The corpus is read twice and never held; killed halfway, the next call begins anew.
         """
         dev = list(read_pairs(data.dev, data.source, data.target))
         if not dev:
             raise UserError(f"{data.dev}: the development corpus is empty")
-        prepare(data, text, seed, folder)
+        prepare(data, text, seed, folder, keep_units=keep_units)
         source = Language.load(folder, "source", data.source)
         target = Language.load(folder, "target", data.target)
         return cls(Store(folder / STORE), dev, source, target, seed=seed)

@@ -24,10 +24,17 @@ STORE = "data"
 SMALL = np.iinfo(np.uint16).max + 1  # ids that fit into two bytes
 
 
-def prepare(data: DataConfig, text: TextConfig, seed: int, folder: Path) -> None:
-    """Writes units, vocabularies and the store to `folder`, unless the same are there already."""
+def prepare(data: DataConfig, text: TextConfig, seed: int, folder: Path, *, keep_units: bool = False) -> None:
+    """Writes units, vocabularies and the store to `folder`, unless the same are there already.
+
+    `keep_units`: a model knows the units in the folder by their numbers, so only the store may be written anew.
+    """
     fingerprint = _fingerprint(data, text, seed)
     if _fingerprint_of(folder / STORE) == fingerprint:
+        return
+    if keep_units:
+        source, target = Language.load(folder, "source", data.source), Language.load(folder, "target", data.target)
+        _write(data, source, target, fingerprint, folder / STORE)
         return
     source, target = _learn(data, text, seed)
     # Without a store, units and vocabularies of a killed preparation cannot pass for those of an older one.

@@ -38,7 +38,8 @@ class Beam(Search):
 
     A continuation by the end symbol that is among them is set apart as finished. A sentence is done when as many
     finished hypotheses as asked for rank above everything that an open one can still reach. `normalisation` and
-    `alpha` rank hypotheses of different lengths (`none` is CN's form); see `ranking.py`. Lengths are limited as in
+    `alpha` rank hypotheses of different lengths (`none` is CN's form); see `ranking.py`. Under one that
+    rewards length, even a beam of 1 looks beyond the first end, where greedy search stops. Lengths are limited as in
     `Greedy`.
     """
 

@@ -35,7 +35,7 @@ from dragoman.training.validation import Validator
 from dragoman.training.workers import Workers
 
 # Options that may change when a run goes on; every other change would make it another run.
-FREE = {("run",), ("device",), ("search",), ("metrics",)} | {
+FREE = {("run",), ("device",), ("search",)} | {
     ("training", name) for name in ("epochs", "steps", "save_every", "patience", "skip_limit", "average")
 }
 
@@ -126,7 +126,7 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
     device = devices.choose(config.device)
     if not workers.leads:
         workers.wait()  # until the leader has prepared the corpus
-    data = Dataset.prepare(config.data, config.text, config.seed, folder.path)
+    data = Dataset.prepare(config.data, config.text, config.seed, folder.path, keep_units=folder.last_state.is_file())
     if workers.leads:
         workers.wait()
     torch.manual_seed(config.seed)

@@ -158,7 +158,7 @@ def _update(run: Training, batch: Batch) -> bool:
         raise UserError(
             f"{run.folder.path}: the loss was not a finite number for {settings.skip_limit} steps in a row, up to "
             f"step {progress.step}; the weights before them are saved. "
-            "Lower training.optimiser.learning_rate or training.clip"
+            "Begin another run (--run) with a lower training.optimiser.learning_rate or training.clip"
         )
     return bool(asked)
 

@@ -326,3 +326,14 @@ def test_real_text_is_restored(tmp_path: Path, shared_data: Path) -> None:
     assert data.report == Report(1014, 1014, 0, 0, 0)
     assert len(data.source_vocabulary) == 2004
     assert spelled(data, list(range(1014))) == data.dev
+
+
+def test_units_that_a_model_knows_survive_changed_files(tmp_path: Path) -> None:
+    settings, run = corpus(tmp_path), tmp_path / "run"
+    before = Dataset.prepare(settings, text("word"), 1, run)
+    changed = tmp_path / "train.en"
+    changed.write_text("".join(f"new{line}\n" for line in changed.read_text("utf-8").splitlines()), encoding="utf-8")
+    after = Dataset.prepare(settings, text("word"), 1, run, keep_units=True)
+    assert after.source_vocabulary == before.source_vocabulary
+    assert after.train.columns["source"][0].tolist() != before.train.columns["source"][0].tolist()
+    assert Dataset.prepare(settings, text("word"), 1, run).source_vocabulary == before.source_vocabulary

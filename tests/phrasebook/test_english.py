@@ -9,8 +9,6 @@ import pytest
 from dragoman.phrasebook import english
 from dragoman.phrasebook.realise import Triple
 
-STATIVE_OR_DONE = "see|hear|know|have|understand|like|think|say|hope|want"
-
 
 @pytest.mark.parametrize(
     ("form", "wanted"),
@@ -39,28 +37,31 @@ def test_a_and_an(everything: list[Triple]) -> None:
 
 
 def test_subject_and_verb_agree(everything: list[Triple]) -> None:
-    wrong = re.compile(
-        r"\b(?:[Hh]e|[Ss]he|[Ii]t) (?:are|am|were|have|don't|aren't|weren't|[a-z]+[^s'd] (?:the|some|every))\b"
-        r"|\b(?:[Ww]e|[Yy]ou|[Tt]hey|I) (?:is|was(?<!I was)|has|does|doesn't|isn't)\b"
-        r"|\bI (?:are|were|is)\b"
+    start = r"(?:^|, |\b(?:and|but|because|that|while|if|what|where|when|why) )"
+    one = re.compile(rf"{start}(?:he|she|it) (?:never |often |always |rarely |sometimes )?(\w+)", re.IGNORECASE)
+    many = re.compile(rf"{start}(?:I|you|we|they) (?:never |often |always |rarely |sometimes )?(\w+)", re.IGNORECASE)
+    bare = set(
+        "like see have know understand hear go play work eat drink buy read want say think hope live come".split()
     )
-    past = re.compile(r"\b(?:He|She) (?!can|could|must|never|often|always|rarely|sometimes)[a-z]+ (?:the|some|every)\b")
-    allowed = re.compile(r"\b(?:ate|drank|saw|heard|found|lost|built|bought|sold|wrote|read|met|wore|took|put|gave|sent|lent"
-                         r"|brought|told|cut|chose|drew|sang|understood|forgot|hid|drove|fed|broke|learnt|got|[a-z]+ed|[a-z]+s)\b")  # fmt: skip
+    plural_only, singular_only = {"are", "don't", "aren't", "were", "weren't"} | bare, {"is", "has", "doesn't", "isn't"}
+    seen = 0
     for item in everything:
-        text = item.english.text
-        found = wrong.search(text)
-        assert not found or allowed.search(found[0]), text
-        for match in past.findall(text):
-            assert allowed.search(match), text
+        for verb in one.findall(item.english.text):
+            seen += 1
+            assert verb not in plural_only, item.english.text
+        for verb in many.findall(item.english.text):
+            assert verb not in singular_only and verb not in {word + "s" for word in bare}, item.english.text
+    assert seen > 1_000
 
 
 def test_plural_nouns_take_plural_verbs(everything: list[Triple]) -> None:
     for item in everything:
-        assert not re.search(r"^(?:These|My \w+s|Our \w+s|Your \w+s) (?:is|was|has|isn't|wasn't)\b", item.english.text)
+        text = item.english.text
+        assert not re.search(r"^These \w+ (?:is|was|isn't|wasn't|costs|opens)\b", text), text
+        assert not re.search(r"^(?:My|Our|Your) (?:\w+[^s]s|children) (?:is|was|isn't|wasn't|has)\b", text), text
         assert not re.search(
-            r"\b(?:[Tt]his|[Aa]n?|every) \w*(?:children|women|postmen|policemen|mice)\b", item.english.text
-        )
+            r"\b(?:this|an?|every) (?:children|women|men|postmen|mice|scarves)\b", text, re.IGNORECASE
+        ), text
 
 
 def test_states_are_not_progressive(everything: list[Triple]) -> None:
