@@ -97,6 +97,7 @@ def test_tokenised_lower_cased_scores_of_the_literature() -> None:
     assert "case:lc" in Bleu(lowercase=True).corpus(hypothesis, [reference]).signature
 
 
+@pytest.mark.spec("H7")
 def test_ter_counts_edits_per_reference_word() -> None:
     assert Ter().corpus(["a b c d"], [["a x c d"]]).value == pytest.approx(25)  # one substitution
     assert Ter().corpus(["c d a b"], [["a b c d"]]).value == pytest.approx(25)  # one shift of a block

@@ -334,6 +334,30 @@ def test_evaluation_drops_nothing(variational: bool) -> None:
     assert not torch.equal(dropped(BATCH).features, plain(BATCH).features)
 
 
+@pytest.mark.parametrize("attend", ["before", "between"])
+def test_the_mask_of_a_context_is_applied_where_it_enters_a_cell(attend: str) -> None:
+    """With a mask of zeros the recurrence does not notice another source; the features still do."""
+    model = build_model(decoder={"attend": attend, "dropout": 0.5})
+    state = model.start(model.encode(BATCH.sources))
+    state = state._replace(masks=state.masks._replace(context=torch.zeros(3, SIZE).double()))
+    values = state.fixed.values + noise(*state.fixed.values.shape)
+    symbols = torch.tensor([4, 5, 6])
+    one = model.step(symbols, state)
+    other = model.step(symbols, state._replace(fixed=state.fixed._replace(values=values)))
+    assert torch.equal(one.state.moving.layers[0][0], other.state.moving.layers[0][0])
+    assert not torch.equal(one.features, other.features)
+
+
+def test_the_mask_of_a_layer_is_applied_to_what_it_reads() -> None:
+    """With a mask of zeros the second layer does not notice the symbol that the first one reads."""
+    model = build_model(decoder={"layers": 2, "dropout": 0.5})
+    state = model.start(model.encode(BATCH.sources))
+    state = state._replace(masks=state.masks._replace(layers=(torch.zeros(3, SIZE).double(),)))
+    one, other = (model.step(torch.tensor(symbols), state).state.moving.layers for symbols in ([4, 5, 6], [7, 8, 4]))
+    assert not torch.equal(one[0][0], other[0][0])
+    assert torch.equal(one[1][0], other[1][0])
+
+
 def test_the_mask_of_a_fed_vector_is_applied_where_it_enters_the_cell() -> None:
     """With a mask of zeros a decoder with input feeding reads what it would read at its first step."""
     model = build_model(decoder={"feed": "attentional", "dropout": 0.5})

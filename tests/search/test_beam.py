@@ -202,6 +202,22 @@ def test_only_what_is_within_the_beam_may_end() -> None:
     assert texts(three) == [(A,), (B,), ()]
 
 
+def test_what_ends_leaves_its_place_in_the_beam_to_another() -> None:
+    """The end is the best continuation: a beam of two still goes on with the two best words."""
+    model = Written(lambda word, prefix: {EOS: 1.0} if prefix else {EOS: 0.5, A: 0.3, B: 0.2})
+    (found,) = Beam(size=2, normalisation="none")(model, (sentences([A]),), n_best=3)
+    assert texts(found) == [(), (A,), (B,)]
+
+
+@pytest.mark.spec("F4")
+@pytest.mark.parametrize("later", [0.46, 0.44])
+def test_a_search_goes_on_while_an_open_hypothesis_could_win(later: float) -> None:
+    """Nothing at all has 0.45; A has a little more or a little less, and then ends for certain."""
+    model = Written(lambda word, prefix: {EOS: 1.0} if prefix else {EOS: 0.45, A: later, B: 0.55 - later})
+    ((best,),) = Beam(size=2, normalisation="none")(model, (sentences([A]),))
+    assert best.symbols == ((A,) if later > 0.45 else ())
+
+
 def test_equal_hypotheses_are_all_found_and_none_twice() -> None:
     """Everything is equally probable: 1, 4 and 16 translations of 0, 1 and 2 words, each word among four."""
     words = [UNK, A, B, C]
