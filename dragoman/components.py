@@ -177,9 +177,7 @@ def options(constructor: Callable[..., Any]) -> dict[str, OptionInfo]:
 def _parameters(constructor: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     """The keyword-only parameters with evaluated annotations (of the others some may not be importable)."""
     parameters = inspect.signature(constructor).parameters.values()
-    found = {
-        parameter.name: parameter for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY
-    }
+    found = {parameter.name: parameter for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
     function = inspect.unwrap(_initialiser(constructor) if inspect.isclass(constructor) else constructor)
     holder = types.SimpleNamespace(
         __annotations__={

@@ -29,9 +29,7 @@ Several = BeforeValidator(_listed)  # one may be written without the brackets of
 class DeviceConfig(Section):
     """The machine that the work is done with."""
 
-    name: Literal["auto", "cpu", "cuda"] = Field(
-        "auto", description="auto (a GPU if there is one), cpu, cuda"
-    )
+    name: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto (a GPU if there is one), cpu, cuda")
     threads: Annotated[int, Field(ge=0)] = Field(0, description="processor threads; 0 = all")
     precision: Literal["float32", "bfloat16"] = Field(
         "float32", description="of matrix products in training: float32 or bfloat16"
@@ -85,9 +83,7 @@ class EmbeddingConfig(Section):
 class AttentionConfig(Section):
     """Where the decoder looks."""
 
-    score: Spec = Field(
-        Spec("additive"), description="dot, scaled_dot, bilinear, additive, linear, uniform or none"
-    )
+    score: Spec = Field(Spec("additive"), description="dot, scaled_dot, bilinear, additive, linear, uniform or none")
 
 
 class ModelConfig(Section):
@@ -106,9 +102,7 @@ class BatchConfig(Section):
     """The pairs of one training step."""
 
     size: Count = Field(80, description="how many of the unit below")
-    unit: Literal["sentences", "tokens"] = Field(
-        "sentences", description="sentences or tokens (padding counts)"
-    )
+    unit: Literal["sentences", "tokens"] = Field("sentences", description="sentences or tokens (padding counts)")
 
 
 class TrainingConfig(Section):
@@ -124,16 +118,12 @@ class TrainingConfig(Section):
     )
     clip: Positive | None = Field(1.0, description="largest norm of the gradient; null = any")
     save_every: Count = Field(500, description="steps between saves of the training state")
-    validate_every: Count | None = Field(
-        None, description="steps between validations; null = after each epoch"
-    )
+    validate_every: Count | None = Field(None, description="steps between validations; null = after each epoch")
     search: Spec = Field(Spec("greedy"), description="how validation translates: greedy or beam")
     metric: Literal["bleu", "chrf", "ter", "loss", "perplexity", "accuracy"] = Field(
         "bleu", description="decides what is best: bleu, chrf, ter, loss, perplexity or accuracy"
     )
-    patience: Count | None = Field(
-        10, description="validations without improvement to stop after; null = never"
-    )
+    patience: Count | None = Field(10, description="validations without improvement to stop after; null = never")
     average: Count = Field(5, description="how many of the best checkpoints the final model is the mean of")
     skip_limit: Count = Field(20, description="steps in a row with a non-finite loss to stop after")
 

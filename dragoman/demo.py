@@ -19,7 +19,7 @@ from dragoman.phrasebook import corpus
 from dragoman.run import Run
 from dragoman.training import session
 from dragoman.translator import Translator
-from dragoman.visualisation import heatmap, report
+from dragoman.visualisation import heatmap
 
 SOURCE, TARGET = "en", "fr"
 SIZES = {"train": 20_000, "dev": 500, "test": 1_000, "compositional": 1_000}
@@ -79,8 +79,7 @@ def write_report(model: Translator, run: Path, part: Part) -> Path:
     """The report of the run, with test sentences to look into."""
     sentences, scores = inspection.translated(model, part.pairs[:REPORTED], part.gold[:REPORTED])
     loaded = Run.load(run)
-    with write_atomically(loaded.folder.report) as file:
-        file.write(report.page([inspection.view(loaded, sentences, scores)]))
+    inspection.write_page(loaded.folder.report, [inspection.view(loaded, sentences, scores)])
     return loaded.folder.report
 
 

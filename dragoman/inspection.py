@@ -18,10 +18,11 @@ from dragoman.errors import UserError
 from dragoman.evaluation import alignment
 from dragoman.evaluation.alignment import Gold
 from dragoman.evaluation.metrics import METRICS, Metric, Score
-from dragoman.files import read_lines
+from dragoman.files import read_lines, write_atomically
 from dragoman.model import build
 from dragoman.run import Run
 from dragoman.translator import Translation, Translator
+from dragoman.visualisation import report
 from dragoman.visualisation.report import Example, RunView
 
 MOST_EXAMPLES = 500  # sentences that a report shows: it stays a page that a telephone can hold
@@ -113,6 +114,12 @@ def example(translation: Translation, reference: str, gold: Iterable[tuple[int, 
         None if gold is None else sorted(gold),
         [(each.text, each.score) for each in translation.n_best],
     )
+
+
+def write_page(path: Path, views: list[RunView]) -> None:
+    """The report of these runs as one HTML page."""
+    with write_atomically(path) as file:
+        file.write(report.page(views))
 
 
 def facts(run: Run) -> list[tuple[str, str]]:

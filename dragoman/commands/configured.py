@@ -12,6 +12,7 @@ from dragoman import initialise as first
 from dragoman import inspection
 from dragoman.data import statistics
 from dragoman.data.vocabulary import SPECIALS
+from dragoman.run import Run
 from dragoman.training import session
 
 CHARACTERS = 200  # assumed where the data alone say how many symbols there are
@@ -41,11 +42,13 @@ def train(words: Sequence[str]) -> None:
     """Train the run of a configuration, or go on with it, and tell what can be done with it then."""
     folder = session.train(session.load_config(*overrides(words)))
     if os.environ.get("RANK", "0") == "0":
+        finished = Run.load(folder.path)
+        inspection.write_page(folder.report, [inspection.view(finished, *inspection.development(finished))])
         run = shlex.quote(str(folder.path))
         typer.echo(
             f"{folder.path}: trained. What next:\n"
             f"  dragoman translate {run} FILE     translate the lines of a file, or of standard input\n"
-            f"  dragoman report {run}             curves, scores and attention on one page\n"
+            f"  open {shlex.quote(str(folder.report))}    curves, scores and attention on one page\n"
             f"  dragoman info {run}               what is in the folder",
             err=True,
         )

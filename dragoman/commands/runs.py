@@ -14,11 +14,10 @@ from dragoman.config import DeviceConfig
 from dragoman.data.corpus import Pair, read_pairs
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import METRICS
-from dragoman.files import read_lines, write_atomically
+from dragoman.files import read_lines
 from dragoman.model.weights import mean, read_tensors, write_tensors
 from dragoman.run import Run, RunFolder
 from dragoman.translator import load
-from dragoman.visualisation import report as reports
 from dragoman.visualisation.report import RunView
 
 LIBRARIES = ("torch", "numpy", "sentencepiece", "sacrebleu", "safetensors", "pydantic", "ruamel.yaml", "typer", "rich")
@@ -27,10 +26,8 @@ LIBRARIES = ("torch", "numpy", "sentencepiece", "sacrebleu", "safetensors", "pyd
 def report(folders: Sequence[Path], target: Path | None, sentences: Path | None, gold: Path | None) -> None:
     """Write one HTML page on one or several runs."""
     given = _sentences(sentences) if sentences else None
-    page = reports.page([_view(folder, given, gold) for folder in folders])
     path = target or RunFolder(folders[0]).report
-    with write_atomically(path) as file:
-        file.write(page)
+    inspection.write_page(path, [_view(folder, given, gold) for folder in folders])
     typer.echo(str(path))
 
 

@@ -37,9 +37,9 @@ class Dataset:
     ) -> "Dataset":
         """Learns the units from the training pairs and writes them, the vocabularies and the ids to `folder`.
 
-        What is there already is used if it was made with the same options from the same files (by size and
-        time of change). With `keep_units` (a model was trained with them) the units there are never learnt
-        anew, even from changed files. The corpus is read twice and never held; killed halfway, the next call begins anew.
+        What is there already is used if it was made with the same options from the same files (by size and time of
+        change). With `keep_units` (a model was trained with them) the units there are never learnt anew, even from
+        changed files. The corpus is read twice and never held; killed halfway, the next call begins anew.
         """
         dev = list(read_pairs(data.dev, data.source, data.target))
         if not dev:

@@ -77,9 +77,7 @@ def by_words(
     """
     weights = np.asarray(attention, dtype=np.float64)
     if weights.shape != (len(target_word_of), len(source_word_of)):
-        raise ValueError(
-            f"attention is {weights.shape}, the symbols are {(len(target_word_of), len(source_word_of))}"
-        )
+        raise ValueError(f"attention is {weights.shape}, the symbols are {(len(target_word_of), len(source_word_of))}")
     to_target = _membership(target_word_of, words[0] if words else None)  # (Tw, T)
     to_source = _membership(source_word_of, words[1] if words else None)  # (Sw, S)
     symbols = np.maximum(to_target.sum(axis=1, keepdims=True), 1.0)
@@ -112,9 +110,7 @@ def links(attention: ArrayLike, threshold: float | None = None) -> Links:
     return frozenset((int(s), int(t)) for t, s in found)
 
 
-def table(
-    attention: ArrayLike, source: Sequence[str], target: Sequence[str], threshold: float | None = None
-) -> Table:
+def table(attention: ArrayLike, source: Sequence[str], target: Sequence[str], threshold: float | None = None) -> Table:
     """Which source words each target word was made of, as words; `threshold` as for `links`."""
     weights = np.asarray(attention, dtype=np.float64)
     found = sorted(links(weights, threshold), key=lambda link: (link[1], -weights[link[1], link[0]], link[0]))
@@ -135,9 +131,7 @@ def read_pharaoh(line: str, where: str = "alignment") -> Gold:
     for piece in line.split():
         match = _LINK.fullmatch(piece)
         if match is None:
-            raise UserError(
-                f"{where}: '{piece}' is not a link, expected SOURCE-TARGET such as 0-1, or 0?1 if possible"
-            )
+            raise UserError(f"{where}: '{piece}' is not a link, expected SOURCE-TARGET such as 0-1, or 0?1 if possible")
         link = (int(match[1]), int(match[3]))
         possible.add(link)
         if match[2] == "-":

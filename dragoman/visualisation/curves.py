@@ -196,9 +196,7 @@ def _number(value: Number, digits: int = 3) -> str:
 
 
 def _summary(curves: Mapping[str, Points]) -> str:
-    last = (
-        (name, [value for step, value in points if _finite((step, value))]) for name, points in curves.items()
-    )
+    last = ((name, [value for step, value in points if _finite((step, value))]) for name, points in curves.items())
     return "; ".join(f"{name} ends at {_number(values[-1], 4)}" for name, values in last if values)
 
 

@@ -65,9 +65,7 @@ class _Layout:
         return self.left + self.column * s, self.top + LINE * t
 
 
-def svg(
-    attention: ArrayLike, source: Sequence[str], target: Sequence[str], *, gold: Gold | None = None
-) -> str:
+def svg(attention: ArrayLike, source: Sequence[str], target: Sequence[str], *, gold: Gold | None = None) -> str:
     """The attention (T, S) as one SVG element, complete as a file and fit to stand in a page.
 
     `gold` are links (source word, target word), drawn as outlined cells. Pointing at a cell tells its words
@@ -92,9 +90,7 @@ def svg(
     return _figure(layout.width, layout.height, label, parts)
 
 
-def html(
-    attention: ArrayLike, source: Sequence[str], target: Sequence[str], *, gold: Gold | None = None
-) -> str:
+def html(attention: ArrayLike, source: Sequence[str], target: Sequence[str], *, gold: Gold | None = None) -> str:
     """The SVG in a box that scrolls sideways where it is wider than the page, as a notebook cell wants it."""
     figure = svg(attention, source, target, gold=gold)
     return f'<div style="overflow-x:auto;max-width:100%">{figure}</div>'
@@ -198,12 +194,10 @@ def _outlines(layout: _Layout, gold: Gold) -> Iterator[str]:
     """Thin lines between the cells, and the gold links on top of them."""
     across, down = layout.column * layout.columns, LINE * layout.rows
     lines = [
-        f"M{shortest(layout.left)} {shortest(layout.cell(t, 0)[1])}h{shortest(across)}"
-        for t in range(layout.rows + 1)
+        f"M{shortest(layout.left)} {shortest(layout.cell(t, 0)[1])}h{shortest(across)}" for t in range(layout.rows + 1)
     ]
     lines += [
-        f"M{shortest(layout.cell(0, s)[0])} {shortest(layout.top)}v{shortest(down)}"
-        for s in range(layout.columns + 1)
+        f"M{shortest(layout.cell(0, s)[0])} {shortest(layout.top)}v{shortest(down)}" for s in range(layout.columns + 1)
     ]
     yield f'<path class="grid" fill="none" d="{"".join(lines)}"/>'
     for s, t in sorted(gold):

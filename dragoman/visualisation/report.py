@@ -133,9 +133,7 @@ def _phase(key: str) -> str:
 
 def _points(run: RunView, key: str) -> list[tuple[float, float]]:
     rows = ((row.get("step"), row.get(key)) for row in run.metrics)
-    return [
-        (float(x), float(y)) for x, y in rows if isinstance(x, int | float) and isinstance(y, int | float)
-    ]
+    return [(float(x), float(y)) for x, y in rows if isinstance(x, int | float) and isinstance(y, int | float)]
 
 
 def _data(runs: Sequence[RunView]) -> str:

@@ -14,9 +14,7 @@ def facts(runs: Sequence[tuple[str, Sequence[tuple[str, object]]]]) -> str:
         return ""
     return "".join(
         f'<article class="card"><h3{_key(number)}>{escape(name)}</h3><dl>'
-        + "".join(
-            f"<div><dt>{escape(label)}</dt><dd>{escape(str(value))}</dd></div>" for label, value in pairs
-        )
+        + "".join(f"<div><dt>{escape(label)}</dt><dd>{escape(str(value))}</dd></div>" for label, value in pairs)
         + "</dl></article>"
         for number, (name, pairs) in enumerate(runs)
     )
@@ -35,9 +33,7 @@ def scores(names: Sequence[str], runs: Sequence[Sequence[tuple[str, float, str]]
         told = "<br>".join(f"<code>{escape(sign).replace('|', '|<wbr>')}</code>" for sign in signatures)
         if len(signatures) > 1:
             told += "<br>Not comparable: the signatures differ."
-        rows.append(
-            f'<tr class="with-note"><th scope="row" class="narrow">{escape(metric)}</th>{values}</tr>'
-        )
+        rows.append(f'<tr class="with-note"><th scope="row" class="narrow">{escape(metric)}</th>{values}</tr>')
         rows.append(f'<tr class="note"><td></td><td colspan="{len(names)}">{told}</td></tr>')
     return _table(["<th>Metric</th>", *(f"<th>{name}</th>" for name in _headings(names))], rows)
 
