@@ -51,13 +51,14 @@ def sample(count: int, seed: int, split: str) -> Iterator[Triple]:
         lines = _drawn(name, generator, split)
         if lines is None:
             continue
-        text = sentence(lines.english, "english").text
+        english = sentence(lines.english, "english")
+        text = english.text
         mark = blake2b(text.encode(), digest_size=8).digest()
         if mark in seen or (split != "compositional" and split_of_sentence(text) != split):
             continue
         seen.add(mark)
         failures = 0
-        yield triple(lines, name)
+        yield triple(lines, english, name)
 
 
 def _drawn(name: str, generator: random.Random, split: str) -> Phrase | None:

@@ -142,7 +142,7 @@ def clause(node: Clause) -> Line:
 def complements(node: Clause) -> Line:
     """What follows the verb: predicate, objects, adverbials."""
     line = list(node.predicate.french) if node.predicate else []
-    line += tail(node.verb.french.tail, f"{node.key}.v")
+    line += tail(_denied_tail(node), f"{node.key}.v")
     verb = node.verb.french
     if node.object is not None and not isinstance(node.object, Relative) and not _is_clitic(node, node.object):
         target = nominal_line(node.object)
@@ -156,6 +156,12 @@ def complements(node: Clause) -> Line:
         if adverbial:
             line += adverbial.french
     return line
+
+
+def _denied_tail(node: Clause) -> str:
+    """ "Faire du vélo", but "ne pas faire de vélo"; "du" in "jouer du piano" is no partitive and stays."""
+    verb = node.verb.french
+    return verb.tail.replace("du/", "de/") if node.negation and verb.base == "faire" else verb.tail
 
 
 def _is_clitic(node: Clause, nominal: Nominal) -> bool:

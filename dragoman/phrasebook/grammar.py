@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -53,8 +51,10 @@ def _marked(text: str, key: str) -> Line:
 
 def links(source: Line, target: Line) -> frozenset[tuple[int, int]]:
     """Pairs of positions whose words share a meaning; then the fallbacks of words that are still alone."""
-    source_places, target_places = _places(source), _places(target)
-    found = {(i, j) for key, places in source_places.items() for i in places for j in target_places.get(key, ())}
+    source_places, target_places = places(source), places(target)
+    found = {
+        (i, j) for key in source_places.keys() & target_places for i in source_places[key] for j in target_places[key]
+    }
     linked_source = {i for i, _ in found}
     linked_target = {j for _, j in found}
     for i, word in enumerate(source):
@@ -66,9 +66,10 @@ def links(source: Line, target: Line) -> frozenset[tuple[int, int]]:
     return frozenset(found)
 
 
-def _places(line: Iterable[Word]) -> dict[str, list[int]]:
-    places: dict[str, list[int]] = defaultdict(list)
+def places(line: Line) -> dict[str, list[int]]:
+    """Where each meaning is expressed."""
+    found: dict[str, list[int]] = {}
     for place, word in enumerate(line):
         for key in word.ids:
-            places[key].append(place)
-    return places
+            found.setdefault(key, []).append(place)
+    return found

@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import NamedTuple
 
-from dragoman.phrasebook import english, french
+from dragoman.phrasebook import french
+from dragoman.phrasebook.english import indefinite_article
 from dragoman.phrasebook.grammar import Line, Phrase, Word, links
 
 CLOSING = {"english": set(".,?!"), "french": set(".,"), "german": set(".,?!")}
@@ -41,7 +42,7 @@ def sentence(line: Line, language: str) -> Sentence:
         if language == "french":
             forms[i] = french.elided(forms[i], forms[i + 1])
         elif language == "english" and forms[i] == "a":
-            forms[i] = english.indefinite_article(forms[i + 1])
+            forms[i] = indefinite_article(forms[i + 1])
     for i, form in enumerate(forms):
         if i == 0 or forms[i - 1] == "?":
             forms[i] = form[0].upper() + form[1:]
@@ -52,10 +53,10 @@ def sentence(line: Line, language: str) -> Sentence:
     return Sentence(text, tuple(forms))
 
 
-def triple(lines: Phrase, construction: str) -> Triple:
-    """The three sentences with their alignments."""
+def triple(lines: Phrase, english: Sentence, construction: str) -> Triple:
+    """The three sentences, of which English is there already, with their alignments."""
     return Triple(
-        sentence(lines.english, "english"),
+        english,
         sentence(lines.french, "french"),
         sentence(lines.german, "german"),
         construction,

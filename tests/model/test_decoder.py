@@ -1,17 +1,15 @@
-"""The recurrent decoder: when it attends, what it is fed, what it says, against loops over the printed equations."""
+"""The recurrent decoder against loops over the printed equations: when it attends, what it is fed, what it says."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 import torch
 
-from dragoman.components import Spec, problems
 from dragoman.data.vocabulary import BOS
-from dragoman.model.decoder import DECODERS, TIMINGS, RnnDecoder
 from dragoman.model.seq2seq import Seq2Seq
-from tests.builders import BATCH, SIZE, build_model, noise
+from tests.builders import BATCH, SIZE, build_model
 from tests.model import loops
 from tests.model.loops import Vector, join
 
@@ -252,140 +250,3 @@ def test_before_the_update_the_query_is_the_top_layers_state() -> None:
             yield join(upper[0], context)
 
     assert_features(model, loop())
-
-
-SAMPLE: list[tuple[str, dict[str, Any]]] = [
-    ("additive", {"attend": "after", "feed": "attentional", "features": "tanh", "cell": "lstm", "layers": 2}),
-    ("additive", {"attend": "between", "feed": "nothing", "features": "deep", "cell": "gru", "layer_norm": True}),
-    ("bilinear", {"attend": "before", "feed": "context", "features": "concat", "cell": "gru_an"}),
-    ("dot", {"attend": "before", "feed": "attentional", "features": "deep", "cell": "rnn", "residual": True}),
-    ("linear", {"attend": "between", "feed": "context", "features": "tanh", "cell": "lstm", "layers": 2}),
-    ("uniform", {"attend": "after", "feed": "nothing", "features": "concat", "cell": "gru"}),
-    ("none", {"attend": "after", "feed": "nothing", "features": "concat", "cell": "lstm"}),
-    ("none", {"attend": "after", "feed": "attentional", "features": "deep", "cell": "gru"}),
-]
-
-
-@pytest.mark.parametrize(("score", "options"), SAMPLE)
-def test_unrolling_is_stepping(score: str, options: dict[str, Any]) -> None:
-    model = build_model(score=score, decoder=options)
-    unrolled = model(BATCH)
-    state = model.start(model.encode(BATCH.sources))
-    symbols = torch.full((3,), BOS)
-    for t in range(BATCH.target.ids.size(1)):
-        features, state = model.step(symbols, state)
-        assert torch.allclose(features, unrolled.features[:, t])
-        assert torch.allclose(state.moving.weights, unrolled.weights[:, t])
-        symbols = BATCH.target.ids[:, t]
-
-
-def test_a_step_leaves_the_state_it_was_given_alone() -> None:
-    model = build_model(decoder={"attend": "before", "feed": "attentional", "layers": 2})
-    state = model.start(model.encode(BATCH.sources))
-    one = model.step(torch.tensor([4, 5, 6]), state)
-    model.step(torch.tensor([7, 7, 7]), one.state)
-    again = model.step(torch.tensor([4, 5, 6]), state)
-    assert torch.equal(one.features, again.features)
-
-
-@pytest.mark.parametrize("attend", sorted(TIMINGS))
-def test_the_weights_of_each_step_are_over_the_real_source(attend: str) -> None:
-    weights = build_model(decoder={"attend": attend})(BATCH).weights
-    mask = BATCH.sources[0].mask
-    assert weights.shape == (3, 5, 4)
-    assert torch.allclose(weights.sum(-1), torch.ones(3, 5).double())
-    assert torch.equal(weights.gt(0), mask.unsqueeze(1).expand_as(weights))
-
-
-def test_variational_masks_are_one_a_sentence_for_all_its_steps() -> None:
-    decoder = {"size": 64, "layers": 2, "dropout": 0.5, "recurrent_dropout": 0.5, "feed": "attentional"}
-    model = build_model(score="additive", decoder=decoder).train()
-    state = model.start(model.encode(BATCH.sources))
-    fed, context, (layer,), recurrent = state.masks
-    for mask, size in ((fed, SIZE), (context, SIZE), (layer, 64), (recurrent, 64)):
-        assert mask is not None
-        assert mask.shape == (3, size)
-        assert set(mask.unique().tolist()) <= {0.0, 2.0}
-    assert recurrent is not None
-    assert not torch.equal(recurrent[0], recurrent[1])
-    after = model.step(torch.tensor([4, 5, 6]), state).state
-    assert after.masks is state.masks
-
-
-def test_variational_dropout_hides_the_same_features_at_all_steps() -> None:
-    model = build_model(decoder={"features_size": 40, "dropout": 0.5}).train()
-    hidden = model(BATCH).features.eq(0)
-    assert hidden.any()
-    assert torch.equal(hidden, hidden[:, :1].expand_as(hidden))
-    plain = build_model(decoder={"features_size": 40, "dropout": 0.5, "variational": False}).train()
-    hidden = plain(BATCH).features.eq(0)
-    assert not torch.equal(hidden[:, 0], hidden[:, 1])
-
-
-@pytest.mark.parametrize("variational", [False, True])
-def test_evaluation_drops_nothing(variational: bool) -> None:
-    options = {"layers": 2, "feed": "context", "attend": "before"}
-    dropping = {**options, "dropout": 0.5, "recurrent_dropout": 0.5, "variational": variational}
-    plain, dropped = build_model(decoder=options), build_model(decoder=dropping)
-    dropped.load_state_dict(plain.state_dict())
-    assert torch.equal(dropped(BATCH).features, plain(BATCH).features)
-    assert set(dropped.start(dropped.encode(BATCH.sources)).masks) <= {None, (None,)}
-    dropped.train()
-    assert not torch.equal(dropped(BATCH).features, plain(BATCH).features)
-
-
-@pytest.mark.parametrize("attend", ["before", "between"])
-def test_the_mask_of_a_context_is_applied_where_it_enters_a_cell(attend: str) -> None:
-    """With a mask of zeros the recurrence does not notice another source; the features still do."""
-    model = build_model(decoder={"attend": attend, "dropout": 0.5})
-    state = model.start(model.encode(BATCH.sources))
-    state = state._replace(masks=state.masks._replace(context=torch.zeros(3, SIZE).double()))
-    values = state.fixed.values + noise(*state.fixed.values.shape)
-    symbols = torch.tensor([4, 5, 6])
-    one = model.step(symbols, state)
-    other = model.step(symbols, state._replace(fixed=state.fixed._replace(values=values)))
-    assert torch.equal(one.state.moving.layers[0][0], other.state.moving.layers[0][0])
-    assert not torch.equal(one.features, other.features)
-
-
-def test_the_mask_of_a_layer_is_applied_to_what_it_reads() -> None:
-    """With a mask of zeros the second layer does not notice the symbol that the first one reads."""
-    model = build_model(decoder={"layers": 2, "dropout": 0.5})
-    state = model.start(model.encode(BATCH.sources))
-    state = state._replace(masks=state.masks._replace(layers=(torch.zeros(3, SIZE).double(),)))
-    one, other = (model.step(torch.tensor(symbols), state).state.moving.layers for symbols in ([4, 5, 6], [7, 8, 4]))
-    assert not torch.equal(one[0][0], other[0][0])
-    assert torch.equal(one[1][0], other[1][0])
-
-
-def test_the_mask_of_a_fed_vector_is_applied_where_it_enters_the_cell() -> None:
-    """With a mask of zeros a decoder with input feeding reads what it would read at its first step."""
-    model = build_model(decoder={"feed": "attentional", "dropout": 0.5})
-    state = model.start(model.encode(BATCH.sources))
-    state = state._replace(masks=state.masks._replace(fed=torch.zeros(3, SIZE).double()))
-    anything = state.moving._replace(fed=noise(3, SIZE))
-    symbols = torch.tensor([4, 5, 6])
-    assert torch.equal(
-        model.step(symbols, state).features, model.step(symbols, state._replace(moving=anything)).features
-    )
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"attend": "during"}, "expected one of before, after, between"),
-        ({"feed": "contex"}, "did you mean 'context'"),
-        ({"features": "tanhh"}, "did you mean 'tanh'"),
-        ({"layer": 2}, "did you mean 'layers'"),
-        ({"features_size": 0}, "at least 1"),
-        ({"size": "big"}, "whole number"),
-    ],
-)
-def test_unknown_options_are_refused(options: dict[str, Any], message: str) -> None:
-    (found,) = problems(DECODERS, Spec("rnn", options), ("model", "decoder"))
-    assert found.path == ("model", "decoder", *options)
-    assert message in found.message
-
-
-def test_the_table_of_decoders_names_it() -> None:
-    assert DECODERS["rnn"] is RnnDecoder

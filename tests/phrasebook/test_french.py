@@ -14,19 +14,26 @@ VOWEL = "aeiouyâàéèêëîïôöûùœæ"
 FEMININE = (
     "pomme poire voiture lampe table chaise maison lettre robe jupe chemise clé porte fenêtre valise bouteille tasse"
     " assiette soupe église école gare rue ville forêt question histoire chanson réunion mère sœur fille tante vache"
-    " actrice serveuse montre veste écharpe armoire étagère histoire règle poupée boîte fleur orange tomate erreur"
+    " actrice serveuse montre veste écharpe armoire étagère règle poupée boîte fleur orange tomate erreur"
 ).split()
 MASCULINE = (
-    "livre journal roman poème chapeau manteau pull crayon couteau verre panier vase tableau miroir lit canapé vélo train"
-    " bus bateau musée château pont hôtel jardin village lac mur arbre problème film examen voyage frère père oncle fils"
+    "livre journal roman poème chapeau manteau pull crayon couteau verre panier vase tableau miroir lit canapé vélo"
+    " train bateau musée château pont hôtel jardin village lac mur arbre problème film examen voyage frère père oncle"
     " chien chat cheval oiseau mouton médecin avocat serveur acteur gâteau œuf fromage pain lait ordinateur appareil"
 ).split()
-ADJECTIVES = {  # masculine and feminine singular, both plurals
-    "vert": "vert verte verts vertes", "blanc": "blanc blanche blancs blanches", "noir": "noir noire noirs noires",
-    "long": "long longue longs longues", "lourd": "lourd lourde lourds lourdes", "italien": "italien italienne italiens italiennes",
-    "ennuyeux": "ennuyeux ennuyeuse ennuyeux ennuyeuses", "cher": "cher chère chers chères", "gris": "gris grise gris grises",
-    "intéressant": "intéressant intéressante intéressants intéressantes", "allemand": "allemand allemande allemands allemandes",
-}  # fmt: skip
+ADJECTIVES = [  # masculine and feminine singular, both plurals
+    "vert verte verts vertes",
+    "blanc blanche blancs blanches",
+    "noir noire noirs noires",
+    "gris grise gris grises",
+    "long longue longs longues",
+    "lourd lourde lourds lourdes",
+    "cher chère chers chères",
+    "italien italienne italiens italiennes",
+    "allemand allemande allemands allemandes",
+    "ennuyeux ennuyeuse ennuyeux ennuyeuses",
+    "intéressant intéressante intéressants intéressantes",
+]
 BEFORE = {
     "m": "petit|grand|vieux|vieil|beau|bel|nouveau|nouvel|joli|bon|mauvais",
     "f": "petite|grande|vieille|belle|nouvelle|jolie|bonne|mauvaise",
@@ -39,7 +46,7 @@ MOVED = "parti|arrivé|resté|revenu|allé"
     ("form", "wanted"),
     [
         (french.plural("journal"), "journaux"), (french.plural("gâteau"), "gâteaux"), (french.plural("bus"), "bus"),
-        (french.plural("neveu"), "neveux"), (french.feminine("heureux"), "heureuse"), (french.feminine("bon"), "bonne"),
+        (french.feminine("heureux"), "heureuse"), (french.feminine("bon"), "bonne"),
         (french.present("manger")[3], "mangeons"), (french.present("acheter")[0], "achète"),
         (french.present("acheter")[3], "achetons"), (french.present("commencer")[3], "commençons"),
         (french.present("nettoyer")[2], "nettoie"), (french.present("choisir")[4], "choisissent"),
@@ -90,12 +97,13 @@ def test_gender_of_determiners(everything: list[Triple]) -> None:
 
 
 def test_before_a_vowel(everything: list[Triple]) -> None:
+    vowel = f"[{VOWEL.replace('y', '')}]"
+    short = re.compile(
+        rf"\b(?:ce|ma|ta|sa|(?:une?|le|ce|mon|ton|son) (?:beau|nouveau|vieux)) (?!est-ce|huit|onze){vowel}"
+    )
     for item in everything:
         text = item.french.text.lower()
-        vowel = f"[{VOWEL.replace('y', '')}]"
-        assert not re.search(
-            rf"\b(?:ce|beau|nouveau|vieux|ma|ta|sa) (?!est-ce|huit|onze|et|a |ont|ai|avons){vowel}", text
-        ), text
+        assert not short.search(text), text
         assert not re.search(rf"\b(?:cet|bel|nouvel|vieil) [^{VOWEL}h]", text), text
 
 
@@ -104,14 +112,12 @@ def test_adjectives_agree_with_the_noun_before_them(everything: list[Triple]) ->
     for item in everything:
         tokens = [token.lower() for token in item.french.tokens]
         for noun, adjective in itertools.pairwise(tokens):
-            forms = next((row.split() for row in ADJECTIVES.values() if adjective in row.split()), None)
+            forms = next((row.split() for row in ADJECTIVES if adjective in row.split()), None)
             singular = noun.removesuffix("s")
             if forms is None or (noun not in MASCULINE + FEMININE and singular not in MASCULINE + FEMININE):
                 continue
             plural = noun not in MASCULINE + FEMININE
             feminine = (singular if plural else noun) in FEMININE
-            if noun in ("bus", "fils"):
-                continue
             seen += 1
             assert adjective == forms[2 * plural + feminine], item.french.text
     assert seen > 100
@@ -142,15 +148,23 @@ def test_participle_agrees_with_the_object_before_it(everything: list[Triple]) -
 
 
 def test_verbs_agree_with_their_pronouns(everything: list[Triple]) -> None:
-    clitics = r"(?:(?:ne|n'|me|m'|te|t'|se|s'|le|la|l'|les|lui|leur|nous) ?)*"
+    clitics = {"ne", "n'", "me", "m'", "te", "t'", "se", "s'", "le", "la", "l'", "les", "lui", "leur"}
+    endings = {"tu": ("s", "x"), "ils": ("nt",), "elles": ("nt",), "nous": ("ons", "sommes")}
+    seen = 0
     for item in everything:
-        text = item.french.text
-        for verb in re.findall(rf"\b[Tt]u {clitics}([a-zéèêàçî]+)\b", text):
-            assert verb.endswith(("s", "x")), text
-        for verb in re.findall(rf"\b[Ii]ls {clitics}([a-zéèêàçî]+)\b", text):
-            assert verb.endswith("nt"), text
-        for verb in re.findall(r"(?<!\w )\b[Nn]ous (?:ne |n'|le |la |l'|les |lui |leur )*([a-zéèêàçî]+)\b", text):
-            assert verb.endswith("ons") or verb in ("sommes", "nous", "te", "t", "a", "ont") or "Nous" not in text, text
+        tokens = [token.lower() for token in item.french.tokens]
+        for place, token in enumerate(tokens):
+            # "nous" is the subject only at the beginning or after a conjunction
+            if token not in endings or (
+                token == "nous" and place and tokens[place - 1] not in {"que", "et", "parce", ","}
+            ):
+                continue
+            verb = next(t for t in tokens[place + 1 :] if t not in clitics and not (t == "nous" and token == t))
+            if token in ("tu", "ils", "elles") and verb == "nous":
+                continue
+            seen += 1
+            assert verb.endswith(endings[token]), (token, verb, item.french.text)
+    assert seen > 1_000
 
 
 def test_negation_has_two_parts(everything: list[Triple]) -> None:
@@ -158,6 +172,22 @@ def test_negation_has_two_parts(everything: list[Triple]) -> None:
         tokens = [token.lower() for token in item.french.tokens]
         second = sum(token in ("pas", "jamais") for token in tokens)
         assert second == sum(token in ("ne", "n'") for token in tokens), item.french.text
-        assert not re.search(r"\b(?:pas|jamais) (?:un|une|du|des|de la)\b (?!neveux)", item.french.text) or re.search(
-            r"jamais (?:un|une)|ce n'est pas", item.french.text
-        ), item.french.text
+
+
+def test_what_is_denied_takes_de(everything: list[Triple]) -> None:
+    """Not "pas un", "pas des": with a direct object the article becomes "de"."""
+    seen = 0
+    for item in everything:
+        if item.construction in ("copula", "comparison", "location", "age", "possession"):  # "être" keeps the article
+            continue
+        tokens = item.french.tokens
+        if "joue" in item.french.text:  # "jouer du piano"
+            continue
+        for first, second in itertools.pairwise(tokens):
+            assert (
+                first not in ("pas", "jamais")
+                or second not in ("un", "une", "du", "des")
+                or (second in ("un", "une") and first == "jamais")
+            ), item.french.text
+            seen += first == "pas" and second in ("de", "d'")
+    assert seen > 30

@@ -13,10 +13,10 @@ from dragoman.phrasebook.realise import Triple
 GENDER = {  # nouns whose plural looks different
     noun: gender
     for gender, nouns in {
-        "m": "Apfel Mantel Hut Rock Korb Ball Hammer Tisch Stuhl Schrank Brief Roman Vertrag Zug Bus Hund Vogel Bruder Vater"
-        " Sohn Arzt Koch Turm Bahnhof Garten Baum Berg See Fluss Freund Gast Anwalt Plan Film Ring Pass Wein Käse Tee",
-        "f": "Birne Lampe Tür Tasche Tasse Vase Kerze Flasche Uhr Katze Kuh Ziege Mutter Schwester Tante Tochter Kirche Frau"
-        " Schule Küche Straße Stadt Brücke Zeitung Postkarte Frage Geschichte Rede Reise Prüfung Suppe Blume Rose Münze",
+        "m": "Apfel Mantel Hut Rock Korb Ball Hammer Tisch Stuhl Schrank Brief Roman Vertrag Zug Bus Hund Vogel Bruder"
+        " Vater Sohn Arzt Koch Turm Bahnhof Garten Baum Berg See Fluss Freund Gast Anwalt Plan Film Ring Pass Wein",
+        "f": "Birne Lampe Tür Tasche Tasse Vase Kerze Flasche Katze Kuh Ziege Mutter Schwester Tante Tochter Kirche"
+        " Schule Küche Straße Stadt Brücke Zeitung Postkarte Frage Geschichte Rede Reise Prüfung Suppe Blume Rose",
         "n": "Buch Gedicht Haus Schloss Museum Hotel Auto Fahrrad Boot Glas Foto Hemd Kleid Bett Sofa Regal Pferd Schaf"
         " Schwein Huhn Kind Dorf Radio Telefon Lied Paket Geschenk Ei Brot Fleisch Wasser Bier Krankenhaus Restaurant",
     }.items()
@@ -100,7 +100,7 @@ def test_auxiliary_of_the_perfect(verb: str, transitive: bool, wanted: bool) -> 
 def noun_phrases(tokens: tuple[str, ...]) -> Iterator[tuple[int, str, list[str], str]]:
     """(place, determiner, adjectives, noun) wherever a known noun follows a determiner, adjectives between them."""
     for place, token in enumerate(tokens):
-        if token.lower() not in READINGS:
+        if token.lower() not in READINGS or (place and tokens[place - 1] == ","):  # a relative pronoun
             continue
         end = place + 1
         while end < len(tokens) and re.fullmatch(r"[a-zäöüß]+e[nrsm]?", tokens[end]) and tokens[end] not in READINGS:
@@ -219,10 +219,9 @@ def test_subordinate_clauses_end_with_the_finite_verb(everything: list[Triple]) 
         for pronoun, verb in re.findall(r", (?:weil|ob|dass|während|wo|wann|warum) (ich|du|er|wir) .*?(\w+)\.$", text):
             seen += 1
             assert PERSON[pronoun].match(verb), text
-        if re.search(r", (?:weil|ob|dass|während|wo|wann|warum) ", text):
-            assert not re.search(r"\b(?:ge\w+t|ge\w+en|\w+iert)\.$", text) or re.search(
-                r"\b(?:gehen|geben|geht|repariert)\.$", text
-            ), text
+        clause = re.search(r", (?:weil|ob|dass|während|wo|wann|warum) (.*)\.$", text)
+        if clause and re.search(rf"\b(?:{AUXILIARY})\b", clause[1]):
+            assert re.search(rf"\b(?:{AUXILIARY})$", clause[1]), text
     assert seen > 150
 
 

@@ -1,0 +1,74 @@
+"""The recurrent decoder step by step: unrolled or not, its state, its weights, its options."""
+
+from typing import Any
+
+import pytest
+import torch
+
+from dragoman.components import Spec, problems
+from dragoman.data.vocabulary import BOS
+from dragoman.model.decoder import DECODERS, TIMINGS, RnnDecoder
+from tests.builders import BATCH, build_model
+
+SAMPLE: list[tuple[str, dict[str, Any]]] = [
+    ("additive", {"attend": "after", "feed": "attentional", "features": "tanh", "cell": "lstm", "layers": 2}),
+    ("additive", {"attend": "between", "feed": "nothing", "features": "deep", "cell": "gru", "layer_norm": True}),
+    ("bilinear", {"attend": "before", "feed": "context", "features": "concat", "cell": "gru_an"}),
+    ("dot", {"attend": "before", "feed": "attentional", "features": "deep", "cell": "rnn", "residual": True}),
+    ("linear", {"attend": "between", "feed": "context", "features": "tanh", "cell": "lstm", "layers": 2}),
+    ("uniform", {"attend": "after", "feed": "nothing", "features": "concat", "cell": "gru"}),
+    ("none", {"attend": "after", "feed": "nothing", "features": "concat", "cell": "lstm"}),
+    ("none", {"attend": "after", "feed": "attentional", "features": "deep", "cell": "gru"}),
+]
+
+
+@pytest.mark.parametrize(("score", "options"), SAMPLE)
+def test_unrolling_is_stepping(score: str, options: dict[str, Any]) -> None:
+    model = build_model(score=score, decoder=options)
+    unrolled = model(BATCH)
+    state = model.start(model.encode(BATCH.sources))
+    symbols = torch.full((3,), BOS)
+    for t in range(BATCH.target.ids.size(1)):
+        features, state = model.step(symbols, state)
+        assert torch.allclose(features, unrolled.features[:, t])
+        assert torch.allclose(state.moving.weights, unrolled.weights[:, t])
+        symbols = BATCH.target.ids[:, t]
+
+
+def test_a_step_leaves_the_state_it_was_given_alone() -> None:
+    model = build_model(decoder={"attend": "before", "feed": "attentional", "layers": 2})
+    state = model.start(model.encode(BATCH.sources))
+    one = model.step(torch.tensor([4, 5, 6]), state)
+    model.step(torch.tensor([7, 7, 7]), one.state)
+    again = model.step(torch.tensor([4, 5, 6]), state)
+    assert torch.equal(one.features, again.features)
+
+
+@pytest.mark.parametrize("attend", sorted(TIMINGS))
+def test_the_weights_of_each_step_are_over_the_real_source(attend: str) -> None:
+    weights = build_model(decoder={"attend": attend})(BATCH).weights
+    mask = BATCH.sources[0].mask
+    assert weights.shape == (3, 5, 4)
+    assert torch.allclose(weights.sum(-1), torch.ones(3, 5).double())
+    assert torch.equal(weights.gt(0), mask.unsqueeze(1).expand_as(weights))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"attend": "during"}, "expected one of before, after, between"),
+        ({"feed": "contex"}, "did you mean 'context'"),
+        ({"features": "tanhh"}, "did you mean 'tanh'"),
+        ({"layer": 2}, "did you mean 'layers'"),
+        ({"features_size": 0}, "at least 1"),
+        ({"size": "big"}, "whole number"),
+    ],
+)
+def test_unknown_options_are_refused(options: dict[str, Any], message: str) -> None:
+    (found,) = problems(DECODERS, Spec("rnn", options), ("model", "decoder"))
+    assert found.path == ("model", "decoder", *options)
+    assert message in found.message
+
+
+def test_the_table_of_decoders_names_it() -> None:
+    assert DECODERS["rnn"] is RnnDecoder
