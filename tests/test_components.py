@@ -86,9 +86,7 @@ def test_build_gives_each_option_the_type_of_the_signature() -> None:
 
 
 def test_build_of_a_faulty_spec_is_one_line() -> None:
-    with pytest.raises(
-        UserError, match=r"^roff: unknown key, did you mean 'roof'\?; roof: expected text, found 3"
-    ):
+    with pytest.raises(UserError, match=r"^roff: unknown key, did you mean 'roof'\?; roof: expected text, found 3"):
         build(TABLE, Spec("hut", {"roff": "flat", "roof": 3}), 1)
     with pytest.raises(UserError, match="unknown kind 'hutt', did you mean 'hut'"):
         build(TABLE, Spec("hutt"), 1)
@@ -134,9 +132,7 @@ def test_all_problems_come_at_once_and_each_has_its_path() -> None:
 
 def test_an_unknown_kind_names_the_nearest_or_all() -> None:
     assert messages("towr") == ["model.part.kind: unknown kind 'towr', did you mean 'tower'?"]
-    assert messages("igloo") == [
-        "model.part.kind: unknown kind 'igloo', expected one of hut, taller, tent, tower"
-    ]
+    assert messages("igloo") == ["model.part.kind: unknown kind 'igloo', expected one of hut, taller, tent, tower"]
 
 
 def test_an_option_of_a_part_without_options() -> None:

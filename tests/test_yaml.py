@@ -132,11 +132,7 @@ def test_what_is_written_reads_back(values: dict[str, Any]) -> None:
     assert repr(document.value or {}) == repr(values)
 
 
-@given(
-    st.sampled_from(
-        sorted(yaml.RESERVED | {"NULL", "True", "~", "1e3", "0x1", "-", ".inf", "<<", "2001-01-01"})
-    )
-)
+@given(st.sampled_from(sorted(yaml.RESERVED | {"NULL", "True", "~", "1e3", "0x1", "-", ".inf", "<<", "2001-01-01"})))
 def test_texts_that_look_like_something_else_are_quoted(text: str) -> None:
     assert yaml.scalar(text) == f'"{text}"'
 

@@ -71,11 +71,12 @@ class RnnDecoder(nn.Module):
     """A stack of recurrent cells that looks at the source once per symbol.
 
     `attend` says when: `before` the update, with s_(t-1) as query and the context among the cell's inputs (CN, AN);
-    `after` it, with s_t as query (NT, Luong); `between` the two cells of the first layer, the conditional GRU (Firat
-    and Cho; LH 4.1), with any cell. Query and state are the top layer's, except that `between` queries with the first
-    cell's output. `feed` is what the next step is given beside its symbol: `nothing`, the `context` (NT (72)) or the
-    `attentional` vector, which is the features (Luong's input feeding: concatenated with the embedding). `features`
-    are what the output layer reads; see `features.py`.
+    `after` it, with s_t as query (NT, Luong); `between` the two cells of the first layer, the conditional GRU
+    (Firat and Cho; LH 4.1), with any cell. Query and state are the top layer's, except that `between` queries with
+    the first cell's output (with `residual`, `before` queries with the top cell's own state). `feed` is what the
+    next step is given beside its symbol: `nothing`, the `context` (NT (72)) or the `attentional` vector, which is
+    the features (Luong's input feeding: concatenated with the embedding). `features` are what the output layer
+    reads; see `features.py`.
 
     `dropout` acts on contexts and fed vectors where they enter a cell, between layers, and on the features.
     """

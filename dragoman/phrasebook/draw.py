@@ -55,7 +55,8 @@ DESCRIBING = {
     for held in (False, True)
 }
 UNFIT = {  # verb: adjectives that its object cannot have
-    "build": "old famous interesting boring calm dark good dangerous", "write": "old famous", "plant": "old ripe",
+    "build": "old famous interesting boring calm dark good dangerous", "write": "old famous",
+    "plant": "old ripe delicious fresh",
     "learn": "useful bad new", "order": "expensive", "have": "important dirty", "cook": "expensive", "buy": "dirty",
     "choose": "dirty bad", "draw": "expensive new famous good interesting",
 }  # fmt: skip

@@ -11,6 +11,7 @@ IRREGULAR_VERBS = {  # base: past, past participle
         be was been
         have had had
         go went gone
+        ride rode ridden
         read read read
         write wrote written
         buy bought bought

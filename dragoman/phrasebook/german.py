@@ -137,4 +137,4 @@ def imperative(base: str) -> str:
     stem = base[:-2] if base.endswith("en") else base[:-1]
     if base in STRONG and er[: len(stem)] != stem and "i" in er:  # gib, lies, hilf, but fahr
         return er.removesuffix("t") if not er.endswith("tt") else er
-    return stem + ("e" if stem.endswith(("t", "d", "chn", "ffn", "gn")) else "")
+    return stem + ("e" if stem.endswith(("t", "d", "chn", "ffn", "ier", "tter", "lg", "ös", "klär")) else "")

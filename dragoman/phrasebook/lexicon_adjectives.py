@@ -13,8 +13,8 @@ old | < vieux/vieille/vieil | alt//älter | person thing building furniture vehi
 young | < jeune | jung//jünger | person -child
 beautiful | < beau/belle/bel | schön | building place worn coloured plant sung shown -cleaned -part
 pretty | < joli | hübsch | worn plant place home sung -pair
-good | < bon | gut//besser | text worker idea dish drink fruit read long -narrow -high
-bad | < mauvais | schlecht//schlechter | text idea film -solved
+good | < bon | gut//besser | text worker film plan answer question dish drink fruit read
+bad | < mauvais | schlecht//schlechter | text film plan answer
 new | < nouveau/nouvelle/nouvel | neu | thing worker vehicle building furniture solved long explained -lost attribute
 long | < long/longue | lang//länger | long
 short | court | kurz//kürzer | long skirt dress -street -river -wall -bridge -novel
@@ -34,13 +34,13 @@ full | plein | voll | box bottle suitcase drawer wardrobe bag basket glass cup p
 clean | propre | sauber | worn room washed cleaned -pair predicate
 dirty | sale | schmutzig | worn room washed cleaned
 broken | cassé | kaputt | device broken repaired -furniture predicate
-cold | froid | kalt//kälter | drink cooked room -drawn predicate
-hot | chaud | heiß | hot cooked predicate
+cold | froid | kalt//kälter | drink soup rice meat predicate
+hot | chaud | heiß | hot soup rice meat predicate
 warm | chaud | warm//wärmer | worn room -tie
 fresh | frais/fraîche | frisch | fruit cut -cheese
 ripe | mûr | reif | fruit
 sweet | sucré | süß | fruit
-delicious | délicieux | köstlich | dish fruit drink cooked -mass
+delicious | délicieux | köstlich | dish fruit drink -mass
 interesting | intéressant | interessant | text read idea visited
 boring | ennuyeux | langweilig | text read long film village -place -high -home
 difficult | difficile | schwierig | learnt explained solved idea long -film -sung

@@ -9,7 +9,7 @@ Flags: "stative" (no progressive), "punctual" (not said of the present),
 """
 
 TRANSITIVE = """
-read | lire | lesen | human | read text | any
+read | lire | lesen | human | read text -song | any
 write | écrire | schreiben | human | written | any
 buy | acheter | kaufen | human | bought | any
 sell | vendre | verkaufen | human | bought sold | any
@@ -38,8 +38,8 @@ meet | rencontrer | treffen | human | human | punctual
 invite | inviter | ein|laden | human | kin human | punctual definite
 carry | porter | tragen | human | carried | -
 wear | porter | tragen | human | worn | daily any
-put ~on | mettre | an|ziehen | human | worn | definite daily
-take ~off | enlever | aus|ziehen | human | worn | definite daily
+put ~on | mettre | an|ziehen | human | worn -hat -tie -scarf | definite daily
+take ~off | enlever | aus|ziehen | human | worn -hat -tie -scarf | definite daily
 turn ~on | allumer | ein|schalten | human | device | definite daily
 turn ~off | éteindre | aus|schalten | human | device | definite daily
 prepare | préparer | vor|bereiten | human | prepared | definite

@@ -67,7 +67,8 @@ def existence(draw: Draw) -> Phrase:
     many, negated, no = draw.chance(0.5), draw.chance(0.2), ("a.not",)
     thing = draw.thing(noun, "a.o", definite=False, adjectives=int(draw.chance(0.3)))
     few = list(NUMBERS)[: 5 if noun.lemma in GROWING else 2]
-    determiner = "any" if negated else draw.choice(("some", "several", "many", *few)) if many else "a"
+    heaps = ("some", "several", "many") if place in ("garden", "park", "town") else ("some",)
+    determiner = "any" if negated else draw.choice((*heaps, *few)) if many else "a"
     thing = replace(thing, determiner=determiner, plural=many)
     where, lines = phrase(*PLACES[place], "a.w"), nominal(thing, "accusative")
     be = ("are" if many else "is") + ("n't" if negated else "")

@@ -69,7 +69,7 @@ def where_is(subject: Nominal, key: str) -> Phrase:
 def yes_no(draw: Draw) -> Phrase:
     """Did you find your keys?"""
     if draw.chance(0.25):
-        return with_end(question(describing(draw, draw.person("a.s"), "a", plain=True)), "?")
+        return with_end(question(describing(draw, asked(draw), "a", plain=True)), "?")
     node = happening(draw, subject=asked(draw))
     if draw.chance(0.2) and "steady" not in node.verb.flags:
         node = replace(node, modal=MODALS["can" if draw.chance(0.5) else "want"])
@@ -81,9 +81,7 @@ def yes_no(draw: Draw) -> Phrase:
 def asked(draw: Draw) -> Nominal:
     """The subject of a question: seldom the speaker."""
     subject = draw.person("a.s", pronouns=0.55)
-    if isinstance(subject, Pronoun) and subject.person == 1 and not subject.plural:
-        return replace(subject, person=2)
-    return subject
+    return replace(subject, person=2) if subject.person == 1 and not subject.plural else subject
 
 
 def open_question(draw: Draw) -> Phrase:

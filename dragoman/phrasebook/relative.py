@@ -35,7 +35,7 @@ WHERE_TO = named(DIRECTIONS)
 
 def subject_relative(draw: Draw) -> Phrase:
     """The woman who is reading the newspaper is my aunt."""
-    noun = draw.choice([n for n in PEOPLE if n.sex])
+    noun = draw.choice([n for n in PEOPLE if "child" not in n.classes])
     person = draw.noun_phrase(noun, "a.s", determiner="the")
     node = happening(draw, "r", subject=relative_to(person, "r.s"))
     if node.verb.flags & {"steady"}:

@@ -9,33 +9,23 @@ from dragoman.phrasebook.clauses import joined, object_for
 from dragoman.phrasebook.draw import Draw
 from dragoman.phrasebook.grammar import Line, Phrase, Word, words
 from dragoman.phrasebook.lexicon import DITRANSITIVE, TRANSITIVE
-from dragoman.phrasebook.meaning import Clause, Pronoun
+from dragoman.phrasebook.meaning import Clause, NounPhrase, Pronoun
 from dragoman.phrasebook.realise import with_end
 
 REQUESTS = ("open", "close", "repair", "clean", "wash", "cut", "turn ~on", "turn ~off", "taste", "read", "sign",
-            "correct", "look +at", "sell", "buy", "order", "help", "call", "wait +for", "translate", "water",
+            "correct", "buy", "order", "help", "call", "wait +for", "translate", "water",
             "feed", "put ~on", "take ~off", "explain", "learn", "solve", "answer")  # fmt: skip
-PROHIBITIONS = (
-    "forget",
-    "lose",
-    "break",
-    "open",
-    "sell",
-    "turn ~on",
-    "turn ~off",
-    "close",
-    "wake",
-    "follow",
-    "sign",
-    "buy",
-)
+PROHIBITIONS = ("forget", "lose", "break", "open", "close", "sell", "buy", "turn ~on", "turn ~off", "follow", "sign")
 YOU = Pronoun(key="you", person=2)
 
 
 def request(draw: Draw) -> Phrase:
     """Close the door, please."""
     verb = TRANSITIVE[draw.choice(REQUESTS)]
-    node = Clause(key="a", subject=YOU, verb=verb, object=object_for(draw, verb, "a.o", YOU))
+    thing = single(object_for(draw, verb, "a.o", YOU))
+    if thing.determiner == "a" and verb.lemma not in ("buy", "order"):
+        thing = replace(thing, determiner="the")
+    node = Clause(key="a", subject=YOU, verb=verb, object=thing)
     please = Phrase(words("please", "z"), words("s' il te plaît", "z"), [])
     lines = imperative(node, words("bitte", "z"))
     return with_end(joined(lines, (",", ",", ""), please), ".")
@@ -59,8 +49,8 @@ def gift(draw: Draw) -> Phrase:
 
 def prohibition(draw: Draw) -> Phrase:
     """Don't forget your umbrella!"""
-    verb = TRANSITIVE[draw.choice([name for name in PROHIBITIONS if name in TRANSITIVE])]
-    thing = object_for(draw, verb, "a.o", YOU, negated=True)
+    verb = TRANSITIVE[draw.choice(PROHIBITIONS)]
+    thing = single(object_for(draw, verb, "a.o", YOU, negated=True))
     if thing.determiner in ("a", "any"):
         thing = replace(thing, determiner="this")
     node = Clause(key="a", subject=YOU, verb=verb, object=thing, negation="not")
@@ -74,6 +64,12 @@ def prohibition(draw: Draw) -> Phrase:
         ),
         "!",
     )
+
+
+def single(thing: NounPhrase) -> NounPhrase:
+    """One thing, unless such things come in pairs or heaps: nobody turns off "your televisions"."""
+    vague = thing.determiner in ("some", "several", "any", "two", "three")
+    return thing if vague or thing.noun.classes & {"pair", "many"} else replace(thing, plural=False)
 
 
 def imperative(node: Clause, please: Line) -> Phrase:

@@ -37,7 +37,7 @@ HABITS = {  # verb: what it is regularly done to
     "turn ~off": "radio television computer", "write": "letter postcard message", "meet": "kin",
     "prepare": "meeting", "wait +for": "bus train", "order": "ordered",
 }  # fmt: skip
-TAKING_UP = ("buy", "read", "wear", "eat", "drink", "visit:place", "learn", "order", "choose", "sing", "translate",
+TAKING_UP = ("buy", "read", "wear", "eat", "drink", "visit:place", "learn", "order", "sing", "translate",
              "put ~on", "explain", "understand", "solve", "taste", "sell")  # fmt: skip
 PRAISE = set("good beautiful interesting delicious useful important comfortable pretty elegant funny new easy fresh"
              " famous modern light ripe".split())  # fmt: skip

@@ -13,7 +13,6 @@ from dragoman.phrasebook.clauses import (
     happening,
     joined,
     object_for,
-    placed,
     spoken,
     timed,
 )
@@ -52,8 +51,13 @@ def coordination(draw: Draw) -> Phrase:
     second = happening(draw, "b")
     if first.tense != second.tense or first.subject == second.subject or first.verb is second.verb:
         raise NoChoice
-    first, second = replace(first, place=None), replace(second, place=None)
+    first, second = short(first), short(second)
     return with_end(joined(spoken(first), ("and", "et", "und"), spoken(second)), ".")
+
+
+def short(node: Clause) -> Clause:
+    """The clause without its place, which only "stay" needs."""
+    return node if node.verb.lemma == "stay" else replace(node, place=None)
 
 
 def meanwhile(draw: Draw) -> Phrase:
@@ -64,7 +68,7 @@ def meanwhile(draw: Draw) -> Phrase:
     if first.verb is second.verb or same_person(first.subject, second.subject):
         raise NoChoice
     main = spoken(replace(first, tense="present"))
-    clause = spoken(replace(second, tense="present", place=None), "subordinate")
+    clause = spoken(replace(short(second), tense="present"), "subordinate")
     return with_end(_subordinated(main, ("while", "pendant que", "während"), clause), ".")
 
 
@@ -101,7 +105,9 @@ def because_of_duty(draw: Draw, subject: Nominal) -> tuple[Clause, Clause]:
     why = Clause(key="b", subject=again, verb=duty, modal=MODALS["must"])
     if duty.objects:
         why = replace(why, object=object_for(draw, duty, "b.o", again))
-    return placed(draw, main, 1.0 if verb.lemma == "stay" else 0.0), why
+    if verb.lemma == "stay":
+        main = replace(main, place=phrase(*PLACES["home"], "a.where"))
+    return main, why
 
 
 def resumed(subject: Nominal, key: str) -> Nominal:
@@ -118,7 +124,7 @@ def reported(draw: Draw) -> Phrase:
     """I think that the teacher found his key."""
     verb = CLAUSAL[draw.choice(list(CLAUSAL))]
     subject = draw.person("k.s")
-    if isinstance(subject, Pronoun) and subject.person == 2:
+    if subject.person == 2 or (verb.lemma == "say" and subject.person == 1):
         raise NoChoice
     main = Clause(key="k", subject=subject, verb=verb)
     node = (

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from dragoman.data.batch import Sequence
 from dragoman.data.vocabulary import BOS, EOS, PAD
+from dragoman.errors import UserError
 from dragoman.model.shapes import Float, Int
 
 Margin = Annotated[int, Field(ge=0)]
@@ -93,6 +94,8 @@ class Limit(NamedTuple):
 def allowed(log_probs: Float[Tensor, "R V"], ending: Tensor) -> Float[Tensor, "R V"]:
     """Padding and start symbol are never said; rows that must end can only say the end symbol."""
     end = log_probs[:, EOS].clone()
+    if end.isnan().any():  # one NaN makes a whole softmax NaN
+        raise UserError("the model gives no probabilities (NaN): its weights have diverged or are damaged")
     log_probs = log_probs.masked_fill(ending.unsqueeze(1), float("-inf"))
     log_probs[:, [PAD, BOS]] = float("-inf")
     log_probs[:, EOS] = end

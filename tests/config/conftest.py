@@ -41,9 +41,7 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Confi
     """Loads a text as the file run.yaml, checked by `parts`."""
     monkeypatch.chdir(tmp_path)
 
-    def loaded(
-        text: str, overrides: Mapping[str, str] = {}, checks: Sequence[config.Check] = (parts,)
-    ) -> Config:
+    def loaded(text: str, overrides: Mapping[str, str] = {}, checks: Sequence[config.Check] = (parts,)) -> Config:
         Path("run.yaml").write_text(text, encoding="utf-8")
         return config.load("run.yaml", overrides, checks)
 

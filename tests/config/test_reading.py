@@ -27,12 +27,8 @@ def test_only_the_data_must_be_given(load: Load) -> None:
 @pytest.mark.parametrize("text", ["", "# nothing but a comment\n", "---\n", "data:\n", "run: runs/x\n"])
 def test_missing_data_are_told_key_by_key(faults: Faults, text: str) -> None:
     found = faults(text)
-    assert [line.split(" ")[1] for line in found] == [
-        f"data.{key}:" for key in ("source", "target", "train", "dev")
-    ]
-    assert found[0] == (
-        "run.yaml:1: data.source: required: language translated from = suffix of its files: PREFIX.en"
-    )
+    assert [line.split(" ")[1] for line in found] == [f"data.{key}:" for key in ("source", "target", "train", "dev")]
+    assert found[0] == ("run.yaml:1: data.source: required: language translated from = suffix of its files: PREFIX.en")
 
 
 def test_norwegian_and_small_numbers(load: Load) -> None:

@@ -25,12 +25,8 @@ SCALARS = (
     | st.text(max_size=6)
 )
 SPECS = st.recursive(
-    st.builds(
-        Spec, st.text(max_size=6), st.dictionaries(NAMES, SCALARS | st.lists(SCALARS, max_size=2), max_size=3)
-    ),
-    lambda inner: st.builds(
-        Spec, st.text(max_size=6), st.dictionaries(NAMES, inner | st.lists(inner), max_size=2)
-    ),
+    st.builds(Spec, st.text(max_size=6), st.dictionaries(NAMES, SCALARS | st.lists(SCALARS, max_size=2), max_size=3)),
+    lambda inner: st.builds(Spec, st.text(max_size=6), st.dictionaries(NAMES, inner | st.lists(inner), max_size=2)),
     max_leaves=4,
 )
 TEXT = st.text(min_size=1, max_size=8)

@@ -91,9 +91,7 @@ def test_rows_of_words_stay_distributions(word_of: tuple[list[int], list[int]], 
 
 
 def test_pharaoh_lines_are_read_back() -> None:
-    assert read_pharaoh("0-0 2-1 1?2") == Gold(
-        frozenset({(0, 0), (2, 1)}), frozenset({(0, 0), (2, 1), (1, 2)})
-    )
+    assert read_pharaoh("0-0 2-1 1?2") == Gold(frozenset({(0, 0), (2, 1)}), frozenset({(0, 0), (2, 1), (1, 2)}))
     assert read_pharaoh("") == Gold(frozenset(), frozenset())
     assert pharaoh(read_pharaoh("10-2 9-3 9-1").sure) == "9-1 9-3 10-2"  # numbers, not text
 

@@ -13,8 +13,8 @@ from dragoman.phrasebook.realise import Triple
 GENDER = {  # nouns whose plural looks different
     noun: gender
     for gender, nouns in {
-        "m": "Apfel Mantel Hut Rock Korb Ball Hammer Tisch Stuhl Schrank Brief Roman Vertrag Zug Bus Hund Vogel Bruder"
-        " Vater Sohn Arzt Koch Turm Bahnhof Garten Baum Berg See Fluss Freund Gast Anwalt Plan Film Ring Pass Wein",
+        "m": "Apfel Mantel Hut Rock Korb Ball Hammer Tisch Stuhl Schrank Brief Roman Vertrag Zug Bus Hund Vogel"
+        " Bruder Vater Sohn Arzt Koch Turm Bahnhof Garten Baum Berg See Fluss Freund Gast Anwalt Plan Film Ring Pass",
         "f": "Birne Lampe Tür Tasche Tasse Vase Kerze Flasche Katze Kuh Ziege Mutter Schwester Tante Tochter Kirche"
         " Schule Küche Straße Stadt Brücke Zeitung Postkarte Frage Geschichte Rede Reise Prüfung Suppe Blume Rose",
         "n": "Buch Gedicht Haus Schloss Museum Hotel Auto Fahrrad Boot Glas Foto Hemd Kleid Bett Sofa Regal Pferd Schaf"

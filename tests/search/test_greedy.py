@@ -7,7 +7,10 @@ import pytest
 import torch
 
 from dragoman.data.vocabulary import BOS, EOS, PAD
+from dragoman.errors import UserError
+from dragoman.search.beam import Beam
 from dragoman.search.greedy import Greedy
+from dragoman.search.search import Search
 from tests.builders import SYMBOLS, build_model, pairs, sentences
 from tests.search.toys import A, B, C, Chances, Prefix, Written
 
@@ -94,3 +97,12 @@ def test_padding_is_not_said_even_if_the_model_likes_it_best() -> None:
     ((best,),) = Greedy()(model, (sentences([A]),))
     assert best.symbols == (A,)
     assert best.score == pytest.approx(math.log(0.15))
+
+
+@pytest.mark.parametrize("search", [Greedy(), Beam(size=2)], ids=["greedy", "beam"])
+def test_a_diverged_model_is_told_in_one_line(search: Search) -> None:
+    model = build_model()
+    for parameter in model.parameters():
+        torch.nn.init.constant_(parameter, float("nan"))
+    with pytest.raises(UserError, match="diverged"):
+        search(model, (sentences(*SOURCES),))

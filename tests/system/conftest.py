@@ -120,5 +120,3 @@ def copied(trained: Shell, tmp_path: Path) -> Shell:
     """A copy of it, to be spoilt."""
     shutil.copytree(trained.folder, tmp_path, dirs_exist_ok=True)
     return Shell(tmp_path)
-
-

@@ -2,15 +2,8 @@
 
 import hashlib
 import signal
-import socket
-import subprocess
-from pathlib import Path
 
-import pytest
-import torch
-from safetensors.torch import load_file
-
-from tests.system.conftest import DRIVE, Outcome, Shell
+from tests.system.conftest import Shell
 
 # Everything random is on: dropout, subword dropout; and everything is saved all the time.
 WORDS = (

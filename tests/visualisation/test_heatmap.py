@@ -16,9 +16,7 @@ from dragoman.visualisation.heatmap import html, scale_top, svg, terminal
 SVG = "{http://www.w3.org/2000/svg}"
 SOURCE = ["the", "white", "house", "."]
 TARGET = ["la", "maison", "blanche", "."]
-ATTENTION = np.array(
-    [[0.8, 0.1, 0.1, 0.0], [0.05, 0.2, 0.75, 0.0], [0.0, 0.6, 0.3, 0.1], [0.0, 0.0, 0.04, 0.96]]
-)
+ATTENTION = np.array([[0.8, 0.1, 0.1, 0.0], [0.05, 0.2, 0.75, 0.0], [0.0, 0.6, 0.3, 0.1], [0.0, 0.0, 0.04, 0.96]])
 
 
 def parsed(text: str) -> ElementTree.Element:
