@@ -36,7 +36,7 @@ for _stems, _table, _kind in (
         for _gender, _row in _table.items():
             for _case, _ending in zip(CASES, _row.split(), strict=True):
                 READINGS.setdefault(_stem + _ending.strip("-"), set()).add((_gender, _case, _kind))
-DATIVE_VERBS = re.compile(r"\b(?:helf|hilf|dank|folg|gefolgt|geholfen|gedankt|zugehört|zuhören|hör)")
+DATIVE_VERBS = re.compile(r"\b(?:helf|hilf|dank|folg|gefolgt|geholfen|gedankt|zugehört|zuhören)|\bhör.* zu\.")
 ICH = re.compile(r"(?:\w+e|bin|war|kann|muss|will|mag|weiß|\w*te)$")
 DU = re.compile(r"\w+st$|isst$|liest$|bist$|\w+ßt$|\w+zt$")
 ER = re.compile(r"(?:\w+t|ist|wird|war|kann|muss|will|mag|weiß|\w+te|wurde)$")

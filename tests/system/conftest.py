@@ -18,7 +18,7 @@ from tests import toy
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DRIVE = Path(__file__).with_name("drive.py")
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), "COLUMNS": "200", "GLOO_SOCKET_IFNAME": "lo"}
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Shell:
             input=data,
             stderr=subprocess.PIPE,
             check=False,
-            timeout=120,
+            timeout=600,
             **options,
         )
         return Outcome(done.returncode, (done.stdout or b"").decode(), done.stderr.decode())
@@ -86,8 +86,8 @@ class Shell:
 
 
 def prepare(folder: Path) -> Shell:
-    """The corpora train, dev and test, and the configuration toy.yaml of the run runs/toy."""
-    toy.corpus(folder, train=80, dev=10)
+    """The corpora train (80 pairs), dev (8) and test (6), and the configuration toy.yaml of the run runs/toy."""
+    toy.corpus(folder, train=80, longest=5)
     toy.write(folder, "test", toy.pairs(6, 3))
     places = "data: {source: en, target: fr, train: train, dev: dev}\nrun: runs/toy"
     config = toy.CONFIG.replace("data: {source: en, target: fr}", places)

@@ -2,8 +2,13 @@
 
 import hashlib
 import signal
+import socket
 
-from tests.system.conftest import Shell
+import pytest
+
+from tests.system.conftest import DRIVE, Outcome, Shell, prepare
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
 # Everything random is on: dropout, subword dropout; and everything is saved all the time.
 WORDS = (
@@ -20,20 +25,6 @@ WORDS = (
     "--training.save_every=3",
     "--training.schedule={kind: plateau, patience: 1}",
 )
-STEPS = 15
-
-
-def weights(shell: Shell, run: str) -> dict[str, str]:
-    """The hash of every file of weights, and of the state that training ended with."""
-    folder = shell.folder / run
-    paths = [*folder.glob("*.safetensors"), *folder.glob("checkpoints/step-*.safetensors")]
-    assert len(paths) == 5
-    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
-
-
-def nothing_half_written(shell: Shell) -> bool:
-    return not list(shell.folder.rglob(".*.part"))
-
 
 # Steps 3, 6, ... are saved, steps 4, 8, ... validated and saved; each kill loses what came after the last of these.
 KILLS = [
@@ -47,14 +38,71 @@ KILLS = [
     ("step", 5),
     ("end", 1),
 ]
+KILLS_OF_TWO = [("1:step", 5), ("0:saved", 5), ("0:validation", 1)]
 
 
-def test_killed_anywhere(shell: Shell) -> None:
+def files(shell: Shell, run: str) -> dict[str, str]:
+    """The hash of every file of weights: the ones to use, the last, the best, and the best few."""
+    folder = shell.folder / run
+    paths = [*folder.glob("*.safetensors"), *folder.glob("checkpoints/step-*.safetensors")]
+    assert len(paths) == 5
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+def rows(shell: Shell, run: str) -> int:
+    return (shell.folder / run / "metrics.jsonl").read_text(encoding="utf-8").count("\n")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    """A folder with the run runs/whole that nothing interrupted."""
+    shell = prepare(tmp_path_factory.mktemp("resume"))
     assert shell.spawn(*WORDS, "--run=runs/whole").code == 0
+    return shell
+
+
+def test_killed_anywhere(whole: Shell) -> None:
     for moment, count in KILLS:
-        outcome = shell.kill(moment, count, *WORDS, "--run=runs/killed")
+        outcome = whole.kill(moment, count, *WORDS, "--run=runs/killed")
         assert outcome.code == -signal.SIGKILL, (moment, outcome)
-    assert shell.spawn(*WORDS, "--run=runs/killed").code == 0
-    assert weights(shell, "runs/killed") == weights(shell, "runs/whole")
-    metrics = [(shell.folder / run / "metrics.jsonl").read_text().count("\n") for run in ("runs/killed", "runs/whole")]
-    assert metrics[0] == metrics[1]
+    assert whole.spawn(*WORDS, "--run=runs/killed").code == 0
+    assert files(whole, "runs/killed") == files(whole, "runs/whole")
+    assert rows(whole, "runs/killed") == rows(whole, "runs/whole")
+
+
+def test_ctrl_c_saves_and_the_same_command_goes_on(whole: Shell) -> None:
+    outcome = whole.kill("step", 2, *WORDS, "--run=runs/stopped", sign=signal.SIGINT)
+    assert outcome.code == 130
+    assert outcome.err.endswith("interrupted: everything up to step 2 is saved; the same command goes on\n")
+    again = whole.spawn(*WORDS, "--run=runs/stopped")
+    assert again.code == 0
+    assert "going on from step 2" in again.err
+    assert files(whole, "runs/stopped") == files(whole, "runs/whole")
+
+
+def test_ctrl_c_before_the_first_step_leaves_nothing(shell: Shell) -> None:
+    outcome = shell.kill("preparation", 50, *WORDS, sign=signal.SIGINT)
+    assert (outcome.code, outcome.err) == (130, "interrupted\n")
+    assert not (shell.folder / "runs" / "toy").exists()
+
+
+def together(shell: Shell, *program: str) -> Outcome:
+    """A program with two workers under torchrun."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    launch = ["--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{port}", "--local-addr=127.0.0.1"]
+    return shell.spawn(program=("-m", "torch.distributed.run", *launch, "--nproc-per-node=2", *program))
+
+
+def test_two_workers_killed_anywhere(shell: Shell) -> None:
+    outcome = together(shell, "-m", "dragoman", *WORDS, "--run=runs/whole")
+    assert outcome.code == 0, outcome.err
+    for moment, count in KILLS_OF_TWO:
+        killed = together(shell, str(DRIVE), moment, str(count), "SIGKILL", *WORDS, "--run=runs/killed")
+        assert killed.code == 1, (moment, killed.err)
+        assert "-9" in killed.err
+    again = together(shell, "-m", "dragoman", *WORDS, "--run=runs/killed")
+    assert again.code == 0, again.err
+    assert again.err.count("going on from step") == 1
+    assert files(shell, "runs/killed") == files(shell, "runs/whole")
