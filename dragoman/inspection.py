@@ -134,13 +134,18 @@ def facts(run: Run) -> list[tuple[str, str]]:
         ("training data", ", ".join(config.data.train)),
         ("development data", config.data.dev),
         ("symbols", f"{sizes[0]:,} and {sizes[1]:,} ({units}{shared})"),
-        ("encoder", str(config.model.encoder)),
+        ("encoder", _told(config.model.encoder)),
         ("attention", str(config.model.attention.score)),
-        ("decoder", str(config.model.decoder)),
+        ("decoder", _told(config.model.decoder)),
         ("parameters", f"{sum(parts.values()):,}"),
         *((f"  {part}", f"{count:,}") for part, count in parts.items()),
         *_progress(metric_rows(run)),
     ]
+
+
+def _told(spec: Spec) -> str:
+    """A part with the options that are on."""
+    return ", ".join(f"{name} {value}" for name, value in spec.options.items() if value not in (None, False, True, 0))
 
 
 def _progress(rows: Sequence[Row]) -> list[tuple[str, str]]:
