@@ -11,8 +11,8 @@ import typer
 from dragoman import __version__
 from dragoman.commands.group import Commands
 
-# The words behind `train` that typer does not know are overrides of the configuration.
-OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
+# What typer takes for unknown options are overrides of the configuration.
+OVERRIDES = {"ignore_unknown_options": True}
 
 app = typer.Typer(
     cls=Commands,
@@ -45,8 +45,8 @@ class Tokenisers(StrEnum):
 
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a trained run.")]
 Configuration = Annotated[
-    str,
-    typer.Argument(metavar="CONFIG", help="YAML file; any of it as --section.key VALUE behind it."),
+    list[str],
+    typer.Argument(metavar="CONFIG", help="YAML file; any of its keys as --section.key VALUE beside it."),
 ]
 SourceFile = Annotated[Path, typer.Argument(metavar="SOURCE", help="Sentences, one a line.")]
 TargetFile = Annotated[Path, typer.Argument(metavar="TARGET", help="Their translations, line by line.")]
@@ -56,10 +56,11 @@ Weights = Annotated[
 ]
 
 
-def _version(wanted: bool) -> None:
+def _version(wanted: bool) -> bool:
     if wanted:
         typer.echo(f"dragoman {__version__}")
         raise typer.Exit
+    return wanted
 
 
 @app.callback()
@@ -100,27 +101,27 @@ def init(
 
 
 @debug.command("data", context_settings=OVERRIDES)
-def debug_data(context: typer.Context, config: Configuration) -> None:
+def debug_data(config: Configuration) -> None:
     """Statistics and problems of the corpora in a configuration."""
     from dragoman.commands import configured
 
-    configured.debug_data([config, *context.args])
+    configured.debug_data(config)
 
 
 @debug.command("config", context_settings=OVERRIDES)
-def debug_config(context: typer.Context, config: Configuration) -> None:
+def debug_config(config: Configuration) -> None:
     """A configuration checked, with every option spelled out and explained, and the size of its model."""
     from dragoman.commands import configured
 
-    configured.debug_config([config, *context.args])
+    configured.debug_config(config)
 
 
 @app.command(context_settings=OVERRIDES)
-def train(context: typer.Context, config: Configuration) -> None:
+def train(config: Configuration) -> None:
     """Train; the same command again goes on where it stopped. Under torchrun, be one of N workers."""
     from dragoman.commands import configured
 
-    configured.train([config, *context.args])
+    configured.train(config)
 
 
 @app.command()

@@ -21,15 +21,20 @@ def write_atomically(path: str | Path, mode: Literal["w", "wb"] = "w") -> Iterat
 
     Text is UTF-8 with newline as the only line end. The bytes are on the disk before the name changes, so
     that a process killed at any moment leaves either the old file or the new one. The folder is made if
-    missing. Raises UserError when the system refuses (disk full, no permission).
+    missing. A device or a pipe is written to as it is. Raises UserError when the system refuses (disk full, no
+    permission).
     """
     target = Path(path)
     temporary: Path | None = None
     try:
+        if target.exists() and not target.is_file() and not target.is_dir():  # /dev/full: no file to take the place of
+            with _opened(target, mode, "w") as file:
+                yield file
+            return
         target.parent.mkdir(parents=True, exist_ok=True)
         name = os.fsdecode(os.fsencode(target.name)[:LONGEST_NAME])
         temporary = target.with_name(f".{name}.{secrets.token_hex(4)}.part")
-        with _created(temporary, mode) as file:
+        with _opened(temporary, mode, "x") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -46,8 +51,8 @@ def write_atomically(path: str | Path, mode: Literal["w", "wb"] = "w") -> Iterat
                 temporary.unlink(missing_ok=True)
 
 
-def _created(path: Path, mode: Literal["w", "wb"]) -> IO[Any]:
-    return path.open("x", encoding="utf-8", newline="\n") if mode == "w" else path.open("xb")
+def _opened(path: Path, mode: Literal["w", "wb"], how: Literal["w", "x"]) -> IO[Any]:
+    return path.open(how, encoding="utf-8", newline="\n") if mode == "w" else path.open(f"{how}b")
 
 
 def read_lines(path: str | Path) -> Iterator[str]:

@@ -38,7 +38,7 @@ def corpus_files(where: str | Path | Sequence[str], source: str, target: str) ->
     return [
         path
         for place in places(where)
-        for path in ([Path(place)] if place.endswith(COLUMNS) else [_side(place, source), _side(place, target)])
+        for path in ([_table(place)] if place.endswith(COLUMNS) else [_side(place, source), _side(place, target)])
     ]
 
 
@@ -54,6 +54,12 @@ def _side(prefix: str, suffix: str) -> Path:
     if packed.exists():
         return packed
     raise UserError(f"{plain}: no such file (nor {packed.name})")
+
+
+def _table(place: str) -> Path:
+    if not Path(place).exists():
+        raise UserError(f"{place}: no such file")
+    return Path(place)
 
 
 def parallel(source: Path, target: Path) -> Iterator[Pair]:

@@ -79,6 +79,8 @@ class Lines:
 
 
 def _learn(data: DataConfig, text: TextConfig, seed: int) -> tuple[Language, Language]:
+    if not any(x.strip() or y.strip() for x, y in read_pairs(data.train, data.source, data.target)):
+        raise UserError(f"{', '.join(data.train)}: the corpus is empty (no line has text)")
     source, target = _pipeline(text.source), _pipeline(text.target)
     if text.joint:
         _check_joint(source, target)

@@ -22,6 +22,7 @@ CONSTRUCTIONS: dict[str, Callable[[Draw], Phrase]] = {
     "statement": statements.statement,
     "intransitive": statements.intransitive,
     "adjectives": statements.adjectives,
+    "manner": statements.manner,
     "negation": statements.negation,
     "habit": statements.habit,
     "fronted_time": statements.fronted_time,

@@ -15,6 +15,7 @@ from dragoman.phrasebook.lexicon_function import (
     FAR_PAST_TIMES,
     FREQUENCIES,
     HABITUAL_TIMES,
+    MANNERS,
     NEAR_FUTURE_TIMES,
     NEAR_PAST_TIMES,
     PRESENT_TIMES,
@@ -80,7 +81,7 @@ TIMES = {
     for name, table in (
         ("near past", NEAR_PAST_TIMES), ("far past", FAR_PAST_TIMES), ("near future", NEAR_FUTURE_TIMES),
         ("far future", FAR_FUTURE_TIMES), ("present", PRESENT_TIMES), ("habitual", HABITUAL_TIMES),
-        ("often", FREQUENCIES),
+        ("often", FREQUENCIES), ("manner", MANNERS),
     )
 }  # fmt: skip
 

@@ -18,10 +18,6 @@ QUANTITIES = {
     "several": ("plusieurs", "mehrer"),
     "a few": ("quelques", "einig"),
 }
-SUBJECTS = {  # English: French, German, person, plural, sex
-    "I": ("je", "ich"), "you": ("tu", "du"), "he": ("il", "er"), "she": ("elle", "sie"), "it": ("il", "es"),
-    "we": ("nous", "wir"), "they": ("ils", "sie"),
-}  # fmt: skip
 MODALS = {
     "can": Modal(
         lemma="can",
@@ -123,4 +119,5 @@ rarely | rarement | selten
 MANNERS = """
 slowly | lentement | langsam
 quickly | rapidement | schnell
+carefully | prudemment | vorsichtig
 """

@@ -138,7 +138,6 @@ class Modal:
     english_helped: bool  # asks its questions with "do"
     french: tuple[str, ...]
     german: tuple[str, ...]
-    german_nonfinite: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

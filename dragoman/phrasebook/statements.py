@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from dragoman.phrasebook.clauses import (
     EVENTS,
+    INDEFINITE,
     SPEAKERS,
     TRANSITIVES,
     action,
@@ -37,6 +38,7 @@ HABITS = {  # verb: what it is regularly done to
     "turn ~off": "radio television computer", "write": "letter postcard message", "meet": "kin",
     "prepare": "meeting", "wait +for": "bus train", "order": "ordered",
 }  # fmt: skip
+DONE_SOMEHOW = ("write", "open", "close", "cut", "wash", "drive", "clean", "repair", "carry", "translate")
 TAKING_UP = ("buy", "read", "wear", "eat", "drink", "visit:place", "learn", "order", "sing", "translate",
              "put ~on", "explain", "understand", "solve", "taste", "sell")  # fmt: skip
 PRAISE = set("good beautiful interesting delicious useful important comfortable pretty elegant funny new easy fresh"
@@ -64,6 +66,15 @@ def adjectives(draw: Draw) -> Phrase:
     if not isinstance(node.object, NounPhrase) or not node.object.adjectives:
         raise NoChoice
     return with_end(spoken(timed(draw, node, 0.3)), ".")
+
+
+def manner(draw: Draw) -> Phrase:
+    """My uncle is opening the parcel carefully."""
+    verb = TRANSITIVE[draw.choice(DONE_SOMEHOW)]
+    node = action(draw, verb=verb, tense=draw.choice(("present", "past")))
+    if not isinstance(node.object, NounPhrase) or node.object.determiner in INDEFINITE | {"any"}:
+        raise NoChoice
+    return with_end(spoken(replace(node, manner=draw.fixed(TIMES["manner"], "a.how"))), ".")
 
 
 def negation(draw: Draw) -> Phrase:

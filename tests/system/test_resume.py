@@ -87,7 +87,7 @@ def test_ctrl_c_before_the_first_step_leaves_nothing(shell: Shell) -> None:
 
 
 def together(shell: Shell, *program: str) -> Outcome:
-    """A program with two workers under torchrun."""
+    """A program with two workers under torchrun, which would take --run for an option of its own without the `--`."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -96,13 +96,13 @@ def together(shell: Shell, *program: str) -> Outcome:
 
 
 def test_two_workers_killed_anywhere(shell: Shell) -> None:
-    outcome = together(shell, "-m", "dragoman", *WORDS, "--run=runs/whole")
+    outcome = together(shell, "-m", "--", "dragoman", *WORDS, "--run=runs/whole")
     assert outcome.code == 0, outcome.err
     for moment, count in KILLS_OF_TWO:
-        killed = together(shell, str(DRIVE), moment, str(count), "SIGKILL", *WORDS, "--run=runs/killed")
+        killed = together(shell, "--", str(DRIVE), moment, str(count), "SIGKILL", *WORDS, "--run=runs/killed")
         assert killed.code == 1, (moment, killed.err)
         assert "-9" in killed.err
-    again = together(shell, "-m", "dragoman", *WORDS, "--run=runs/killed")
+    again = together(shell, "-m", "--", "dragoman", *WORDS, "--run=runs/killed")
     assert again.code == 0, again.err
     assert again.err.count("going on from step") == 1
     assert files(shell, "runs/killed") == files(shell, "runs/whole")
