@@ -1,7 +1,6 @@
 """The command line: one thin function per command. What a command needs is imported when it runs, torch above all."""
 
 import sys
-from enum import StrEnum
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +9,7 @@ import typer
 
 from dragoman import __version__
 from dragoman.commands.group import Commands
+from dragoman.commands.options import Configuration, RunPath, Searches, SourceFile, TargetFile, Tokenisers, Weights
 
 # What typer takes for unknown options are overrides of the configuration.
 OVERRIDES = {"ignore_unknown_options": True}
@@ -24,36 +24,6 @@ app = typer.Typer(
 )
 debug = typer.Typer(no_args_is_help=True, help="Look at a corpus or a configuration before training.")
 app.add_typer(debug, name="debug")
-
-
-class Searches(StrEnum):
-    """What `--search` takes."""
-
-    greedy = "greedy"
-    beam = "beam"
-
-
-class Tokenisers(StrEnum):
-    """How BLEU separates words."""
-
-    v13a = "13a"
-    intl = "intl"
-    zh = "zh"
-    char = "char"
-    none = "none"
-
-
-RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a trained run.")]
-Configuration = Annotated[
-    list[str],
-    typer.Argument(metavar="CONFIG", help="YAML file; any of its keys as --section.key VALUE beside it."),
-]
-SourceFile = Annotated[Path, typer.Argument(metavar="SOURCE", help="Sentences, one a line.")]
-TargetFile = Annotated[Path, typer.Argument(metavar="TARGET", help="Their translations, line by line.")]
-Weights = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="model, model-best, model-last, or another file of the run."),
-]
 
 
 def _version(wanted: bool) -> bool:
@@ -118,7 +88,10 @@ def debug_config(config: Configuration) -> None:
 
 @app.command(context_settings=OVERRIDES)
 def train(config: Configuration) -> None:
-    """Train; the same command again goes on where it stopped. Under torchrun, be one of N workers."""
+    """Train; the same command again goes on where it stopped.
+
+    With N workers on this machine: torchrun --nproc-per-node N -m -- dragoman train CONFIG
+    """
     from dragoman.commands import configured
 
     configured.train(config)

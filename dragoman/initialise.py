@@ -1,11 +1,11 @@
 """A first configuration for the user's files, with sizes that suit them."""
 
 import re
-import zlib
+import shutil
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +15,7 @@ import numpy as np
 from dragoman import config as configuration
 from dragoman.components import Spec
 from dragoman.config import Config
+from dragoman.data.aside import copy
 from dragoman.data.corpus import COLUMNS, Pair, corpus_files, parallel, read_pairs
 from dragoman.errors import UserError
 from dragoman.files import write_atomically
@@ -22,7 +23,6 @@ from dragoman.text.normalise import Normaliser
 from dragoman.text.tokenise import punctuation
 
 DEVELOPMENT = ("dev", "valid", "val", "validation", "tune")  # usual names of the files that judge training
-SHARE, MOST = 0.05, 1_000  # of the pairs are set aside where there are no such files, at most so many
 SAMPLED = 200_000  # pairs that are looked at closely
 BYTES = 256  # symbols that subwords always have
 JOINT = 0.5  # of its text in common letters, from which on languages share their symbols too
@@ -90,56 +90,65 @@ def initialise(source: Path, target: Path | None, config: Path, dev: str | None)
     """
     if config.exists():
         raise UserError(f"{config}: exists already; choose another name with -o, or remove it")
-    corpus, told = _corpus(source, target, config, dev)
-    sample = look(corpus)
-    told = [str(sample), *told]
-    values = choose(corpus, sample, f"runs/{corpus.source}-{corpus.target}")
-    head = "".join(f"# {line}\n" for line in told)
-    with write_atomically(config) as file:
-        file.write(
-            f"{head}# Sizes were chosen for that; change whatever you like.\n\n{configuration.commented(values)}"
-        )
-    return told
-
-
-def _corpus(source: Path, target: Path | None, config: Path, dev: str | None) -> tuple[Corpus, list[str]]:
-    """The corpus as it stands where the files allow it, otherwise copied."""
-    if target is None:
-        if not str(source).endswith(COLUMNS):
-            raise UserError(
-                f"{source}: alone, expected a .tsv file of two columns; or give a second file, its translation"
-            )
-        names, prefix = ("source", "target"), str(source)
-    else:
-        names, prefix = languages(source, target)
+    names, prefix = languages(source, target)
     found = dev or (_beside(prefix, *names) if prefix else None)
     if found:
-        next(read_pairs(found, *names), None)
-    if prefix and found:
-        return Corpus(prefix, found, *names), [f"training pairs: {prefix}; development pairs: {found}"]
+        next(read_pairs(found, *names), None)  # can it be read?
     folder = config.with_name(f"{config.stem}-data")
+    with ExitStack() as stack:
+        if prefix and found:
+            corpus, told = Corpus(prefix, found, *names), f"training pairs: {prefix}; development pairs: {found}"
+        else:
+            stack.enter_context(_new(folder))
+            corpus, told = _copied(source, target, names, folder, found)
+        sample = look(corpus)
+        lines = [str(sample), told, "The sizes below were chosen for that; change whatever you like."]
+        values = choose(corpus, sample, f"runs/{corpus.source}-{corpus.target}")
+        with write_atomically(config) as file:
+            file.writelines([*(f"# {line}\n" for line in lines), "\n", configuration.commented(values)])
+    return lines[:2]
+
+
+@contextmanager
+def _new(folder: Path) -> Iterator[None]:
+    """A folder that goes again if what is done with it fails."""
     if folder.exists():
         raise UserError(f"{folder}: exists already, and the pairs should be copied there; remove it, or name --dev")
-    counts = _copy(
-        lambda: parallel(source, target) if target else read_pairs(prefix, *names), folder, names, aside=not found
-    )
-    corpus = Corpus(str(folder / "train"), found or str(folder / "dev"), *names)
-    if found:
-        return corpus, [f"{counts[0]:,} pairs copied to {corpus.train}; development pairs: {found}"]
-    return corpus, [f"no development pairs given (--dev) or found: {counts[1]:,} pairs set aside in {corpus.dev}"]
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
-def languages(source: Path, target: Path) -> tuple[tuple[str, str], str]:
-    """Names of the languages, and the prefix that the files share up to them (empty: none)."""
-    plain = [path.with_suffix("") if path.suffix == ".gz" else path for path in (source, target)]
-    suffixes, stems = ([path.suffix[1:] for path in plain], [path.with_suffix("") for path in plain])
-    if all(suffixes) and suffixes[0] != suffixes[1]:
-        return (suffixes[0], suffixes[1]), str(stems[0]) if stems[0] == stems[1] else ""
-    if plain[0].name == plain[1].name:
-        raise UserError(
-            f"{source} and {target}: cannot tell the languages; name the files like corpus.en and corpus.de"
-        )
-    return (stems[0].name, stems[1].name), ""
+def _copied(
+    source: Path, target: Path | None, names: tuple[str, str], folder: Path, dev: str | None
+) -> tuple[Corpus, str]:
+    """The pairs as files of one prefix, some of them set aside unless there are development pairs."""
+
+    def pairs() -> Iterator[Pair]:
+        return read_pairs(str(source), *names) if target is None else parallel(source, target)
+
+    train, aside = copy(pairs, folder, names, aside=not dev)
+    corpus = Corpus(str(folder / "train"), dev or str(folder / "dev"), *names)
+    if dev:
+        return corpus, f"{train:,} pairs copied to {corpus.train}; development pairs: {dev}"
+    return corpus, f"no development pairs given (--dev) or found: {aside:,} pairs set aside in {corpus.dev}"
+
+
+def languages(source: Path, target: Path | None) -> tuple[tuple[str, str], str]:
+    """Names of the languages, and the prefix of the two files, or the .tsv; empty where they have none in common."""
+    if target is None:
+        if not str(source).endswith(COLUMNS):
+            raise UserError(f"{source}: expected a second file, its translation, or a .tsv file of two columns")
+        return ("source", "target"), str(source)
+    first, second = (path.with_suffix("") if path.suffix == ".gz" else path for path in (source, target))
+    if first.suffix and second.suffix and first.suffix != second.suffix:
+        same = first.with_suffix("") == second.with_suffix("")
+        return (first.suffix[1:], second.suffix[1:]), str(first.with_suffix("")) if same else ""
+    if first.stem == second.stem:
+        raise UserError(f"{source} and {target}: which languages? Name the files like corpus.en and corpus.de")
+    return (first.stem, second.stem), ""
 
 
 def _beside(prefix: str, source: str, target: str) -> str | None:
@@ -155,36 +164,6 @@ def _beside(prefix: str, source: str, target: str) -> str | None:
             if found != prefix:
                 return found
     return None
-
-
-def _copy(pairs: Callable[[], Iterator[Pair]], folder: Path, names: tuple[str, str], *, aside: bool) -> tuple[int, int]:
-    """Write the pairs to train.* and, if some are to be set aside, dev.*: how many in each.
-
-    Which ones is decided by the source text alone, so that no sentence stands on both sides.
-    """
-    last = _last_aside(pairs()) if aside else -1
-    parts = ("train", "dev") if aside else ("train",)
-    counts = [0, 0]
-    with ExitStack() as stack:
-        files = [[stack.enter_context(write_atomically(folder / f"{part}.{name}")) for name in names] for part in parts]
-        for pair in pairs():
-            part = int(_lot(pair) <= last)
-            for file, text in zip(files[part], pair, strict=True):
-                file.write(text + "\n")
-            counts[part] += 1
-        if not counts[0]:
-            raise UserError("too few pairs to set some aside for development; give others with --dev")
-    return counts[0], counts[1]
-
-
-def _lot(pair: Pair) -> int:
-    return zlib.crc32(pair.source.encode())
-
-
-def _last_aside(pairs: Iterator[Pair]) -> int:
-    """The lot up to which pairs are set aside."""
-    lots = np.unique(np.fromiter(map(_lot, pairs), np.uint32))
-    return int(lots[max(1, min(MOST, int(SHARE * len(lots)))) - 1]) if len(lots) else -1
 
 
 def look(corpus: Corpus) -> Sample:

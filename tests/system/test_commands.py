@@ -20,7 +20,9 @@ def test_train_says_where_the_run_is_and_what_to_do_next(first_training: tuple[S
 
 
 def test_train_again_changes_nothing(copied: Shell) -> None:
-    paths = [path for path in (copied.folder / "runs" / "toy").rglob("*.safetensors") if path.name != "last.safetensors"]
+    paths = [
+        path for path in (copied.folder / "runs" / "toy").rglob("*.safetensors") if path.name != "last.safetensors"
+    ]
     before = {path: path.read_bytes() for path in paths}
     assert copied("train", "toy.yaml").code == 0
     assert {path: path.read_bytes() for path in paths} == before

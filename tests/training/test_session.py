@@ -133,7 +133,6 @@ FREE = {
     "training.average": 1,
     "device.precision": "bfloat16",
     "search": {"kind": "beam", "size": 2},
-    "metrics": [{"kind": "bleu", "order": 1}],
 }
 
 

@@ -1,0 +1,138 @@
+"""Standard streams as a shell connects them: any line in, a line out; full disks, closed pipes, slow sources."""
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.system.conftest import ONE_THREAD, Shell
+
+FULL = Path("/dev/full")
+
+LINES = [
+    "",
+    "   ",
+    "\t",
+    "one\x00two\x01three",
+    "\x00",
+    "one\u2028two\u2029three\x85four",
+    "\u2028",
+    "one two\r",
+    "x" * 3_000,
+    "\ufeffone",
+    "na\u00efve \u4e2d\u6587 \u0627\u0644\u0639\u0631\u0628\u064a\u0629 \U0001f642",
+    "<unk> <s> </s> <pad>",
+    "one ||| two",
+    "\x0b\x0cone",
+    "one two",
+]
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+@pytest.mark.parametrize("options", [[], ["--alignments", "--search=greedy"], ["--batch-lines=2"]])
+def test_there_is_a_line_out_for_every_line_in(options: list[str], end: str, trained: Shell) -> None:
+    outcome = trained("translate", "runs/toy", *options, stdin="\n".join(LINES) + end)
+    assert outcome.code == 0
+    assert len(outcome.lines) == len(LINES)
+    texts = [line.split(" ||| ")[0] for line in outcome.lines]
+    blank = [number for number, line in enumerate(LINES) if not line.replace("\x00", "").strip()]
+    assert [texts[number] for number in blank] == [""] * len(blank)
+    assert outcome.lines[-1] == trained("translate", "runs/toy", *options, stdin="one two").lines[0]
+
+
+def test_the_n_best_of_an_empty_line_is_empty(trained: Shell) -> None:
+    outcome = trained("translate", "runs/toy", "--n-best=2", stdin="\none\n")
+    assert outcome.lines[0] == "0 |||  ||| F0= 0.0000 ||| 0.0000"
+    assert [line.split()[0] for line in outcome.lines] == ["0", "1", "1"]
+
+
+def test_what_is_left_out_of_an_overlong_line_is_told(trained: Shell) -> None:
+    text = " ".join(["one"] * 100_000)
+    outcome = trained("translate", "runs/toy", "--search=greedy", stdin=f"two\n{text}\ntwo\n")
+    assert outcome.err == "<stdin>:2: too long, the last 99,500 symbols were not read\n"
+    assert len(outcome.lines) == 3
+    assert outcome.lines[0] == outcome.lines[2]
+
+
+def test_a_corpus_with_an_overlong_line_trains(shell: Shell) -> None:
+    for name in ("train", "dev"):
+        for language in ("en", "fr"):
+            path = shell.folder / f"{name}.{language}"
+            path.write_text(path.read_text() + " ".join(["six"] * 100_000) + "\n", encoding="utf-8")
+    outcome = shell("train", "toy.yaml", "--training.steps=1")
+    assert outcome.code == 0, outcome.err
+    assert "80 of 81 pairs (left out: 1 too long)" in outcome.err
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("words", [("translate", "runs/toy", "test.en"), ("info",)])
+def test_a_full_disk_behind_standard_output_is_told(words: tuple[str, ...], trained: Shell) -> None:
+    with FULL.open("wb") as full:
+        outcome = trained.spawn(*words, stdout=full)
+    assert outcome.code == 1
+    assert outcome.err == "cannot write (No space left on device)\n"
+
+
+def test_a_full_disk_ends_training_and_leaves_what_was_saved(shell: Shell) -> None:
+    """The disk is full for files over a size, as the state with its optimiser is."""
+    words = ("train", "toy.yaml", "--training.save_every=1")
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+
+    outcome = shell.spawn(*words, preexec_fn=limited)
+    assert outcome.code == 1
+    assert outcome.err.splitlines()[-1] == "runs/toy/checkpoints/last.safetensors: cannot write (File too large)"
+    assert "Traceback" not in outcome.err
+    assert not (shell.folder / "runs" / "toy").exists()
+    assert shell(*words).code == 0
+
+
+def test_a_closed_pipe_is_no_error(trained: Shell) -> None:
+    path = trained.folder / "many.en"
+    path.write_text("one two three\n" * 5_000)
+    command = [sys.executable, "-m", "dragoman", "translate", "runs/toy", "many.en", "--search=greedy"]
+    with subprocess.Popen(
+        command, cwd=trained.folder, env=os.environ | ONE_THREAD, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        assert running.stdout.readline()
+        running.stdout.close()
+        assert running.stderr.read() == b""
+    assert running.returncode == 141
+
+
+def test_lines_come_out_before_all_are_in(trained: Shell) -> None:
+    command = [sys.executable, "-m", "dragoman", "translate", "runs/toy", "--batch-lines=1"]
+    with subprocess.Popen(
+        command, cwd=trained.folder, env=os.environ | ONE_THREAD, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        for _ in range(2):
+            running.stdin.write(b"one two\n")
+            running.stdin.flush()
+            assert running.stdout.readline().endswith(b"\n")
+        running.stdin.close()
+    assert running.returncode == 0
+
+
+def test_a_terminal_is_answered_line_by_line(trained: Shell) -> None:
+    import pty
+
+    leader, follower = pty.openpty()
+    command = [sys.executable, "-m", "dragoman", "translate", "runs/toy"]
+    with subprocess.Popen(
+        command, cwd=trained.folder, env=os.environ | ONE_THREAD, stdin=follower, stdout=subprocess.PIPE
+    ) as running:
+        assert running.stdout is not None
+        os.write(leader, b"one two\n")
+        assert running.stdout.readline().endswith(b"\n")
+        os.write(leader, b"\x04")
+    assert running.returncode == 0
+    os.close(leader)
+    os.close(follower)

@@ -1,0 +1,99 @@
+"""The command line itself: what it takes, what it imports, how it answers mistakes."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import dragoman
+from dragoman.cli import app
+from dragoman.commands.configured import overrides
+
+COMMANDS = ["demo", "init", "train", "translate", "score", "align", "evaluate", "report", "average", "info"]
+HEAVY = ("torch", "numpy", "sacrebleu", "sentencepiece")
+
+
+def run(*words: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, list(words), prog_name="dragoman", env={"COLUMNS": "200"})
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import sys; sys.argv = ['dragoman', '--help']; from dragoman.cli import main; main()",
+        "import sys; sys.argv = ['dragoman', 'train', '--help']; from dragoman.cli import main; main()",
+        "import dragoman; dragoman.__version__; dir(dragoman)",
+    ],
+)
+def test_help_and_the_package_import_nothing_heavy(code: str, repository: Path) -> None:
+    watched = (
+        f"import atexit, sys; atexit.register(lambda: print([n for n in {HEAVY} if n in sys.modules], file=sys.stderr))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", f"{watched}\n{code}"],
+        cwd=repository,
+        env={**os.environ, "PYTHONPATH": str(repository)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == "[]\n"
+
+
+def test_public_names_are_sorted_and_there() -> None:
+    assert dragoman.__all__ == sorted(dragoman.__all__)
+    assert all(getattr(dragoman, name).__name__ == name for name in dragoman.__all__)
+    assert set(dragoman.__all__) <= set(dir(dragoman))
+    with pytest.raises(AttributeError, match="no attribute 'loda'"):
+        dragoman.loda  # noqa: B018
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "debug data", "debug config"])
+def test_every_command_has_help(command: str) -> None:
+    code, out, _ = run(*command.split(), "--help")
+    assert code == 0
+    assert f"Usage: dragoman {command}" in out
+
+
+def test_help_lists_every_command() -> None:
+    code, out, _ = run("-h")
+    assert code == 0
+    assert all(f"{command} " in out for command in [*COMMANDS, "debug"])
+    assert run("--version") == (0, f"dragoman {dragoman.__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["trian", "x.yaml"], "Did you mean 'train'?"),
+        (["translate", "run", "--beem=3"], "--beam"),
+        (["translate"], "Missing argument 'RUN'"),
+        (["translate", "run", "--beam=0"], "Invalid value for '--beam'"),
+        (["translate", "run", "a", "b"], "unexpected extra argument"),
+        (["evaluate", "ref", "--run=x"], "--run and --source go together"),
+        (["average", "run"], "Missing option '--output'"),
+        (["train", "x.yaml", "--seed"], "--seed needs a value: --seed VALUE"),
+        (["train", "--seed=3"], "expected one configuration file, found none"),
+        (["train", "x.yaml", "y.yaml"], "expected one configuration file, found x.yaml and y.yaml"),
+    ],
+)
+def test_mistakes_in_the_words_are_usage_errors(words: list[str], hint: str) -> None:
+    code, out, err = run(*words)
+    assert (code, out) == (2, "")
+    assert hint in err
+
+
+def test_overrides_are_read_from_words() -> None:
+    words = ["--run", "runs/x", "a.yaml", "--training.clip", "-1", "--text.source.unit={kind: bpe, size: 3}", "--seed="]
+    assert overrides(words) == (
+        Path("a.yaml"),
+        {"run": "runs/x", "training.clip": "-1", "text.source.unit": "{kind: bpe, size: 3}", "seed": ""},
+    )
+    assert overrides(["a", "--seed=1", "--seed=2"]) == (Path("a"), {"seed": "2"})
+    with pytest.raises(typer.BadParameter, match="--seed needs a value"):
+        overrides(["a.yaml", "--seed", "--run=x"])
