@@ -119,7 +119,9 @@ def test_sides_of_a_joint_inventory_may_differ_in_case_and_dropout(tmp_path: Pat
 
 
 def test_a_default_and_the_same_spelled_out_are_the_same_units(tmp_path: Path) -> None:
-    Dataset.prepare(corpus(tmp_path), text("word", target={"unit": {"kind": "word", "size": 50_000}}), 1, tmp_path)
+    spelled_out = text("word", target={"unit": {"kind": "word", "size": 50_000}})
+    data = Dataset.prepare(corpus(tmp_path), spelled_out, 1, tmp_path)
+    assert data.source_vocabulary == data.target_vocabulary
 
 
 def test_a_corpus_that_cannot_be_prepared_leaves_the_old_store(tmp_path: Path) -> None:
