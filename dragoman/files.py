@@ -21,8 +21,8 @@ def write_atomically(path: str | Path, mode: Literal["w", "wb"] = "w") -> Iterat
 
     Text is UTF-8 with newline as the only line end. The bytes are on the disk before the name changes, so
     that a process killed at any moment leaves either the old file or the new one. The folder is made if
-    missing. A device or a pipe is written to as it is. Raises UserError when the system refuses (disk full, no
-    permission).
+    missing. A device or a pipe is written to as it is, and a symbolic link stays one. Raises UserError when the
+    system refuses (disk full, no permission).
     """
     target = Path(path)
     temporary: Path | None = None
@@ -31,6 +31,7 @@ def write_atomically(path: str | Path, mode: Literal["w", "wb"] = "w") -> Iterat
             with _opened(target, mode, "w") as file:
                 yield file
             return
+        target = target.resolve()
         target.parent.mkdir(parents=True, exist_ok=True)
         name = os.fsdecode(os.fsencode(target.name)[:LONGEST_NAME])
         temporary = target.with_name(f".{name}.{secrets.token_hex(4)}.part")
@@ -44,7 +45,7 @@ def write_atomically(path: str | Path, mode: Literal["w", "wb"] = "w") -> Iterat
     except OSError as error:
         if temporary and error.filename not in (None, str(temporary)):
             raise  # the block's own trouble with another file
-        raise UserError(f"{target}: cannot write ({error.strerror or error})") from error
+        raise UserError(f"{path}: cannot write ({error.strerror or error})") from error
     finally:
         if temporary:
             with suppress(OSError):

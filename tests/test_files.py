@@ -146,6 +146,16 @@ def test_the_permissions_of_the_old_file_stay(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o640
 
 
+def test_a_symbolic_link_stays_one(tmp_path: Path) -> None:
+    path, link = tmp_path / "file", tmp_path / "link"
+    path.write_text("old")
+    link.symlink_to(path)
+    with write_atomically(link) as file:
+        file.write("new")
+    assert link.is_symlink()
+    assert path.read_text() == "new"
+
+
 def test_where_nothing_can_be_written_the_target_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (

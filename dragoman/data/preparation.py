@@ -19,6 +19,7 @@ from dragoman.data.store import new_store, read_header
 from dragoman.data.vocabulary import Vocabulary
 from dragoman.errors import UserError
 from dragoman.text.pipeline import TextPipeline
+from dragoman.text.unit import UnfitUnitError
 
 STORE = "data"
 SMALL = np.iinfo(np.uint16).max + 1  # ids that fit into two bytes
@@ -84,15 +85,22 @@ def _learn(data: DataConfig, text: TextConfig, seed: int) -> tuple[Language, Lan
     source, target = _pipeline(text.source), _pipeline(text.target)
     if text.joint:
         _check_joint(source, target)
-        source.unit.fit(Lines(data, source, target), seed)
+        _fit(source, Lines(data, source, target), "text.source", seed)
         target.unit.restore(source.unit.learnt())
     else:
-        source.unit.fit(Lines(data, source, None), seed)
-        target.unit.fit(Lines(data, None, target), seed)
+        _fit(source, Lines(data, source, None), "text.source", seed)
+        _fit(target, Lines(data, None, target), "text.target", seed)
     return (
         Language(data.source, source, Vocabulary(source.unit.inventory)),
         Language(data.target, target, Vocabulary(target.unit.inventory)),
     )
+
+
+def _fit(text: TextPipeline, lines: Lines, key: str, seed: int) -> None:
+    try:
+        text.unit.fit(lines, seed)
+    except UnfitUnitError as error:
+        raise UserError(f"{key}.unit: {error}") from error
 
 
 def _pipeline(text: LanguageConfig) -> TextPipeline:

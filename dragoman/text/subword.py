@@ -11,10 +11,9 @@ from zlib import crc32
 import sentencepiece
 
 from dragoman.components import Count, Rate
-from dragoman.errors import UserError
 from dragoman.text.sampling import LatticeSampler, MergeDropout, Sampler
 from dragoman.text.tokenise import Tokeniser, punctuation
-from dragoman.text.unit import SPACE, Unit, escape, spell
+from dragoman.text.unit import SPACE, UnfitUnitError, Unit, escape, spell
 
 FITTING_LINES = 1_000_000  # a longer corpus is sampled for learning the inventory, if it can be read again
 FITTING_CHARACTERS = 1_000  # longer lines are cut for learning: sentencepiece skips lines over a limit
@@ -28,7 +27,7 @@ _TOO_SMALL = re.compile(r"smaller than required_chars\. \d+ vs (\d+)")
 sentencepiece.set_min_log_level(2)
 
 
-class TooManyCharactersError(UserError):
+class TooManyCharactersError(UnfitUnitError):
     """The characters of the corpus do not fit into the inventory."""
 
 
@@ -102,17 +101,15 @@ class Subword(Unit):
     def _explained(self, message: str) -> Exception:
         largest = _TOO_LARGE.search(message)
         if largest:
-            return UserError(
-                f"text: unit size {self.size} is larger than the corpus allows, at most {int(largest[1]) - 1}"
-            )
+            return UnfitUnitError(f"size {self.size} is larger than the corpus allows, at most {int(largest[1]) - 1}")
         least = _TOO_SMALL.search(message)
         if least:
             return TooManyCharactersError(
-                f"text: unit size {self.size} is too small for the {BYTES} bytes and the characters in use,"
+                f"size {self.size} is too small for the {BYTES} bytes and the characters in use,"
                 f" at least {int(least[1]) - 1}"
             )
         if "sentences_.empty()" in message:
-            return UserError("text: the corpus is empty, there is nothing to learn units from")
+            return UnfitUnitError("the corpus is empty, there is nothing to learn units from")
         return RuntimeError(message)
 
     def encode(self, text: str, sample: int | None = None) -> list[str]:

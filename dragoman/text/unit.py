@@ -23,6 +23,10 @@ _CHARACTER = re.compile("\ue000[\ue001-\ue003]|.", re.DOTALL)
 _BYTE = re.compile("<0x([0-9A-F]{2})>")
 
 
+class UnfitUnitError(UserError):
+    """The corpus does not give the inventory that a unit's options ask for."""
+
+
 class Unit(ABC):
     """What a sentence is cut into: words, characters or subwords.
 
@@ -44,7 +48,7 @@ class Unit(ABC):
 
     @abstractmethod
     def fit(self, lines: Iterable[str], seed: int) -> None:
-        """Learns the inventory from normalised lines, read once. UserError where they cannot support it."""
+        """Learns the inventory from normalised lines, read once. UnfitUnitError where they cannot support it."""
 
     @abstractmethod
     def encode(self, text: str, sample: int | None = None) -> list[str]:

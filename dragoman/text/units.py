@@ -5,10 +5,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from dragoman.components import Count
-from dragoman.errors import UserError
 from dragoman.text.subword import Bpe, Unigram
 from dragoman.text.tokenise import Tokeniser, punctuation
-from dragoman.text.unit import JOINER, SPACE, Unit, escape, spell, unescape
+from dragoman.text.unit import JOINER, SPACE, UnfitUnitError, Unit, escape, spell, unescape
 
 
 class Listed(Unit):
@@ -31,7 +30,7 @@ class Listed(Unit):
         ranked = sorted(frequent, key=lambda item: (-item[1], item[0]))
         self._inventory = [symbol for symbol, _ in ranked[:size]]
         if not counts:
-            raise UserError("text: the corpus is empty, there is nothing to learn units from")
+            raise UnfitUnitError("the corpus is empty, there is nothing to learn units from")
 
     def learnt(self) -> bytes:
         return "".join(json.dumps(symbol) + "\n" for symbol in self._inventory).encode()

@@ -59,11 +59,17 @@ class Journal:
         if not self.folder.metrics.is_file():
             return []
         rows = []
-        for line in read_lines(self.folder.metrics):
+        lines = list(read_lines(self.folder.metrics))
+        for number, line in enumerate(lines, start=1):
             try:
-                rows.append(json.loads(line))
+                row = json.loads(line)
             except ValueError:
-                break
+                if number == len(lines):
+                    break
+                row = None
+            if not isinstance(row, dict) or not isinstance(row.get("step"), int):
+                raise UserError(f"{self.folder.metrics}:{number}: not a row of figures that training wrote")
+            rows.append(row)
         return rows
 
     def step(self, progress: Progress) -> None:

@@ -88,13 +88,13 @@ def test_one_line_tells_what_is_wrong(words: str, message: str, copied: Shell) -
         ("--data.max_length=1", "train: no pair to train on: 0 of 80 pairs (left out: 80 too long)"),
         (
             "--text.joint=false --text.source.unit='{kind: bpe, size: 9000}'",
-            "text: unit size 9000 is larger than the corpus allows, at most",
+            "text.source.unit: size 9000 is larger than the corpus allows, at most",
         ),
         (
             "--text.joint=false --text.source.unit='{kind: unigram, size: 9000}'",
-            "text: unit size 9000 is larger than the corpus allows, at",
+            "text.source.unit: size 9000 is larger than the corpus allows, at",
         ),
-        ("--text.joint=false --text.source.unit='{kind: bpe, size: 9}'", "text: unit size 9 is too small"),
+        ("--text.joint=false --text.source.unit='{kind: bpe, size: 9}'", "text.source.unit: size 9 is too small"),
         ("--run=train.en", "train.en: is a file; choose another folder with --run"),
         ("--run=.", ".: exists and is not a run folder (it holds"),
         ("--device.name=gpu", '--device.name: expected one of auto, cpu, cuda, found "gpu"'),

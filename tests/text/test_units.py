@@ -157,7 +157,7 @@ def test_joiners_stand_at_the_punctuation() -> None:
 
 @pytest.mark.parametrize("kind", [Bpe, Unigram])
 def test_a_size_that_the_corpus_cannot_fill_is_told_with_the_largest(kind: type[Bpe | Unigram]) -> None:
-    with pytest.raises(UserError, match=r"unit size 5000 is larger than the corpus allows, at most \d+$") as caught:
+    with pytest.raises(UserError, match=r"^size 5000 is larger than the corpus allows, at most \d+$") as caught:
         kind(size=5000).fit(LINES, seed=1)
     largest = int(str(caught.value).split()[-1])
     unit = kind(size=largest)
@@ -176,7 +176,7 @@ def test_with_too_many_characters_the_rarest_are_left_to_bytes(kind: type[Bpe | 
     assert set(frequent) <= set(unit.inventory)
     assert not set(rare) <= set(unit.inventory)
     assert unit.decode(unit.encode(frequent + rare)) == frequent + rare
-    with pytest.raises(UserError, match=r"unit size 256 is too small .* at least \d+$") as caught:
+    with pytest.raises(UserError, match=r"^size 256 is too small .* at least \d+$") as caught:
         kind(size=256).fit(LINES, seed=1)
     kind(size=int(str(caught.value).split()[-1])).fit(LINES, seed=1)
     with pytest.raises(UserError, match="too small"):  # lines that cannot be read again

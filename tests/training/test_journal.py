@@ -93,6 +93,18 @@ def test_a_half_written_last_line_is_not_a_row(folder: RunFolder) -> None:
     assert steps(folder) == [2, 4, 6, 8, 9]
 
 
+@pytest.mark.parametrize("line", ["[1, 2]", '{"loss": 2}', "half a ro", "17"])
+def test_a_line_that_is_not_ours_is_told(line: str, folder: RunFolder) -> None:
+    written(folder)
+    rows = folder.metrics.read_text("utf-8").splitlines()
+    folder.metrics.write_text("\n".join([rows[0], line, *rows[1:]]), encoding="utf-8")
+    with (
+        Journal(folder, quiet=True) as journal,
+        pytest.raises(UserError, match=r"metrics\.jsonl:2: not a row of figures"),
+    ):
+        journal.open(Progress(step=8, validated=8), 8)
+
+
 def test_a_full_disk_is_told(folder: RunFolder) -> None:
     folder.metrics.mkdir()
     with Journal(folder, quiet=True) as journal, pytest.raises(UserError, match=r"metrics\.jsonl: cannot write"):
