@@ -125,6 +125,22 @@ def tree(value: Any) -> Any:
     return value.kind if isinstance(value, Spec) and not value.options else plain(value)
 
 
+def at(section: Section, path: Path) -> Any:
+    """What stands at a path."""
+    found: Any = section
+    for name in path:
+        found = getattr(found, str(name))
+    return found
+
+
+def replaced(section: Tree, path: Path, new: Any) -> Tree:
+    """The same section with another value at a path."""
+    name, *below = map(str, path)
+    if below:
+        new = replaced(getattr(section, name), tuple(below), new)
+    return section.model_copy(update={name: new})
+
+
 def notes(root: type[Section], path: Path = ()) -> Iterator[tuple[Path, str]]:
     """What each key means."""
     for name, field in root.model_fields.items():

@@ -120,9 +120,11 @@ class Translator:
         found: dict[int, Scored] = {}
         with torch.inference_mode():
             for pairs, batch in self._batches(sources, targets):
-                scores, weights = self.model.score(batch)
+                scored = self.model.score(batch)
                 for row, pair in enumerate(pairs):
-                    found[int(batch.rows[row])] = self._scored(*pair, scores[row].double().sum().item(), weights[row])
+                    found[int(batch.rows[row])] = self._scored(
+                        *pair, scored.log_probs[row].double().sum().item(), scored.weights[row]
+                    )
         return [found[number] for number in range(len(sources))]
 
     def pairs(self, sources: Sequence[str], targets: Sequence[str]) -> Iterator[Batch]:

@@ -187,7 +187,7 @@ def test_scores_are_the_models_log_probabilities_and_forced_attention(translator
             (pad([translator.source.ids(source)]),), pad([translator.target.ids(target)]), np.zeros(1, np.int64)
         )
         with torch.no_grad():
-            scores, weights = translator.model.score(batch)
+            scores, _, weights = translator.model.score(batch)
         assert scored.log_prob == pytest.approx(float(scores.sum()), abs=1e-4)
         assert scored.symbols == len(target.split()) + 1
         assert (scored.source_tokens, scored.tokens) == (source.split(), target.split())

@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import torch
 
-from dragoman import components
+from dragoman import components, sections
 from dragoman.components import Path, Problem, Spec
 from dragoman.config import Config, ModelConfig
 from dragoman.errors import UserError
@@ -68,31 +68,29 @@ def problems(config: Config) -> list[Problem]:
     return found
 
 
+TABLES: dict[Path, dict[str, Any]] = {
+    ("encoder",): ENCODERS,
+    ("bridge",): BRIDGES,
+    ("attention", "score"): {**SCORES, "none": NoAttention},
+    ("decoder",): DECODERS,
+    ("output",): OUTPUTS,
+}
+
+
 def _option_problems(model: ModelConfig) -> list[Problem]:
     """Unknown kinds, unknown options and values of the wrong type."""
-    specs: list[tuple[Path, dict[str, Any], Spec]] = [
-        (("model", "encoder"), ENCODERS, model.encoder),
-        (("model", "bridge"), BRIDGES, model.bridge),
-        (("model", "attention", "score"), {**SCORES, "none": NoAttention}, model.attention.score),
-        (("model", "decoder"), DECODERS, model.decoder),
-        (("model", "output"), OUTPUTS, model.output),
+    return [
+        each
+        for path, table in TABLES.items()
+        for each in components.problems(table, sections.at(model, path), ("model", *path))
     ]
-    return [each for path, table, spec in specs for each in components.problems(table, spec, path)]
 
 
 def complete(model: ModelConfig) -> ModelConfig:
     """The same configuration with every option of every part spelled out."""
-    return model.model_copy(
-        update={
-            "encoder": components.complete(ENCODERS, model.encoder),
-            "bridge": components.complete(BRIDGES, model.bridge),
-            "decoder": components.complete(DECODERS, model.decoder),
-            "output": components.complete(OUTPUTS, model.output),
-            "attention": model.attention.model_copy(
-                update={"score": components.complete(SCORES, model.attention.score)}
-            ),
-        }
-    )
+    for path, table in TABLES.items():
+        model = sections.replaced(model, path, components.complete(table, sections.at(model, path)))
+    return model
 
 
 def _model(model: ModelConfig, source_symbols: int, target_symbols: int, assemble: _Assemble) -> Seq2Seq:

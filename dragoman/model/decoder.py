@@ -24,7 +24,8 @@ class Masks(NamedTuple):
     fed: Tensor | None
     context: Tensor | None
     layers: tuple[Tensor | None, ...]
-    recurrent: Tensor | None
+    recurrent: tuple[Tensor | None, ...]  # one a cell, the second cell of the first layer last
+    features: Tensor | None
 
 
 class Moving(NamedTuple):
@@ -78,7 +79,10 @@ class RnnDecoder(nn.Module):
     the features (Luong's input feeding: concatenated with the embedding). `features` are what the output layer
     reads; see `features.py`.
 
-    `dropout` acts on contexts and fed vectors where they enter a cell, between layers, and on the features.
+    `dropout` acts on contexts and fed vectors where they enter a cell, between layers, and on the features where the
+    output layer reads them; `recurrent_dropout` on h where it enters the recurrent matrix of a cell, with one mask a
+    cell for a whole sentence. `size` is that of each cell's state, `features_size` that of the features (by default
+    the size of the embeddings, so that the output layer can be tied to them).
     """
 
     def __init__(
@@ -138,7 +142,10 @@ class RnnDecoder(nn.Module):
             fed=self.dropout.mask(like, self.fed_size),
             context=self.dropout.mask(like, self.attention.size),
             layers=tuple(self.dropout.mask(like, size) for _ in layers[1:]),
-            recurrent=self.recurrent_dropout.mask(like, size),
+            recurrent=tuple(
+                self.recurrent_dropout.mask(like, size) for _ in range(len(layers) + (self.second is not None))
+            ),
+            features=self.dropout.mask(like, self.features.size),
         )
         weights = like.new_zeros(attended.mask.shape)
         return State(Moving(layers, like.new_zeros(like.size(0), self.fed_size), weights), attended, masks)
@@ -147,8 +154,10 @@ class RnnDecoder(nn.Module):
         """One symbol further: the features that predict the next one."""
         turn, state = self._advance(embedded, self.cells[0].project(embedded), state)
         if self.feed == "attentional":
-            return Step(state.moving.fed, state)
-        return Step(self.features(turn.output, turn.context, embedded), state)
+            features = state.moving.fed
+        else:
+            features = self.features(turn.output, turn.context, embedded)
+        return Step(self.dropout.step(features, state.masks.features), state)
 
     def unroll(self, embedded: Float[Tensor, "B T E"], state: State) -> Unrolled:
         """The step over a whole reference: what does not depend on the loop is computed for all steps at once."""
@@ -165,7 +174,8 @@ class RnnDecoder(nn.Module):
             outputs = torch.stack([turn.output for turn in turns], 1)  # (B, T, D)
             contexts = torch.stack([turn.context for turn in turns], 1)  # (B, T, C)
             features = self.features(outputs, contexts, embedded)
-        return Unrolled(self.dropout(features), torch.stack([turn.weights for turn in turns], 1))
+        weights = torch.stack([turn.weights for turn in turns], 1)
+        return Unrolled(self.dropout.steps(features, state.masks.features), weights)
 
     def _advance(self, embedded: Tensor, projected: Tensor, state: State) -> tuple[_Turn, State]:
         """One turn, and the state after it, with what the next step is to be fed."""
@@ -187,8 +197,9 @@ class RnnDecoder(nn.Module):
         Each layer reads the output of the one below; with `residual` it is added to its own.
         """
         layers, output = [first], first[0]
-        for cell, old, mask in zip(list(self.cells)[1:], state.moving.layers[1:], state.masks.layers, strict=True):
-            new = cell(cell.project(self.dropout.step(output, mask)), old, state.masks.recurrent)
+        for depth, cell in enumerate(list(self.cells)[1:], start=1):
+            dropped = self.dropout.step(output, state.masks.layers[depth - 1])
+            new = cell(cell.project(dropped), state.moving.layers[depth], state.masks.recurrent[depth])
             layers.append(new)
             output = output + new[0] if self.residual else new[0]
         return tuple(layers), output
@@ -200,13 +211,13 @@ def attend_before(decoder: RnnDecoder, projected: Tensor, state: State) -> _Turn
     dropped = decoder.dropout.step(context, state.masks.context)
     cell = decoder.cells[0]
     projected = projected + cell.project(dropped, decoder.input_size + decoder.fed_size)
-    first = cell(projected, state.moving.layers[0], state.masks.recurrent)
+    first = cell(projected, state.moving.layers[0], state.masks.recurrent[0])
     return _Turn(*decoder.climb(first, state), context, weights)
 
 
 def attend_after(decoder: RnnDecoder, projected: Tensor, state: State) -> _Turn:
     """`s_t = cell(x_t, s_(t-1))`, `c_t = attend(s_t)`."""
-    first = decoder.cells[0](projected, state.moving.layers[0], state.masks.recurrent)
+    first = decoder.cells[0](projected, state.moving.layers[0], state.masks.recurrent[0])
     layers, output = decoder.climb(first, state)
     context, weights = decoder.attention(output, state.fixed)
     return _Turn(layers, output, context, weights)
@@ -215,10 +226,10 @@ def attend_after(decoder: RnnDecoder, projected: Tensor, state: State) -> _Turn:
 def attend_between(decoder: RnnDecoder, projected: Tensor, state: State) -> _Turn:
     """`s' = cell_1(x_t, s_(t-1))`, `c_t = attend(s')`, `s_t = cell_2(c_t, s')`."""
     assert decoder.second is not None
-    middle = decoder.cells[0](projected, state.moving.layers[0], state.masks.recurrent)
+    middle = decoder.cells[0](projected, state.moving.layers[0], state.masks.recurrent[0])
     context, weights = decoder.attention(middle[0], state.fixed)
     dropped = decoder.dropout.step(context, state.masks.context)
-    first = decoder.second(decoder.second.project(dropped), middle, state.masks.recurrent)
+    first = decoder.second(decoder.second.project(dropped), middle, state.masks.recurrent[-1])
     return _Turn(*decoder.climb(first, state), context, weights)
 
 

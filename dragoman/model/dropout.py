@@ -33,7 +33,10 @@ class Dropout(nn.Module):
         return units if self.variational else functional.dropout(units, self.rate, self.training)
 
     def forward(self, units: Float[Tensor, "B T X"]) -> Float[Tensor, "B T X"]:
-        mask = self.mask(units[:, 0], units.size(-1))
+        return self.steps(units, self.mask(units[:, 0], units.size(-1)))
+
+    def steps(self, units: Float[Tensor, "B T X"], mask: Float[Tensor, "B X"] | None) -> Float[Tensor, "B T X"]:
+        """All steps at once under the mask that `mask()` drew for them."""
         if mask is not None:
             return units * mask.unsqueeze(1)
         return units if self.variational else functional.dropout(units, self.rate, self.training)

@@ -25,6 +25,10 @@ class Features(nn.Module, ABC):
 
     size: int
 
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        self.size = sizes.features
+
     @abstractmethod
     def forward(
         self, state: Float[Tensor, "*rows D"], context: Float[Tensor, "*rows C"], embedded: Float[Tensor, "*rows E"]
@@ -36,10 +40,12 @@ class Concat(Features):
     """`[h_t; c_t]`, straight into the softmax (NT (75))."""
 
     def __init__(self, sizes: Sizes) -> None:
-        super().__init__()
+        super().__init__(sizes)
         self.size = sizes.state + sizes.context
 
-    def forward(self, state: Tensor, context: Tensor, embedded: Tensor) -> Tensor:
+    def forward(
+        self, state: Float[Tensor, "*rows D"], context: Float[Tensor, "*rows C"], embedded: Float[Tensor, "*rows E"]
+    ) -> Float[Tensor, "*rows F"]:
         return torch.cat([state, context], -1)
 
 
@@ -48,11 +54,12 @@ class Tanh(Features):
     """The attentional vector `h~_t = tanh(W [h_t; c_t] + b)` (CN 3.1, Luong et al. 2015 (5))."""
 
     def __init__(self, sizes: Sizes) -> None:
-        super().__init__()
-        self.size = sizes.features
+        super().__init__(sizes)
         self.mix = nn.Linear(sizes.state + sizes.context, self.size)
 
-    def forward(self, state: Tensor, context: Tensor, embedded: Tensor) -> Tensor:
+    def forward(
+        self, state: Float[Tensor, "*rows D"], context: Float[Tensor, "*rows C"], embedded: Float[Tensor, "*rows E"]
+    ) -> Float[Tensor, "*rows F"]:
         return torch.tanh(self.mix(torch.cat([state, context], -1)))
 
 
@@ -61,12 +68,13 @@ class Deep(Features):
     """Deep output, `tanh(W [h_t; c_t; E y_(t-1)] + b)` (Bahdanau et al. 2015, A.2.2, with tanh in place of maxout)."""
 
     def __init__(self, sizes: Sizes) -> None:
-        super().__init__()
-        self.size = sizes.features
+        super().__init__(sizes)
         self.mix = nn.Linear(sizes.state + sizes.context + sizes.embedding, self.size)
 
-    def forward(self, state: Tensor, context: Tensor, embedded: Tensor) -> Tensor:
+    def forward(
+        self, state: Float[Tensor, "*rows D"], context: Float[Tensor, "*rows C"], embedded: Float[Tensor, "*rows E"]
+    ) -> Float[Tensor, "*rows F"]:
         return torch.tanh(self.mix(torch.cat([state, context, embedded], -1)))
 
 
-FEATURES: dict[str, type[Concat] | type[Tanh] | type[Deep]] = {"concat": Concat, "tanh": Tanh, "deep": Deep}
+FEATURES: dict[str, type[Features]] = {"concat": Concat, "tanh": Tanh, "deep": Deep}

@@ -75,7 +75,7 @@ class Cell(nn.Module, ABC):
         return self.update(projected, hidden, state)
 
     @abstractmethod
-    def update(self, projected: Tensor, hidden: Tensor, state: CellState) -> CellState:
+    def update(self, projected: Float[Tensor, "B G"], hidden: Float[Tensor, "B D"], state: CellState) -> CellState:
         """The new state from the normalised input projection (B, G), the dropped h (B, D) and the old state."""
 
 
@@ -93,7 +93,7 @@ class TanhRnn(Cell):
 
     gates = 1
 
-    def update(self, projected: Tensor, hidden: Tensor, state: CellState) -> CellState:
+    def update(self, projected: Float[Tensor, "B G"], hidden: Float[Tensor, "B D"], state: CellState) -> CellState:
         return (torch.tanh(projected + self.recur(hidden)),)
 
 
@@ -115,7 +115,7 @@ class Lstm(Cell):
         super()._initialise()
         self.bias_hidden.data[self.size : 2 * self.size] = 1.0
 
-    def update(self, projected: Tensor, hidden: Tensor, state: CellState) -> CellState:
+    def update(self, projected: Float[Tensor, "B G"], hidden: Float[Tensor, "B D"], state: CellState) -> CellState:
         enter, forget, candidate, leave = (projected + self.recur(hidden)).chunk(4, -1)
         memory = torch.sigmoid(forget) * state[1] + torch.sigmoid(enter) * torch.tanh(candidate)
         shown = memory if self.norm_memory is None else self.norm_memory(memory)
@@ -131,7 +131,7 @@ class Gru(Cell):
 
     gates = 3
 
-    def update(self, projected: Tensor, hidden: Tensor, state: CellState) -> CellState:
+    def update(self, projected: Float[Tensor, "B G"], hidden: Float[Tensor, "B D"], state: CellState) -> CellState:
         reset_x, keep_x, new_x = projected.chunk(3, -1)
         reset_h, keep_h, new_h = self.recur(hidden).chunk(3, -1)
         new = torch.tanh(new_x + torch.sigmoid(reset_x + reset_h) * new_h)
@@ -154,7 +154,7 @@ class GruAn(Cell):
             self.norm_hidden = nn.LayerNorm(2 * size, bias=False)
         self.norm_candidate = nn.LayerNorm(size, bias=False) if layer_norm else None
 
-    def update(self, projected: Tensor, hidden: Tensor, state: CellState) -> CellState:
+    def update(self, projected: Float[Tensor, "B G"], hidden: Float[Tensor, "B D"], state: CellState) -> CellState:
         both = 2 * self.size
         weight, bias = self.weight_hidden, self.bias_hidden
         gates_h = normalised_linear(hidden, weight[:both], bias[:both], self.norm_hidden)

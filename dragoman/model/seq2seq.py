@@ -12,7 +12,7 @@ from dragoman.model.decoder import RnnDecoder, State, Step, Unrolled
 from dragoman.model.embedding import Embedding
 from dragoman.model.encoder import Memory, RnnEncoder
 from dragoman.model.output.output import Output
-from dragoman.model.shapes import Float, Int
+from dragoman.model.shapes import Bool, Float, Int
 
 StartSymbol = Literal["bos", "eos"]
 
@@ -26,6 +26,17 @@ class Parts(NamedTuple):
     target_embedding: Embedding
     decoder: RnnDecoder
     output: Output
+
+
+class ScoredBatch(NamedTuple):
+    """What a model makes of references: `log P(y_t | y_<t, x)` in nats, and whether y_t was its own first choice.
+
+    Padding has 0 and False.
+    """
+
+    log_probs: Float[Tensor, "B T"]
+    first: Bool[Tensor, "B T"]
+    weights: Float[Tensor, "B T S"]
 
 
 @final
@@ -71,10 +82,10 @@ class Seq2Seq(nn.Module):
         """Teacher forcing over a batch."""
         return self.unroll(self.start(self.encode(batch.sources)), batch.target.ids)
 
-    def score(self, batch: Batch) -> tuple[Float[Tensor, "B T"], Float[Tensor, "B T S"]]:
-        """`log P(y_t | y_<t, x)` of given pairs, 0 at padding, and the attention of each step."""
+    def score(self, batch: Batch) -> ScoredBatch:
+        """Given pairs under teacher forcing."""
         unrolled = self(batch)
-        log_probs = self.log_probs(unrolled.features[batch.target.mask])  # (N, V)
-        picked = log_probs.gather(1, batch.target.ids[batch.target.mask].unsqueeze(1)).squeeze(1)
-        scores = picked.new_zeros(batch.target.ids.shape).masked_scatter(batch.target.mask, picked)
-        return scores, unrolled.weights
+        real = batch.target.mask
+        judged = self.output.judge(unrolled.features[real], batch.target.ids[real])
+        log_probs = judged.log_probs.new_zeros(real.shape).masked_scatter(real, judged.log_probs)
+        return ScoredBatch(log_probs, torch.zeros_like(real).masked_scatter(real, judged.first), unrolled.weights)

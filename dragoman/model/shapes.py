@@ -19,10 +19,5 @@ The annotations are jaxtyping's; the tests check them at run time, users never p
 """
 
 from jaxtyping import Bool, Float, Int
-from torch import Tensor
 
-Mask = Bool[Tensor, "B S"]
-Weights = Float[Tensor, "B S"]
-Symbols = Int[Tensor, "B"]
-
-__all__ = ["Bool", "Float", "Int", "Mask", "Symbols", "Tensor", "Weights"]
+__all__ = ["Bool", "Float", "Int"]

@@ -12,13 +12,18 @@ Tree = TypeVar("Tree")
 
 
 def each_tensor(function: Callable[[Tensor], Tensor], tree: Tree) -> Tree:
-    """Apply `function` to every tensor of a nested tuple; everything that is not a tensor stays as it is."""
+    """Apply `function` to every tensor of a nested tuple; None stays None.
+
+    Raises TypeError for any other holder: a list of tensors passed over here would keep another hypothesis's rows.
+    """
     if isinstance(tree, Tensor):
         return cast(Tree, function(tree))
     if isinstance(tree, tuple):
         parts = [each_tensor(function, part) for part in tree]
         return cast(Tree, type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts))
-    return tree
+    if tree is None:
+        return tree
+    raise TypeError(f"a state holds tensors in tuples, found {type(tree).__name__}")
 
 
 def select(state: Tree, rows: Int[Tensor, "R"]) -> Tree:

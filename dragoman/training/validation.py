@@ -47,12 +47,10 @@ def likelihood(model: Seq2Seq, batches: Iterable[Batch]) -> Likelihood:
     """Mean negative log-likelihood of the references (never smoothed), and accuracy under teacher forcing."""
     total, right, count = 0.0, 0, 0
     for batch in batches:
-        real = batch.target.mask
-        log_probs = model.log_probs(model(batch).features[real])
-        targets = batch.target.ids[real]
-        total -= float(log_probs.gather(1, targets.unsqueeze(1)).double().sum())
-        right += int((log_probs.argmax(1) == targets).sum())
-        count += targets.numel()
+        scored = model.score(batch)
+        total -= float(scored.log_probs.double().sum())
+        right += int(scored.first.sum())
+        count += int(batch.target.mask.sum())
     return Likelihood(total / count, 100.0 * right / count)
 
 

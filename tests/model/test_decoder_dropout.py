@@ -8,15 +8,21 @@ from tests.builders import BATCH, SIZE, build_model, noise
 
 def test_variational_masks_are_one_a_sentence_for_all_its_steps() -> None:
     decoder = {"size": 64, "layers": 2, "dropout": 0.5, "recurrent_dropout": 0.5, "feed": "attentional"}
+    decoder |= {"attend": "between"}
     model = build_model(score="additive", decoder=decoder).train()
     state = model.start(model.encode(BATCH.sources))
-    fed, context, (layer,), recurrent = state.masks
-    for mask, size in ((fed, SIZE), (context, SIZE), (layer, 64), (recurrent, 64)):
+    fed, context, (layer,), (first, second, between), features = state.masks
+    sizes = {fed: SIZE, context: SIZE, layer: 64, first: 64, second: 64, between: 64, features: SIZE}
+    for mask, size in sizes.items():
         assert mask is not None
         assert mask.shape == (3, size)
         assert set(mask.unique().tolist()) <= {0.0, 2.0}
-    assert recurrent is not None
-    assert not torch.equal(recurrent[0], recurrent[1])
+    assert first is not None
+    assert second is not None
+    assert between is not None
+    assert not torch.equal(first[0], first[1])
+    assert not torch.equal(first, second)
+    assert not torch.equal(first, between)
     after = model.step(torch.tensor([4, 5, 6]), state).state
     assert after.masks is state.masks
 
@@ -31,6 +37,20 @@ def test_variational_dropout_hides_the_same_features_at_all_steps() -> None:
     assert not torch.equal(hidden[:, 0], hidden[:, 1])
 
 
+@pytest.mark.parametrize("feed", ["nothing", "attentional"])
+@pytest.mark.parametrize("attend", ["before", "after", "between"])
+def test_steps_drop_what_the_unrolled_decoder_drops(attend: str, feed: str) -> None:
+    options = {"layers": 2, "attend": attend, "feed": feed, "dropout": 0.5, "recurrent_dropout": 0.3}
+    model = build_model(decoder=options).train()
+    state = model.start(model.encode(BATCH.sources))
+    unrolled = model.unroll(state, BATCH.target.ids)
+    symbols = torch.full_like(BATCH.target.ids[:, 0], model.start_id)
+    for time, following in enumerate(BATCH.target.ids.unbind(1)):
+        features, state = model.step(symbols, state)
+        torch.testing.assert_close(features, unrolled.features[:, time], rtol=0, atol=1e-12)
+        symbols = following
+
+
 @pytest.mark.parametrize("variational", [False, True])
 def test_evaluation_drops_nothing(variational: bool) -> None:
     options = {"layers": 2, "feed": "context", "attend": "before"}
@@ -38,7 +58,7 @@ def test_evaluation_drops_nothing(variational: bool) -> None:
     plain, dropped = build_model(decoder=options), build_model(decoder=dropping)
     dropped.load_state_dict(plain.state_dict())
     assert torch.equal(dropped(BATCH).features, plain(BATCH).features)
-    assert set(dropped.start(dropped.encode(BATCH.sources)).masks) <= {None, (None,)}
+    assert set(dropped.start(dropped.encode(BATCH.sources)).masks) <= {None, (None,), (None, None)}
     dropped.train()
     assert not torch.equal(dropped(BATCH).features, plain(BATCH).features)
 

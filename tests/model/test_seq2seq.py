@@ -59,7 +59,7 @@ def test_with_attention_the_decoder_sees_every_state() -> None:
 def test_the_score_of_a_pair_is_the_product_of_its_steps() -> None:
     """`log P(y | x) = sum_t log P(y_t | y_<t, x)`, each factor by stepping through the reference."""
     model = build_model(decoder={"attend": "between", "cell": "lstm"})
-    scores, weights = model.score(BATCH)
+    scores, _, weights = model.score(BATCH)
     assert scores.shape == BATCH.target.ids.shape
     assert weights.shape == (*BATCH.target.ids.shape, BATCH.sources[0].ids.size(1))
     assert scores[~BATCH.target.mask].eq(0).all()
@@ -80,7 +80,7 @@ def test_the_probabilities_of_all_targets_sum_to_one() -> None:
     targets = [list(each) for length in (0, 1, 2) for each in itertools.product(others, repeat=length)]
     assert len(targets) == 1 + 5 + 25
     batch = pairs([[4, 5]] * len(targets), targets)
-    scores, _ = model.score(batch)
+    scores, *_ = model.score(batch)
     ends = batch.target.mask.sum(1) - 1
     scores[ends == 2, 2] = 0.0
     assert scores.sum(1).exp().sum().item() == pytest.approx(1.0, abs=1e-12)
@@ -112,17 +112,17 @@ OPTIONS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("options", OPTIONS)
 def test_padding_and_neighbours_change_nothing(options: dict[str, Any]) -> None:
     model = build_model(**options)
-    scores, weights = model.score(BATCH)
+    scores, _, weights = model.score(BATCH)
     wide = BATCH._replace(
         sources=(sentences([4, 5, 6], [7], [8, 4], width=9),),
         target=sentences([5, 4], [6, 7, 8, 4], [8], width=7),
     )
-    wider, spread = model.score(wide)
+    wider, _, spread = model.score(wide)
     assert torch.allclose(wider[:, :5], scores)
     assert torch.allclose(spread[:, :5, :4], weights)
     assert spread[..., 4:].eq(0).all()
     for row, (source, target) in enumerate([([4, 5, 6], [5, 4]), ([7], [6, 7, 8, 4]), ([8, 4], [8])]):
-        alone, _ = model.score(pairs([source], [target]))
+        alone, *_ = model.score(pairs([source], [target]))
         assert torch.allclose(alone[0], scores[row, : len(target) + 1])
 
 
@@ -163,7 +163,7 @@ def test_gradients_of_the_whole_model() -> None:
 
 def test_the_smallest_pair() -> None:
     """One word that is not there: a source and a target of nothing but the end symbol."""
-    scores, weights = build_model().score(pairs([[]], [[]]))
+    scores, _, weights = build_model().score(pairs([[]], [[]]))
     assert scores.shape == (1, 1)
     assert weights.tolist() == [[[1.0]]]
 

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import pytest
 import torch
 from torch import Tensor
 
@@ -34,7 +35,13 @@ def test_tile_repeats_each_row_beside_itself() -> None:
 
 
 def test_a_plain_tuple_stays_one() -> None:
-    assert select((torch.tensor([1, 2]), "text", 3), torch.tensor([1]))[1:] == ("text", 3)
+    assert select((torch.tensor([1, 2]), None), torch.tensor([1])) == (torch.tensor([2]), None)
+
+
+@pytest.mark.parametrize("held", [[torch.tensor([1, 2])], {"keys": torch.tensor([1, 2])}, 3])
+def test_anything_else_is_refused_and_not_passed_over(held: object) -> None:
+    with pytest.raises(TypeError, match=f"found {type(held).__name__}"):
+        select((torch.tensor([1, 2]), held), torch.tensor([1]))
 
 
 def test_a_models_state_can_be_reordered_between_steps() -> None:

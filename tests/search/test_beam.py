@@ -98,7 +98,7 @@ def test_every_hypothesis_has_its_log_probabilities_and_its_attention(
         assert len(set(texts(hypotheses))) == len(hypotheses)
         ranks = [each.score for each in hypotheses]
         assert ranks == sorted(ranks, reverse=True)
-        scores, weights = model.score(pairs([words] * len(hypotheses), [list(each.symbols) for each in hypotheses]))
+        scores, _, weights = model.score(pairs([words] * len(hypotheses), [list(each.symbols) for each in hypotheses]))
         for row, each in enumerate(hypotheses):
             steps = len(each.symbols) + 1
             assert each.log_probs == pytest.approx(scores[row, :steps].tolist(), abs=1e-5)

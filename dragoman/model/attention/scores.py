@@ -15,12 +15,19 @@ class Score(nn.Module, ABC):
     """`energies = score(query, keys)`: one number for each query step and source position, all in one go.
 
     What depends on the source alone is computed once per sentence, in `keys`; queries come with a time axis, so a
-    decoder step (T = 1) and a whole sentence (T = its length) are the same call.
+    decoder step (T = 1) and a whole sentence (T = its length) are the same call. A score that only works where query
+    and encoder state have the same size says so in `equal_sizes`.
     """
+
+    equal_sizes = False
 
     def __init__(self, query_size: int, state_size: int) -> None:
         super().__init__()
-        self.query_size = query_size
+        if self.equal_sizes and query_size != state_size:
+            raise ValueError(
+                f"multiplies a decoder state of size {query_size} with encoder states of size {state_size}: "
+                "sizes must be equal; use 'bilinear' or change a size"
+            )
         self.state_size = state_size
 
     def keys(self, states: Float[Tensor, "B S H"]) -> Float[Tensor, "B S A"]:
@@ -30,27 +37,24 @@ class Score(nn.Module, ABC):
     def forward(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]: ...
 
 
+@final
 class Dot(Score):
     """`e_tj = h_j . s_t`, for all j at once `H^T s_t` (NT (76)-(77), CN 3.1 case 1)."""
 
-    def __init__(self, query_size: int, state_size: int) -> None:
-        super().__init__(query_size, state_size)
-        if query_size != state_size:
-            raise ValueError(
-                f"multiplies a decoder state of size {query_size} with encoder states of size {state_size}: "
-                "sizes must be equal; use 'bilinear' or change a size"
-            )
+    equal_sizes = True
 
     def forward(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
         return torch.bmm(query, keys.transpose(1, 2))
 
 
 @final
-class ScaledDot(Dot):
+class ScaledDot(Score):
     """`e_tj = h_j . s_t / sqrt(|h_j|)` (NT (78), Vaswani et al. 2017)."""
 
+    equal_sizes = True
+
     def forward(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
-        return super().forward(query, keys) / math.sqrt(self.state_size)
+        return torch.bmm(query, keys.transpose(1, 2)) / math.sqrt(self.state_size)
 
 
 @final

@@ -9,7 +9,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from dragoman.components import Rate
-from dragoman.model.output.output import Loss, Output
+from dragoman.model.output.output import ROWS, Loss, Output
 from dragoman.model.shapes import Float, Int
 
 
@@ -57,8 +57,6 @@ class _CrossEntropy(torch.autograd.Function):
     straight into the gradients of features and weights, and the logits of a batch never exist all at once.
     """
 
-    ROWS = 512
-
     @staticmethod
     def forward(
         ctx: Any, features: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float, wanted: bool
@@ -72,8 +70,8 @@ class _CrossEntropy(torch.autograd.Function):
         d_bias = torch.zeros_like(bias, dtype=exact)
         everywhere, extra = smoothing / weight.size(0), 1.0 - smoothing
         with torch.autocast(device, enabled=False):
-            for begin in range(0, len(targets), _CrossEntropy.ROWS):
-                rows = slice(begin, begin + _CrossEntropy.ROWS)
+            for begin in range(0, len(targets), ROWS):
+                rows = slice(begin, begin + ROWS)
                 here, gold = low[rows], targets[rows].unsqueeze(1)
                 log_probs = torch.log_softmax(functional.linear(here, cast, bias.to(kind)), -1, dtype=exact)
                 total -= extra * log_probs.gather(1, gold).sum() + everywhere * log_probs.sum()

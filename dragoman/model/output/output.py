@@ -3,9 +3,12 @@
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
+import torch
 from torch import Tensor, nn
 
-from dragoman.model.shapes import Float, Int
+from dragoman.model.shapes import Bool, Float, Int
+
+ROWS = 512  # symbols of a batch whose distributions exist at once
 
 
 class Loss(NamedTuple):
@@ -13,6 +16,13 @@ class Loss(NamedTuple):
 
     total: Float[Tensor, ""]
     symbols: int
+
+
+class Judgement(NamedTuple):
+    """What a model makes of given symbols: `log P` of each, and whether it would have said the same."""
+
+    log_probs: Float[Tensor, "N"]
+    first: Bool[Tensor, "N"]
 
 
 class Output(nn.Module, ABC):
@@ -25,3 +35,11 @@ class Output(nn.Module, ABC):
     @abstractmethod
     def log_probs(self, features: Float[Tensor, "N F"]) -> Float[Tensor, "N V"]:
         """Natural logarithms of the probabilities of all symbols, in float32 or better."""
+
+    def judge(self, features: Float[Tensor, "N F"], targets: Int[Tensor, "N"]) -> Judgement:
+        """The log-probabilities of given symbols, never smoothed."""
+        found = []
+        for some, gold in zip(torch.split(features, ROWS), torch.split(targets, ROWS), strict=True):
+            log_probs = self.log_probs(some)
+            found.append((log_probs.gather(1, gold.unsqueeze(1)).squeeze(1), log_probs.argmax(1) == gold))
+        return Judgement(*(torch.cat(parts) for parts in zip(*found, strict=True)))

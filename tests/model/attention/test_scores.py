@@ -13,7 +13,7 @@ from tests.builders import noise, shaken
 from tests.model import loops
 
 KINDS = sorted(SCORES)
-SIZES = {kind: (3, 3) if kind in ("dot", "scaled_dot") else (3, 4) for kind in KINDS}  # query, state
+SIZES = {kind: (3, 3) if SCORES[kind].equal_sizes else (3, 4) for kind in KINDS}  # query, state
 QUERIES, STEPS, PLACES = 2, 3, 5
 
 

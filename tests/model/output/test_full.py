@@ -13,7 +13,8 @@ ROWS, FEATURES, SYMBOLS = 23, 6, 11  # with chunks of five rows: four whole ones
 
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(full._CrossEntropy, "ROWS", 5)
+    monkeypatch.setattr(full, "ROWS", 5)
+    monkeypatch.setattr("dragoman.model.output.output.ROWS", 5)
 
 
 def made(smoothing: float = 0.0, dtype: torch.dtype = torch.float64, table: nn.Parameter | None = None) -> Full:
@@ -113,6 +114,25 @@ def test_log_probabilities_are_the_log_softmax_in_float32_or_better() -> None:
     torch.testing.assert_close(log_probs, torch.log_softmax(features @ output.weight.T + output.bias, 1))
     with torch.autocast("cpu", torch.bfloat16):
         assert made(dtype=torch.float32).log_probs(features.detach().float()).dtype is torch.float32
+
+
+def test_references_are_judged_by_the_log_softmax_a_chunk_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    output, (features, targets) = made(smoothing=0.1), data()
+    whole = output.log_probs(features)
+    largest = 0
+
+    def watched(some: Tensor) -> Tensor:
+        nonlocal largest
+        largest = max(largest, len(some))
+        return torch.log_softmax(output.logits(some), -1)
+
+    monkeypatch.setattr(output, "log_probs", watched)
+    targets[3] = whole[3].argmax()
+    judged = output.judge(features, targets)
+    torch.testing.assert_close(judged.log_probs, whole[torch.arange(ROWS), targets])
+    assert judged.first.tolist() == (whole.argmax(1) == targets).tolist()
+    assert judged.first[3]
+    assert largest == 5
 
 
 def test_a_tied_table_is_the_weight() -> None:
