@@ -2,7 +2,7 @@
 
     import dragoman
 
-    translator = dragoman.load("runs/demo")
+    translator = dragoman.load("runs/demo/run")
     print(translator.translate(["turn on the light"], beam_size=5)[0].text)
 
 What is named here is the Python interface. It is imported when first used, since torch takes its time.

@@ -1,5 +1,6 @@
 """The command line: one thin function per command. What a command needs is imported when it runs, torch above all."""
 
+import os
 import sys
 from io import TextIOWrapper
 from pathlib import Path
@@ -9,7 +10,16 @@ import typer
 
 from dragoman import __version__
 from dragoman.commands.group import Commands
-from dragoman.commands.options import Configuration, RunPath, Searches, SourceFile, TargetFile, Tokenisers, Weights
+from dragoman.commands.options import (
+    Configuration,
+    RunPath,
+    Searches,
+    SourceFile,
+    TargetFile,
+    Tokenisers,
+    Weights,
+    named,
+)
 
 # What typer takes for unknown options are overrides of the configuration.
 OVERRIDES = {"ignore_unknown_options": True}
@@ -58,24 +68,26 @@ def demo(
 def init(
     source: Annotated[Path, typer.Argument(metavar="SOURCE", help="Sentences, one a line; or a .tsv.")],
     target: Annotated[Path | None, typer.Argument(metavar="TARGET", help="Their translations, line by line.")] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Configuration to write.")] = Path("config.yaml"),
+    output: Annotated[Path, typer.Option("--output", "-o", callback=named, help="Configuration to write.")] = Path(
+        "config.yaml"
+    ),
     dev: Annotated[
         str | None,
         typer.Option(metavar="PREFIX", help="Development pairs: PREFIX.en and PREFIX.de, or a .tsv."),
     ] = None,
 ) -> None:
     """Write a commented configuration with sizes chosen for your sentence pairs."""
-    from dragoman.commands.configured import initialise
+    from dragoman.commands import corpora
 
-    initialise(source, target, output, dev)
+    corpora.initialise(source, target, output, dev)
 
 
 @debug.command("data", context_settings=OVERRIDES)
 def debug_data(config: Configuration) -> None:
     """Statistics and problems of the corpora in a configuration."""
-    from dragoman.commands import configured
+    from dragoman.commands import corpora
 
-    configured.debug_data(config)
+    corpora.debug_data(config)
 
 
 @debug.command("config", context_settings=OVERRIDES)
@@ -105,7 +117,7 @@ def translate(
     ),
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="File to write instead of standard output."),
+        typer.Option("--output", "-o", help="File to write; standard output if not given."),
     ] = None,
     search: Annotated[Searches | None, typer.Option(help="How to search; the run's own way if not given.")] = None,
     beam: Annotated[int | None, typer.Option(min=1, metavar="N", help="Width of the beam.")] = None,
@@ -164,7 +176,9 @@ def align(
 @app.command()
 def evaluate(
     references: Annotated[list[Path], typer.Argument(metavar="REFERENCE", help="Files of references.")],
-    translations: Annotated[Path, typer.Option("--input", "-i", help="Translations; - is standard input.")] = Path("-"),
+    translations: Annotated[
+        Path | None, typer.Option("--input", "-i", help="Translations; standard input if not given.")
+    ] = None,
     run: Annotated[Path | None, typer.Option(help="A run that translates --source instead.")] = None,
     source: Annotated[Path | None, typer.Option(help="What --run is to translate.")] = None,
     metrics: Annotated[str, typer.Option(help="Names with commas between them.")] = "bleu,chrf,ter",
@@ -175,13 +189,15 @@ def evaluate(
     """Score translations (or a run) against references: BLEU, chrF, TER with signatures."""
     if (run is None) != (source is None):
         raise typer.BadParameter("--run and --source go together")
+    if run and translations:
+        raise typer.BadParameter("--input has translations, and --run makes them: one or the other")
     from dragoman.commands import evaluate
 
     measures = evaluate.Measures(metrics, tokenise, lowercase)
     if run and source:
         evaluate.evaluate_run(run, source, references, measures, as_json=json)
     else:
-        evaluate.evaluate_lines(translations, references, measures, as_json=json)
+        evaluate.evaluate_lines(translations or Path("-"), references, measures, as_json=json)
 
 
 @app.command()
@@ -206,12 +222,14 @@ def report(
 @app.command()
 def average(
     run: RunPath,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Weights to write.")],
+    output: Annotated[Path, typer.Option("--output", "-o", callback=named, help="Weights to write.")],
     files: Annotated[list[Path] | None, typer.Argument(metavar="FILES", help="Weights to average.")] = None,
     last: Annotated[int | None, typer.Option(min=1, metavar="N", help="The last N kept ones.")] = None,
     best: Annotated[int | None, typer.Option(min=1, metavar="N", help="The best N; all if not given.")] = None,
 ) -> None:
     """The element-wise mean of weights of a run."""
+    if sum(map(bool, (files, last, best))) > 1:
+        raise typer.BadParameter("FILES, --last and --best are three ways to choose: take one")
     from dragoman.commands import runs
 
     runs.average(run, files or [], last, best, output)
@@ -229,6 +247,11 @@ def info(
 
 def main() -> None:
     """The program `dragoman`."""
+    # Python has None for a stream that was closed before it began (`<&-`). One that fails when it is used is told.
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(os.open(os.devnull, os.O_WRONLY))
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")
     app(prog_name="dragoman")

@@ -15,14 +15,16 @@ from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 from pydantic import Field, GetCoreSchemaHandler, TypeAdapter, ValidationError
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from dragoman import yaml
 from dragoman.errors import UserError
-from dragoman.wording import explain, shown, type_text
-from dragoman.wording import nearest as nearest
+from dragoman.wording import explain, nearest, shown, type_text
 
 Part = TypeVar("Part")
-Path: TypeAlias = tuple[str | int, ...]
+Path: TypeAlias = yaml.Path
 
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, le=10**9)]  # times, steps, sentences, symbols
+Size = Annotated[int, Field(ge=1, le=2**20)]  # numbers in a vector; of 10**9 torch cannot count the bytes of a matrix
+Layers = Annotated[int, Field(ge=1, le=100)]  # made one by one, so that many would take for ever
 Positive = Annotated[float, Field(gt=0)]
 Rate = Annotated[float, Field(ge=0, lt=1)]
 
@@ -77,7 +79,7 @@ class Spec:
         object.__setattr__(self, "options", Options(self.options))
 
     def __str__(self) -> str:
-        return self.kind + "".join(f" {name}={value}" for name, value in self.options.items())
+        return self.kind + "".join(f" {name}={value}" for name, value in self.options.items() if value is not None)
 
     @classmethod
     def parse(cls, value: Any) -> "Spec":
@@ -98,13 +100,6 @@ class Spec:
             json_schema_input_schema=core_schema.any_schema(),
             serialization=core_schema.plain_serializer_function_ser_schema(plain),
         )
-
-
-class OptionInfo(NamedTuple):
-    """An option as documentation shows it; `default` is None where the user must give one."""
-
-    type: str
-    default: str | None
 
 
 def freeze(value: Any) -> Any:
@@ -161,17 +156,6 @@ def _completed(table: Mapping[str, Callable[..., Any]], spec: Spec) -> dict[str,
     known = _parameters(table[spec.kind])
     given = {name: _validated(known[name], value)[0] for name, value in spec.options.items()}
     return {name: given.get(name, parameter.default) for name, parameter in known.items()}
-
-
-def options(constructor: Callable[..., Any]) -> dict[str, OptionInfo]:
-    """The options of a part by name."""
-    return {
-        name: OptionInfo(
-            type_text(parameter.annotation),
-            None if parameter.default is parameter.empty else shown(parameter.default),
-        )
-        for name, parameter in _parameters(constructor).items()
-    }
 
 
 def _parameters(constructor: Callable[..., Any]) -> dict[str, inspect.Parameter]:

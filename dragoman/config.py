@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from dragoman import sections, yaml
-from dragoman.components import Count, Path, Positive, Problem, Rate, Spec, dotted
+from dragoman.components import Count, Path, Positive, Problem, Rate, Size, Spec, dotted
 from dragoman.errors import UserError
 from dragoman.files import read_lines
 from dragoman.sections import Section
@@ -22,7 +22,7 @@ def _listed(value: Any) -> Any:
     return (value,) if isinstance(value, str | Mapping | Spec) else value
 
 
-Text = Annotated[str, Field(min_length=1)]
+Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*$")]  # no name of a file has the character NUL
 Several = BeforeValidator(_listed)  # one may be written without the brackets of a list
 
 
@@ -30,7 +30,7 @@ class DeviceConfig(Section):
     """The machine that the work is done with."""
 
     name: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto (a GPU if there is one), cpu, cuda")
-    threads: Annotated[int, Field(ge=0)] = Field(0, description="processor threads; 0 = all")
+    threads: Annotated[int, Field(ge=0, le=1024)] = Field(0, description="processor threads; 0 = all")
     precision: Literal["float32", "bfloat16"] = Field(
         "float32", description="of matrix products in training: float32 or bfloat16"
     )
@@ -72,7 +72,7 @@ class TextConfig(Section):
 class EmbeddingConfig(Section):
     """Symbols as vectors."""
 
-    size: Count = Field(256, description="numbers in the vector of a symbol")
+    size: Size = Field(256, description="numbers in the vector of a symbol")
     dropout: Rate = Field(0.0, description="share of them that training hides")
     tie: Literal["none", "output", "languages", "all"] = Field(
         "none",
@@ -131,7 +131,7 @@ class TrainingConfig(Section):
 class Config(Section):
     """Everything that a run depends on."""
 
-    run: Text = Field("runs/demo", description="folder that the run is written to")
+    run: Text = Field("runs/model", description="folder that the run is written to")
     seed: Annotated[int, Field(ge=0, lt=2**32)] = Field(1, description="of every random choice")
     device: DeviceConfig = Field(DeviceConfig(), description="the machine that the work is done with")
     data: DataConfig = Field(description="the sentence pairs")
@@ -153,9 +153,6 @@ def contradictions(config: Config) -> Iterator[Problem]:
     data, text, training = config.data, config.text, config.training
     if data.source == data.target and not all(name.endswith(TWO_COLUMNS) for name in (*data.train, data.dev)):
         yield Problem(("data", "target"), f"'{data.target}' is data.source too, so both are one file")
-    if text.joint and _inventory(text.source.unit) != _inventory(text.target.unit):
-        found = f"{text.target.unit} differs from text.source.unit: {text.source.unit}"
-        yield Problem(("text", "target", "unit"), f"{found}; text.joint needs equal ones (or joint: false)")
     tie = config.model.embedding.tie
     if tie in ("languages", "all") and not text.joint:
         yield Problem(("model", "embedding", "tie"), f"'{tie}' needs one inventory (text.joint: true)")
@@ -167,11 +164,6 @@ def contradictions(config: Config) -> Iterator[Problem]:
             yield Problem(("metrics", number), f"'{kind}' is there already")
     if training.metric not in (*kinds, *UNTRANSLATED):
         yield Problem(("training", "metric"), f"'{training.metric}' is not listed in metrics")
-
-
-def _inventory(unit: Spec) -> Spec:
-    """What decides which symbols there are; dropout only chooses among them."""
-    return Spec(unit.kind, {name: value for name, value in unit.options.items() if name != "dropout"})
 
 
 Check = Callable[[Config], Iterable[Problem]]
@@ -196,10 +188,21 @@ def load(path: str | FilePath, overrides: Mapping[str, str] = {}, checks: Sequen
     config = sections.sound(Config, values, unfit) if unfit else Config.model_validate(values, strict=True)
     if config:
         every = checks if wrong else [contradictions, *checks]
-        found += [each for check in every for each in check(config) if not _within(each.path, unfit)]
+        found += [problem for problem in _problems(config, every) if not _within(problem.path, unfit)]
     if config is None or found or document.faults:
         raise ConfigError(_told(document, found))
     return config
+
+
+def check(config: Config, checks: Sequence[Check]) -> None:
+    """The same for a configuration that was made in Python: ConfigError with all its problems."""
+    found = _problems(config, [contradictions, *checks])
+    if found:
+        raise ConfigError("\n".join(map(str, found)))
+
+
+def _problems(config: Config, checks: Sequence[Check]) -> list[Problem]:
+    return [problem for check in checks for problem in check(config)]
 
 
 def _within(path: Path, others: set[Path]) -> bool:
@@ -231,8 +234,3 @@ def dump(config: Config) -> str:
 def commented(config: Config) -> str:
     """The same with what each key means beside it."""
     return yaml.write(sections.tree(config), dict(sections.notes(Config)))
-
-
-def differences(one: Config, other: Config) -> list[Path]:
-    """The keys whose values differ."""
-    return list(sections.differences(one, other))

@@ -12,9 +12,10 @@ from rich.markup import escape
 
 from dragoman import inspection, translator
 from dragoman.data.corpus import Pair, read_pairs
-from dragoman.evaluation.alignment import Agreement, Gold, error_rate, pharaoh, read_pharaoh
+from dragoman.errors import UserError
+from dragoman.evaluation.alignment import Gold, pharaoh, read_gold
 from dragoman.evaluation.metrics import Bleu
-from dragoman.files import read_lines, write_atomically
+from dragoman.files import write_atomically
 from dragoman.phrasebook import corpus
 from dragoman.run import Run
 from dragoman.training import session
@@ -46,15 +47,16 @@ class Part(NamedTuple):
 def main(folder: Path) -> None:
     """Sample the corpus into `folder/corpus`, train in `folder/run`, and print what came of it.
 
-    Started again, it goes on where it was.
+    Started again, it goes on where it was. UserError where the folder has anything else in it.
     """
     console = Console(highlight=False, soft_wrap=True)
     texts, run = folder / "corpus", folder / "run"
+    config = write_config(texts, run)
     corpus.write(texts, SOURCE, TARGET, SIZES, SEED)
     console.print(f"phrasebook: {SIZES['train']:,} sentence pairs, sampled into {texts}", markup=False)
     for pair in read_some(texts / "train", 3):
         console.print(f"    {pair.source}  =  {pair.target}", style="dim", markup=False)
-    session.train(session.load_config(write_config(texts, run)))
+    session.train(session.load_config(config))
     model = translator.load(run)
     test, compositional = read(texts, "test"), read(texts, "compositional")
     console.print()
@@ -62,7 +64,8 @@ def main(folder: Path) -> None:
         translations = model.translate(part.sources)
         score = Bleu().corpus([each.text for each in translations], [part.targets])
         console.print(f"{name:>14}  {score}")
-    console.print(f"{'attention':>14}  {agreement(model, test)} against the phrasebook's own alignments")
+    agreement = inspection.agreement(model, test.sources, test.targets, test.gold)
+    console.print(f"{'attention':>14}  {agreement} against the phrasebook's own alignments")
     show(console, model, compositional.sources[:SHOWN])
     page = write_report(model, run, test)
     console.print(
@@ -84,30 +87,34 @@ def write_report(model: Translator, run: Path, part: Part) -> Path:
 
 
 def write_config(texts: Path, run: Path) -> Path:
-    """The demo's configuration with the places of its corpus and its run, beside the corpus."""
+    """The demo's configuration with the places of its corpus and its run, beside the corpus.
+
+    It is the first file in the folder, and so the sign that the others are a demo's: UserError without it, since no
+    run and no corpus of a user may be written over.
+    """
     path = texts.parent / "config.yaml"
     data = {"source": SOURCE, "target": TARGET, "train": str(texts / "train"), "dev": str(texts / "dev")}
     places = f"run: {json.dumps(str(run))}\ndata: {json.dumps(data)}\n"  # JSON is YAML, whatever is in a path
+    text = resources.files("dragoman").joinpath("demo.yaml").read_text("utf-8") + places
+    if path.is_file() and path.read_bytes() == text.encode():
+        return path
+    folder = path.parent
+    if folder.exists() and (not folder.is_dir() or any(folder.glob("[!.]*"))):  # not what a killed process left
+        raise UserError(f"{folder}: is in use, and not by this demo; choose another folder: dragoman demo FOLDER")
     with write_atomically(path) as file:
-        file.write(resources.files("dragoman").joinpath("demo.yaml").read_text("utf-8") + places)
+        file.write(text)
     return path
 
 
 def read(texts: Path, name: str) -> Part:
     """A test set with its gold alignments."""
     pairs = list(read_pairs(str(texts / name), SOURCE, TARGET))
-    path = texts / f"{name}.{SOURCE}-{TARGET}.align"
-    return Part(pairs, [read_pharaoh(line, f"{path}:{n}") for n, line in enumerate(read_lines(path), start=1)])
+    return Part(pairs, read_gold(texts / f"{name}.{SOURCE}-{TARGET}.align"))
 
 
 def read_some(prefix: Path, count: int) -> list[Pair]:
     """The first pairs of a corpus."""
     return list(islice(read_pairs(str(prefix), SOURCE, TARGET), count))
-
-
-def agreement(model: Translator, part: Part) -> Agreement:
-    """How well the attention of forced decoding agrees with the gold alignments."""
-    return error_rate([scored.alignment for scored in model.score(part.sources, part.targets)], part.gold)
 
 
 def show(console: Console, model: Translator, sources: Sequence[str]) -> None:

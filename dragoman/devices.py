@@ -1,13 +1,19 @@
 """Device, threads and precision: what this machine does the work with, decided in one place."""
 
+import ctypes
 import os
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import NamedTuple
 
 import torch
 
+from dragoman import torchrun
 from dragoman.config import DeviceConfig
 from dragoman.errors import UserError
+
+# Batches have many shapes. oneDNN keeps what it compiled for each of the last 1,024 of them, which are hundreds of
+# megabytes after an hour; making it anew takes less time than can be measured.
+CACHES = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}
 
 
 class Device(NamedTuple):
@@ -30,18 +36,25 @@ class Device(NamedTuple):
 
 
 def choose(config: DeviceConfig) -> Device:
-    """The device that the configuration asks for, or the best one; sets the number of threads of this process."""
+    """The device that the configuration asks for, or the best one; sets this process's threads and caches."""
+    for variable, size in CACHES.items():
+        os.environ.setdefault(variable, size)
     name = config.name
     if name == "cuda" and not torch.cuda.is_available():
         raise UserError("device.name: cuda was asked for, but torch finds no CUDA device; use auto or cpu")
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
-    workers = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))  # set by torchrun: share the cores
-    threads = config.threads or max(1, cores() // workers)
+    process = torchrun.process()
+    threads = config.threads or max(1, cores() // process.local_count)
     torch.set_num_threads(threads)
-    index = int(os.environ.get("LOCAL_RANK", "0"))
-    place = torch.device("cuda", index) if name == "cuda" else torch.device("cpu")
+    place = torch.device("cuda", process.local_rank) if name == "cuda" else torch.device("cpu")
     return Device(place, threads, {"float32": torch.float32, "bfloat16": torch.bfloat16}[config.precision])
+
+
+def release_memory() -> None:
+    """Hand what was freed back to the system: glibc keeps most of it, in pieces too small for the next batch."""
+    with suppress(AttributeError, OSError, TypeError):  # another C library
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def cores() -> int:

@@ -1,6 +1,7 @@
 """Reading lines and writing files so that neither a damaged input nor a killed process goes unnoticed."""
 
 import gzip
+import io
 import os
 import secrets
 import sys
@@ -22,38 +23,62 @@ def write_atomically(path: str | Path, mode: Literal["w", "wb"] = "w") -> Iterat
     Text is UTF-8 with newline as the only line end. The bytes are on the disk before the name changes, so
     that a process killed at any moment leaves either the old file or the new one. The folder is made if
     missing. A device or a pipe is written to as it is, and a symbolic link stays one. Raises UserError when the
-    system refuses (disk full, no permission).
+    system refuses (disk full, no permission); what else the block opens or writes raises as it does without.
     """
     target = Path(path)
-    temporary: Path | None = None
-    try:
-        if target.exists() and not target.is_file() and not target.is_dir():  # /dev/full: no file to take the place of
-            with _opened(target, mode, "w") as file:
-                yield file
-            return
+    with _refusals(path):
+        special = target.exists() and not target.is_file() and not target.is_dir()
+    if special:  # /dev/full: no file to take the place of
+        with _opened(target, mode, "w", path) as file:
+            yield file
+        return
+    with _refusals(path):
         target = target.resolve()
         target.parent.mkdir(parents=True, exist_ok=True)
-        name = os.fsdecode(os.fsencode(target.name)[:LONGEST_NAME])
-        temporary = target.with_name(f".{name}.{secrets.token_hex(4)}.part")
-        with _opened(temporary, mode, "x") as file:
+    name = os.fsdecode(os.fsencode(target.name)[:LONGEST_NAME])
+    temporary = target.with_name(f".{name}.{secrets.token_hex(4)}.part")
+    try:
+        with _opened(temporary, mode, "x", path) as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        with suppress(FileNotFoundError):
-            temporary.chmod(target.stat().st_mode & 0o777)
-        temporary.replace(target)
-    except OSError as error:
-        if temporary and error.filename not in (None, str(temporary)):
-            raise  # the block's own trouble with another file
-        raise UserError(f"{path}: cannot write ({error.strerror or error})") from error
+            with _refusals(path):
+                file.flush()
+                os.fsync(file.fileno())
+        with _refusals(path):
+            with suppress(FileNotFoundError):
+                temporary.chmod(target.stat().st_mode & 0o777)
+            temporary.replace(target)
     finally:
-        if temporary:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
-def _opened(path: Path, mode: Literal["w", "wb"], how: Literal["w", "x"]) -> IO[Any]:
-    return path.open(how, encoding="utf-8", newline="\n") if mode == "w" else path.open(f"{how}b")
+@contextmanager
+def _refusals(name: str | Path) -> Iterator[None]:
+    """The system's refusals as one line with the name that the user gave the file."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"{name}: cannot write ({error.strerror or error})") from error
+
+
+class _Bytes(io.FileIO):
+    """What reaches the file, whoever wrote it and whenever a buffer is full: here its own errors can be told."""
+
+    def __init__(self, path: Path, how: Literal["w", "x"], name: str | Path) -> None:
+        with _refusals(name):
+            super().__init__(path, how)
+        self._given = name
+
+    def write(self, data: Any) -> int:
+        with _refusals(self._given):
+            return super().write(data)
+
+
+def _opened(
+    path: Path, mode: Literal["w", "wb"], how: Literal["w", "x"], name: str | Path
+) -> io.TextIOWrapper | io.BufferedWriter:
+    file: io.BufferedWriter = io.BufferedWriter(_Bytes(path, how, name))
+    return io.TextIOWrapper(file, encoding="utf-8", newline="\n") if mode == "w" else file
 
 
 def read_lines(path: str | Path) -> Iterator[str]:

@@ -1,34 +1,23 @@
 """A first configuration for the user's files, with sizes that suit them."""
 
-import re
+import shlex
 import shutil
-from array import array
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
-
-import numpy as np
 
 from dragoman import config as configuration
 from dragoman.components import Spec
 from dragoman.config import Config
 from dragoman.data.aside import copy
 from dragoman.data.corpus import COLUMNS, Pair, corpus_files, parallel, read_pairs
+from dragoman.data.sample import Sample, look
 from dragoman.errors import UserError
 from dragoman.files import write_atomically
-from dragoman.text.normalise import Normaliser
-from dragoman.text.tokenise import punctuation
 
 DEVELOPMENT = ("dev", "valid", "val", "validation", "tune")  # usual names of the files that judge training
-SAMPLED = 200_000  # pairs that are looked at closely
-BYTES = 256  # symbols that subwords always have
 JOINT = 0.5  # of its text in common letters, from which on languages share their symbols too
-
-APART = re.compile(r"\S [.,]( |$)")  # as tokenised text has it
-TOGETHER = re.compile(r"[^\s.,][.,]( |$)")
 
 
 class Corpus(NamedTuple):
@@ -38,25 +27,6 @@ class Corpus(NamedTuple):
     dev: str
     source: str
     target: str
-
-
-class Sample(NamedTuple):
-    """What the choice of sizes depends on, of the first 200,000 pairs; `pairs` counts all."""
-
-    pairs: int
-    words: float  # mean of both sides
-    longest: int  # words; 99 % of the sentences have no more
-    distinct: int  # different words, both languages
-    characters: int  # different characters, both languages
-    shared: float  # how much of one language's text could be spelled with the other's, letter for letter
-    tokenised: bool  # punctuation stands apart
-
-    def __str__(self) -> str:
-        kind = "tokenised" if self.tokenised else "natural"
-        return (
-            f"{self.pairs:,} pairs of {kind} text, {self.words:.1f} words a sentence, 99 % of them up to "
-            f"{self.longest}; {self.distinct:,} different words, {self.characters:,} characters"
-        )
 
 
 class Size(NamedTuple):
@@ -90,6 +60,9 @@ def initialise(source: Path, target: Path | None, config: Path, dev: str | None)
     """
     if config.exists():
         raise UserError(f"{config}: exists already; choose another name with -o, or remove it")
+    for path in filter(None, (source, target)):
+        if str(path) == "-" or path.is_fifo():
+            raise UserError(f"{path}: init reads its files more than once, so it takes no stream; write it to a file")
     names, prefix = languages(source, target)
     found = dev or (_beside(prefix, *names) if prefix else None)
     if found:
@@ -101,8 +74,13 @@ def initialise(source: Path, target: Path | None, config: Path, dev: str | None)
         else:
             stack.enter_context(_new(folder))
             corpus, told = _copied(source, target, names, folder, found)
-        sample = look(corpus)
-        lines = [str(sample), told, "The sizes below were chosen for that; change whatever you like."]
+        sample = look(corpus.train, corpus.source, corpus.target)
+        lines = [
+            str(sample),
+            told,
+            "The sizes below were chosen for that; change whatever you like. What stands here are the options that",
+            f"matter most: dragoman debug config {shlex.quote(str(config))} prints all of them.",
+        ]
         values = choose(corpus, sample, f"runs/{corpus.source}-{corpus.target}")
         with write_atomically(config) as file:
             file.writelines([*(f"# {line}\n" for line in lines), "\n", configuration.commented(values)])
@@ -129,6 +107,8 @@ def _copied(
     def pairs() -> Iterator[Pair]:
         return read_pairs(str(source), *names) if target is None else parallel(source, target)
 
+    if next(pairs(), None) is None:
+        raise UserError(f"{source}: the corpus is empty")
     train, aside = copy(pairs, folder, names, aside=not dev)
     corpus = Corpus(str(folder / "train"), dev or str(folder / "dev"), *names)
     if dev:
@@ -155,7 +135,7 @@ def _beside(prefix: str, source: str, target: str) -> str | None:
     """Development pairs under a usual name in the same folder: dev.en for train.en, x.dev.en for x.train.en."""
     folder, name = Path(prefix).parent, Path(prefix).name
     for usual in DEVELOPMENT:
-        for candidate in {name.replace("train", usual), usual}:
+        for candidate in (name.replace("train", usual), usual):
             found = str(folder / candidate)
             try:
                 corpus_files(found, source, target)
@@ -166,76 +146,39 @@ def _beside(prefix: str, source: str, target: str) -> str | None:
     return None
 
 
-def look(corpus: Corpus) -> Sample:
-    """What there is to know about a corpus before sizes are chosen. UserError where it is empty."""
-    normalise = Normaliser(lowercase=False)
-    words: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
-    lengths = array("i")
-    apart = together = pairs = 0
-    stream = read_pairs(corpus.train, corpus.source, corpus.target)
-    for pair in islice(stream, SAMPLED):
-        pairs += 1
-        for side, text in enumerate(map(normalise, pair)):
-            found = [text[begin:end] for begin, end in punctuation(text)]
-            words[side].update(found)
-            lengths.append(len(found))
-            apart += len(APART.findall(text))
-            together += len(TOGETHER.findall(text))
-    if not pairs:
-        raise UserError(f"{corpus.train}: the corpus is empty")
-    letters = [_letters(side) for side in words]
-    return Sample(
-        pairs=pairs + sum(1 for _ in stream),
-        words=sum(lengths) / len(lengths),
-        longest=int(np.percentile(np.frombuffer(lengths, np.int32), 99)),
-        distinct=len(words[0].keys() | words[1].keys()),
-        characters=len(letters[0].keys() | letters[1].keys()),
-        shared=sum(min(share, letters[1].get(letter, 0.0)) for letter, share in letters[0].items()),
-        tokenised=apart > together,
-    )
-
-
-def _letters(words: Counter[str]) -> dict[str, float]:
-    """The share of each character in a text with so many of each word."""
-    counts: Counter[str] = Counter()
-    for word, count in words.items():
-        for character in word:
-            counts[character] += count
-    return {character: count / counts.total() for character, count in counts.items()}
-
-
 def choose(corpus: Corpus, sample: Sample, run: str) -> Config:
     """A configuration with sizes for such a corpus: the conditional GRU with additive attention, tied embeddings."""
     size = next(size for size in SIZES if sample.pairs <= size.pairs)
     joint = sample.shared >= JOINT
-    # Every word that differs from the others can become a symbol, so half as many can be learnt from any text.
-    symbols = min(max(size.symbols, BYTES + 2 * sample.characters), BYTES + sample.characters + sample.distinct // 2)
-    if not joint:
-        symbols = max(BYTES + sample.characters, symbols // 2)
-    side = {
-        "tokeniser": "whitespace" if sample.tokenised else "punctuation",
-        "unit": Spec("bpe", {"size": symbols}),
+    tokeniser = "whitespace" if sample.tokenised else "punctuation"
+    symbols = {
+        side: sample.both.symbols(size.symbols) if joint else inventory.symbols(size.symbols // 2)
+        for side, inventory in (("source", sample.source), ("target", sample.target))
     }
+    sides = {side: {"tokeniser": tokeniser, "unit": Spec("bpe", {"size": count})} for side, count in symbols.items()}
     longest = max(100, 50 * round(1 + 1.6 * sample.longest / 50))
-    dropout = {"dropout": size.dropout}
+    rest = {"layers": 1, "dropout": size.dropout}
+    looks = {"attend": "between", "feed": "nothing", "features": "deep"}
     validate_every = 2_000 if sample.pairs > 200_000 else None
     return Config.model_validate(
         {
             "run": run,
             "data": {**corpus._asdict(), "max_length": longest},
-            "text": {"joint": joint, "source": side, "target": side},
+            "text": {"joint": joint, **sides},
             "model": {
                 "embedding": {"size": size.embedding, "dropout": 0.2, "tie": "all" if joint else "output"},
-                "encoder": Spec("rnn", {"size": size.encoder, **dropout}),
-                "decoder": Spec("rnn", {"size": size.decoder, "attend": "between", "features": "deep", **dropout}),
+                "encoder": Spec("rnn", {"cell": "gru", "size": size.encoder, "direction": "bidirectional", **rest}),
+                "decoder": Spec("rnn", {"cell": "gru", "size": size.decoder, **looks, **rest}),
                 "output": Spec("full", {"label_smoothing": 0.1}),
             },
             "training": {
                 "epochs": size.epochs,
                 "batch": {"size": size.batch},
+                "optimiser": Spec("adam", {"learning_rate": 0.001}),
                 "schedule": Spec("plateau", {"warmup": 300}),
                 "validate_every": validate_every,
             },
+            "search": Spec("beam", {"size": 5}),
             "metrics": [Spec("bleu", {"tokenise": "none"} if sample.tokenised else {}), Spec("chrf")],
         }
     )

@@ -1,6 +1,7 @@
 """What a run shows: its files gathered into facts, scores, curves and sentences with their attention."""
 
 import json
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,21 +14,22 @@ from dragoman import components
 from dragoman import config as configuration
 from dragoman.components import Spec
 from dragoman.config import ModelConfig
-from dragoman.data.corpus import Pair
+from dragoman.data.language import Language
 from dragoman.errors import UserError
 from dragoman.evaluation import alignment
-from dragoman.evaluation.alignment import Gold
-from dragoman.evaluation.metrics import METRICS, Metric, Score
+from dragoman.evaluation.alignment import Agreement, Gold
+from dragoman.evaluation.metrics import METRICS, Metric, Score, predicted
 from dragoman.files import read_lines, write_atomically
 from dragoman.model import build
 from dragoman.run import Run
+from dragoman.search.searches import SEARCHES
 from dragoman.translator import Translation, Translator
 from dragoman.visualisation import report
 from dragoman.visualisation.report import Example, RunView
+from dragoman.visualisation.tables import Bucket
 
 MOST_EXAMPLES = 500  # sentences that a report shows: it stays a page that a telephone can hold
-MOST_BUCKETS = 7
-WIDTHS = (2, 5, 10, 20, 50, 100)  # words in a bucket of sentence lengths
+LENGTHS = (2, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100)  # most words in each bucket of sentences, the same for all runs
 ALTERNATIVES = 5  # translations of a sentence in a report
 
 Row = dict[str, Any]
@@ -41,24 +43,36 @@ class Sentences(NamedTuple):
 
     @property
     def references(self) -> list[str]:
-        return [example.reference for example in self.examples]
+        """Those that are known; an empty line is one too."""
+        return [example.reference for example in self.examples if example.reference is not None]
+
+    @property
+    def known(self) -> "Sentences":
+        """The sentences whose reference is known."""
+        numbers = [number for number, example in enumerate(self.examples) if example.reference is not None]
+        return Sentences([self.texts[n] for n in numbers], [self.examples[n] for n in numbers])
 
 
-def view(run: Run, sentences: Sentences, scores: Iterable[Score] = ()) -> RunView:
-    """What a report shows of a run. `scores` come behind those that the run's metrics give the sentences."""
-    metrics = [components.build(METRICS, spec) for spec in run.config.metrics]
-    compared = bool(sentences.texts) and all(sentences.references)
-    found = [metric.corpus(sentences.texts, [sentences.references]) for metric in metrics] if compared else []
+def view(run: Run, sentences: Sentences, more: Iterable[Score] = ()) -> RunView:
+    """What a report shows of a run; `more` scores than its metrics give."""
     rows = [{key: row[key] for key in row if not key.startswith("final/")} for row in metric_rows(run)]
     return RunView(
         name=str(run.folder.path),
         config_yaml=configuration.dump(run.config),
         facts=facts(run),
         metrics=rows,
-        scores=[*found, *scores],
-        lengths=by_length(sentences, _bleu(run)) if compared else (),
+        scores=scores(run, sentences, more),
+        lengths=by_length(sentences.known, _bleu(run)),
         examples=sentences.examples[:MOST_EXAMPLES],
     )
+
+
+def scores(run: Run, sentences: Sentences, more: Iterable[Score] = ()) -> list[Score]:
+    """What the run's metrics give the sentences whose reference is known, and `more`, with these references named."""
+    texts, references = sentences.known.texts, sentences.references
+    metrics = [components.build(METRICS, spec) for spec in run.config.metrics] if texts else []
+    measured = [metric.corpus(texts, [references]) for metric in metrics]
+    return [score.against(references) for score in (*measured, *more)]
 
 
 def development(run: Run) -> tuple[Sentences, list[Score]]:
@@ -73,37 +87,51 @@ def development(run: Run) -> tuple[Sentences, list[Score]]:
             raise UserError(f"{run.folder.validation}:{number}: not a translated sentence") from error
         texts.append(str(row["text"]))
     final = next((row for row in reversed(metric_rows(run)) if "final/perplexity" in row), None)
-    names = ("perplexity", "accuracy") if final else ()
-    scores = [Score(name.capitalize(), final[f"final/{name}"], "development data") for name in names if final]
-    return Sentences(texts, examples), scores
+    if final is None:
+        return Sentences(texts, examples), []
+    found = prediction(run.target, final["final/perplexity"], final["final/accuracy"])
+    return Sentences(texts, examples), found
+
+
+def prediction(language: Language, perplexity: float, accuracy: float) -> list[Score]:
+    """How well references were predicted in the symbols of a language."""
+    vocabulary = language.vocabulary
+    symbols = vocabulary.symbols(range(len(vocabulary)))
+    return predicted(perplexity, accuracy, str(language.text.spec["unit"]["kind"]), symbols)
 
 
 def translated(
-    translator: Translator, pairs: Sequence[Pair], gold: Sequence[Gold] = ()
+    translator: Translator, pairs: Sequence[tuple[str, str | None]], gold: Sequence[Gold] = ()
 ) -> tuple[Sentences, list[Score]]:
     """These sentences as a model translates them; with gold alignments of the references, its alignment error rate.
 
-    Gold links are shown where the translation is the reference. A reference may be empty: not known.
+    Gold links are shown where the translation is the reference. A reference that is None is not known; with gold
+    links, all are.
     """
-    options = translator.search.options
-    n_best = min(ALTERNATIVES, int(options.get("size", ALTERNATIVES))) if translator.search.kind == "beam" else 1
-    found = translator.translate([pair.source for pair in pairs], n_best=n_best)
+    sources, known = [source for source, _ in pairs], [reference for _, reference in pairs if reference is not None]
+    rates = [100 * agreement(translator, sources, known, gold).error_rate] if gold else []
+    width = components.build(SEARCHES, translator.search).width
+    found = translator.translate(sources, n_best=min(ALTERNATIVES, width))
     links = [each.possible for each in gold] if gold else [None] * len(pairs)
     examples = [
-        example(translation, pair.target, each if translation.text == pair.target else None)
-        for translation, pair, each in zip(found, pairs, links, strict=True)
+        example(translation, reference, each if translation.text == reference else None)
+        for translation, (_, reference), each in zip(found, pairs, links, strict=True)
     ]
-    scores = []
-    if gold:
-        scored = translator.score(*map(list, zip(*pairs, strict=True)))
-        agreement = alignment.error_rate([each.alignment for each in scored], gold)
-        scores = [
-            Score("AER", 100 * agreement.error_rate, f"percent|forced decoding|sentences:{len(pairs)}"),
-        ]
-    return Sentences([each.text for each in found], examples), scores
+    rated = [Score("AER", rate, "percent|forced decoding") for rate in rates]
+    return Sentences([each.text for each in found], examples), rated
 
 
-def example(translation: Translation, reference: str, gold: Iterable[tuple[int, int]] | None = None) -> Example:
+def agreement(
+    translator: Translator, sources: Sequence[str], references: Sequence[str], gold: Sequence[Gold]
+) -> Agreement:
+    """How well the attention of forced decoding agrees with gold links. UserError where one is beyond its sentence."""
+    scored = translator.score(sources, references)
+    for each, links in zip(scored, gold, strict=True):
+        links.check(len(each.source_tokens), len(each.tokens))
+    return alignment.error_rate([each.alignment for each in scored], gold)
+
+
+def example(translation: Translation, reference: str | None, gold: Iterable[tuple[int, int]] | None = None) -> Example:
     """A translation as a report shows it."""
     return Example(
         translation.source_tokens,
@@ -135,7 +163,8 @@ def facts(run: Run) -> list[tuple[str, str]]:
         ("development data", config.data.dev),
         ("symbols", f"{sizes[0]:,} and {sizes[1]:,} ({units}{shared})"),
         ("encoder", _told(config.model.encoder)),
-        ("attention", str(config.model.attention.score)),
+        ("bridge", _told(config.model.bridge)),
+        ("attention", _told(config.model.attention.score)),
         ("decoder", _told(config.model.decoder)),
         ("parameters", f"{sum(parts.values()):,}"),
         *((f"  {part}", f"{count:,}") for part, count in parts.items()),
@@ -144,12 +173,13 @@ def facts(run: Run) -> list[tuple[str, str]]:
 
 
 def _told(spec: Spec) -> str:
-    """A part with the options that are on."""
-    return ", ".join(f"{name} {value}" for name, value in spec.options.items() if value not in (None, False, True, 0))
+    """A part with the options that are on: neither null nor false nor 0."""
+    on = (name if value is True else f"{name} {value}" for name, value in spec.options.items() if value)
+    return ", ".join([spec.kind, *(each.replace("_", " ") for each in on)])
 
 
 def _progress(rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """How far training has come, how fast, and the best value of each measure of the development data."""
+    """How far training has come, and how fast."""
     if not rows:
         return [("training", "has not begun")]
     last = rows[-1]
@@ -171,22 +201,16 @@ def parameters(model: ModelConfig, source_symbols: int, target_symbols: int) -> 
     return dict(counts)
 
 
-def by_length(sentences: Sentences, metric: Metric) -> list[tuple[str, int, float]]:
-    """The metric for sentences of similar source length: (words, number of sentences, value) for each bucket.
-
-    Buckets are of equal width, except for the last one, which takes all longer sentences.
-    """
-    lengths = [len(each.source) for each in sentences.examples]
-    usual = float(np.percentile(lengths, 95))
-    width = next((width for width in WIDTHS if usual <= width * MOST_BUCKETS), WIDTHS[-1])
+def by_length(sentences: Sentences, metric: Metric) -> list[Bucket]:
+    """The metric for sentences of similar source length, in words."""
     buckets: dict[int, list[int]] = {}
-    for number, length in enumerate(lengths):
-        buckets.setdefault(min(max(0, length - 1) // width, MOST_BUCKETS), []).append(number)
+    for number, each in enumerate(sentences.examples):
+        buckets.setdefault(bisect_left(LENGTHS, len(each.source)), []).append(number)
     found = []
     for bucket, numbers in sorted(buckets.items()):
-        name = f"{bucket * width + 1}–{(bucket + 1) * width}" if bucket < MOST_BUCKETS else f"over {bucket * width}"
         texts, references = ([lines[number] for number in numbers] for lines in (sentences.texts, sentences.references))
-        found.append((name, len(numbers), metric.corpus(texts, [references]).value))
+        first, last = (0, *LENGTHS)[bucket] + 1, (*LENGTHS, None)[bucket]
+        found.append(Bucket(first, last, len(numbers), metric.corpus(texts, [references]).value))
     return found
 
 

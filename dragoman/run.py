@@ -5,8 +5,10 @@ source.*, target.*        text pipelines and vocabularies
 model.safetensors         the weights to use: the mean of the best, or the best
 model-best.safetensors    the best single validation; model-last.safetensors: the last one
 metrics.jsonl             what was measured, a line each time
+events.*                  the same for TensorBoard, where that is installed
 validation.jsonl          the development sentences as last translated, with attention
 README.md                 the model card
+report.html               curves, scores and attention on one page
 checkpoints/              last.safetensors (to resume from) and the best weights so far
 data/                     the prepared corpus
 """

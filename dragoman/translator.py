@@ -93,7 +93,8 @@ class Translator:
     ) -> list[Translation]:
         """One translation for each text, in order; the translation of an empty or blank text is empty.
 
-        `search` (or `beam_size`, for a beam search of that width) takes the place of the run's own.
+        `search` (or `beam_size`, for a beam search of that width) takes the place of the run's own. UserError where
+        it does not give `n_best` translations.
         """
         if isinstance(texts, str):
             raise TypeError("translate takes a list of texts: translate([text])")
@@ -102,11 +103,10 @@ class Translator:
             options = spec.options if spec.kind == "beam" else {}
             spec = Spec("beam", {**options, "size": beam_size})
         searcher = components.build(SEARCHES, spec)
-        width = int(components.complete(SEARCHES, spec).options.get("size", 1))
         encoded = [self.source.text.encode(text) for text in texts]
         found: dict[int, list[Hypothesis]] = {}
         full = [number for number, text in enumerate(texts) if self.source.text.normalise(text).strip()]
-        for numbers in by_length(full, [min(len(symbols), LONGEST) for symbols in encoded], BATCH // width):
+        for numbers in by_length(full, [min(len(symbols), LONGEST) for symbols in encoded], BATCH // searcher.width):
             found.update(zip(numbers, self._search(searcher, [encoded[n] for n in numbers], n_best), strict=True))
         return [
             self._translation(text, encoded[number], found[number]) if number in found else self._nothing(text)

@@ -21,7 +21,7 @@ def explain(errors: Sequence[ErrorDetails], annotation: Any, value: Any) -> list
     """What pydantic found wrong with a value of type `annotation`, in this project's words."""
     if errors and all(error["type"] in LIMITS for error in errors):
         limits = [(*LIMITS[error["type"]], error["ctx"]) for error in errors]
-        return [f"must be {words} {limit[key]:g}, found {shown(value)}" for words, key, limit in limits]
+        return [f"must be {words} {limit[key]:.15g}, found {shown(value)}" for words, key, limit in limits]
     if len(errors) == 1 and errors[0]["type"] in ("string_too_short", "too_short"):
         return ["must not be empty"]
     hint = ""

@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 import dragoman
 from dragoman.cli import app
-from dragoman.commands.configured import overrides
+from dragoman.commands.options import overrides
+from tests import toy
 
 COMMANDS = ["demo", "init", "train", "translate", "score", "align", "evaluate", "report", "average", "info"]
 HEAVY = ("torch", "numpy", "sacrebleu", "sentencepiece")
@@ -20,6 +21,22 @@ HEAVY = ("torch", "numpy", "sacrebleu", "sentencepiece")
 def run(*words: str) -> tuple[int, str, str]:
     result = CliRunner().invoke(app, list(words), prog_name="dragoman", env={"COLUMNS": "200"})
     return result.exit_code, result.stdout, result.stderr
+
+
+def imported(names: tuple[str, ...], code: str, folder: Path, repository: Path) -> str:
+    """Those of the modules that a program has imported when it ends."""
+    watched = (
+        f"import atexit, sys; atexit.register(lambda: print([n for n in {names} if n in sys.modules], file=sys.stderr))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", f"{watched}\n{code}"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(repository)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize(
@@ -31,18 +48,22 @@ def run(*words: str) -> tuple[int, str, str]:
     ],
 )
 def test_help_and_the_package_import_nothing_heavy(code: str, repository: Path) -> None:
-    watched = (
-        f"import atexit, sys; atexit.register(lambda: print([n for n in {HEAVY} if n in sys.modules], file=sys.stderr))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", f"{watched}\n{code}"],
-        cwd=repository,
-        env={**os.environ, "PYTHONPATH": str(repository)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stderr == "[]\n"
+    assert imported(HEAVY, code, repository, repository) == "[]"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["init", "train.en", "train.fr", "-o", "new.yaml"],
+        ["debug", "data", "toy.yaml"],
+        ["evaluate", "train.fr", "-i", "train.fr"],
+    ],
+)
+def test_what_needs_no_model_does_without_torch(words: list[str], tmp_path: Path, repository: Path) -> None:
+    toy.corpus(tmp_path)
+    (tmp_path / "toy.yaml").write_text("data: {source: en, target: fr, train: train, dev: dev}\n", encoding="utf-8")
+    code = f"import sys; sys.argv = {['dragoman', *words]}; from dragoman.cli import main; main()"
+    assert imported(("torch",), code, tmp_path, repository) == "[]"
 
 
 def test_public_names_are_sorted_and_there() -> None:
@@ -76,6 +97,11 @@ def test_help_lists_every_command() -> None:
         (["translate", "run", "--beam=0"], "Invalid value for '--beam'"),
         (["translate", "run", "a", "b"], "unexpected extra argument"),
         (["evaluate", "ref", "--run=x"], "--run and --source go together"),
+        (["evaluate", "ref", "--run=x", "--source=y", "-i", "z"], "--input has translations, and --run makes them"),
+        (["average", "run", "--last=1", "--best=1", "-o", "x"], "FILES, --last and --best are three ways to choose"),
+        (["average", "run", "file", "--last=1", "-o", "x"], "FILES, --last and --best are three ways to choose"),
+        (["average", "run", "-o", "-"], "Invalid value for '--output' / '-o': expected the name of a file"),
+        (["init", "a.en", "a.de", "-o", "-"], "Invalid value for '--output' / '-o': expected the name of a file"),
         (["average", "run"], "Missing option '--output'"),
         (["train", "x.yaml", "--seed"], "--seed needs a value: --seed VALUE"),
         (["train", "--seed=3"], "expected one configuration file, found none"),

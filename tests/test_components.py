@@ -11,21 +11,20 @@ from hypothesis import strategies as st
 
 from dragoman.components import (
     Count,
-    OptionInfo,
+    Layers,
     Options,
     Positive,
     Problem,
     Rate,
+    Size,
     Spec,
     build,
     complete,
-    nearest,
-    options,
     plain,
     problems,
 )
 from dragoman.errors import UserError
-from dragoman.wording import shown
+from dragoman.wording import nearest, shown
 
 PLAIN = Spec("plain")
 
@@ -37,7 +36,9 @@ class Tower:
         self,
         width: "NotImportable",  # type: ignore[name-defined]
         *,
-        size: Count = 3,
+        size: Size = 3,
+        layers: Layers = 1,
+        steps: Count = 1,
         betas: tuple[float, float] = (0.9, 0.99),
         cell: Literal["gru", "lstm"] = "gru",
         bias: bool = True,
@@ -48,7 +49,7 @@ class Tower:
         inner: Spec = PLAIN,
     ) -> None:
         self.width = width
-        self.options = (size, betas, cell, bias, limit, rate, dropout, names, inner)
+        self.options = (size, layers, steps, betas, cell, bias, limit, rate, dropout, names, inner)
 
 
 class Taller(Tower):
@@ -81,8 +82,8 @@ def test_build_gives_each_option_the_type_of_the_signature() -> None:
     spec = Spec("tower", {"rate": 1, "betas": [1, 0.5], "names": ["x", "y"], "inner": {"kind": "steep"}})
     found = build(TABLE, spec, 7)
     assert found.width == 7
-    assert found.options == (3, (1.0, 0.5), "gru", True, None, 1.0, 0.0, ["x", "y"], Spec("steep"))
-    assert isinstance(found.options[5], float)
+    assert found.options == (3, 1, 1, (1.0, 0.5), "gru", True, None, 1.0, 0.0, ["x", "y"], Spec("steep"))
+    assert isinstance(found.options[7], float)
 
 
 def test_build_of_a_faulty_spec_is_one_line() -> None:
@@ -96,6 +97,9 @@ def test_build_of_a_faulty_spec_is_one_line() -> None:
     ("name", "value", "message"),
     [
         ("size", 0, "must be at least 1, found 0"),
+        ("size", 10**11, "must be at most 1048576, found 100000000000"),
+        ("layers", 10**30, "must be at most 100, found 1000000000000000000000000000000"),
+        ("steps", 10**9 + 1, "must be at most 1000000000, found 1000000001"),
         ("size", "3", 'expected a whole number, found "3"'),
         ("size", True, "expected a whole number, found true"),
         ("size", 3.0, "expected a whole number, found 3.0"),
@@ -140,22 +144,15 @@ def test_an_option_of_a_part_without_options() -> None:
 
 
 def test_the_signature_is_found_where_it_is_inherited() -> None:
-    assert options(Taller) == options(Tower)
-
-
-def test_options_tell_type_and_default() -> None:
-    found = options(Tower)
-    assert list(found)[:2] == ["size", "betas"]
-    assert found["size"] == OptionInfo("a whole number", "3")
-    assert found["rate"] == OptionInfo("a number", None)
-    assert found["limit"] == OptionInfo("a whole number or null", "nothing (null)")
-    assert options(hut) == {"roof": OptionInfo("text", '"flat"')}
-    assert options(Tent) == {}
+    assert complete(TABLE, Spec("taller", {"rate": 1})).options == complete(TABLE, Spec("tower", {"rate": 1})).options
+    assert messages("taller", rate=0) == messages("tower", rate=0)
 
 
 def test_complete_spells_out_every_option_in_order() -> None:
     spec = complete(TABLE, Spec("tower", {"rate": 1, "cell": "lstm"}))
-    assert list(spec.options) == list(options(Tower))
+    names = ["size", "layers", "steps", "betas", "cell", "bias", "limit", "rate", "dropout", "names", "inner"]
+    assert list(spec.options) == names
+    assert spec.options["limit"] is None
     assert spec.options["cell"] == "lstm"
     assert spec.options["size"] == 3
     assert complete(TABLE, spec) == spec

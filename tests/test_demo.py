@@ -8,8 +8,7 @@ import pytest
 from rich.console import Console
 
 from dragoman import demo
-from dragoman.data.corpus import Pair
-from dragoman.evaluation.alignment import read_pharaoh
+from dragoman.errors import UserError
 from dragoman.phrasebook import corpus
 from dragoman.training import session
 from dragoman.translator import Translator, load
@@ -114,9 +113,25 @@ def test_brackets_in_a_text_are_no_markup(model: Translator) -> None:
     assert "[/bold] one [dim]" in console.export_text()
 
 
-def test_agreement_is_that_of_forced_decoding(model: Translator) -> None:
-    pairs = [Pair("one two three", "trois deux un")]
-    right = demo.Part(pairs, [read_pharaoh("0-2 1-1 2-0")])
-    wrong = demo.Part(pairs, [read_pharaoh("0-0 1-2 2-1")])
-    assert demo.agreement(model, right).error_rate == 0.0
-    assert demo.agreement(model, wrong).error_rate == 1.0
+@pytest.mark.usefixtures("_tiny")
+def test_a_run_and_a_corpus_of_the_user_are_left_alone(tmp_path: Path) -> None:
+    """The folder of a run, one of other files, one with a corpus of that name, a file."""
+    trained, other, named, file = (tmp_path / name for name in ("trained", "other", "named", "file"))
+    folder = session.train(toy.config(toy.corpus(tmp_path / "toy"), trained, {"training.steps": 1}), quiet=True)
+    for path in (other / "notes.txt", named / "corpus" / "train.en", file):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("mine", encoding="utf-8")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert folder.config in before
+    for place in (trained, other, named, file):
+        with pytest.raises(UserError, match=f"{place}: is in use, and not by this demo; choose another folder"):
+            demo.main(place)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_what_a_killed_demo_left_is_no_obstacle(tmp_path: Path) -> None:
+    (tmp_path / ".config.yaml.0123.part").write_text("seed: 1", encoding="utf-8")
+    written = demo.write_config(tmp_path / "corpus", tmp_path / "run")
+    assert demo.write_config(tmp_path / "corpus", tmp_path / "run") == written
+    (tmp_path / "corpus").mkdir()
+    assert demo.write_config(tmp_path / "corpus", tmp_path / "run") == written

@@ -1,6 +1,9 @@
 """Device, threads and precision."""
 
 import os
+import platform
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -45,6 +48,7 @@ def test_a_gpu_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_takes_the_threads_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     assert choose(DeviceConfig(name="cpu", threads=3)).threads == 3
     assert torch.get_num_threads() == 3
+    assert choose(DeviceConfig(name="cpu", threads=1024)).threads == 1024
 
 
 @pytest.mark.parametrize(("workers", "threads"), [("1", 6), ("2", 3), ("4", 1), ("9", 1)])
@@ -76,3 +80,28 @@ def test_says_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(Device(CPU, 2, torch.bfloat16)) == f"cpu ({devices.processor()}), 2 threads, bfloat16"
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: f"GPU number {device.index}")
     assert str(Device(torch.device("cuda", 1), 1, torch.float32)) == "GPU number 1, 1 threads, float32"
+
+
+def test_caches_are_small_unless_the_user_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY", raising=False)
+    monkeypatch.setenv("LRU_CACHE_CAPACITY", "7")
+    choose(DeviceConfig(name="cpu"))
+    assert os.environ["ONEDNN_PRIMITIVE_CACHE_CAPACITY"] == devices.CACHES["ONEDNN_PRIMITIVE_CACHE_CAPACITY"]
+    assert os.environ["LRU_CACHE_CAPACITY"] == "7"
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc keeps freed memory")
+def test_freed_memory_goes_back_to_the_system() -> None:
+    code = """
+from dragoman.devices import release_memory
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * 4096 / 2**20
+blocks = [bytearray(100_000) for _ in range(1000)]
+kept = blocks[::10]  # between the freed ones, so that none of those is at the end of the heap
+del blocks
+before = resident()
+release_memory()
+print(before - resident())
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert float(found.stdout) > 50

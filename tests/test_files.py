@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -195,6 +196,36 @@ except UserError as error:
 def test_trouble_with_another_file_inside_the_block_is_not_hidden(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError), write_atomically(tmp_path / "file"):
         (tmp_path / "other").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["file", os.devnull])
+def test_trouble_with_another_stream_inside_the_block_is_not_taken_for_the_files(name: str, tmp_path: Path) -> None:
+    """A closed pipe and a full disk are told without a name."""
+    read, write = os.pipe()
+    os.close(read)
+    with pytest.raises(BrokenPipeError), write_atomically(tmp_path / name):
+        os.write(write, b"x")
+    os.close(write)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("mode", ["w", "wb"])
+@pytest.mark.parametrize("size", [1, 100_000])
+def test_a_full_device_is_told_whenever_its_buffer_is_written(mode: Literal["w", "wb"], size: int) -> None:
+    with (
+        pytest.raises(UserError, match=r"^/dev/full: cannot write \(No space left on device\)$"),
+        write_atomically("/dev/full", mode) as file,
+    ):
+        file.write("x" * size if mode == "w" else b"x" * size)
+
+
+def test_the_file_is_named_as_the_user_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("folder")
+    with pytest.raises(UserError, match=r"^link: cannot write \(Is a directory\)$"), write_atomically("link"):
+        pass
 
 
 def test_a_very_long_name_can_be_written(tmp_path: Path) -> None:

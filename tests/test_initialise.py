@@ -1,15 +1,19 @@
 """The first configuration: which files, which sizes."""
 
 import gzip
+import os
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from dragoman import initialise
 from dragoman.data.corpus import read_pairs
+from dragoman.data.sample import Inventory, Sample
 from dragoman.errors import UserError
-from dragoman.initialise import Corpus, Sample, choose, languages, look
+from dragoman.initialise import Corpus, choose, languages
 from dragoman.training import session
 
 CORPUS = Corpus("train", "dev", "en", "fr")
@@ -21,7 +25,8 @@ def write(prefix: Path, sources: list[str], targets: list[str], suffixes: tuple[
 
 
 def sample(pairs: int = 10_000, shared: float = 0.9, tokenised: bool = False, longest: int = 20) -> Sample:
-    return Sample(pairs, 10.0, longest, 8_000, 90, shared, tokenised)
+    one, both = Inventory(5_000, 80, 5_000), Inventory(8_000, 90, 8_000)
+    return Sample(pairs, 10.0, longest, one, one, both, shared, tokenised)
 
 
 @pytest.mark.parametrize(
@@ -87,31 +92,76 @@ def test_given_development_pairs_are_taken(tmp_path: Path) -> None:
     assert session.load_config(config).data.dev == dev
 
 
+@pytest.mark.parametrize("seed", ["0", "1", "2", "3"])
+def test_of_several_development_pairs_the_most_alike_in_name_are_taken(
+    seed: str, tmp_path: Path, repository: Path
+) -> None:
+    """Whatever order the hashes of names have in this process."""
+    for name in ("x.train", "x.dev", "dev"):
+        write(tmp_path / name, ["one two"], ["un deux"])
+    code = f"from dragoman import initialise; print(initialise._beside({str(tmp_path / 'x.train')!r}, 'en', 'fr'))"
+    environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(repository)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{tmp_path / 'x.dev'}\n"
+
+
+@pytest.mark.parametrize(
+    ("sources", "targets"),
+    [
+        (["\u043a\u043e\u0442 \u0441\u043f\u0438\u0442", "\u043f\u0451\u0441 \u0435\u0441\u0442"], ["cat", "dog"]),
+        (["one"], ["1"]),
+        (["what a fine day", "it rained all of it"], ["+ yes", "- no"]),
+        (["a-b c-d e-f a-d", "1:2 3:4"], ["\u4e00\u4e8c", "\u4e09\u56db"]),
+        (["..., ;", "!"], ["one two", "three"]),
+    ],
+)
+def test_what_is_written_can_be_trained_however_little_text_a_side_has(
+    sources: list[str], targets: list[str], tmp_path: Path
+) -> None:
+    for name in ("train", "dev"):
+        write(tmp_path / name, sources * 15, targets * 15)
+    config = tmp_path / "c.yaml"
+    initialise.initialise(tmp_path / "train.en", tmp_path / "train.fr", config, None)
+    small = {"run": str(tmp_path / "run"), "training.steps": "1", "training.validate_every": "1"}
+    small |= {"model.encoder.size": "4", "model.decoder.size": "4", "device.threads": "1"}
+    session.train(session.load_config(config, small), quiet=True)
+
+
+def test_the_options_that_matter_most_are_written_out(tmp_path: Path) -> None:
+    for name in ("train", "dev"):
+        write(tmp_path / name, ["one two"] * 30, ["un deux"] * 30)
+    config = tmp_path / "c.yaml"
+    initialise.initialise(tmp_path / "train.en", tmp_path / "train.fr", config, None)
+    text = config.read_text(encoding="utf-8")
+    for option in ("cell: gru", "layers: 1", "direction: bidirectional", "attend: between", "feed: nothing"):
+        assert f"    {option}\n" in text
+    assert f"dragoman debug config {config} prints all of them." in text
+
+
+def test_streams_are_refused_since_they_can_be_read_once(tmp_path: Path) -> None:
+    write(tmp_path / "x", ["one"], ["un"])
+    os.mkfifo(tmp_path / "pipe.fr")
+    for second in (Path("-"), tmp_path / "pipe.fr"):
+        with pytest.raises(UserError, match=f"{second}: init reads its files more than once, so it takes no stream"):
+            initialise.initialise(tmp_path / "x.en", second, tmp_path / "c.yaml", None)
+
+
 def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
     write(tmp_path / "x", ["one"], ["un"])
     config = tmp_path / "c.yaml"
     with pytest.raises(UserError, match="too few pairs to set some aside"):
         initialise.initialise(tmp_path / "x.en", tmp_path / "x.fr", config, None)
+    write(tmp_path / "empty", [], [])
+    with pytest.raises(UserError, match=r"empty\.en: the corpus is empty"):
+        initialise.initialise(tmp_path / "empty.en", tmp_path / "empty.fr", config, None)
     with pytest.raises(UserError, match=r"nothing.en: no such file"):
         initialise.initialise(tmp_path / "x.en", tmp_path / "x.fr", config, str(tmp_path / "nothing"))
-    assert {path.name for path in tmp_path.iterdir()} == {"x.en", "x.fr"}
-
-
-def test_looking_tells_natural_text_from_tokenised_and_one_alphabet_from_two(tmp_path: Path) -> None:
-    write(tmp_path / "natural", ["The cat, it sleeps."] * 9, ["Le chat, il dort."] * 9)
-    write(tmp_path / "apart", ["the cat , it sleeps ."] * 9, ["\u043a\u043e\u0442 \u0441\u043f\u0438\u0442 ."] * 9)
-    natural, apart = (look(Corpus(str(tmp_path / name), "dev", "en", "fr")) for name in ("natural", "apart"))
-    assert (natural.tokenised, apart.tokenised) == (False, True)
-    assert natural.shared > 0.6
-    assert apart.shared < 0.2
-    assert (natural.pairs, natural.words, natural.longest) == (9, 6.0, 6)
-    assert str(natural).startswith("9 pairs of natural text, 6.0 words a sentence, 99 % of them up to 6; 10 different")
+    assert {path.name for path in tmp_path.iterdir()} == {"x.en", "x.fr", "empty.en", "empty.fr"}
 
 
 def test_sizes_grow_with_the_corpus() -> None:
-    chosen = [
-        choose(CORPUS, sample(pairs)._replace(distinct=10**6), "r") for pairs in (10**3, 10**4, 10**5, 10**6, 10**7)
-    ]
+    rich = Inventory(10**6, 90, 10**6)
+    chosen = [choose(CORPUS, sample(pairs)._replace(both=rich), "r") for pairs in (10**3, 10**4, 10**5, 10**6, 10**7)]
     for key in ("encoder", "decoder"):
         sizes = [getattr(config.model, key).options["size"] for config in chosen]
         assert sizes == sorted(sizes)
@@ -130,5 +180,7 @@ def test_what_was_seen_decides_the_rest() -> None:
     assert other.text.source.tokeniser == "whitespace"
     assert other.metrics[0].options == {"tokenise": "none"}
     assert (plain.data.max_length, other.data.max_length) == (100, 350)
-    few = choose(CORPUS, sample()._replace(distinct=100), "r").text.source.unit.options["size"]
-    assert few == 256 + 90 + 50
+    few = choose(CORPUS, sample()._replace(both=Inventory(120, 90, 100)), "r").text.source.unit.options["size"]
+    assert few == 256 + 1 + 90 + 50
+    apart = choose(CORPUS, sample(shared=0.1)._replace(target=Inventory(2, 10, 2)), "r").text
+    assert [side.unit.options["size"] for side in (apart.source, apart.target)] == [1_000, 256 + 1 + 10 + 1]

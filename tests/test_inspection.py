@@ -3,16 +3,18 @@
 import json
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dragoman import inspection, translator
+from dragoman.components import Spec
 from dragoman.config import ModelConfig
 from dragoman.data.corpus import Pair
 from dragoman.errors import UserError
-from dragoman.evaluation.alignment import Gold
+from dragoman.evaluation.alignment import Gold, read_pharaoh
 from dragoman.evaluation.metrics import Bleu
 from dragoman.inspection import Sentences
 from dragoman.model import build
@@ -37,18 +39,51 @@ def sentences(lengths: Sequence[int], right: Sequence[bool]) -> Sentences:
 
 
 def test_quality_is_told_for_each_length() -> None:
-    found = inspection.by_length(sentences([1, 4, 5, 6, 10, 30], [True, True, True, False, False, True]), Bleu(order=1))
-    assert [(name, count) for name, count, _ in found] == [("1–5", 3), ("6–10", 2), ("26–30", 1)]
-    assert [round(value) for *_, value in found] == [100, 0, 100]
+    found = inspection.by_length(sentences([3, 4, 5, 6, 10, 30], [True, True, True, False, False, True]), Bleu(order=1))
+    assert [(str(bucket), bucket.sentences) for bucket in found] == [("3–5", 3), ("6–10", 2), ("26–30", 1)]
+    assert [round(bucket.value) for bucket in found] == [100, 0, 100]
 
 
-def test_buckets_are_for_usual_lengths_and_the_last_is_for_the_rest() -> None:
-    lengths = [*range(1, 61), 900]
-    found = inspection.by_length(sentences(lengths, [True] * 61), Bleu(order=1))
-    assert [name for name, *_ in found] == ["1–10", "11–20", "21–30", "31–40", "41–50", "51–60", "over 70"]
-    assert sum(count for _, count, _ in found) == 61
-    short = inspection.by_length(sentences([0, 1, 2, 3], [True] * 4), Bleu(order=1))
-    assert [name for name, *_ in short] == ["1–2", "3–4"]
+def test_the_last_bucket_is_for_the_rest_and_every_length_has_one() -> None:
+    lengths = [*range(121), 900]
+    found = inspection.by_length(sentences(lengths, [True] * 122), Bleu(order=1))
+    assert sum(bucket.sentences for bucket in found) == 122
+    assert [str(bucket) for bucket in found[:2]] == ["1–2", "3–5"]
+    assert [bucket.sentences for bucket in found[:2]] == [3, 3]
+    assert (str(found[-1]), found[-1].sentences) == ("over 100", 21)
+    assert inspection.by_length(sentences([], []), Bleu()) == []
+
+
+def test_a_missing_reference_takes_only_its_own_sentence_out(run: Run) -> None:
+    given = sentences([2, 3, 4], [True, False, True])
+    unknown = Example(["new"], ["neuf"], None, np.eye(1), -1.0)
+    mixed = Sentences([*given.texts, "neuf"], [*given.examples, unknown])
+    assert inspection.scores(run, mixed) == inspection.scores(run, given)
+    view = inspection.view(run, mixed)
+    assert [score.name for score in view.scores] == ["BLEU-2", "chrF2"]
+    assert "|sentences:3|" in view.scores[0].signature
+    assert sum(bucket.sentences for bucket in view.lengths) == 3
+    assert len(view.examples) == 4
+
+
+def test_an_empty_reference_is_one_too(run: Run) -> None:
+    given = sentences([2, 3], [True, True])
+    said_nothing = Example(["new"], ["neuf"], "", np.eye(1), -1.0)
+    found = inspection.scores(run, Sentences([*given.texts, "neuf"], [*given.examples, said_nothing]))
+    assert "|sentences:3|" in found[0].signature
+    assert found[0].value < inspection.scores(run, given)[0].value == 100
+
+
+def test_options_that_are_on_are_told_in_words(run: Run) -> None:
+    facts = dict(inspection.facts(run))
+    assert facts["encoder"] == "rnn, cell gru, size 12, layers 1, direction bidirectional, variational"
+    assert facts["bridge"] == "final, layers all"
+    assert facts["attention"] == "additive"
+    other = {"size": 1, "residual": True, "dropout": 0.0, "layer_norm": False, "features_size": None}
+    model = run.config.model.model_copy(update={"decoder": Spec("rnn", {**run.config.model.decoder.options, **other})})
+    config = run.config.model_copy(update={"model": model})
+    told = dict(inspection.facts(replace(run, config=config)))["decoder"]
+    assert told == "rnn, cell gru, size 1, layers 1, attend after, feed nothing, features deep, residual, variational"
 
 
 @pytest.mark.parametrize("tie", ["none", "all"])
@@ -73,7 +108,18 @@ def test_a_view_has_all_that_a_report_shows(run: Run) -> None:
     assert len(view.examples) == 8
     assert not any(key.startswith("final/") for row in view.metrics for key in row)
     assert any("valid/bleu" in row for row in view.metrics)
-    assert sum(count for _, count, _ in view.lengths) == 8
+    assert sum(bucket.sentences for bucket in view.lengths) == 8
+    signatures = [signature for *_, signature in view.scores]
+    assert signatures[2] == signatures[3]
+    assert signatures[2].startswith("unit:word|symbols:10|inventory:")
+    assert len({signature.rpartition("|sentences:8|")[2] for signature in signatures}) == 1
+
+
+def test_scores_of_other_references_or_other_symbols_have_other_signatures(run: Run) -> None:
+    one, other = (inspection.scores(run, sentences([length], [True])) for length in (3, 4))
+    assert [a.signature == b.signature for a, b in zip(one, other, strict=True)] == [False, False]
+    predicted = [inspection.prediction(language, 2.0, 50.0)[0].signature for language in (run.source, run.target)]
+    assert predicted[0] != predicted[1]
 
 
 def test_given_sentences_are_translated_and_compared_with_gold_links(run: Run) -> None:
@@ -90,9 +136,19 @@ def test_given_sentences_are_translated_and_compared_with_gold_links(run: Run) -
         assert example.n_best[0][1] == example.score
     assert [score.name for score in scores] == ["AER"]
     assert 0 <= scores[0].value <= 100
-    unknown, none = inspection.translated(model, [Pair(pair.source, "") for pair in pairs])
+    unknown, none = inspection.translated(model, [(pair.source, None) for pair in pairs])
     assert none == []
     assert inspection.view(run, unknown).scores == []
+    beyond = Gold(frozenset(), frozenset({(9, 0)}), "gold:1")
+    with pytest.raises(UserError, match=r"gold:1: the link 9-0 lies beyond"):
+        inspection.translated(model, pairs[:1], [beyond])
+
+
+def test_agreement_is_that_of_forced_decoding(run: Run) -> None:
+    model = translator.load(run.folder.path)
+    for line, rate in (("0-2 1-1 2-0", 0.0), ("0-0 1-2 2-1", 1.0)):
+        found = inspection.agreement(model, ["one two three"], ["trois deux un"], [read_pharaoh(line)])
+        assert found.error_rate == rate
 
 
 def test_a_run_that_is_under_way_shows_what_it_has(run: Run, tmp_path: Path) -> None:

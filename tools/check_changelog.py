@@ -10,7 +10,7 @@ from rich.console import Console
 ROOT = Path(__file__).resolve().parent.parent
 SECTION = re.compile(r"^## \[(?P<name>[^\]\n]+)\](?P<rest>.*)\n(?P<body>(?:(?!## ).*\n?)*)", re.MULTILINE)
 DATE = re.compile(r" - \d{4}-\d{2}-\d{2}")
-VERSION = re.compile(r"\d+\.\d+\.\d+")
+VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
 
 
 def order(version: str) -> tuple[int, ...]:
@@ -20,6 +20,8 @@ def order(version: str) -> tuple[int, ...]:
 
 def problems(changelog: str, version: str) -> list[str]:
     """What is wrong with a changelog in the form of keepachangelog.com; empty when it is sound."""
+    if not VERSION.fullmatch(version):
+        return [f"version {version} of pyproject.toml must read like 1.2.3"]
     sections = list(SECTION.finditer(changelog))
     if not sections or sections[0]["name"] != "Unreleased":
         return ["the first section must be '## [Unreleased]'"]

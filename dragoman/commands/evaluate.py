@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 import typer
 
 from dragoman import components
+from dragoman.commands.lines import one_stream
 from dragoman.components import Spec
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import METRICS, Score
 from dragoman.files import read_lines
-from dragoman.training.validation import likelihood
-from dragoman.translator import Translator, load
 from dragoman.wording import nearest
 
 
@@ -35,6 +34,7 @@ class Measures(NamedTuple):
 
 def evaluate_lines(hypotheses: Path, references: Sequence[Path], measures: Measures, *, as_json: bool) -> None:
     """Score a file of translations, or standard input (`-`), against one or more references."""
+    one_stream(hypotheses, *references)
     if str(hypotheses) == "-" and sys.stdin.isatty():
         typer.echo("reading translations from the keyboard; Ctrl-D ends them", err=True)
     _tell(_scores(_read(hypotheses), list(map(_read, references)), measures), as_json)
@@ -42,13 +42,19 @@ def evaluate_lines(hypotheses: Path, references: Sequence[Path], measures: Measu
 
 def evaluate_run(run: Path, source: Path, references: Sequence[Path], measures: Measures, *, as_json: bool) -> None:
     """Score what a run makes of `source`, and how well it predicts the reference, if there is one alone."""
+    from dragoman import inspection  # these take torch, which scoring a file does without
+    from dragoman.training.validation import likelihood
+    from dragoman.translator import load
+
+    one_stream(source, *references)
     sources, against = _read(source), list(map(_read, references))
     _check(sources, against)
     translator = load(run)
     found = Text(source, [translation.text for translation in translator.translate(sources.lines)])
     scores = _scores(found, against, measures)
-    if len(against) == 1:
-        scores += _prediction(translator, sources, against[0])
+    if len(against) == 1:  # of use among runs with the same symbols
+        likely = likelihood(translator.model, translator.pairs(sources.lines, against[0].lines))
+        scores += inspection.prediction(translator.target, likely.perplexity, likely.accuracy)
     _tell(scores, as_json)
 
 
@@ -77,13 +83,6 @@ def _specs(measures: Measures) -> list[Spec]:
         options: dict[str, Any] = {"lowercase": measures.lowercase}
         specs.append(Spec(name, {**options, "tokenise": measures.tokenise} if name == "bleu" else options))
     return specs
-
-
-def _prediction(translator: Translator, sources: Text, reference: Text) -> list[Score]:
-    """Perplexity and accuracy of the reference in the run's own symbols: of use among runs with the same ones."""
-    found = likelihood(translator.model, translator.pairs(sources.lines, reference.lines))
-    signature = f"unit:{translator.target.text.spec['unit']['kind']}|symbols:{len(translator.target.vocabulary)}"
-    return [Score("Perplexity", found.perplexity, signature), Score("Accuracy", found.accuracy, signature)]
 
 
 def _tell(scores: Sequence[Score], as_json: bool) -> None:

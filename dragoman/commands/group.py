@@ -8,9 +8,10 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from dragoman import torchrun
 from dragoman.errors import UserError
 
-NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
+UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EBADF}
 PIPE_CLOSED = 141  # what a shell calls a program that the closed pipe has ended
 INTERRUPTED = 130
 
@@ -28,17 +29,16 @@ class Commands(TyperGroup):
             raise _ended(INTERRUPTED, ": ".join(["interrupted", *map(str, error.args)])) from error
         except BrokenPipeError as error:
             raise _ended(PIPE_CLOSED) from error
-        except OSError as error:
-            if error.errno not in NO_ROOM:
-                raise
+        except OSError as error:  # a name too long, a folder that may not be entered, a full disk
             where = f"{error.filename}: " if error.filename else ""
-            raise _ended(1, f"{where}cannot write ({error.strerror})") from error
+            words = error.strerror or str(error)
+            raise _ended(1, where + (f"cannot write ({words})" if error.errno in UNWRITABLE else words)) from error
         return result
 
 
 def _ended(status: int, message: str = "") -> typer.Exit:
     """Tells why the command ends; of several workers, the first on each machine does."""
-    if message and os.environ.get("LOCAL_RANK", "0") == "0":
+    if message and torchrun.process().local_rank == 0:
         typer.echo(message, err=True)
     try:
         sys.stdout.flush()

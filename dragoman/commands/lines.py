@@ -37,8 +37,15 @@ def portions(path: Path, size: int) -> Iterator[Portion]:
         now = 1 if typed else min(2 * now, size)
 
 
+def one_stream(*paths: Path | None) -> None:
+    """UserError where more than one file is standard input, of which each would get some lines."""
+    if [str(path) for path in paths].count("-") > 1:
+        raise UserError("-: standard input can be one of the files only; name the others")
+
+
 def pair_portions(source: Path, target: Path, size: int) -> Iterator[list[Pair]]:
     """The lines of two files side by side. UserError where one is longer, or has a line too long to be scored."""
+    one_stream(source, target)
     pairs = parallel(source, target)
     first, now = 1, min(FIRST, size)
     while portion := list(islice(pairs, now)):
@@ -63,8 +70,8 @@ class Output(NamedTuple):
 
 @contextmanager
 def output(path: Path | None) -> Iterator[Output]:
-    """Standard output, or a file that appears when all is written."""
-    if path is None:
+    """Standard output (also as `-`), or a file that appears when all is written."""
+    if path is None or str(path) == "-":
         yield Output(sys.stdout)
     else:
         with write_atomically(path) as file:

@@ -1,5 +1,6 @@
 """What several commands take."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -35,3 +36,30 @@ Weights = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="model, model-best, model-last, or another file of the run."),
 ]
+
+
+def overrides(words: Sequence[str]) -> tuple[Path, dict[str, str]]:
+    """The configuration file and the `--section.key VALUE` or `--section.key=VALUE` among the words of a command."""
+    files: list[str] = []
+    found: dict[str, str] = {}
+    rest = iter(words)
+    for word in rest:
+        if not word.startswith("--") or word == "--":
+            files.append(word)
+            continue
+        key, equals, value = word.removeprefix("--").partition("=")
+        if not equals:
+            value = next(rest, "--")
+        if value.startswith("--") and not equals:
+            raise typer.BadParameter(f"--{key} needs a value: --{key} VALUE")
+        found[key] = value
+    if len(files) != 1:
+        raise typer.BadParameter(f"expected one configuration file, found {' and '.join(files) or 'none'}")
+    return Path(files[0]), found
+
+
+def named(path: Path) -> Path:
+    """A file that cannot be standard output: its name is needed, or it is no text."""
+    if str(path) == "-":
+        raise typer.BadParameter("expected the name of a file")
+    return path

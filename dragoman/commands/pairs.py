@@ -5,11 +5,10 @@ from pathlib import Path
 
 import typer
 
-from dragoman.commands.lines import output, pair_portions
+from dragoman.commands.lines import one_stream, output, pair_portions
 from dragoman.errors import UserError
 from dragoman.evaluation import alignment
-from dragoman.evaluation.alignment import Gold, Links
-from dragoman.files import read_lines
+from dragoman.evaluation.alignment import Links
 from dragoman.translator import load
 
 PORTION = 256  # pairs at a time
@@ -36,8 +35,9 @@ def align(
     run: Path, source: Path, target: Path, *, gold: Path | None, threshold: float | None, weights: str | None
 ) -> None:
     """Write the links between the words of each pair as a Pharaoh line; tell how well they agree with `gold`."""
+    one_stream(source, target, gold)
     translator = load(run, weights=weights)
-    right = read_gold(gold) if gold else None
+    right = alignment.read_gold(gold) if gold else None
     found: list[Links] = []
     count = 0
     with output(None) as lines:
@@ -45,14 +45,11 @@ def align(
             scored = translator.score(*map(list, zip(*portion, strict=True)))
             links = [alignment.links(each.attention, threshold) for each in scored]
             lines.write(map(alignment.pharaoh, links))
+            for each, sentence in zip(scored, right[count:] if right else (), strict=False):
+                sentence.check(len(each.source_tokens), len(each.tokens))
             count += len(links)
             found += links if right else []
     if gold and right is not None:
         if len(right) != count:
             raise UserError(f"{gold} has {len(right):,} lines, but there are {count:,} pairs in {source}")
         typer.echo(str(alignment.error_rate(found, right)), err=True)
-
-
-def read_gold(path: Path) -> list[Gold]:
-    """The gold links of each sentence pair in a file of Pharaoh lines."""
-    return [alignment.read_pharaoh(line, f"{path}:{number}") for number, line in enumerate(read_lines(path), start=1)]

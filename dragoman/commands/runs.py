@@ -8,62 +8,72 @@ from pathlib import Path
 import torch
 import typer
 
-from dragoman import __version__, components, devices, inspection
-from dragoman.commands.pairs import read_gold
+from dragoman import __version__, devices, inspection
+from dragoman.commands.lines import one_stream
 from dragoman.config import DeviceConfig
-from dragoman.data.corpus import Pair, read_pairs
+from dragoman.data.corpus import read_pairs
 from dragoman.errors import UserError
-from dragoman.evaluation.metrics import METRICS
+from dragoman.evaluation.alignment import Gold, read_gold
 from dragoman.files import read_lines
-from dragoman.model.weights import mean, read_tensors, write_tensors
+from dragoman.model.weights import fill, mean, read_tensors, write_tensors
 from dragoman.run import Run, RunFolder
 from dragoman.translator import load
-from dragoman.visualisation.report import RunView
+from dragoman.visualisation.report import RunView, page
 
 LIBRARIES = ("torch", "numpy", "sentencepiece", "sacrebleu", "safetensors", "pydantic", "ruamel.yaml", "typer", "rich")
 
 
 def report(folders: Sequence[Path], target: Path | None, sentences: Path | None, gold: Path | None) -> None:
     """Write one HTML page on one or several runs."""
+    one_stream(sentences, gold)
     given = _sentences(sentences) if sentences else None
+    links = read_gold(gold) if gold else []
+    views = [_view(folder, given, gold, links) for folder in folders]
+    if str(target) == "-":
+        typer.echo(page(views), nl=False)
+        return
     path = target or RunFolder(folders[0]).report
-    inspection.write_page(path, [_view(folder, given, gold) for folder in folders])
+    inspection.write_page(path, views)
     typer.echo(str(path))
 
 
-def _sentences(path: Path) -> list[Pair]:
+def _sentences(path: Path) -> list[tuple[str, str | None]]:
     """A sentence a line, and behind a tab its reference translation, if there is one."""
-    return [Pair(*[*line.split("\t"), ""][:2]) for line in read_lines(path)]
+    split = (line.split("\t") for line in read_lines(path))
+    return [(columns[0], columns[1] if len(columns) > 1 else None) for columns in split]
 
 
-def _view(folder: Path, sentences: list[Pair] | None, gold: Path | None) -> RunView:
+def _view(
+    folder: Path, sentences: Sequence[tuple[str, str | None]] | None, gold: Path | None, links: Sequence[Gold]
+) -> RunView:
     run = Run.load(folder)
     if sentences is None and gold is None:
         return inspection.view(run, *inspection.development(run))
     data = run.config.data
     pairs = list(read_pairs(data.dev, data.source, data.target)) if sentences is None else sentences
-    links = read_gold(gold) if gold else []
     if gold and len(links) != len(pairs):
         raise UserError(f"{gold} has {len(links):,} lines, but there are {len(pairs):,} sentences")
-    if gold and not all(pair.target for pair in pairs):
+    if gold and any(reference is None for _, reference in pairs):
         raise UserError(f"{gold}: gold links need the reference of every sentence, behind a tab")
     return inspection.view(run, *inspection.translated(load(folder), pairs, links))
 
 
 def average(run: Path, files: Sequence[Path], last: int | None, best: int | None, target: Path) -> None:
     """Write the element-wise mean of weights: of files, or of the last or best validations that the run has kept."""
+    model = Run.load(run).model()
     paths = list(files) or _kept(RunFolder(run), last, best)
     tensors = mean(paths)
+    fill(model, tensors, paths[0])  # or they are another run's
     write_tensors(target, tensors, {"mean of": [path.name for path in paths]})
     typer.echo(f"{target}: the mean of {', '.join(path.name for path in paths)}", err=True)
 
 
 def _kept(folder: RunFolder, last: int | None, best: int | None) -> list[Path]:
     """The weights of validations that are still there; training keeps the best `training.average` of them."""
-    Run.load(folder.path)
-    if not folder.last_state.is_file():
-        raise UserError(f"{folder.path}: this run has no weights yet; `dragoman train` makes them")
-    ranked = [int(step) for _, step in read_tensors(folder.last_state)[1]["best"]]
+    found = read_tensors(folder.last_state)[1]["best"] if folder.last_state.is_file() else []
+    ranked = [int(step) for _, step in found]
+    if not ranked:
+        raise UserError(f"{folder.path}: has not kept the weights of any validation; name FILES")
     wanted = last or best or len(ranked)
     if wanted > len(ranked):
         raise UserError(
@@ -79,13 +89,11 @@ def info(folder: Path | None) -> None:
         _print(_machine())
         return
     run = Run.load(folder)
-    sentences, scores = inspection.development(run)
-    metrics = [components.build(METRICS, spec) for spec in run.config.metrics] if sentences.texts else []
-    measured = [*(metric.corpus(sentences.texts, [sentences.references]) for metric in metrics), *scores]
+    scores = inspection.scores(run, *inspection.development(run))
     _print(
         [
             *inspection.facts(run),
-            *((f"development {score.name}", f"{score.value:.2f} ({score.signature})") for score in measured),
+            *((f"development {score.name}", f"{score.value:.2f} ({score.signature})") for score in scores),
             *_files(run.folder),
         ]
     )

@@ -9,12 +9,10 @@ from typing import Any, NamedTuple
 import typer
 from rich.console import Console
 
-from dragoman import components
 from dragoman.commands.lines import Output, Portion, one_line, output, portions
 from dragoman.components import Spec
 from dragoman.errors import UserError
 from dragoman.evaluation.alignment import pharaoh
-from dragoman.search.searches import SEARCHES
 from dragoman.translator import Translation, load
 from dragoman.visualisation import heatmap
 
@@ -36,33 +34,22 @@ def translate(run: Path, source: Path, target: Path | None, wanted: Wanted) -> N
     """Translate the lines of `source` with a run to `target`, or to standard output."""
     if source.is_dir():
         raise UserError(f"{source}: is a folder; translate takes one run, and then a file of lines")
+    if str(wanted.attention) == "-" and str(target or "-") == "-":
+        raise UserError("--attention -: translations go to standard output; write them to a file with -o")
+    if wanted.beam is not None and wanted.search == "greedy":
+        raise UserError("--beam: greedy search has no beam; leave out --beam or --search greedy")
     translator = load(run, weights=wanted.weights)
-    search = chosen(translator.search, wanted)
+    search = translator.search if wanted.search in (None, translator.search.kind) else Spec(str(wanted.search))
     with ExitStack() as stack:
         texts = stack.enter_context(output(target))
         matrices = stack.enter_context(output(wanted.attention)) if wanted.attention else None
         for portion in portions(source, wanted.portion):
-            found = translator.translate(portion.lines, n_best=wanted.n_best or 1, search=search)
+            found = translator.translate(portion.lines, n_best=wanted.n_best or 1, beam_size=wanted.beam, search=search)
             _warn(source, portion, found)
             for number, translation in enumerate(found, start=portion.first - 1):
                 _write(texts, number, translation, wanted)
             if matrices:
                 matrices.write(json.dumps(_matrix(translation), ensure_ascii=False) for translation in found)
-
-
-def chosen(own: Spec, wanted: Wanted) -> Spec:
-    """The run's own search, or what the user makes of it. UserError where the wishes do not go together."""
-    spec = own if wanted.search in (None, own.kind) else Spec(str(wanted.search))
-    if wanted.beam is not None:
-        if wanted.search == "greedy":
-            raise UserError("--beam: greedy search has no beam; leave out --beam or --search greedy")
-        spec = Spec("beam", {**(spec.options if spec.kind == "beam" else {}), "size": wanted.beam})
-    width = components.complete(SEARCHES, spec).options.get("size", 1)
-    if wanted.n_best and wanted.n_best > width:
-        raise UserError(
-            f"--n-best {wanted.n_best}: needs a beam as large, this one has {width}; use --beam {wanted.n_best}"
-        )
-    return spec
 
 
 def _warn(source: Path, portion: Portion, found: list[Translation]) -> None:

@@ -26,7 +26,7 @@ class Sequence(NamedTuple):
 class Batch(NamedTuple):
     """Sentence pairs. Source and target end with EOS and hold no BOS.
 
-    `rows` (B,) are the 0-based line numbers of the pairs in the corpus, through all its files.
+    `rows` (B,) are the numbers of the pairs where they come from: rows of the store, or places in a list.
     """
 
     sources: tuple[Sequence, ...]

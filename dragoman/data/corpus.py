@@ -1,7 +1,7 @@
 """Reading sentence pairs: two files of the same prefix, or one with two columns."""
 
-from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,6 +31,13 @@ def read_pairs(where: str | Path | Sequence[str], source: str, target: str) -> I
             yield from _columns(place)
         else:
             yield from parallel(_side(place, source), _side(place, target))
+
+
+def blocks(pairs: Iterable[Pair], size: int) -> Iterator[list[Pair]]:
+    """The same pairs, `size` at a time; the last block may be smaller."""
+    rest = iter(pairs)
+    while block := list(islice(rest, size)):
+        yield block
 
 
 def corpus_files(where: str | Path | Sequence[str], source: str, target: str) -> list[Path]:
@@ -64,16 +71,15 @@ def _table(place: str) -> Path:
 
 def parallel(source: Path, target: Path) -> Iterator[Pair]:
     """The lines of two files side by side. UserError where one is missing or has more lines than the other."""
-    counts = [0, 0]
-    for lines in zip_longest(read_lines(source), read_lines(target)):
-        # Behind the end of one file the other is still counted, for the message.
-        counts = [count + (line is not None) for count, line in zip(counts, lines, strict=True)]
-        if counts[0] == counts[1]:
-            yield Pair(*lines)
-    if counts[0] != counts[1]:
-        raise UserError(
-            f"{source} has {counts[0]:,} lines, {target} has {counts[1]:,}; every line needs its translation"
-        )
+    both = zip_longest(read_lines(source), read_lines(target))
+    for pairs, lines in enumerate(both):
+        if None in lines:
+            more = 1 + sum(1 for _ in both)
+            counts = [pairs + (0 if line is None else more) for line in lines]
+            raise UserError(
+                f"{source} has {counts[0]:,} lines, {target} has {counts[1]:,}; every line needs its translation"
+            )
+        yield Pair(*lines)
 
 
 def _columns(path: str) -> Iterator[Pair]:

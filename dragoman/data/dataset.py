@@ -24,11 +24,8 @@ class Dataset:
         self.train = train
         self.dev = dev
         self.report = Report(**train.notes["report"])
-        self.source = source.text
-        self.target = target.text
-        self.source_vocabulary = source.vocabulary
-        self.target_vocabulary = target.vocabulary
-        self._languages: dict[Side, Language] = {"source": source, "target": target}
+        self.source = source
+        self.target = target
         self._seed = seed
 
     @classmethod
@@ -55,11 +52,9 @@ class Dataset:
         A function of its arguments alone: a sentence's dropout has a seed made of the run's seed, the epoch,
         the side and the row.
         """
-        source, target = (
-            pad([self._ids(side, language, int(row), epoch) for row in rows])
-            for side, language in self._languages.items()
-        )
-        return Batch((source,), target, self.train.lines[rows])
+        source = pad([self._ids("source", self.source, int(row), epoch) for row in rows])
+        target = pad([self._ids("target", self.target, int(row), epoch) for row in rows])
+        return Batch((source,), target, rows)
 
     def _ids(self, side: Side, language: Language, row: int, epoch: int) -> list[int] | npt.NDArray[np.integer]:
         if not language.text.unit.samples:

@@ -2,6 +2,11 @@
 
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[np.int64]
+
 
 class Report(NamedTuple):
     """How many pairs a corpus has, how many are kept, and why the others are not."""
@@ -34,13 +39,15 @@ class Filters:
         self._max_ratio = max_ratio
         self._counts = [0, 0, 0, 0]
 
-    def keep(self, source: int, target: int) -> bool:
-        """Whether a pair with so many symbols (without EOS; 0 = nothing but white space) is kept."""
-        shorter, longer = sorted((source, target))
-        faults = (shorter == 0, longer > self._max_length, longer > self._max_ratio * shorter)
-        reason = faults.index(True) if True in faults else len(faults)
-        self._counts[reason] += 1
-        return reason == len(faults)
+    def keep(self, *sides: Numbers) -> npt.NDArray[np.bool_]:
+        """Which pairs are kept (N,), from the symbols of each side (N,), without EOS; 0 = nothing but white space."""
+        shorter, longer = np.minimum.reduce(sides), np.maximum.reduce(sides)
+        fit = np.ones(len(shorter), np.bool_)
+        for reason, fault in enumerate((shorter == 0, longer > self._max_length, longer > self._max_ratio * shorter)):
+            self._counts[reason] += int(np.count_nonzero(fit & fault))
+            fit &= ~fault
+        self._counts[-1] += int(np.count_nonzero(fit))
+        return fit
 
     @property
     def report(self) -> Report:

@@ -1,9 +1,14 @@
 """Everything between the text of one language and its ids."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
-from dragoman.data.vocabulary import EOS, Vocabulary
+import numpy as np
+
+from dragoman.data.store import Rows
+from dragoman.data.vocabulary import EOS, SPECIALS, UNK, Vocabulary
 from dragoman.text.pipeline import Side, TextPipeline
 
 
@@ -18,6 +23,14 @@ class Language:
     def ids(self, text: str, sample: int | None = None) -> list[int]:
         """The ids of a text and EOS; `sample` seeds the sentence's subword dropout, None = none."""
         return [*self.vocabulary.ids(self.text.encode(text, sample)), EOS]
+
+    def rows(self, texts: Sequence[str]) -> Rows:
+        """The same of normalised texts, all at once and without dropout."""
+        numbers = self.text.unit.numbers(texts)
+        lengths = np.fromiter(map(len, numbers), np.int64, len(numbers))
+        places = np.fromiter(chain.from_iterable(numbers), np.int64, int(lengths.sum()))
+        ids = np.where(places == 0, UNK, places + len(SPECIALS) - 1)
+        return Rows(np.insert(ids, np.cumsum(lengths), EOS), lengths + 1)
 
     def save(self, folder: Path, side: Side) -> None:
         """Writes `SIDE.json`, `SIDE.units` and `SIDE.vocabulary`."""

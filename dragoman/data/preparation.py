@@ -5,23 +5,23 @@ import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from dragoman.config import DataConfig, LanguageConfig, TextConfig
-from dragoman.data.corpus import corpus_files, read_pairs
+from dragoman.data.corpus import blocks, corpus_files, read_pairs
 from dragoman.data.filters import Filters
 from dragoman.data.language import Language
-from dragoman.data.store import new_store, read_header
+from dragoman.data.store import Rows, new_store, read_header
 from dragoman.data.vocabulary import Vocabulary
 from dragoman.errors import UserError
 from dragoman.text.pipeline import TextPipeline
 from dragoman.text.unit import UnfitUnitError
 
 STORE = "data"
+BLOCK = 10_000  # pairs that are in memory at a time
 SMALL = np.iinfo(np.uint16).max + 1  # ids that fit into two bytes
 
 
@@ -84,7 +84,6 @@ def _learn(data: DataConfig, text: TextConfig, seed: int) -> tuple[Language, Lan
         raise UserError(f"{', '.join(data.train)}: the corpus is empty (no line has text)")
     source, target = _pipeline(text.source), _pipeline(text.target)
     if text.joint:
-        _check_joint(source, target)
         _fit(source, Lines(data, source, target), "text.source", seed)
         target.unit.restore(source.unit.learnt())
     else:
@@ -107,42 +106,33 @@ def _pipeline(text: LanguageConfig) -> TextPipeline:
     return TextPipeline(lowercase=text.lowercase, tokeniser=text.tokeniser, unit=text.unit)
 
 
-def _check_joint(source: TextPipeline, target: TextPipeline) -> None:
-    """One inventory needs one way to cut text; letter case and dropout may differ."""
-    ways = [
-        {"tokeniser": pipeline.spec["tokeniser"], **pipeline.spec["unit"], "dropout": None}
-        for pipeline in (source, target)
-    ]
-    for option in dict.fromkeys(chain(*ways)):
-        values = [way.get(option) for way in ways]
-        if values[0] != values[1]:
-            raise UserError(
-                f"text.joint: one inventory for both languages needs the same {option} on both sides,"
-                f" found {values[0]} and {values[1]}"
-            )
-
-
 def _write(data: DataConfig, source: Language, target: Language, fingerprint: str, folder: Path) -> None:
-    columns: dict[str, npt.DTypeLike] = {"line": np.int64, "source": _dtype(source), "target": _dtype(target)}
+    languages = {"source": source, "target": target}
+    columns: dict[str, npt.DTypeLike] = {side: _dtype(language) for side, language in languages.items()}
     # Dropout cuts a sentence anew in every epoch, for which its text is kept.
-    sampled = {
-        name: language for name, language in (("source", source), ("target", target)) if language.text.unit.samples
-    }
-    columns |= {f"{name}.text": np.uint8 for name in sampled}
+    sampled = [side for side, language in languages.items() if language.text.unit.samples]
+    columns |= {f"{side}.text": np.uint8 for side in sampled}
     filters = Filters(max_length=data.max_length, max_ratio=data.max_ratio)
     with new_store(folder, columns) as store:
-        for line, pair in enumerate(read_pairs(data.train, data.source, data.target)):
-            ids = {"source": source.ids(pair.source), "target": target.ids(pair.target)}
-            sizes = [len(row) - 1 if text.strip() else 0 for row, text in zip(ids.values(), pair, strict=True)]
-            if filters.keep(*sizes):
-                texts = {
-                    f"{name}.text": language.text.normalise(getattr(pair, name)).encode()
-                    for name, language in sampled.items()
-                }
-                store.append({"line": [line], **ids, **texts})
+        for block in blocks(read_pairs(data.train, data.source, data.target), BLOCK):
+            texts = {
+                side: list(map(languages[side].text.normalise, side_texts))
+                for side, side_texts in zip(languages, zip(*block, strict=True), strict=True)
+            }
+            rows = {side: language.rows(texts[side]) for side, language in languages.items()}
+            written = {side: np.array([bool(text.strip()) for text in texts[side]]) for side in languages}
+            kept = filters.keep(*(np.where(written[side], rows[side].lengths - 1, 0) for side in languages))
+            rows |= {f"{side}.text": _bytes(texts[side]) for side in sampled}
+            store.append({name: each.chosen(kept) for name, each in rows.items()})
         store.notes = {"fingerprint": fingerprint, "report": filters.report._asdict()}
         if not filters.report.kept:
             raise UserError(f"{', '.join(data.train)}: no pair to train on: {filters.report}")
+
+
+def _bytes(texts: list[str]) -> Rows:
+    encoded = [text.encode() for text in texts]
+    lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
+    return Rows(np.frombuffer(b"".join(encoded), np.uint8), lengths)
 
 
 def _dtype(language: Language) -> npt.DTypeLike:

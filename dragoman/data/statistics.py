@@ -73,7 +73,11 @@ class CorpusReport(NamedTuple):
 
 
 def describe(
-    where: str | Path | Sequence[str], source: str, target: str, *, tokeniser: str = "punctuation"
+    where: str | Path | Sequence[str],
+    source: str,
+    target: str,
+    *,
+    tokenisers: tuple[str, str] = ("punctuation", "punctuation"),
 ) -> CorpusReport:
     """Reads a corpus once (as `read_pairs` does) and reports on it; keeps some 50 bytes of every pair.
 
@@ -81,7 +85,7 @@ def describe(
     told where the lengths in 200 successive pairs agree clearly better with the targets moved by one to three
     lines. Raises UserError for an empty corpus and for whatever cannot be read.
     """
-    survey = Survey(where, TOKENISERS[tokeniser])
+    survey = Survey(where, (TOKENISERS[tokenisers[0]], TOKENISERS[tokenisers[1]]))
     survey.read(source, target)
     if not survey.pairs:
         raise UserError(f"{', '.join(survey.places)}: the corpus is empty")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +15,22 @@ import numpy.typing as npt
 from dragoman.errors import UserError
 from dragoman.files import write_atomically
 
-VERSION = 1
+VERSION = 2
 HEADER = "header.json"
 OFFSET = np.dtype("<i8")
-BUFFERED_ROWS = 10_000
 
 Row = npt.NDArray[np.integer]
+
+
+class Rows(NamedTuple):
+    """Rows of different lengths (N,), their values one after another."""
+
+    values: Row
+    lengths: npt.NDArray[np.int64]
+
+    def chosen(self, rows: npt.NDArray[np.bool_]) -> "Rows":
+        """Those rows alone for which `rows` (N,) is True."""
+        return Rows(self.values[np.repeat(rows, self.lengths)], self.lengths[rows])
 
 
 class Column:
@@ -70,11 +80,6 @@ class Store:
     def target_lengths(self) -> npt.NDArray[np.int64]:
         """The symbols of every target sentence, EOS included, without dropout (N,)."""
         return self.columns["target"].lengths
-
-    @property
-    def lines(self) -> npt.NDArray[np.int64]:
-        """The 0-based line number of every pair in the corpus, through all its files (N,)."""
-        return self.columns["line"].values.astype(np.int64, copy=False)
 
     def _open(self, name: str, dtype: np.dtype[Any], size: int) -> Column:
         values = _mapped(self.folder / f"{name}.values", dtype, size)
@@ -144,11 +149,12 @@ class StoreWriter:
         self.rows = 0
         self._columns = columns
 
-    def append(self, row: Mapping[str, list[int] | bytes]) -> None:
-        """Adds a row: its values in every column."""
+    def append(self, rows: Mapping[str, Rows]) -> None:
+        """Adds rows: their values in every column."""
+        (count,) = {len(rows[column.name].lengths) for column in self._columns}
         for column in self._columns:
-            column.append(row[column.name])
-        self.rows += 1
+            column.append(rows[column.name])
+        self.rows += count
 
     def header(self) -> dict[str, Any]:
         """What a reader must know; complete once the columns are closed."""
@@ -157,7 +163,7 @@ class StoreWriter:
 
 
 class ColumnWriter:
-    """Appends rows to the two files of a column; holds no more than 10,000 rows in memory."""
+    """Appends rows to the two files of a column."""
 
     def __init__(self, folder: Path, name: str, dtype: npt.DTypeLike) -> None:
         self.name = name
@@ -165,7 +171,6 @@ class ColumnWriter:
         self.size = 0
         self._values = (folder / f"{name}.values").open("wb")
         self._offsets = (folder / f"{name}.offsets").open("wb")
-        self._rows: list[Row] = []
         self._offsets.write(np.zeros(1, OFFSET).tobytes())
 
     def __enter__(self) -> "ColumnWriter":
@@ -174,22 +179,14 @@ class ColumnWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self._values, self._offsets:
-            if error is None:
-                self._flush()
+        self._values.close()
+        self._offsets.close()
 
-    def append(self, row: list[int] | bytes) -> None:
-        """Adds one row of values."""
-        self._rows.append(np.frombuffer(row, np.uint8) if isinstance(row, bytes) else np.array(row, self.dtype))
-        if len(self._rows) >= BUFFERED_ROWS:
-            self._flush()
-
-    def _flush(self) -> None:
-        if not self._rows:
-            return
-        lengths = np.fromiter(map(len, self._rows), OFFSET, len(self._rows))
-        ends = self.size + np.cumsum(lengths, dtype=OFFSET)
-        self._values.write(np.concatenate(self._rows, dtype=self.dtype).tobytes())
-        self._offsets.write(ends.tobytes())
-        self.size = int(ends[-1])
-        self._rows.clear()
+    def append(self, rows: Rows) -> None:
+        """Adds rows of values. ValueError where the column's type cannot hold them."""
+        values = rows.values.astype(self.dtype)
+        if not np.array_equal(values, rows.values):
+            raise ValueError(f"column {self.name}: a value does not fit into {self.dtype}")
+        self._values.write(values.tobytes())
+        self._offsets.write((self.size + np.cumsum(rows.lengths, dtype=OFFSET)).tobytes())
+        self.size += len(values)

@@ -34,7 +34,7 @@ Lines = npt.NDArray[np.int64]  # 0-based numbers of pairs, through all places
 class Survey:
     """Lengths, hashes and oddities of every pair of a corpus."""
 
-    def __init__(self, where: str | Path | Sequence[str], tokeniser: Tokeniser) -> None:
+    def __init__(self, where: str | Path | Sequence[str], tokenisers: tuple[Tokeniser, Tokeniser]) -> None:
         self.places = places(where)
         self.starts: list[int] = []
         self.pairs = 0
@@ -44,7 +44,7 @@ class Survey:
         self._hashes = (array("Q"), array("Q"))
         self._noted = {name: array("q") for name in NOTES}
         self._normalise = Normaliser(lowercase=False)
-        self._tokenise = tokeniser
+        self._tokenisers = tokenisers
 
     def read(self, source: str, target: str) -> None:
         """Goes through all pairs; `source` and `target` are the suffixes of the files."""
@@ -56,7 +56,7 @@ class Survey:
     def _add(self, pair: Pair) -> None:
         clean = Pair(*(self._normalise(text).strip() for text in pair))
         for side, text in enumerate(clean):
-            self.words[side].append(len(self._tokenise(text)))
+            self.words[side].append(len(self._tokenisers[side](text)))
             self.characters[side].append(len(text))
             self.alphabets[side].add(pair[side], self.pairs)
             self._hashes[side].append(int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little"))

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from dragoman.errors import UserError
 from dragoman.files import read_lines, write_atomically
@@ -67,10 +67,3 @@ class Vocabulary:
                 raise UserError(f"{path}:{number}: expected a new symbol as a JSON string, found {line[:40]!r}")
             symbols[symbol] = None
         return cls(list(symbols))
-
-
-class Vocabularies(NamedTuple):
-    """One for each side."""
-
-    source: Vocabulary
-    target: Vocabulary

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dragoman.errors import UserError
+from dragoman.files import read_lines
 
 Link: TypeAlias = tuple[int, int]  # (source word, target word), both counted from 0
 Links: TypeAlias = frozenset[Link]
@@ -18,10 +19,23 @@ _LINK = re.compile(r"([0-9]+)([-?])([0-9]+)", re.ASCII)
 
 
 class Gold(NamedTuple):
-    """What a person marked for one sentence pair. A sure link is a possible one too (S is a part of P)."""
+    """What a person marked for one sentence pair. A sure link is a possible one too (S is a part of P).
+
+    `where` is the file and line that it was read from.
+    """
 
     sure: Links
     possible: Links
+    where: str = "alignment"
+
+    def check(self, source: int, target: int) -> None:
+        """UserError where a link lies beyond a sentence pair of so many words."""
+        beyond = sorted((s, t) for s, t in self.possible if s >= source or t >= target)
+        if beyond:
+            raise UserError(
+                f"{self.where}: the link {pharaoh(beyond[:1])} lies beyond the sentence pair, which has {source} and "
+                f"{target} words (counted from 0)"
+            )
 
 
 class Agreement(NamedTuple):
@@ -38,28 +52,6 @@ class Agreement(NamedTuple):
 
     def __str__(self) -> str:
         return f"AER = {self.error_rate:.4f} (precision {self.precision:.4f}, recall {self.recall:.4f})"
-
-
-class Pair(NamedTuple):
-    """A row of an alignment table: a target word, the source word it is linked to, the attention on that."""
-
-    source: str
-    target: str
-    weight: float
-
-    def __str__(self) -> str:
-        return f"{self.source} -> {self.target} {self.weight:.2f}"
-
-
-@dataclass(frozen=True)
-class Table:
-    """The linked words of one sentence pair, in the order of the target. Prints itself as two columns."""
-
-    pairs: tuple[Pair, ...]
-
-    def __str__(self) -> str:
-        width = max((len(pair.source) for pair in self.pairs), default=0)
-        return "\n".join(f"{pair.source:{width}}  {pair.weight:.2f}  {pair.target}" for pair in self.pairs)
 
 
 def by_words(
@@ -110,13 +102,6 @@ def links(attention: ArrayLike, threshold: float | None = None) -> Links:
     return frozenset((int(s), int(t)) for t, s in found)
 
 
-def table(attention: ArrayLike, source: Sequence[str], target: Sequence[str], threshold: float | None = None) -> Table:
-    """Which source words each target word was made of, as words; `threshold` as for `links`."""
-    weights = np.asarray(attention, dtype=np.float64)
-    found = sorted(links(weights, threshold), key=lambda link: (link[1], -weights[link[1], link[0]], link[0]))
-    return Table(tuple(Pair(source[s], target[t], float(weights[t, s])) for s, t in found))
-
-
 def pharaoh(found: Iterable[Link]) -> str:
     """The links as one line such as `0-0 1-2`: source word, target word, in that order."""
     return " ".join(f"{source}-{target}" for source, target in sorted(found))
@@ -136,7 +121,12 @@ def read_pharaoh(line: str, where: str = "alignment") -> Gold:
         possible.add(link)
         if match[2] == "-":
             sure.add(link)
-    return Gold(frozenset(sure), frozenset(possible))
+    return Gold(frozenset(sure), frozenset(possible), where)
+
+
+def read_gold(path: str | Path) -> list[Gold]:
+    """The gold links of each sentence pair in a file of Pharaoh lines."""
+    return [read_pharaoh(line, f"{path}:{number}") for number, line in enumerate(read_lines(path), start=1)]
 
 
 def error_rate(found: Sequence[Collection[Link]], gold: Sequence[Gold]) -> Agreement:
@@ -147,7 +137,7 @@ def error_rate(found: Sequence[Collection[Link]], gold: Sequence[Gold]) -> Agree
     if len(found) != len(gold):
         raise UserError(f"{len(found)} alignments, but {len(gold)} gold alignments")
     claimed = certain = sure_hits = possible_hits = 0
-    for sentence, (sure, possible) in zip(found, gold, strict=True):
+    for sentence, (sure, possible, _) in zip(found, gold, strict=True):
         unique = frozenset(sentence)
         claimed += len(unique)
         certain += len(sure)

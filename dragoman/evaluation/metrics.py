@@ -1,7 +1,8 @@
 """Metrics of a whole corpus, through sacreBLEU, each with the signature that lets others repeat it."""
 
+import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from sacrebleu.metrics.bleu import BLEU
@@ -24,6 +25,23 @@ class Score(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.name} = {self.value:.2f} ({self.signature})"
+
+    def against(self, references: Sequence[str]) -> "Score":
+        """The same score, its signature telling which references it is of: values of others cannot be compared."""
+        data = f"sentences:{len(references)}|references:{_digest(references)}"
+        return self._replace(signature=f"{self.signature}|{data}")
+
+
+def predicted(perplexity: float, accuracy: float, unit: str, symbols: Sequence[str]) -> list[Score]:
+    """How well a model predicts references in its own symbols: to be compared among models with the same ones."""
+    signature = f"unit:{unit}|symbols:{len(symbols)}|inventory:{_digest(symbols)}"
+    return [Score("Perplexity", perplexity, signature), Score("Accuracy", accuracy, signature)]
+
+
+def _digest(lines: Iterable[str]) -> str:
+    """Eight digits that other lines are most unlikely to have."""
+    text = "\n".join(lines)
+    return f"{zlib.crc32(text.encode('utf-8', 'surrogatepass')):08x}"
 
 
 class Metric(ABC):

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, cast, final
 import torch
 from torch import Tensor, nn
 
-from dragoman.components import Count, Rate
+from dragoman.components import Layers, Rate, Size
 from dragoman.model.attention.attention import Attended, Attention, NoAttention
 from dragoman.model.dropout import Dropout
 from dragoman.model.encoder import StateShape
@@ -91,12 +91,12 @@ class RnnDecoder(nn.Module):
         attention: Attention | NoAttention,
         *,
         cell: CellKind = "gru",
-        size: Count = 512,
-        layers: Count = 1,
+        size: Size = 512,
+        layers: Layers = 1,
         attend: AttendKind = "after",
         feed: FeedKind = "nothing",
         features: FeaturesKind = "tanh",
-        features_size: Count | None = None,
+        features_size: Size | None = None,
         residual: bool = False,
         dropout: Rate = 0.0,
         variational: bool = True,

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, cast, final
 import torch
 from torch import Tensor, nn
 
-from dragoman.components import Count, Rate
+from dragoman.components import Layers, Rate, Size
 from dragoman.model.dropout import Dropout
 from dragoman.model.recurrent import CELLS, Cell, CellKind, CellState, run
 from dragoman.model.shapes import Bool, Float
@@ -46,8 +46,8 @@ class RnnEncoder(nn.Module):
         input_size: int,
         *,
         cell: CellKind = "gru",
-        size: Count = 256,
-        layers: Count = 1,
+        size: Size = 256,
+        layers: Layers = 1,
         direction: Literal["forward", "reversed", "bidirectional"] = "bidirectional",
         residual: bool = False,
         dropout: Rate = 0.0,

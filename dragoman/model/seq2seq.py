@@ -1,6 +1,7 @@
 """The model: encode, start, step, unroll. Training, search and scoring use nothing else."""
 
-from typing import Literal, NamedTuple, final
+from dataclasses import dataclass
+from typing import Generic, Literal, NamedTuple, final
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +14,7 @@ from dragoman.model.embedding import Embedding
 from dragoman.model.encoder import Memory, RnnEncoder
 from dragoman.model.output.output import Output
 from dragoman.model.shapes import Bool, Float, Int
+from dragoman.model.state import Tree, select
 
 StartSymbol = Literal["bos", "eos"]
 
@@ -26,6 +28,17 @@ class Parts(NamedTuple):
     target_embedding: Embedding
     decoder: RnnDecoder
     output: Output
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction(Generic[Tree]):
+    """What each row says next: log P of every symbol (the caller may change them), the attention on each source that
+    led there, and the state that follows.
+    """
+
+    log_probs: Float[Tensor, "R V"]
+    attention: tuple[Float[Tensor, "R _"], ...]
+    state: Tree
 
 
 class ScoredBatch(NamedTuple):
@@ -73,6 +86,19 @@ class Seq2Seq(nn.Module):
     def log_probs(self, features: Float[Tensor, "N F"]) -> Float[Tensor, "N V"]:
         return self.output.log_probs(features)
 
+    def begin(self, sources: tuple[Sequence, ...]) -> State:
+        """The state before the first target symbol of these sources."""
+        return self.start(self.encode(sources))
+
+    def predict(self, symbols: Int[Tensor, "R"], state: State) -> Prediction[State]:
+        """A step as searches need it: read one symbol per row, predict the next."""
+        features, state = self.step(symbols, state)
+        return Prediction(self.log_probs(features), (state.moving.weights,), state)
+
+    def reorder(self, state: State, rows: Int[Tensor, "R"]) -> State:
+        """`select(state, rows)` where each row is replaced by one of its own sentence: source and masks stay."""
+        return state._replace(moving=select(state.moving, rows))
+
     def unroll(self, state: State, targets: Int[Tensor, "B T"]) -> Unrolled:
         """All steps over a reference: the decoder reads the start symbol and the reference without its last symbol."""
         shifted = torch.cat([torch.full_like(targets[:, :1], self.start_id), targets[:, :-1]], dim=1)
@@ -80,7 +106,7 @@ class Seq2Seq(nn.Module):
 
     def forward(self, batch: Batch) -> Unrolled:
         """Teacher forcing over a batch."""
-        return self.unroll(self.start(self.encode(batch.sources)), batch.target.ids)
+        return self.unroll(self.begin(batch.sources), batch.target.ids)
 
     def score(self, batch: Batch) -> ScoredBatch:
         """Given pairs under teacher forcing."""

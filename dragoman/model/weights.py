@@ -56,7 +56,9 @@ def fill(model: nn.Module, tensors: Mapping[str, Tensor], origin: Path) -> None:
 
 
 def mean(paths: Sequence[Path]) -> dict[str, Tensor]:
-    """The element-wise mean of several files of the same model, summed in float64."""
+    """The element-wise mean of several files of the same model, summed in float64. UserError where there are none."""
+    if not paths:
+        raise UserError("there are no weights to take the mean of")
     total: dict[str, Tensor] = {}
     first: dict[str, Tensor] = {}
     for path in paths:

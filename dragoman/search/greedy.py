@@ -4,12 +4,12 @@ from typing import final
 
 import torch
 
-from dragoman.components import Positive
 from dragoman.data.batch import Sequence
 from dragoman.data.vocabulary import EOS
 from dragoman.model.state import select
-from dragoman.search.hypothesis import Hypothesis, Limit, Margin, Prefixes, Steps, allowed
-from dragoman.search.search import Search
+from dragoman.search.hypothesis import End, History, Hypothesis, Said
+from dragoman.search.limits import Limit, Margin, Ratio, forbid
+from dragoman.search.search import Predictor, Search, State
 
 
 @final
@@ -19,32 +19,29 @@ class Greedy(Search):
     A translation has at most `length_ratio` times the source's symbols plus `length_margin`; there it is made to end.
     """
 
-    def __init__(self, *, length_ratio: Positive = 2.0, length_margin: Margin = 10) -> None:
+    width = 1
+
+    def __init__(self, *, length_ratio: Ratio = 2.0, length_margin: Margin = 10) -> None:
         self.limit = Limit(length_ratio, length_margin)
 
-    @torch.inference_mode()
-    def __call__(self, model: Steps, sources: tuple[Sequence, ...], n_best: int = 1) -> list[list[Hypothesis]]:
-        lengths = sources[0].mask.sum(1).tolist()
-        found: dict[int, Hypothesis] = {}
-        sentences = torch.arange(len(lengths), device=sources[0].ids.device)  # which one each row is
-        limits = self.limit.steps(sources)
-        state = model.start(model.encode(sources))
-        prefixes = Prefixes.empty(len(lengths), sources[0])
-        symbols = torch.full_like(sentences, model.start_id)
-        for position in range(int(limits.max()) + 1):
-            step = model.step(symbols, state)
-            log_probs, symbols = allowed(model.log_probs(step.features), limits <= position).max(1)
-            state = step.state
-            prefixes = prefixes.extend(symbols, log_probs, state.moving.weights)
-            for row in (symbols == EOS).nonzero().flatten().tolist():
-                sentence = int(sentences[row])
-                total = float(prefixes.log_probs[row].sum())
-                found[sentence] = prefixes.hypothesis(row, total, lengths[sentence])
-            rows = (symbols != EOS).nonzero().flatten()
-            if not len(rows):
-                break
-            if len(rows) < len(symbols):
-                state, prefixes, sentences, limits, symbols = select(
-                    (state, prefixes, sentences, limits, symbols), rows
-                )
-        return [[found[sentence]] for sentence in range(len(lengths))]
+    def find(self, model: Predictor[State], sources: tuple[Sequence, ...], n_best: int) -> list[list[Hypothesis]]:
+        history, ends = History(sources), dict[int, End]()
+        state, limits = model.begin(sources), self.limit.steps(sources)
+        numbers = torch.arange(len(limits), device=limits.device)  # which sentence each row is
+        said = Said.nothing(model.start_id, like=numbers)
+        totals = torch.zeros_like(numbers, dtype=torch.double)
+        position = 0
+        while len(numbers):
+            step = model.predict(said.symbols, state)
+            nodes = history.add(said, step.attention)
+            forbid(step.log_probs, limits <= position)
+            log_probs, symbols = step.log_probs.max(1)
+            state, said, totals = step.state, Said(nodes, symbols, log_probs), totals + log_probs
+            ended = symbols == EOS
+            if ended.any():
+                found = (part[ended].tolist() for part in (numbers, nodes, log_probs, totals))
+                ends.update((number, End(*end)) for number, *end in zip(*found, strict=True))
+                rows = (~ended).nonzero().flatten()
+                state, said, totals, limits, numbers = select((state, said, totals, limits, numbers), rows)
+            position += 1
+        return history.hypotheses([[ends[number]] for number in range(len(ends))])

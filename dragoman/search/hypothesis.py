@@ -1,20 +1,17 @@
-"""What search returns, and what it needs of a model."""
+"""What search returns, and what it keeps until then."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import Field
 from torch import Tensor
 
 from dragoman.data.batch import Sequence
-from dragoman.data.vocabulary import BOS, EOS, PAD
-from dragoman.errors import UserError
-from dragoman.model.shapes import Float, Int
+from dragoman.model.shapes import Float
 
-Margin = Annotated[int, Field(ge=0)]
+ROOT = -1  # the parent of what has said nothing yet
 
 
 @dataclass(frozen=True)
@@ -36,67 +33,62 @@ class Hypothesis:
         return sum(self.log_probs)
 
 
-@runtime_checkable
-class Steps(Protocol):
-    """Whatever can be searched: a model, or several behaving as one."""
+class Said(NamedTuple):
+    """What open hypotheses said last: the node that said it, the symbol, and log P of that, all of one shape."""
 
-    start_id: int
-
-    def encode(self, sources: tuple[Sequence, ...]) -> Any: ...
-    def start(self, memories: Any) -> Any: ...
-    def step(self, symbols: Tensor, state: Any) -> Any: ...
-    def log_probs(self, features: Tensor) -> Tensor: ...
-
-
-class Prefixes(NamedTuple):
-    """Open hypotheses: what each row has said so far, and how."""
-
-    symbols: Int[Tensor, "R t"]
-    log_probs: Float[Tensor, "R t"]
-    attention: Float[Tensor, "R t S"]
+    parents: Tensor
+    symbols: Tensor
+    log_probs: Tensor
 
     @classmethod
-    def empty(cls, rows: int, source: Sequence) -> "Prefixes":
-        device = source.ids.device
-        return cls(
-            torch.empty(rows, 0, dtype=torch.long, device=device),
-            torch.empty(rows, 0, device=device),
-            torch.empty(rows, 0, source.ids.size(1), device=device),
-        )
-
-    def extend(self, symbols: Tensor, log_probs: Tensor, weights: Tensor) -> "Prefixes":
-        """One symbol further: all (R,), weights (R, S)."""
-        return Prefixes(
-            torch.cat([self.symbols, symbols.unsqueeze(1)], 1),
-            torch.cat([self.log_probs, log_probs.unsqueeze(1)], 1),
-            torch.cat([self.attention, weights.float().unsqueeze(1)], 1),
-        )
-
-    def hypothesis(self, row: int, score: float, source_length: int) -> Hypothesis:
-        """The row as a finished hypothesis; its last symbol is the end symbol."""
-        attention = self.attention[row, :, :source_length].cpu().numpy().copy()
-        symbols = tuple(self.symbols[row, :-1].tolist())
-        return Hypothesis(symbols, score, tuple(self.log_probs[row].tolist()), (attention,))
+    def nothing(cls, symbol: int, like: Tensor) -> "Said":
+        """Before the first step: the start symbol, for certain."""
+        certain = torch.zeros_like(like, dtype=torch.float)
+        return cls(torch.full_like(like, ROOT), torch.full_like(like, symbol), certain)
 
 
-class Limit(NamedTuple):
-    """How long a translation may become: `ratio` symbols for each source symbol, and `margin` more."""
+class End(NamedTuple):
+    """A finished hypothesis: the node that said the end symbol, log P of that, and the score of the whole."""
 
-    ratio: float
-    margin: int
-
-    def steps(self, sources: tuple[Sequence, ...]) -> Int[Tensor, "B"]:
-        """The step (counted from 0) at which the end symbol is forced, for each sentence."""
-        lengths = torch.stack([source.mask.sum(1) for source in sources]).amax(0)
-        return (lengths * self.ratio).long() + self.margin
+    node: int
+    log_prob: float
+    score: float
 
 
-def allowed(log_probs: Float[Tensor, "R V"], ending: Tensor) -> Float[Tensor, "R V"]:
-    """Padding and start symbol are never said; rows that must end can only say the end symbol."""
-    end = log_probs[:, EOS].clone()
-    if end.isnan().any():  # one NaN makes a whole softmax NaN
-        raise UserError("the model gives no probabilities (NaN): its weights have diverged or are damaged")
-    log_probs = log_probs.masked_fill(ending.unsqueeze(1), float("-inf"))
-    log_probs[:, [PAD, BOS]] = float("-inf")
-    log_probs[:, EOS] = end
-    return log_probs
+class History:
+    """All steps of a search as a tree: each row of each step is a node, which knows what it had read and attended to.
+
+    Nothing is copied while hypotheses branch and batches shrink; what was found is read off backwards from its end.
+    """
+
+    def __init__(self, sources: tuple[Sequence, ...]) -> None:
+        self._lengths = [source.mask.sum(1).tolist() for source in sources]
+        self._steps: list[tuple[Tensor, ...]] = []
+        self._nodes = 0
+
+    def add(self, said: Said, attention: tuple[Float[Tensor, "R _"], ...]) -> Tensor:
+        """The nodes of a step, numbered on in the order of its rows, from what they read and their attention."""
+        self._steps.append((*(part.flatten() for part in said), *attention))
+        first, self._nodes = self._nodes, self._nodes + said.parents.numel()
+        return torch.arange(first, self._nodes, device=said.parents.device).view_as(said.parents)
+
+    def hypotheses(self, ends: list[list[End]]) -> list[list[Hypothesis]]:
+        """For each sentence, what ended at its ends."""
+        columns = [torch.cat(parts).cpu() for parts in zip(*self._steps, strict=True)]
+        parents, symbols, log_probs = (column.tolist() for column in columns[:3])
+        attended = list(zip((column.float().numpy() for column in columns[3:]), self._lengths, strict=True))
+
+        def read(sentence: int, end: End) -> Hypothesis:
+            path, node = [], end.node
+            while node != ROOT:
+                path.append(node)
+                node = parents[node]
+            path.reverse()
+            return Hypothesis(
+                tuple(symbols[node] for node in path[1:]),
+                end.score,
+                (*(log_probs[node] for node in path[1:]), end.log_prob),
+                tuple(weights[path, : lengths[sentence]] for weights, lengths in attended),
+            )
+
+        return [[read(sentence, end) for end in found] for sentence, found in enumerate(ends)]

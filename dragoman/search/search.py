@@ -1,13 +1,55 @@
-"""The interface of all searches."""
+"""The interface of all searches, and what they need of a model."""
 
 from abc import ABC, abstractmethod
+from typing import Protocol, TypeVar, runtime_checkable
+
+import torch
+from torch import Tensor
 
 from dragoman.data.batch import Sequence
-from dragoman.search.hypothesis import Hypothesis, Steps
+from dragoman.errors import UserError
+from dragoman.model.seq2seq import Prediction
+from dragoman.model.shapes import Int
+from dragoman.search.hypothesis import Hypothesis
+
+State = TypeVar("State")
+
+
+@runtime_checkable
+class Predictor(Protocol[State]):
+    """Whatever can be searched: a model, or several behaving as one.
+
+    Its states are of its own making, but hold tensors in tuples, batch first, so that rows can be taken with `select`.
+    """
+
+    start_id: int
+
+    def begin(self, sources: tuple[Sequence, ...]) -> State:
+        """The state before the first symbol, with a row for each sentence."""
+
+    def predict(self, symbols: Int[Tensor, "R"], state: State) -> Prediction[State]:
+        """One step: every row reads a symbol (`start_id` first) and predicts the next."""
+
+    def reorder(self, state: State, rows: Int[Tensor, "R"]) -> State:
+        """As `select(state, rows)`, where each row takes the place of one of the same sentence: what belongs to the
+        source can stay as it is.
+        """
 
 
 class Search(ABC):
-    """`search(model, sources)`: for each sentence its best hypotheses, the best first; at least one each."""
+    """`search(model, sources, n_best)`: for each sentence its best hypotheses, the best first; at least one each."""
+
+    width: int  # how many hypotheses of a sentence are followed at once: as many can be asked for
+
+    @torch.inference_mode()
+    def __call__(
+        self, model: Predictor[State], sources: tuple[Sequence, ...], n_best: int = 1
+    ) -> list[list[Hypothesis]]:
+        if not 1 <= n_best <= self.width:
+            raise UserError(
+                f"n-best {n_best}: this search gives from 1 to {self.width} translations, a wider beam more"
+            )
+        return self.find(model, sources, n_best)
 
     @abstractmethod
-    def __call__(self, model: Steps, sources: tuple[Sequence, ...], n_best: int = 1) -> list[list[Hypothesis]]: ...
+    def find(self, model: Predictor[State], sources: tuple[Sequence, ...], n_best: int) -> list[list[Hypothesis]]: ...

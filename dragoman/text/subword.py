@@ -10,7 +10,7 @@ from zlib import crc32
 
 import sentencepiece
 
-from dragoman.components import Count, Rate
+from dragoman.components import Count, Positive, Rate
 from dragoman.text.sampling import LatticeSampler, MergeDropout, Sampler
 from dragoman.text.tokenise import Tokeniser, punctuation
 from dragoman.text.unit import SPACE, UnfitUnitError, Unit, escape, spell
@@ -43,20 +43,15 @@ class Subword(Unit):
 
     kind: ClassVar[Literal["bpe", "unigram"]]
 
-    def __init__(self, tokeniser: Tokeniser = punctuation, *, size: Count = 8000, dropout: Rate = 0.0) -> None:
+    def __init__(self, tokeniser: Tokeniser, size: int) -> None:
         super().__init__(tokeniser)
         self.size = size
-        self.dropout = dropout
         self._processor = sentencepiece.SentencePieceProcessor()
 
     @property
     def inventory(self) -> list[str]:
         pieces: list[str] = self._processor.id_to_piece(list(range(self._processor.vocab_size())))
         return pieces[UNKNOWN_ID + 1 :]
-
-    @property
-    def samples(self) -> bool:
-        return self.dropout > 0
 
     def fit(self, lines: Iterable[str], seed: int) -> None:
         """Learns the inventory; lines that can be read again are, where they have too many characters."""
@@ -118,6 +113,10 @@ class Subword(Unit):
             return symbols
         return self._sampler(SPACE + escape(text).replace(" ", SPACE), sample) if text else []
 
+    def numbers(self, texts: Sequence[str]) -> list[list[int]]:
+        numbers: list[list[int]] = self._processor.encode(list(map(escape, texts)))  # in as many threads as there are
+        return numbers
+
     @cached_property
     def _sampler(self) -> Sampler:
         """Draws from the pieces that were learnt."""
@@ -166,6 +165,15 @@ class Bpe(Subword):
     """
 
     kind = "bpe"
+    choosing = "dropout"
+
+    def __init__(self, tokeniser: Tokeniser = punctuation, *, size: Count = 8000, dropout: Rate = 0.0) -> None:
+        super().__init__(tokeniser, size)
+        self.dropout = dropout
+
+    @property
+    def samples(self) -> bool:
+        return self.dropout > 0
 
     def sampler(self, scores: Mapping[str, float]) -> Sampler:
         return MergeDropout(scores, self.dropout)
@@ -174,10 +182,22 @@ class Bpe(Subword):
 class Unigram(Subword):
     """The most probable segmentation under a unigram language model of pieces (Kudo 2018).
 
-    A `dropout` above 0 samples segmentations in training with probability p^dropout, hence smaller is wilder.
+    With `alpha`, training samples segmentations in proportion to p^alpha: smaller is wilder (Kudo takes 0.2 to 0.5).
     """
 
     kind = "unigram"
+    choosing = "alpha"
+
+    def __init__(
+        self, tokeniser: Tokeniser = punctuation, *, size: Count = 8000, alpha: Positive | None = None
+    ) -> None:
+        super().__init__(tokeniser, size)
+        self.alpha = alpha
+
+    @property
+    def samples(self) -> bool:
+        return self.alpha is not None
 
     def sampler(self, scores: Mapping[str, float]) -> Sampler:
-        return LatticeSampler(scores, self.dropout)
+        assert self.alpha is not None
+        return LatticeSampler(scores, self.alpha)

@@ -4,6 +4,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from dragoman.errors import UserError
 from dragoman.files import write_atomically
@@ -30,8 +31,13 @@ class UnfitUnitError(UserError):
 class Unit(ABC):
     """What a sentence is cut into: words, characters or subwords.
 
-    The positional parameter is the tokeniser that says what a word is; a unit's options are keyword-only.
+    The positional parameter is the tokeniser that says what a word is; a unit's options are keyword-only. `choosing`
+    names the option that only chooses among the symbols, and `whole_words` says whether the tokeniser decides which
+    symbols there are.
     """
+
+    choosing: ClassVar[str | None] = None
+    whole_words: ClassVar[bool] = False
 
     def __init__(self, tokeniser: Tokeniser = punctuation) -> None:
         self.tokeniser = tokeniser
@@ -53,6 +59,11 @@ class Unit(ABC):
     @abstractmethod
     def encode(self, text: str, sample: int | None = None) -> list[str]:
         """The symbols of a text. `sample` seeds this one sentence's dropout; None switches dropout off."""
+
+    def numbers(self, texts: Sequence[str]) -> list[list[int]]:
+        """The symbols of each text without dropout, as 1 + their places in the inventory, 0 for a foreign one."""
+        known = {symbol: place for place, symbol in enumerate(self.inventory, start=1)}
+        return [[known.get(symbol, 0) for symbol in self.encode(text)] for text in texts]
 
     @abstractmethod
     def surfaces(self, symbols: Sequence[str]) -> list[str]:

@@ -49,6 +49,8 @@ class Words(Listed):
     White space other than one space is a symbol too, so that decoding restores every text exactly.
     """
 
+    whole_words = True
+
     def __init__(
         self, tokeniser: Tokeniser = punctuation, *, size: Count = 50_000, minimum_frequency: Count = 1
     ) -> None:

@@ -24,7 +24,7 @@ def write(
         "|---|---|",
         f"| training data | {', '.join(config.data.train)}: {data.report} |",
         f"| development data | {config.data.dev}, {len(data.dev):,} pairs |",
-        f"| vocabularies | {len(data.source_vocabulary):,} and {len(data.target_vocabulary):,} symbols |",
+        f"| vocabularies | {len(data.source.vocabulary):,} and {len(data.target.vocabulary):,} symbols |",
         f"| model | {config.model.encoder}; attention {config.model.attention.score}; {config.model.decoder} |",
         f"| parameters | {parameters:,} |",
         f"| training | {progress.step:,} steps, {progress.epoch:,} epochs, {progress.seconds / 60:.1f} minutes |",

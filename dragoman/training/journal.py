@@ -1,6 +1,7 @@
 """What training says while it runs: metrics.jsonl, TensorBoard when installed, and a progress bar on stderr."""
 
 import json
+import math
 from types import TracebackType
 from typing import Any
 
@@ -78,7 +79,8 @@ class Journal:
             self._bar.update(self._task, completed=progress.step, epoch=progress.epochs_begun)
 
     def row(self, progress: Progress, figures: dict[str, float]) -> None:
-        """Write figures such as train/loss or valid/bleu down."""
+        """Write figures such as train/loss or valid/bleu down; what is not finite has no place in JSON."""
+        figures = {name: value for name, value in figures.items() if math.isfinite(value)}
         head = {"step": progress.step, "epoch": progress.epochs_begun, "time": round(progress.seconds, 2)}
         try:
             with self.folder.metrics.open("a", encoding="utf-8") as file:

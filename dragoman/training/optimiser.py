@@ -1,19 +1,24 @@
 """Optimisers, under the field's names for their options."""
 
 from collections.abc import Iterable
+from typing import Annotated
 
 import torch
+from pydantic import Field
 from torch import nn
 
-from dragoman.components import Positive
+from dragoman.components import Positive, Rate
+
+Epsilon = Annotated[float, Field(ge=1e-30)]  # less may be 0 in float32, and 0 / 0 is not a number
+Decay = Annotated[float, Field(ge=0)]
 
 
 def adam(
     parameters: Iterable[nn.Parameter],
     *,
     learning_rate: Positive = 0.001,
-    betas: tuple[float, float] = (0.9, 0.999),
-    epsilon: Positive = 1e-8,
+    betas: tuple[Rate, Rate] = (0.9, 0.999),
+    epsilon: Epsilon = 1e-8,
 ) -> torch.optim.Optimizer:
     """Adam (Kingma and Ba 2015), one fused kernel for all parameters."""
     return torch.optim.Adam(parameters, lr=learning_rate, betas=betas, eps=epsilon, fused=True)
@@ -23,9 +28,9 @@ def adamw(
     parameters: Iterable[nn.Parameter],
     *,
     learning_rate: Positive = 0.001,
-    betas: tuple[float, float] = (0.9, 0.999),
-    epsilon: Positive = 1e-8,
-    weight_decay: float = 0.01,
+    betas: tuple[Rate, Rate] = (0.9, 0.999),
+    epsilon: Epsilon = 1e-8,
+    weight_decay: Decay = 0.01,
 ) -> torch.optim.Optimizer:
     """Adam with decoupled weight decay (Loshchilov and Hutter 2019)."""
     return torch.optim.AdamW(

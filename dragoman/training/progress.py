@@ -1,6 +1,7 @@
-"""How far training has come: everything beside tensors that a resumed run must know."""
+"""How far training has come: everything beside tensors that a resumed run must know. And a clock."""
 
 import math
+import time
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
@@ -67,3 +68,16 @@ class Progress:
         """The opposite; keys of other versions mean nothing here. KeyError where one of this version's is missing."""
         values = {**values, "best": [(float(value), int(step)) for value, step in values["best"]]}
         return cls(**{each.name: values[each.name] for each in fields(cls)})
+
+
+@dataclass
+class Clock:
+    """Tells the time between two looks at it."""
+
+    since: float = field(default_factory=time.perf_counter)
+
+    def seconds(self) -> float:
+        """Since the last call."""
+        now = time.perf_counter()
+        passed, self.since = now - self.since, now
+        return passed

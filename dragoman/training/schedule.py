@@ -3,15 +3,21 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import final
+from typing import Annotated, final
+
+from pydantic import Field
 
 from dragoman.components import Count
+
+Warmup = Annotated[int, Field(ge=0, le=10**9)]
+Floor = Annotated[float, Field(ge=0, le=1)]
+Factor = Annotated[float, Field(gt=0, lt=1)]
 
 
 class Schedule(ABC):
     """`schedule(step, improved)` multiplies the learning rate; it rises linearly over `warmup` steps first."""
 
-    def __init__(self, *, warmup: int = 0) -> None:
+    def __init__(self, *, warmup: Warmup = 0) -> None:
         self.warmup = warmup
 
     def __call__(self, step: int, improved: Sequence[bool]) -> float:
@@ -48,13 +54,15 @@ class InverseSquareRoot(Schedule):
 class Cosine(Schedule):
     """Half a cosine from 1 at the end of the warm-up to `floor` at step `steps` (Loshchilov and Hutter 2017)."""
 
-    def __init__(self, *, steps: Count, warmup: int = 0, floor: float = 0.0) -> None:
+    def __init__(self, *, steps: Count, warmup: Warmup = 0, floor: Floor = 0.0) -> None:
+        if warmup >= steps:
+            raise ValueError(f"rises for {warmup} steps (warmup) and is to have fallen after {steps} (steps)")
         super().__init__(warmup=warmup)
         self.steps = steps
         self.floor = floor
 
     def after(self, step: int, improved: Sequence[bool]) -> float:
-        done = min(1.0, (step - self.warmup) / max(1, self.steps - self.warmup))
+        done = min(1.0, (step - self.warmup) / (self.steps - self.warmup))
         return self.floor + (1.0 - self.floor) * 0.5 * (1.0 + math.cos(math.pi * done))
 
 
@@ -62,7 +70,7 @@ class Cosine(Schedule):
 class Plateau(Schedule):
     """Multiplied by `factor` after every `patience` validations in a row that bring no new best."""
 
-    def __init__(self, *, warmup: int = 0, factor: float = 0.5, patience: Count = 2, floor: float = 0.01) -> None:
+    def __init__(self, *, warmup: Warmup = 0, factor: Factor = 0.5, patience: Count = 2, floor: Floor = 0.01) -> None:
         super().__init__(warmup=warmup)
         self.factor = factor
         self.patience = patience

@@ -2,17 +2,17 @@
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from dragoman import components, devices
+from dragoman import components, devices, sections
 from dragoman import config as configuration
 from dragoman.components import Problem, Spec
-from dragoman.config import Config
+from dragoman.config import Config, TextConfig
 from dragoman.data.dataset import Dataset
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import METRICS
@@ -45,20 +45,49 @@ BEGUN = re.compile(
 )
 
 
+# Where the configuration names parts, one or several, beside those of the model.
+TABLES: dict[components.Path, Mapping[str, Any]] = {
+    ("text", "source", "unit"): UNITS,
+    ("text", "target", "unit"): UNITS,
+    ("training", "objective"): OBJECTIVES,
+    ("training", "optimiser"): OPTIMISERS,
+    ("training", "schedule"): SCHEDULES,
+    ("training", "search"): SEARCHES,
+    ("search",): SEARCHES,
+    ("metrics",): METRICS,
+}
+
+
 def problems(config: Config) -> list[Problem]:
-    """What cannot work in the parts that training names."""
-    training = config.training
-    places: list[tuple[tuple[str | int, ...], Any, Spec]] = [
-        (("text", "source", "unit"), UNITS, config.text.source.unit),
-        (("text", "target", "unit"), UNITS, config.text.target.unit),
-        (("training", "objective"), OBJECTIVES, training.objective),
-        (("training", "optimiser"), OPTIMISERS, training.optimiser),
-        (("training", "schedule"), SCHEDULES, training.schedule),
-        (("training", "search"), SEARCHES, training.search),
-        (("search",), SEARCHES, config.search),
-        *((("metrics", number), METRICS, metric) for number, metric in enumerate(config.metrics)),
-    ]
-    return [each for path, table, spec in places for each in components.problems(table, spec, path)]
+    """What cannot work in these parts."""
+    found: list[Problem] = []
+    for path, table in TABLES.items():
+        part = sections.at(config, path)
+        named = {path: part} if isinstance(part, Spec) else {(*path, n): each for n, each in enumerate(part)}
+        found += [each for place, spec in named.items() for each in components.problems(table, spec, place)]
+    if not found:
+        try:
+            components.build(SCHEDULES, config.training.schedule)
+        except ValueError as error:
+            found.append(Problem(("training", "schedule"), str(error)))
+        found += _joint(config.text)
+    return found
+
+
+def _joint(text: TextConfig) -> Iterator[Problem]:
+    """One inventory for both languages needs one way to make it; letter case and dropout may differ."""
+    if text.joint:
+        source, target = text.source, text.target
+        ways = []
+        for unit in (source.unit, target.unit):
+            whole = components.complete(UNITS, unit)
+            ways.append({name: value for name, value in whole.options.items() if name != UNITS[unit.kind].choosing})
+        if source.unit.kind != target.unit.kind or ways[0] != ways[1]:
+            found = f"{target.unit} differs from text.source.unit: {source.unit}"
+            yield Problem(("text", "target", "unit"), f"{found}; text.joint needs equal ones (or joint: false)")
+        elif UNITS[source.unit.kind].whole_words and source.tokeniser != target.tokeniser:
+            found = f"'{target.tokeniser}' differs from text.source.tokeniser: '{source.tokeniser}'"
+            yield Problem(("text", "target", "tokeniser"), f"{found}; text.joint needs equal ones for whole words")
 
 
 CHECKS = (build.problems, problems)
@@ -71,27 +100,12 @@ def load_config(path: str | Path, overrides: dict[str, str] | None = None) -> Co
 
 def complete(config: Config) -> Config:
     """The same configuration with every option of every part spelled out."""
-
-    def language(side: configuration.LanguageConfig) -> configuration.LanguageConfig:
-        return side.model_copy(update={"unit": components.complete(UNITS, side.unit)})
-
-    text, training = config.text, config.training
-    sides = {"source": language(text.source), "target": language(text.target)}
-    parts = {
-        "objective": components.complete(OBJECTIVES, training.objective),
-        "optimiser": components.complete(OPTIMISERS, training.optimiser),
-        "schedule": components.complete(SCHEDULES, training.schedule),
-        "search": components.complete(SEARCHES, training.search),
-    }
-    return config.model_copy(
-        update={
-            "text": text.model_copy(update=sides),
-            "model": build.complete(config.model),
-            "training": training.model_copy(update=parts),
-            "search": components.complete(SEARCHES, config.search),
-            "metrics": tuple(components.complete(METRICS, metric) for metric in config.metrics),
-        }
-    )
+    for path, table in TABLES.items():
+        part = sections.at(config, path)
+        one = isinstance(part, Spec)
+        full = components.complete(table, part) if one else tuple(components.complete(table, each) for each in part)
+        config = sections.replaced(config, path, full)
+    return sections.replaced(config, ("model",), build.complete(config.model))
 
 
 def train(config: Config, *, quiet: bool = False) -> RunFolder:
@@ -100,6 +114,7 @@ def train(config: Config, *, quiet: bool = False) -> RunFolder:
     Under torchrun every worker calls this. UserError for what the user can mend; KeyboardInterrupt after Ctrl-C,
     with everything saved.
     """
+    configuration.check(config, CHECKS)
     config = complete(config)
     folder = RunFolder(Path(config.run))
     with ExitStack() as stack:
@@ -108,13 +123,13 @@ def train(config: Config, *, quiet: bool = False) -> RunFolder:
             stack.enter_context(_opened(folder, config))
         journal = stack.enter_context(Journal(folder, quiet=quiet) if workers.leads else Silence(folder))
         run = assemble(config, folder, workers, journal, Stop())
-        stack.enter_context(run.stop)  # before this, nothing is worth saving
         steps = _steps(run)
         if run.progress.step:
             journal.say(f"{folder.path}: going on from step {run.progress.step:,}")
         journal.say(f"{run.device}; {sum(p.numel() for p in run.model.parameters()):,} parameters; {run.data.report}")
         journal.open(run.progress, steps)
-        train_to_the_end(run)
+        with run.stop:  # elsewhere nothing is lost by stopping at once
+            train_to_the_end(run)
         if workers.leads:
             finish(run)
         workers.wait()
@@ -130,7 +145,7 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
     if workers.leads:
         workers.wait()
     torch.manual_seed(config.seed)
-    model = build.build(config.model, len(data.source_vocabulary), len(data.target_vocabulary)).to(device.torch_device)
+    model = build.build(config.model, len(data.source.vocabulary), len(data.target.vocabulary)).to(device.torch_device)
     optimiser = components.build(OPTIMISERS, config.training.optimiser, model.parameters())
     exists = folder.last_state.is_file()
     progress = checkpoint.load(folder.last_state, model, optimiser) if exists else Progress()
@@ -149,6 +164,7 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
         Selection(folder),
         stop,
         progress,
+        saved=progress.step,
     )
 
 
@@ -194,7 +210,7 @@ def _opened(folder: RunFolder, config: Config) -> Iterator[None]:
 def _check_same(folder: RunFolder, config: Config) -> None:
     """That the folder's training was begun with these options, as far as they matter."""
     old = complete(load_config(folder.config))
-    changed = [key for key in configuration.differences(old, config) if key not in FREE and key[:1] not in FREE]
+    changed = [key for key in sections.differences(old, config) if key not in FREE and key[:1] not in FREE]
     if changed:
         others = len(changed) - 1
         more = f" and {others} other option{'s' * (others > 1)}" if others else ""

@@ -1,7 +1,6 @@
 """The training loop, and what one run of it works with."""
 
 import math
-import time
 import zlib
 from collections.abc import Iterator
 from contextlib import closing
@@ -11,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from dragoman import devices
 from dragoman.config import Config
 from dragoman.data.batch import Batch
 from dragoman.data.batching import plan, prefetch
@@ -23,7 +23,7 @@ from dragoman.run import RunFolder
 from dragoman.training import checkpoint
 from dragoman.training.journal import Journal
 from dragoman.training.objective import Objective
-from dragoman.training.progress import Progress
+from dragoman.training.progress import Clock, Progress
 from dragoman.training.schedule import Schedule
 from dragoman.training.selection import Selection
 from dragoman.training.stopping import Stop
@@ -32,19 +32,6 @@ from dragoman.training.workers import Workers
 
 AHEAD = 8  # batches prepared while the model works
 LOG_EVERY = 50  # steps between two rows of metrics
-
-
-@dataclass
-class Clock:
-    """Tells the time between two looks at it."""
-
-    since: float = field(default_factory=time.perf_counter)
-
-    def seconds(self) -> float:
-        """Since the last call."""
-        now = time.perf_counter()
-        passed, self.since = now - self.since, now
-        return passed
 
 
 @dataclass
@@ -65,6 +52,7 @@ class Training:
     selection: Selection
     stop: Stop
     progress: Progress
+    saved: int = 0  # the step of the state on the disk; 0 = there is none
     clock: Clock = field(default_factory=Clock)
 
 
@@ -73,7 +61,7 @@ def train(run: Training) -> None:
 
     Batches are a function of (seed, epoch) and random numbers of (seed, step, worker), so that a run that was
     killed goes on from its last saved state exactly as if it had not been. KeyboardInterrupt after Ctrl-C, with the
-    state saved.
+    state saved. UserError where the loss is no longer a finite number; what is saved then is a state in which it was.
     """
     progress, settings = run.progress, run.config.training
     while not _ended(run):
@@ -81,11 +69,10 @@ def train(run: Training) -> None:
             asked = _update(run, batch)
             if settings.validate_every and progress.step % settings.validate_every == 0:
                 _validate(run)
-            elif progress.step % settings.save_every == 0:
-                _save(run)
             if asked:
-                _save(run)
-                raise KeyboardInterrupt(f"everything up to step {progress.step:,} is saved; the same command goes on")
+                if not progress.skipped_in_a_row:
+                    _save(run)
+                raise _interrupted(run)
             if _ended(run):
                 break
         else:
@@ -95,6 +82,23 @@ def train(run: Training) -> None:
     if progress.validated != progress.step:
         _validate(run)
     _save(run)
+    late = torch.tensor([float(run.stop.asked)])  # during the last validation
+    run.workers.add([late])
+    if late:
+        raise _interrupted(run)
+
+
+def _interrupted(run: Training) -> KeyboardInterrupt:
+    saved = f"everything up to step {run.saved:,} is saved" if run.saved else "nothing is saved yet"
+    return KeyboardInterrupt(f"{saved}; the same command goes on")
+
+
+def _diverged(run: Training, reason: str) -> UserError:
+    saved = f"the state of step {run.saved:,} is saved" if run.saved else "nothing is saved"
+    return UserError(
+        f"{run.folder.path}: {reason} (step {run.progress.step:,}); {saved}. "
+        "Begin another run (--run) with a lower training.optimiser.learning_rate or training.clip"
+    )
 
 
 def _ended(run: Training) -> bool:
@@ -130,17 +134,13 @@ def _update(run: Training, batch: Batch) -> bool:
     """
     progress, settings = run.progress, run.config.training
     torch.manual_seed(zlib.crc32(f"{run.config.seed}:{progress.step}:{run.workers.rank}".encode()))
-    total, count = _backward(run, batch)
-    parameters = list(run.model.parameters())
-    sums = torch.tensor([total, count, float(run.stop.asked)], dtype=torch.float64)
-    run.workers.add([*(parameter.grad for parameter in parameters if parameter.grad is not None), sums])
-    total, count, asked = sums.tolist()
-    for parameter in parameters:
-        if parameter.grad is not None:
-            parameter.grad.div_(count)
-    norm = float(torch.nn.utils.clip_grad_norm_(parameters, settings.clip or math.inf))
+    total, count, asked = _gradients(run, batch)
+    norm = float(torch.nn.utils.clip_grad_norm_(run.model.parameters(), settings.clip or math.inf))
+    finite = math.isfinite(total) and math.isfinite(norm)
+    if finite and progress.step % settings.save_every == 0 and progress.step != run.saved:
+        _save(run)  # now that a loss shows that the last update has not ruined the weights
     progress.step, progress.position = progress.step + 1, progress.position + 1
-    if math.isfinite(total) and math.isfinite(norm):
+    if finite:
         progress.skipped_in_a_row = 0
         improved = progress.improved(HIGHER_IS_BETTER[settings.metric])
         rate = run.optimiser.defaults["lr"] * run.schedule(progress.step, improved)
@@ -154,13 +154,20 @@ def _update(run: Training, batch: Batch) -> bool:
     if progress.step % LOG_EVERY == 0:
         _log(run, norm)
     if progress.skipped_in_a_row >= settings.skip_limit:
-        _save(run)
-        raise UserError(
-            f"{run.folder.path}: the loss was not a finite number for {settings.skip_limit} steps in a row, up to "
-            f"step {progress.step}; the weights before them are saved. "
-            "Begin another run (--run) with a lower training.optimiser.learning_rate or training.clip"
-        )
-    return bool(asked)
+        raise _diverged(run, f"the loss was not a finite number for {settings.skip_limit} steps in a row")
+    return asked
+
+
+def _gradients(run: Training, batch: Batch) -> tuple[float, float, bool]:
+    """Gradients of the mean loss of all workers' shares; the summed loss (nats), its symbols, and whether to stop."""
+    total, count = _backward(run, batch)
+    gradients = [parameter.grad for parameter in run.model.parameters() if parameter.grad is not None]
+    sums = torch.tensor([total, count, float(run.stop.asked)], dtype=torch.float64)
+    run.workers.add([*gradients, sums])
+    total, symbols, asked = sums.tolist()
+    for gradient in gradients:
+        gradient.div_(symbols)
+    return total, symbols, bool(asked)
 
 
 def _backward(run: Training, batch: Batch) -> tuple[float, int]:
@@ -180,16 +187,17 @@ def _log(run: Training, norm: float) -> None:
     """A row of what was measured since the last one."""
     progress = run.progress
     _count_time(run)
-    figures = {
-        "train/loss": progress.loss / max(1.0, progress.symbols),
-        "train/tokens_per_second": progress.symbols / progress.updating,
-        "train/learning_rate": run.optimiser.param_groups[0]["lr"],
-        "train/gradient_norm": norm,
-    }
+    figures: dict[str, float] = {}
+    if progress.symbols:  # some step was not skipped
+        figures["train/loss"] = progress.loss / progress.symbols
+        figures["train/tokens_per_second"] = progress.symbols / progress.updating
+    figures["train/learning_rate"] = run.optimiser.param_groups[0]["lr"]
+    figures["train/gradient_norm"] = norm
     if progress.skipped:
         figures["train/skipped"] = progress.skipped
     run.journal.row(progress, figures)
     progress.loss = progress.symbols = progress.updating = 0.0
+    devices.release_memory()
 
 
 def _count_time(run: Training) -> None:
@@ -202,25 +210,37 @@ def _count_time(run: Training) -> None:
 def _validate(run: Training) -> None:
     """Measure on the development set, keep the weights if they are among the best, and save."""
     progress, settings = run.progress, run.config.training
-    higher = HIGHER_IS_BETTER[settings.metric]
-    value = 0.0
     _count_time(run)
-    if run.workers.leads:
-        validation = run.validator(run.model)
-        value = validation.values[settings.metric]
-        progress.seconds += run.clock.seconds()
-        run.journal.row(progress, {f"valid/{name}": figure for name, figure in validation.values.items()})
-        run.journal.say(f"step {progress.step:>7,}  {validation}")
-    value = run.workers.agree(value)
-    progress.note(value, higher, settings.average)
+    value, fault = run.workers.agree(_measured(run) if run.workers.leads else (0.0, ""))
+    if fault:
+        raise _diverged(run, fault)
+    progress.note(value, HIGHER_IS_BETTER[settings.metric], settings.average)
     if run.workers.leads:
         run.selection.keep(run.model, progress)
     _save(run)
 
 
+def _measured(run: Training) -> tuple[float, str]:
+    """The deciding metric of the development set, or what shows that the model cannot be measured any more."""
+    try:
+        validation = run.validator(run.model)
+    except UserError as error:  # of search, which finds no probabilities: the corpus was checked before
+        return math.nan, str(error)
+    if not math.isfinite(validation.values["loss"]):
+        return math.nan, "the loss of the development data was not a finite number"
+    run.progress.seconds += run.clock.seconds()
+    run.journal.row(run.progress, {f"valid/{name}": figure for name, figure in validation.values.items()})
+    run.journal.say(f"step {run.progress.step:>7,}  {validation}")
+    return validation.values[run.config.training.metric], ""
+
+
 def _save(run: Training) -> None:
-    """The state to resume from; older weights that are no longer among the best go once it is written."""
+    """The state to resume from; older weights that are no longer among the best go once it is written.
+
+    To be called while steps are not skipped, or after a validation: the state before is better than a diverged one.
+    """
     _count_time(run)
+    run.saved = run.progress.step
     if run.workers.leads:
         checkpoint.save(run.folder.last_state, run.model, run.optimiser, run.progress)
         run.selection.prune(run.progress)

@@ -11,7 +11,6 @@ from dragoman import components
 from dragoman.config import Config
 from dragoman.data.batch import Batch
 from dragoman.data.dataset import Dataset
-from dragoman.data.language import Language
 from dragoman.devices import Device
 from dragoman.evaluation.metrics import HIGHER_IS_BETTER, METRICS, Score
 from dragoman.files import write_atomically
@@ -61,8 +60,8 @@ class Validator:
         self.config = config
         self.device = device
         self.folder = folder
-        self.source = Language(config.data.source, data.source, data.source_vocabulary)
-        self.target = Language(config.data.target, data.target, data.target_vocabulary)
+        self.source = data.source
+        self.target = data.target
         self.sources = [pair.source for pair in data.dev]
         self.references = [pair.target for pair in data.dev]
 

@@ -1,7 +1,7 @@
 """One process or N under torchrun, with the same code: a worker takes its share and sums are sums over all."""
 
-import os
 from collections.abc import Sequence
+from datetime import timedelta
 from types import TracebackType
 from typing import TypeVar
 
@@ -11,20 +11,30 @@ import torch.distributed as dist
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dragoman import torchrun
+
+# The others wait as long as the leader prepares a corpus, validates or finishes. When a process dies, its connections
+# are closed and torchrun ends the rest, so that nobody waits for the dead.
+PATIENCE = timedelta(days=7)
+
 Value = TypeVar("Value")
 
 
 class Workers:
-    """The processes that train together. Alone, every method is the identity."""
+    """The processes that train together; the one that `leads` writes the files, prints and validates.
+
+    Alone, every method is the identity.
+    """
 
     def __init__(self) -> None:
-        self.rank = int(os.environ.get("RANK", "0"))
-        self.count = int(os.environ.get("WORLD_SIZE", "1"))
+        process = torchrun.process()
+        self.rank, self.count, self.leads = process.rank, process.count, process.leads
 
     def __enter__(self) -> "Workers":
         if self.count > 1:
             # Each tensor travels by what suits its device: sums and objects are on the CPU even when the model is not.
-            dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
+            backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
+            dist.init_process_group(backend, timeout=PATIENCE)
         return self
 
     def __exit__(
@@ -32,11 +42,6 @@ class Workers:
     ) -> None:
         if self.count > 1:
             dist.destroy_process_group()
-
-    @property
-    def leads(self) -> bool:
-        """This worker writes the files, prints and validates."""
-        return self.rank == 0
 
     def share(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """This worker's rows of a global batch."""

@@ -56,14 +56,13 @@ def svg(
     *,
     title: str,
     x: str,
-    y: str,
     logarithmic: bool = False,
 ) -> str:
     """The curves, each a list of (x, y), as one SVG element, a file or a part of a page.
 
-    `x` and `y` name the axes. Values that are not finite leave a gap; long curves are thinned, keeping their
-    peaks. `logarithmic` spaces the y axis so, unless a value is not positive. Pointing at a curve or at one
-    of its points tells name and value.
+    `x` names the axis across. Values that are not finite leave a gap; long curves are thinned, keeping their
+    peaks and their gaps. `logarithmic` spaces the y axis so, unless a value is not positive. Pointing at a curve
+    or at one of its points tells name and value.
     """
     drawn = {name: _thinned(sorted(points)) for name, points in curves.items()}
     found = [point for points in drawn.values() for point in points if _finite(point)]
@@ -73,12 +72,12 @@ def svg(
         return _figure(title, legend, top + 40)
     logarithmic = logarithmic and min(value for _, value in found) > 0
     ticks = _ticks([value for _, value in found], logarithmic)
-    left = (24 if y else 8) + FONT * max(width(_number(tick)) for tick in ticks)
+    left = 8 + FONT * max(width(_number(tick)) for tick in ticks)
     vertical = _Axis(ticks[0], ticks[-1], top + 12 + HEIGHT, top + 12, logarithmic, ticks)
     low, high = _range([step for step, _ in found])
     marks = tuple(tick for tick in _ticks([low, high], False) if low <= tick <= high)
     horizontal = _Axis(low, high, left, WIDTH - 16, False, marks)
-    parts = [*legend, *_axes(horizontal, vertical, x, y)]
+    parts = [*legend, *_axes(horizontal, vertical, x)]
     for number, (name, points) in enumerate(drawn.items()):
         parts += _curve(number, name, points, horizontal, vertical)
     return _figure(f"{title}: {_summary(drawn)}", parts, top + HEIGHT + 56)
@@ -101,7 +100,7 @@ def _legend(names: Sequence[str], title: str) -> tuple[list[str], float]:
     return parts, down + 6
 
 
-def _axes(horizontal: _Axis, vertical: _Axis, x: str, y: str) -> Iterator[str]:
+def _axes(horizontal: _Axis, vertical: _Axis, x: str) -> Iterator[str]:
     across = f"M{shortest(horizontal.start)} {{}}H{shortest(horizontal.end)}"
     lines = "".join(across.format(shortest(vertical(tick))) for tick in vertical.ticks)
     yield f'<path class="grid" fill="none" d="{lines}"/>'
@@ -113,10 +112,6 @@ def _axes(horizontal: _Axis, vertical: _Axis, x: str, y: str) -> Iterator[str]:
         yield f'<text class="small" {place}>{_number(tick)}</text>'
     place = f'x="{shortest((horizontal.start + horizontal.end) / 2)}" y="{shortest(vertical.start + 36)}"'
     yield f'<text class="small" {place} text-anchor="middle">{escape(x)}</text>'
-    if not y:
-        return
-    turned = f'transform="translate(13 {shortest((vertical.start + vertical.end) / 2)}) rotate(-90)"'
-    yield f'<text class="small" {turned} text-anchor="middle">{escape(y)}</text>'
 
 
 def _curve(number: int, name: str, points: Points, horizontal: _Axis, vertical: _Axis) -> Iterator[str]:
@@ -145,11 +140,11 @@ def _stroke(number: int) -> str:
 
 
 def _thinned(points: Points) -> Points:
-    """At most MOST_POINTS points: the lowest and the highest of each stretch, so that no peak gets lost."""
+    """At most MOST_POINTS to draw: the lowest and the highest of each stretch, and the gaps, so that none gets lost."""
     if len(points) <= MOST_POINTS:
         return points
     stretch = math.ceil(len(points) / (MOST_POINTS // 2 - 1))
-    kept = {0, len(points) - 1}
+    kept = {0, len(points) - 1, *(n for n, point in enumerate(points) if not _finite(point))}
     for first in range(0, len(points), stretch):
         numbers = [n for n in range(first, min(first + stretch, len(points))) if _finite(points[n])]
         if numbers:

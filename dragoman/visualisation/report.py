@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from dragoman.visualisation import curves, tables
 from dragoman.visualisation.markup import escape
+from dragoman.visualisation.tables import Bucket
 
 # How a value of metrics.jsonl is called in the page; also the order of the charts. Others follow under their
 # own name.
@@ -37,13 +38,13 @@ PHASES = {"valid": "validation", "train": "training"}
 class Example:
     """A translated sentence: words, and the attention (target words, source words) between them.
 
-    `score` is the translation's, `gold` are links (source word, target word), `n_best` further translations
-    with their scores.
+    `reference` is None where it is not known, `score` is the translation's, `gold` are links (source word, target
+    word), `n_best` further translations with their scores.
     """
 
     source: Sequence[str]
     target: Sequence[str]
-    reference: str
+    reference: str | None
     attention: ArrayLike
     score: float
     gold: Collection[tuple[int, int]] | None = None
@@ -54,8 +55,8 @@ class Example:
 class RunView:
     """What the report shows of a run; every part but the name may be missing.
 
-    `facts` are (label, value), `metrics` the rows of metrics.jsonl, `scores` (name, value, signature),
-    `lengths` (bucket, number of sentences, BLEU).
+    `facts` are (label, value), `metrics` the rows of metrics.jsonl, `scores` (name, value, signature), `lengths` has
+    BLEU by sentence length.
     """
 
     name: str
@@ -63,7 +64,7 @@ class RunView:
     facts: Sequence[tuple[str, object]] = ()
     metrics: Sequence[Mapping[str, Any]] = ()
     scores: Sequence[tuple[str, float, str]] = ()
-    lengths: Sequence[tuple[str, int, float]] = ()
+    lengths: Sequence[Bucket] = ()
     examples: Sequence[Example] = ()
 
 
@@ -103,22 +104,28 @@ def _distinct(runs: Sequence[RunView]) -> list[RunView]:
 
 
 def _charts(runs: Sequence[RunView]) -> Iterator[str]:
-    """A chart for every value: of one run with its phases together, of several runs for every phase."""
+    """A chart for every value: of one run with its phases together, of several runs for every phase.
+
+    Runs whose epochs have other numbers of steps are compared by epochs (LH fig. 1).
+    """
     keys = {key for run in runs for row in run.metrics for key in row if "/" in key}
+    lengths = [_epoch_length(run) for run in runs]
+    x, units = ("epochs", lengths) if len(runs) > 1 and all(lengths) else ("steps", [1.0] * len(runs))
     for value in sorted({key.partition("/")[2] for key in keys}, key=_rank):
         title = CHARTS.get(value, value.replace("_", " "))
         phases = [key for key in sorted(keys, reverse=True) if key.partition("/")[2] == value]
         if len(runs) == 1:
-            found = {_phase(key): _points(runs[0], key) for key in phases}
-            yield _chart(found, title, value)
+            found = {_phase(key): _points(runs[0], key, units[0]) for key in phases}
+            yield _chart(found, title, x, value)
         else:
             for key in phases:
                 heading = f"{title}, {_phase(key)}" if len(phases) > 1 else title
-                yield _chart({run.name: _points(run, key) for run in runs}, heading, value)
+                found = {run.name: _points(run, key, unit) for run, unit in zip(runs, units, strict=True)}
+                yield _chart(found, heading, x, value)
 
 
-def _chart(found: Mapping[str, curves.Points], title: str, value: str) -> str:
-    return curves.svg(found, title=title, x="steps", y="", logarithmic=value == "perplexity")
+def _chart(found: Mapping[str, curves.Points], title: str, x: str, value: str) -> str:
+    return curves.svg(found, title=title, x=x, logarithmic=value == "perplexity")
 
 
 def _rank(value: str) -> tuple[int, str]:
@@ -131,9 +138,25 @@ def _phase(key: str) -> str:
     return PHASES.get(phase, phase)
 
 
-def _points(run: RunView, key: str) -> list[tuple[float, float]]:
-    rows = ((row.get("step"), row.get(key)) for row in run.metrics)
-    return [(float(x), float(y)) for x, y in rows if isinstance(x, int | float) and isinstance(y, int | float)]
+def _points(run: RunView, key: str, unit: float) -> list[tuple[float, float]]:
+    return [(round(step / unit, 3), float(value)) for step, value in _columns(run, key)]
+
+
+def _epoch_length(run: RunView) -> float:
+    """Steps in an epoch; 0 as long as the first one may not be over.
+
+    Rows have the epoch at hand or just done, from 1, so that none has more steps an epoch than there are.
+    """
+    lengths = {epoch: step / epoch for step, epoch in _columns(run, "epoch") if epoch > 0}
+    return max(lengths.values()) if len(lengths) > 1 else 0.0
+
+
+def _columns(run: RunView, key: str) -> Iterator[tuple[float, float]]:
+    """Step and value of the rows that have both."""
+    for row in run.metrics:
+        step, value = row.get("step"), row.get(key)
+        if isinstance(step, int | float) and isinstance(value, int | float):
+            yield step, value
 
 
 def _data(runs: Sequence[RunView]) -> str:

@@ -3,9 +3,22 @@
 import difflib
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from dragoman.visualisation.curves import COLOURS
 from dragoman.visualisation.markup import escape
+
+
+class Bucket(NamedTuple):
+    """How many sentences have `first` to `last` words (None: or more), and the value of a metric for them."""
+
+    first: int
+    last: int | None
+    sentences: int
+    value: float
+
+    def __str__(self) -> str:
+        return f"over {self.first - 1}" if self.last is None else f"{self.first}–{self.last}"
 
 
 def facts(runs: Sequence[tuple[str, Sequence[tuple[str, object]]]]) -> str:
@@ -38,21 +51,28 @@ def scores(names: Sequence[str], runs: Sequence[Sequence[tuple[str, float, str]]
     return _table(["<th>Metric</th>", *(f"<th>{name}</th>" for name in _headings(names))], rows)
 
 
-def lengths(names: Sequence[str], runs: Sequence[Sequence[tuple[str, int, float]]]) -> str:
-    """A row for every bucket of sentence lengths, with the bars of all runs below each other."""
-    counts = {bucket: count for found in runs for bucket, count, _ in found}
-    values = [value for found in runs for _, _, value in found if math.isfinite(value)]
-    if not counts:
+def lengths(names: Sequence[str], runs: Sequence[Sequence[Bucket]]) -> str:
+    """A row for every bucket of sentence lengths, with the bars of all runs below each other.
+
+    Where runs were given other sentences, each has its own number of them beside its bar.
+    """
+    rows: dict[str, list[Bucket | None]] = {}
+    for bucket in sorted((bucket for found in runs for bucket in found), key=lambda bucket: bucket.first):
+        rows[str(bucket)] = [next((each for each in run if str(each) == str(bucket)), None) for run in runs]
+    if not rows:
         return ""
+    values = [bucket.value for found in runs for bucket in found if math.isfinite(bucket.value)]
     longest = max(values, default=0.0) or 1.0
-    rows = []
-    for bucket, count in counts.items():
-        found = [next((value for name, _, value in run if name == bucket), math.nan) for run in runs]
-        bars = "".join(_bar(number, value, longest) for number, value in enumerate(found))
-        heading = f'<th scope="row" class="narrow">{escape(bucket)}</th>'
-        rows.append(f'<tr>{heading}<td class="count narrow">{count:,}</td><td>{bars}</td></tr>')
+    shown = []
+    for name, buckets in rows.items():
+        counts = [f"{bucket.sentences:,}" if bucket else "–" for bucket in buckets]
+        if len(set(counts)) == 1:
+            counts = counts[:1]
+        bars = "".join(_bar(number, each.value if each else math.nan, longest) for number, each in enumerate(buckets))
+        heading = f'<th scope="row" class="narrow">{name}</th>'
+        shown.append(f'<tr>{heading}<td class="count narrow">{"<br>".join(counts)}</td><td>{bars}</td></tr>')
     keys = f"<th>{' &ensp; '.join(_headings(names))}</th>"
-    return _table(["<th>Words</th>", '<th class="count">Sentences</th>', keys], rows)
+    return _table(["<th>Words</th>", '<th class="count">Sentences</th>', keys], shown)
 
 
 def configurations(runs: Sequence[tuple[str, str]]) -> str:

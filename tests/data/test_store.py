@@ -1,24 +1,31 @@
 """Stores: what was written is read, and what is not whole is not read."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dragoman.data.store import BUFFERED_ROWS, HEADER, Store, new_store
+from dragoman.data.store import HEADER, Rows, Store, new_store
 from dragoman.errors import UserError
 
 ROWS = [[4, 5, 3], [3], [65535, 3]]
 
 
-def written(folder: Path, rows: list[list[int]] = ROWS) -> Store:
-    columns = {"line": np.int64, "source": np.uint16, "target": np.uint32, "source.text": np.uint8}
+def flat(rows: Sequence[Sequence[int]]) -> Rows:
+    return Rows(np.array([each for row in rows for each in row], np.int64), np.array(list(map(len, rows)), np.int64))
+
+
+def written(folder: Path, rows: list[list[int]] = ROWS, portion: int = 2) -> Store:
+    columns = {"source": np.uint16, "target": np.uint32, "source.text": np.uint8}
     with new_store(folder, columns) as store:
-        for number, row in enumerate(rows):
-            text = f"ä{number}".encode()
-            store.append({"line": [10 * number], "source": row, "target": [70_000, *row], "source.text": text})
+        for begin in range(0, len(rows), portion):
+            some = rows[begin : begin + portion]
+            texts = [f"ä{number}".encode() for number in range(begin, begin + len(some))]
+            store.append(
+                {"source": flat(some), "target": flat([[70_000, *row] for row in some]), "source.text": flat(texts)}
+            )
         store.notes = {"made": "by a test"}
     return Store(folder)
 
@@ -31,15 +38,29 @@ def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert store.columns["source.text"][1].tobytes().decode() == "ä1"
     assert store.source_lengths.tolist() == [3, 1, 2]
     assert store.target_lengths.tolist() == [4, 2, 3]
-    assert store.lines.tolist() == [0, 10, 20]
     assert store.notes == {"made": "by a test"}
 
 
 def test_rows_go_to_disk_in_portions(tmp_path: Path) -> None:
-    rows = [[number % 7] * (number % 5) for number in range(2 * BUFFERED_ROWS + 1)]
-    store = written(tmp_path / "data", rows)
-    assert all(store.columns["source"][row].tolist() == rows[row] for row in range(0, len(rows), 97))
+    rows = [[number % 7] * (number % 5) for number in range(2_001)]
+    store = written(tmp_path / "data", rows, portion=500)
+    assert [store.columns["source"][row].tolist() for row in range(len(rows))] == rows
     assert isinstance(store.columns["source"].values, np.memmap)
+
+
+def test_some_rows_can_be_chosen() -> None:
+    chosen = flat(ROWS).chosen(np.array([True, False, True]))
+    assert chosen.values.tolist() == [4, 5, 3, 65535, 3]
+    assert chosen.lengths.tolist() == [3, 2]
+
+
+def test_a_value_that_a_column_cannot_hold_is_not_written_as_another(tmp_path: Path) -> None:
+    with (
+        pytest.raises(ValueError, match="column source: a value does not fit into uint16"),
+        new_store(tmp_path / "data", {"source": np.uint16}) as store,
+    ):
+        store.append({"source": flat([[65536]])})
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_empty_store_can_be_read(tmp_path: Path) -> None:
@@ -54,7 +75,7 @@ def test_a_new_store_takes_the_place_of_the_old(tmp_path: Path) -> None:
 
 def fail_halfway(folder: Path) -> None:
     with new_store(folder, {"source": np.uint16}) as store:
-        store.append({"source": [1]})
+        store.append({"source": flat([[1]])})
         raise KeyError
 
 
@@ -110,7 +131,7 @@ def test_a_damaged_store_is_told(tmp_path: Path, name: str, damage: Callable[[Pa
         Store(tmp_path / "data")
 
 
-@pytest.mark.parametrize("header", ["[]", "{}", '{"version": 0}', '{"version": 1}', '{"version": 1, "rows": "x"}'])
+@pytest.mark.parametrize("header", ["[]", "{}", '{"version": 0}', '{"version": 2}', '{"version": 2, "rows": "x"}'])
 def test_a_foreign_header_is_told(tmp_path: Path, header: str) -> None:
     written(tmp_path / "data")
     (tmp_path / "data" / HEADER).write_text(header)
@@ -122,5 +143,5 @@ def test_another_version_is_told(tmp_path: Path) -> None:
     written(tmp_path / "data")
     path = tmp_path / "data" / HEADER
     path.write_text(json.dumps(json.loads(path.read_text()) | {"version": 99}))
-    with pytest.raises(UserError, match="of version 1"):
+    with pytest.raises(UserError, match="of version 2"):
         Store(tmp_path / "data")

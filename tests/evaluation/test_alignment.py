@@ -1,5 +1,7 @@
 """Word alignments from attention, Pharaoh lines, and the alignment error rate."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,8 +14,8 @@ from dragoman.evaluation.alignment import (
     error_rate,
     links,
     pharaoh,
+    read_gold,
     read_pharaoh,
-    table,
 )
 
 ATTENTION = [
@@ -40,16 +42,6 @@ def test_words_without_attention_have_no_link() -> None:
     assert links([[0.0, 0.0], [0.5, 0.5]]) == {(0, 1)}
     assert links([[float("nan"), float("nan")], [0.1, 0.9]]) == {(1, 1)}
     assert links(np.zeros((0, 3))) == links(np.zeros((3, 0))) == links([]) == frozenset()
-
-
-@pytest.mark.spec("I2")
-def test_the_table_shows_the_linked_words() -> None:
-    found = table(ATTENTION, ["the", "white", "house"], ["la", "maison", "blanche"])
-    assert [pair[:2] for pair in found.pairs] == [("the", "la"), ("house", "maison"), ("white", "blanche")]
-    assert str(found) == "the    0.80  la\nhouse  0.70  maison\nwhite  0.55  blanche"
-    assert str(found.pairs[0]) == "the -> la 0.80"
-    several = table(ATTENTION, ["the", "white", "house"], ["la", "maison", "blanche"], threshold=0.4)
-    assert [pair.source for pair in several.pairs] == ["the", "house", "white", "house"]
 
 
 @pytest.mark.spec("I2")
@@ -100,6 +92,25 @@ def test_pharaoh_lines_are_read_back() -> None:
 def test_other_links_are_refused_with_their_place(piece: str) -> None:
     with pytest.raises(UserError, match=r"^gold\.align:7: '.*' is not a link, expected SOURCE-TARGET"):
         read_pharaoh(f"0-0 {piece}", "gold.align:7")
+
+
+def test_gold_links_are_read_with_their_places(tmp_path: Path) -> None:
+    path = tmp_path / "gold"
+    path.write_text("0-0 1?1\n\n2-1\n", encoding="utf-8")
+    first, second, third = read_gold(path)
+    assert first == read_pharaoh("0-0 1?1", f"{path}:1")
+    assert (second.sure, third.sure) == (frozenset(), {(2, 1)})
+    assert third.where == f"{path}:3"
+
+
+def test_gold_links_beyond_the_sentence_are_refused_with_their_place() -> None:
+    gold = read_pharaoh("0-0 2?1 1-0", "gold.align:7")
+    gold.check(3, 2)
+    for words, link in (((2, 2), "2-1"), ((3, 1), "2-1"), ((1, 1), "1-0"), ((0, 0), "0-0")):
+        with pytest.raises(
+            UserError, match=rf"^gold\.align:7: the link {link} lies beyond .* {words[0]} and {words[1]}"
+        ):
+            gold.check(*words)
 
 
 def test_error_rate_by_hand() -> None:

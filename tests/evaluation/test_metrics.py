@@ -7,7 +7,7 @@ import pytest
 
 from dragoman.components import Spec, build, problems
 from dragoman.errors import UserError
-from dragoman.evaluation.metrics import HIGHER_IS_BETTER, METRICS, Bleu, Chrf, Score, Ter
+from dragoman.evaluation.metrics import HIGHER_IS_BETTER, METRICS, Bleu, Chrf, Score, Ter, predicted
 
 HYPOTHESES = ["the cat sat on the mat today", "a dog runs in the small park", "he reads a book in the garden"]
 REFERENCES = [
@@ -53,6 +53,8 @@ def test_bleu_is_the_equation_over_the_whole_corpus() -> None:
 
 
 @pytest.mark.spec("H1")
+@pytest.mark.spec("H3")
+@pytest.mark.spec("H4")
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_bleu_of_several_references_takes_the_best_count_and_the_nearest_length(order: int) -> None:
     second = ["there sat a cat on the mat", "a dog runs through the small park", "he reads in the garden"]
@@ -72,6 +74,36 @@ def test_counts_are_clipped_by_hypothesis_and_reference() -> None:
     # And a word that is said too often counts as often as the reference says it.
     assert unigrams.corpus(["a a b b"], [["a b"]]).value == pytest.approx(50)
     assert unigrams.corpus(["the the the the"], [["the cat is here"]]).value == pytest.approx(25)
+
+
+@pytest.mark.spec("H4")
+def test_bleu_of_unigrams_is_the_clipped_precision_of_words_times_brevity() -> None:
+    # "I" is in the reference once and "am" once: 2 of 3 words, and no brevity penalty for the longer candidate.
+    assert Bleu(order=1).corpus(["I am am"], [["I am"]]).value == pytest.approx(100 * 2 / 3)
+    assert Bleu(order=1).corpus(["am I"], [["I am"]]).value == pytest.approx(100)  # words alone, not their order
+    assert Bleu(order=2, smoothing="none").corpus(["am I"], [["I am"]]).value == 0
+    short = Bleu(order=1).corpus(["I"], [["I am here"]])
+    assert short.value == pytest.approx(100 * math.exp(1 - 3))
+    assert (short.name, short.signature.rpartition("|")[2]) == ("BLEU-1", "order:1")
+
+
+@pytest.mark.spec("H3")
+def test_a_word_counts_as_often_as_the_reference_that_has_it_most_often() -> None:
+    unigrams = Bleu(tokenise="none", order=1, smoothing="none")
+    references = [["a b c"], ["a a d"]]
+    assert unigrams.corpus(["a a b"], references).value == pytest.approx(100)  # b of the first, both a of the second
+    assert unigrams.corpus(["a a a"], references).value == pytest.approx(100 * 2 / 3)  # not 3, the sum of both
+    # Brevity is that against the nearest length, 3 of 3 and 6.
+    assert unigrams.corpus(["a b c"], [["x y z u v w"], ["a b c"]]).value == pytest.approx(100)
+
+
+@pytest.mark.spec("H3")
+@pytest.mark.parametrize("kind", sorted(METRICS))
+def test_another_reference_can_only_help_a_translation_that_is_like_it(kind: str) -> None:
+    metric = METRICS[kind]()
+    alone, both = (metric.corpus(HYPOTHESES, found).value for found in ([REFERENCES], [REFERENCES, HYPOTHESES]))
+    assert (both > alone) == HIGHER_IS_BETTER[kind]
+    assert both == pytest.approx(100.0 if HIGHER_IS_BETTER[kind] else 0.0)
 
 
 @pytest.mark.spec("H1")
@@ -164,6 +196,18 @@ def test_options_come_from_a_configuration() -> None:
 def test_no_warning_is_written_for_text_that_looks_tokenised(caplog: pytest.LogCaptureFixture) -> None:
     Bleu().corpus(["it is so ."] * 200, [["it is so ."] * 200])
     assert not caplog.records
+
+
+def test_a_signature_tells_other_references_and_other_symbols_apart() -> None:
+    score = Score("BLEU", 1.0, "tok:13a")
+    signature = score.against(["un", "deux"]).signature
+    assert signature.startswith("tok:13a|sentences:2|references:")
+    assert score.against(["un", "deux"]).signature == signature
+    assert score.against(["un", "trois"]).signature != signature
+    perplexity, accuracy = predicted(1.5, 90.0, "bpe", ["a", "b"])
+    assert str(perplexity).startswith("Perplexity = 1.50 (unit:bpe|symbols:2|inventory:")
+    assert (accuracy.name, accuracy.value, accuracy.signature) == ("Accuracy", 90.0, perplexity.signature)
+    assert predicted(1.5, 90.0, "bpe", ["a", "c"])[0].signature != perplexity.signature
 
 
 def test_score_is_a_plain_tuple() -> None:

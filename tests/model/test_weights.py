@@ -126,6 +126,11 @@ def test_the_mean_of_one_model_is_that_model(tmp_path: Path) -> None:
     assert all(torch.equal(tensor, averaged[name]) for name, tensor in weights(model).items())
 
 
+def test_nothing_has_no_mean() -> None:
+    with pytest.raises(UserError, match="no weights to take the mean of"):
+        mean([])
+
+
 def test_models_of_other_shapes_have_no_mean(tmp_path: Path) -> None:
     paths = [saved(tmp_path, build_model(decoder={"size": size}), f"{size}") for size in (4, 5)]
     with pytest.raises(UserError, match=r"5: weights of another model than .*4"):

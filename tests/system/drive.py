@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.cli import main
+from dragoman.data import preparation
 from dragoman.data.store import ColumnWriter
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training import card
@@ -48,6 +49,7 @@ def patch(owner: Any, name: str, count: int, number: signal.Signals) -> None:
 if __name__ == "__main__":
     moment, count, number = sys.argv[1:4]
     del sys.argv[1:4]
+    preparation.BLOCK = 2  # a toy corpus is written in many portions, as a large one is
     rank, _, moment = moment.rpartition(":")
     if rank in ("", os.environ.get("RANK")):
         patch(*MOMENTS[moment], int(count), signal.Signals[number])

@@ -1,13 +1,17 @@
 """Whatever is wrong with the input is told in one line, with exit status 1, and nothing is left half-written."""
 
 import shlex
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
+from dragoman.model.weights import write_tensors
 from tests.system.conftest import Shell
 
+LONG = "three " * 60  # more bytes than a name may have
 LATIN = "un caf\u00e9\n".encode("latin-1")
 
 
@@ -25,8 +29,29 @@ def nothing_new(shell: Shell, before: set[Path]) -> bool:
         ("translate runs/toy runs/toy", "runs/toy: is a folder; translate takes one run, and then a file of lines"),
         ("translate runs/toy latin.en", "latin.en:2: not UTF-8 (byte 0xE9 at column 7)"),
         ("translate runs/toy cut.en.gz", "cut.en.gz: the .gz file is truncated"),
+        (f"translate runs/toy '{LONG}'", f"{LONG}: File name too long"),
+        (f"translate '{LONG}' test.en", f"{LONG}: File name too long"),
+        (
+            "translate runs/toy test.en --attention -",
+            "--attention -: translations go to standard output; write them to a file with -o",
+        ),
+        ("score runs/toy - -", "-: standard input can be one of the files only; name the others"),
+        ("align runs/toy - -", "-: standard input can be one of the files only; name the others"),
+        ("align runs/toy test.en - --gold -", "-: standard input can be one of the files only; name the others"),
+        ("evaluate -", "-: standard input can be one of the files only; name the others"),
+        ("evaluate - - -i test.fr", "-: standard input can be one of the files only; name the others"),
+        ("evaluate - --run runs/toy --source -", "-: standard input can be one of the files only; name the others"),
+        (
+            "report runs/toy --sentences - --gold -",
+            "-: standard input can be one of the files only; name the others",
+        ),
+        ("init train.en - -o new.yaml", "-: init reads its files more than once, so it takes no stream"),
         ("translate runs/toy test.en --weights best", "runs/toy/best.safetensors: no such file"),
-        ("translate runs/toy test.en --n-best 9", "--n-best 9: needs a beam as large, this one has 3; use --beam 9"),
+        (
+            "translate runs/toy test.en --n-best 9",
+            "n-best 9: this search gives from 1 to 3 translations, a wider beam more",
+        ),
+        ("translate runs/toy test.en --beam 9000", "size: must be at most 1000, found 9000"),
         (
             "translate runs/toy test.en --search greedy --beam 4",
             "--beam: greedy search has no beam; leave out --beam or --search greedy",
@@ -36,6 +61,8 @@ def nothing_new(shell: Shell, before: set[Path]) -> bool:
         ("score runs/toy long.en long.en", "long.en:1: 599,999 characters, at most 5,000 can be scored"),
         ("align runs/toy test.en test.fr --gold short.fr", "short.fr:1: 'un' is not a link, expected"),
         ("align runs/toy test.en test.fr --gold gold", "gold has 1 lines, but there are 6 pairs in test.en"),
+        ("align runs/toy test.en test.fr --gold beyond", "beyond:2: the link 90-0 lies beyond the sentence pair"),
+        ("report runs/toy --sentences pairs --gold beyond2", "beyond2:1: the link 0-90 lies beyond the sentence pair"),
         ("evaluate test.fr -i short.fr", "test.fr has 6 lines, but short.fr has 1"),
         ("evaluate test.fr", "test.fr has 6 lines, but <stdin> has 0"),
         ("evaluate empty -i empty", "no translations to score"),
@@ -44,6 +71,12 @@ def nothing_new(shell: Shell, before: set[Path]) -> bool:
         ("report runs/toy --sentences test.en --gold gold", "gold has 1 lines, but there are 6 sentences"),
         ("report runs/toy --sentences short.fr --gold gold", "gold: gold links need the reference of every sentence"),
         ("average runs/toy --best 3 -o mean.safetensors", "runs/toy: 3 weights asked for, 2 kept"),
+        ("average nowhere runs/toy/model.safetensors -o mean.safetensors", "nowhere: no such run folder"),
+        (
+            "average runs/toy other.safetensors -o mean.safetensors",
+            "other.safetensors: weights of another model",
+        ),
+        ("average runs/bare -o mean.safetensors", "runs/bare: has not kept the weights of any validation"),
         ("average runs/toy test.en -o mean.safetensors", "test.en: truncated or not a dragoman weights file"),
         ("info test.en", "test.en: no such run folder"),
         ("debug data nothing.yaml", "nothing.yaml: no such file"),
@@ -56,7 +89,7 @@ def nothing_new(shell: Shell, before: set[Path]) -> bool:
         ),
         (
             "init apart/none.en apart/none.fr -o new.yaml",
-            "too few pairs to set some aside for development; give others with --dev",
+            "apart/none.en: the corpus is empty",
         ),
         ("init train.en train.fr -o toy.yaml", "toy.yaml: exists already; choose another name with -o, or remove it"),
     ],
@@ -66,12 +99,18 @@ def test_one_line_tells_what_is_wrong(words: str, message: str, copied: Shell) -
     copied.write("cut.en.gz", bytes.fromhex("1f8b08000000000000034bcc"))
     copied.write("short.fr", "un\n")
     copied.write("gold", "0-0\n")
+    copied.write("beyond", "0-0\n0-0 90?0\n\n\n\n\n")
+    copied.write("beyond2", "0-90\n")
+    copied.write("pairs", "one\tun\n")
+    write_tensors(copied.folder / "other.safetensors", {"one": torch.ones(2)}, {})
+    shutil.copytree(copied.folder / "runs" / "toy", copied.folder / "runs" / "bare")
+    (copied.folder / "runs" / "bare" / "checkpoints" / "last.safetensors").unlink()
     copied.write("long.en", " ".join(["three"] * 100_000) + "\n")
     (copied.folder / "apart").mkdir()
     for name in ("empty", "apart/none.en", "apart/none.fr"):
         copied.write(name, "")
     before = set(copied.folder.rglob("*"))
-    found = copied.fails(*words.split())
+    found = copied.fails(*shlex.split(words))
     assert found.startswith(message)
     assert nothing_new(copied, before)
 

@@ -53,6 +53,18 @@ def test_translate_writes_a_file_only_when_all_is_done(copied: Shell) -> None:
     copied.write("broken.en", b"one\n\xff\n")
     assert copied.fails("translate", "runs/toy", "broken.en", "-o", "broken.out").startswith("broken.en:2: not UTF-8")
     assert not list(copied.folder.glob("*broken.out*"))
+    assert (
+        copied("translate", "runs/toy", "test.en", "-o", "-").lines
+        == (copied.folder / "test.out").read_text().splitlines()
+    )
+    assert not (copied.folder / "-").exists()
+
+
+def test_attention_can_go_to_standard_output(copied: Shell) -> None:
+    outcome = copied("translate", "runs/toy", "test.en", "-o", "test.out", "--attention", "-")
+    assert [json.loads(line)["source"] for line in outcome.lines] == [
+        line.split() for line in (copied.folder / "test.en").read_text().splitlines()
+    ]
 
 
 def test_translate_lists_the_n_best_as_moses_does(trained: Shell) -> None:
@@ -134,6 +146,7 @@ def test_align_writes_pharaoh_lines_and_tells_how_good_they_are(copied: Shell) -
     assert "recall 1.0000" in everything.err
 
 
+@pytest.mark.spec("H3")
 def test_evaluate_scores_a_file_against_references(trained: Shell) -> None:
     reference = (trained.folder / "test.fr").read_bytes()
     outcome = trained("evaluate", "test.fr", "test.fr", stdin=reference)
@@ -158,8 +171,8 @@ def test_evaluate_translates_with_a_run(copied: Shell) -> None:
     outcome = copied("evaluate", "--run=runs/toy", "--source=test.en", "test.fr")
     copied("translate", "runs/toy", "test.en", "-o", "found.fr")
     assert outcome.lines[:3] == copied("evaluate", "test.fr", "-i", "found.fr").lines
-    assert re.fullmatch(r"Perplexity = \d+\.\d\d \(unit:word\|symbols:10\)", outcome.lines[3])
-    assert re.fullmatch(r"Accuracy = \d+\.\d\d \(unit:word\|symbols:10\)", outcome.lines[4])
+    assert re.fullmatch(r"Perplexity = \d+\.\d\d \(unit:word\|symbols:10\|inventory:\w{8}\)", outcome.lines[3])
+    assert re.fullmatch(r"Accuracy = \d+\.\d\d \(unit:word\|symbols:10\|inventory:\w{8}\)", outcome.lines[4])
     summary = copied("score", "runs/toy", "test.en", "test.fr").err
     assert f"perplexity {outcome.lines[3].split()[2]} a symbol" in summary
     assert len(copied("evaluate", "--run=runs/toy", "--source=test.en", "test.fr", "test.fr").lines) == 3
@@ -171,6 +184,8 @@ def test_report_is_one_page(copied: Shell) -> None:
     page = (copied.folder / "runs" / "toy" / "report.html").read_text(encoding="utf-8")
     assert "BLEU" in page
     assert "://" not in page.replace("http://www.w3.org/", "")
+    assert copied("report", "runs/toy", "-o", "-").out == page
+    assert not (copied.folder / "-").exists()
 
 
 def test_report_on_several_runs_and_other_sentences(copied: Shell) -> None:
@@ -218,7 +233,20 @@ def test_info_tells_what_is_in_a_run(trained: Shell) -> None:
     assert sum(int(found[part].replace(",", "")) for part in parts) == int(found["parameters"].replace(",", ""))
     assert found["training"].startswith("ended: 10 steps")
     assert "model.safetensors" in found
-    assert found["development BLEU-2"].endswith("|order:2)")
+    assert re.search(r"\|order:2\|sentences:8\|references:\w{8}\)$", found["development BLEU-2"])
+    assert "unit:word|symbols:10|" in found["development Perplexity"]
+
+
+def test_info_and_report_tell_the_same_scores_though_a_reference_is_empty(copied: Shell) -> None:
+    path = copied.folder / "runs" / "toy" / "validation.jsonl"
+    first, *rest = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join([json.dumps({**json.loads(first), "reference": ""}), *rest]) + "\n", encoding="utf-8")
+    told = re.findall(r"development (\S+) +(\S+)", copied("info", "runs/toy").out)
+    page = copied("report", "runs/toy", "-o", "-").out
+    assert [name for name, _ in told] == ["data", "BLEU-2", "chrF2", "Perplexity", "Accuracy"]
+    for name, value in told[1:]:
+        assert f'{name}</th><td class="value">{value}</td>' in page
+    assert "Sentences</th>" in page  # quality by length
 
 
 def test_info_alone_tells_about_the_machine(trained: Shell) -> None:
@@ -244,6 +272,14 @@ def test_debug_data_finds_what_is_odd(shell: Shell) -> None:
     assert "source empty: 1 (line 2)" in outcome.out
     assert "pair repeated: 1 (line 4)" in outcome.out
     assert "data.dev: dev\npairs: 8\n" in outcome.out
+
+
+def test_debug_data_counts_the_words_of_each_side_as_that_side_separates_them(shell: Shell) -> None:
+    shell.write("train.en", "one, two\n" * 3)
+    shell.write("train.fr", "deux, un\n" * 3)
+    for side, counts in (("source", (2, 3)), ("target", (3, 2))):
+        out = shell("debug", "data", "toy.yaml", f"--text.{side}.tokeniser=whitespace").out
+        assert re.findall(r"words in a \w+: mean (\d)", out)[:2] == [str(count) for count in counts]
 
 
 def test_init_writes_a_configuration_that_trains(shell: Shell) -> None:

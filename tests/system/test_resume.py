@@ -26,11 +26,12 @@ WORDS = (
     "--training.schedule={kind: plateau, patience: 1}",
 )
 
-# Steps 3, 6, ... are saved, steps 4, 8, ... validated and saved; each kill loses what came after the last of these.
+# Steps 3, 6, ... are saved (once the next one's loss is finite), steps 4, 8, ... validated and saved; each kill loses
+# what came after the last of these.
 KILLS = [
     ("preparation", 50),
     ("step", 2),
-    ("save", 3),  # the first state, in step 3; the configuration and metrics.jsonl were written before it
+    ("save", 3),  # the first state, of step 3; the configuration and metrics.jsonl were written before it
     ("validation", 1),
     ("selection", 1),
     ("saved", 5),  # of the weights that step 4 keeps
@@ -78,6 +79,22 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(whole: Shell) -> None:
     assert again.code == 0
     assert "going on from step 2" in again.err
     assert files(whole, "runs/stopped") == files(whole, "runs/whole")
+
+
+def test_ctrl_c_while_the_run_is_finished_ends_at_once_and_the_same_command_finishes_it(whole: Shell) -> None:
+    def stopped(moment: str, count: int) -> str:
+        outcome = whole.kill(moment, count, *WORDS, "--run=runs/finished", sign=signal.SIGINT)
+        assert outcome.code == 130
+        assert not (whole.folder / "runs/finished/README.md").exists()
+        return outcome.err.splitlines()[-1]
+
+    last = stopped("validation", 4)  # in training, which ends with it
+    assert last == "interrupted: everything up to step 15 is saved; the same command goes on"
+    assert stopped("validation", 1) == "interrupted"
+    assert stopped("end", 1) == "interrupted"
+    assert whole.spawn(*WORDS, "--run=runs/finished").code == 0
+    assert files(whole, "runs/finished") == files(whole, "runs/whole")
+    assert rows(whole, "runs/finished") == rows(whole, "runs/whole")
 
 
 def test_ctrl_c_before_the_first_step_leaves_nothing(shell: Shell) -> None:

@@ -67,8 +67,33 @@ def test_a_corpus_with_an_overlong_line_trains(shell: Shell) -> None:
     assert "80 of 81 pairs (left out: 1 too long)" in outcome.err
 
 
+@pytest.mark.parametrize(
+    ("words", "closed", "message"),
+    [
+        (("translate", "runs/toy"), 0, "<stdin>: cannot read (Bad file descriptor)"),
+        (("evaluate", "test.fr"), 0, "<stdin>: cannot read (Bad file descriptor)"),
+        (("translate", "runs/toy", "test.en"), 1, "cannot write (Bad file descriptor)"),
+        (("info",), 1, "cannot write (Bad file descriptor)"),
+    ],
+)
+def test_a_closed_stream_that_is_needed_is_told(
+    words: tuple[str, ...], closed: int, message: str, trained: Shell
+) -> None:
+    outcome = trained.spawn(*words, preexec_fn=lambda: os.close(closed))
+    assert (outcome.code, outcome.err) == (1, f"{message}\n")
+
+
+def test_a_closed_stream_that_is_not_needed_does_no_harm(copied: Shell) -> None:
+    outcome = copied.spawn("average", "runs/toy", "-o", "mean.safetensors", preexec_fn=lambda: os.closerange(0, 2))
+    assert outcome.code == 0, outcome.err
+    assert (copied.folder / "mean.safetensors").is_file()
+
+
 @pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("words", [("translate", "runs/toy", "test.en"), ("info",)])
+@pytest.mark.parametrize(
+    "words",
+    [("translate", "runs/toy", "test.en"), ("translate", "runs/toy", "test.en", "--attention=a.jsonl"), ("info",)],
+)
 def test_a_full_disk_behind_standard_output_is_told(words: tuple[str, ...], trained: Shell) -> None:
     with FULL.open("wb") as full:
         outcome = trained.spawn(*words, stdout=full)
@@ -91,10 +116,11 @@ def test_a_full_disk_ends_training_and_leaves_what_was_saved(shell: Shell) -> No
     assert shell(*words).code == 0
 
 
-def test_a_closed_pipe_is_no_error(trained: Shell) -> None:
+@pytest.mark.parametrize("options", [[], ["--attention=a.jsonl"]])
+def test_a_closed_pipe_is_no_error(options: list[str], trained: Shell) -> None:
     path = trained.folder / "many.en"
     path.write_text("one two three\n" * 5_000)
-    command = [sys.executable, "-m", "dragoman", "translate", "runs/toy", "many.en", "--search=greedy"]
+    command = [sys.executable, "-m", "dragoman", "translate", "runs/toy", "many.en", "--search=greedy", *options]
     with subprocess.Popen(
         command, cwd=trained.folder, env=os.environ | ONE_THREAD, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as running:
@@ -104,6 +130,7 @@ def test_a_closed_pipe_is_no_error(trained: Shell) -> None:
         running.stdout.close()
         assert running.stderr.read() == b""
     assert running.returncode == 141
+    assert not list(trained.folder.glob("*.jsonl*"))
 
 
 def test_lines_come_out_before_all_are_in(trained: Shell) -> None:

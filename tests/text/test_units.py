@@ -28,7 +28,7 @@ SPECS = {
     "word": Spec("word"),
     "character": Spec("character"),
     "bpe": Spec("bpe", {"size": 340, "dropout": 0.3}),
-    "unigram": Spec("unigram", {"size": 310, "dropout": 0.3}),
+    "unigram": Spec("unigram", {"size": 310, "alpha": 0.3}),
 }
 FITTED: dict[str, Unit] = {}
 TEXTS = st.text(st.characters(exclude_categories=["Cs"])).map(Normaliser(lowercase=False))

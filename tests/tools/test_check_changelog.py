@@ -25,6 +25,8 @@ def test_a_sound_changelog_has_no_problems(changelog: str, version: str) -> None
     ("changelog", "version", "told"),
     [
         ("", "0.1.0", "first section"),
+        (UNRELEASED + RELEASE, "0.10.0rc1", "version 0.10.0rc1 of pyproject.toml must read like 1.2.3"),
+        (UNRELEASED + "\n## [0.2.0rc1] - 2026-01-31\n", "0.2.0", "must read like '## [1.2.3] - 2026-01-31'"),
         (RELEASE, "0.9.0", "first section"),
         ("## [Unreleased]\n", "0.1.0", "Unreleased is empty"),
         ("## [Unreleased]\n" + RELEASE, "0.10.0", "Unreleased is empty"),

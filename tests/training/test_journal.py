@@ -1,6 +1,7 @@
 """What training writes down: rows of metrics, TensorBoard when it is there, and lines for people."""
 
 import json
+import math
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -103,6 +104,15 @@ def test_a_line_that_is_not_ours_is_told(line: str, folder: RunFolder) -> None:
         pytest.raises(UserError, match=r"metrics\.jsonl:2: not a row of figures"),
     ):
         journal.open(Progress(step=8, validated=8), 8)
+
+
+def test_what_is_not_a_finite_number_is_left_out(folder: RunFolder) -> None:
+    with Journal(folder, quiet=True) as journal:
+        journal.open(Progress(), 8)
+        journal.row(
+            Progress(step=3), {"train/loss": math.inf, "train/gradient_norm": math.nan, "train/learning_rate": 1.0}
+        )
+    assert folder.metrics.read_text("utf-8") == '{"step": 3, "epoch": 0, "time": 0.0, "train/learning_rate": 1.0}\n'
 
 
 def test_a_full_disk_is_told(folder: RunFolder) -> None:

@@ -1,6 +1,7 @@
 """The same seed gives the same bits, and so does a run that was stopped or killed anywhere and started again."""
 
 import json
+import math
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import read_tensors
 from dragoman.run import RunFolder
 from dragoman.training import checkpoint, session, trainer
+from dragoman.training.progress import Progress
 from dragoman.training.selection import Selection
 from tests import toy
 
@@ -37,6 +39,10 @@ def interrupt(loss: Loss, model: Seq2Seq) -> Loss:
 
 def kill(loss: Loss, model: Seq2Seq) -> Loss:
     raise Killed
+
+
+def diverge(loss: Loss, model: Seq2Seq) -> Loss:
+    return loss._replace(total=loss.total * math.nan)
 
 
 @pytest.fixture(autouse=True)
@@ -134,7 +140,7 @@ def test_killed_and_started_again_is_as_if_never_killed(
     assert result(train("run", often_saved)) == straight["plain"]
 
 
-@pytest.mark.parametrize("save_every", [4, 100])  # with a saved state of the same step, and without any
+@pytest.mark.parametrize("save_every", [3, 100])  # with a saved state, and without any
 @pytest.mark.parametrize("place", [(Selection, "keep"), (checkpoint, "save")])
 def test_killed_while_a_validation_is_written_down(
     place: tuple[Any, str],
@@ -148,7 +154,7 @@ def test_killed_while_a_validation_is_written_down(
 
     def killed(*arguments: Any) -> None:
         calls.append(arguments)
-        if len(calls) == (2 if save_every == 4 and place[1] == "save" else 1):
+        if len(calls) == (2 if save_every == 3 and place[1] == "save" else 1):
             raise Killed
         whole(*arguments)
 
@@ -157,6 +163,60 @@ def test_killed_while_a_validation_is_written_down(
         with pytest.raises(Killed):
             train("run", options)
     assert result(train("run", options)) == straight["plain"]
+
+
+def test_diverged_and_started_again_diverges_again_or_ends_as_if_nothing_had_happened(
+    straight: dict[str, Any], train: Train, meddle: Meddle, tmp_path: Path
+) -> None:
+    often_saved = {**PLAIN, "training.save_every": 1, "training.skip_limit": 2}
+    told, states = [], []
+    for steps in ((7, 8), (2, 3)):  # the same ones, counted from the beginning and from step 5
+        meddle(dict.fromkeys(steps, diverge))
+        with pytest.raises(UserError) as error:
+            train("run", often_saved)
+        told.append(str(error.value))
+        states.append(RunFolder(tmp_path / "run").last_state.read_bytes())
+    assert told[0] == told[1]
+    assert "(step 8); the state of step 5 is saved" in told[0]
+    assert states[0] == states[1]
+    meddle({})
+    assert result(train("run", often_saved)) == straight["plain"]
+
+
+def test_stopped_while_steps_are_skipped_it_goes_on_before_them(
+    straight: dict[str, Any], train: Train, meddle: Meddle
+) -> None:
+    often_saved = {**PLAIN, "training.save_every": 1}
+    meddle({6: diverge, 7: lambda loss, model: interrupt(diverge(loss, model), model)})
+    with pytest.raises(KeyboardInterrupt, match="everything up to step 4 is saved"):
+        train("run", often_saved)
+    meddle({})
+    assert result(train("run", often_saved)) == straight["plain"]
+
+
+def test_stopped_before_anything_was_worth_saving(train: Train, meddle: Meddle, tmp_path: Path) -> None:
+    meddle({1: lambda loss, model: interrupt(diverge(loss, model), model)})
+    with pytest.raises(KeyboardInterrupt, match="nothing is saved yet"):
+        train("run", PLAIN)
+    assert not (tmp_path / "run").exists()
+
+
+def test_stopped_in_the_last_validation_it_does_not_go_on_to_finish(
+    straight: dict[str, Any], train: Train, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    keep = Selection.keep
+
+    def kept(selection: Selection, model: Seq2Seq, progress: Progress) -> None:
+        if progress.step == 12:
+            signal.raise_signal(signal.SIGINT)
+        keep(selection, model, progress)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Selection, "keep", kept)
+        with pytest.raises(KeyboardInterrupt, match="everything up to step 12 is saved; the same command goes on"):
+            train("run", PLAIN)
+    assert not RunFolder(tmp_path / "run").weights().exists()
+    assert result(train("run", PLAIN)) == straight["plain"]
 
 
 def test_a_finished_run_started_again_stays_as_it_is(straight: dict[str, Any], train: Train, meddle: Meddle) -> None:

@@ -1,5 +1,6 @@
 """From a configuration to a run folder: what is checked, spelled out and refused before anything is trained."""
 
+import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 
 from dragoman import config as configuration
-from dragoman.components import OptionInfo, Spec, options
+from dragoman.components import Spec
 from dragoman.config import Config, ConfigError
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import METRICS
@@ -29,7 +30,7 @@ FAULTS = {
     "text.target.unit": "wort",
     "training.objective": "teacher_forced",
     "training.optimiser": {"kind": "adam", "learning_rate": -1},
-    "training.schedule": "cosine",
+    "training.schedule": {"kind": "cosine", "steps": 20, "warmup": 20},
     "training.search": {"kind": "beam", "size": 0},
     "search": "beem",
     "metrics": [{"kind": "bleu", "order": "four"}],
@@ -60,10 +61,75 @@ def test_each_faulty_part_is_named(key: str, made: Callable[..., Config]) -> Non
     assert line.startswith(f"--{key}")
 
 
+NEEDED = "text.joint needs equal ones"
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "key", "message"),
+    [
+        ({"unit": "bpe"}, {"unit": {"kind": "bpe", "size": 4000}}, "unit", "bpe size=4000 differs from .*: bpe; "),
+        ({"unit": "word"}, {"unit": "bpe"}, "unit", "bpe differs from text.source.unit: word; "),
+        (
+            {"unit": "word", "tokeniser": "whitespace"},
+            {"unit": "word", "tokeniser": "punctuation"},
+            "tokeniser",
+            "'punctuation' differs from text.source.tokeniser: 'whitespace'; ",
+        ),
+    ],
+)
+def test_a_joint_inventory_needs_one_way_to_make_it(
+    source: dict[str, Any], target: dict[str, Any], key: str, message: str, made: Callable[..., Config]
+) -> None:
+    options = {
+        f"text.{side}.{name}": value
+        for side, given in (("source", source), ("target", target))
+        for name, value in given.items()
+    }
+    with pytest.raises(ConfigError, match=f"text.target.{key}: {message}{NEEDED}"):
+        made({"text.joint": True, **options})
+    made({"text.joint": False, "model.embedding.tie": "none", **options})
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ({"unit": {"kind": "word"}}, {"unit": {"kind": "word", "size": 50000}}),
+        ({"unit": "bpe"}, {"unit": {"kind": "bpe", "dropout": 0.1}}),
+        ({"unit": "unigram"}, {"unit": {"kind": "unigram", "alpha": 0.1}}),
+        ({"unit": "character", "tokeniser": "whitespace"}, {"unit": "character", "tokeniser": "punctuation"}),
+        ({"unit": "bpe", "lowercase": True}, {"unit": "bpe", "tokeniser": "whitespace"}),
+    ],
+)
+def test_what_makes_no_other_symbols_may_differ(
+    source: dict[str, Any], target: dict[str, Any], made: Callable[..., Config]
+) -> None:
+    options = {
+        f"text.{side}.{name}": value
+        for side, given in (("source", source), ("target", target))
+        for name, value in given.items()
+    }
+    made({"text.joint": True, **options})
+
+
 def test_all_faults_are_told_at_once(made: Callable[..., Config]) -> None:
     with pytest.raises(ConfigError) as error:
-        made(FAULTS)
+        made({**FAULTS, "training.schedule": "cosine"})
     assert {line.removeprefix("--").partition(":")[0] for line in str(error.value).split("\n")} == set(FAULTS)
+
+
+def test_a_configuration_made_in_python_is_checked_too(made: Callable[..., Config], tmp_path: Path) -> None:
+    sound = made()
+    training = sound.training.model_copy(
+        update={"metric": "ter", "epochs": None, "steps": None, "optimiser": Spec("adamm")}
+    )
+    with pytest.raises(ConfigError) as error:
+        session.train(sound.model_copy(update={"training": training}), quiet=True)
+    assert str(error.value).split("\n") == [
+        "training.steps: training would never end: epochs and steps are both null",
+        "training.metric: 'ter' is not listed in metrics",
+        "training.optimiser.kind: unknown kind 'adamm', did you mean 'adam'?",
+    ]
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_complete_configuration_has_every_option_of_every_part(made: Callable[..., Config]) -> None:
@@ -79,8 +145,8 @@ def test_a_complete_configuration_has_every_option_of_every_part(made: Callable[
         *((METRICS, metric) for metric in full.metrics),
     ]
     for table, spec in parts:
-        known: dict[str, OptionInfo] = options(table[spec.kind])
-        assert list(spec.options) == list(known), spec
+        parameters = inspect.signature(table[spec.kind]).parameters.values()
+        assert list(spec.options) == [each.name for each in parameters if each.kind is each.KEYWORD_ONLY], spec
     assert full.model.encoder.options["direction"] == "bidirectional"
     assert full.model.attention.score.options == {"size": None}
     assert session.complete(full) == full

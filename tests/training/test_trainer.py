@@ -135,34 +135,101 @@ def test_a_step_that_is_not_finite_is_skipped_and_counted(
     assert all(torch.equal(first[name], second[name]) for name in first)
     assert any(not torch.equal(first[name], third[name]) for name in first)
     assert (made.progress.skipped, made.progress.skipped_in_a_row, made.progress.step) == (1, 0, 3)
-    logged = [row for row in rows(made) if "train/loss" in row]
+    logged = [row for row in rows(made) if "train/learning_rate" in row]
     assert [row.get("train/skipped", 0) for row in logged] == [0, 1, 1]
-    assert logged[1]["train/loss"] == 0.0  # of no symbols
-    assert all(math.isfinite(row["train/loss"]) for row in logged)
+    for figure in ("train/loss", "train/tokens_per_second"):
+        assert [figure in row for row in logged] == [True, False, True]
+    assert all(math.isfinite(value) for row in logged for value in row.values())
 
 
-def test_training_stops_after_too_many_of_them_with_the_weights_before(
-    run: Callable[..., Training], meddle: Meddle
+@pytest.mark.parametrize(("save_every", "step"), [(1, 2), (2, 2), (100, 0)])
+def test_training_stops_after_too_many_of_them_with_the_last_state_that_had_a_finite_loss(
+    save_every: int, step: int, run: Callable[..., Training], meddle: Meddle
 ) -> None:
+    """Step 3 has one, and it is that of the weights before its update."""
     good: dict[str, torch.Tensor] = {}
 
     def remember(loss: Loss, model: Seq2Seq) -> Loss:
-        good.update({name: tensor.clone() for name, tensor in weights(model).items()})
-        return not_a_number(loss, model)
+        good.update({f"model/{name}": tensor.clone() for name, tensor in weights(model).items()})
+        return loss
 
     meddle({3: remember, **dict.fromkeys(range(4, 9), not_a_number)})
-    made = run(steps=20, skip_limit=4)
+    made = run(steps=20, skip_limit=4, save_every=save_every, validate_every=100)
     with pytest.raises(UserError) as error:
         train(made)
-    message = str(error.value)
-    assert message.startswith(f"{made.folder.path}: ")
-    assert "not a finite number for 4 steps in a row, up to step 6" in message
-    assert "learning_rate" in message
-    assert "\n" not in message
-    saved, note = read_tensors(made.folder.last_state)
-    assert (note["step"], note["skipped"]) == (6, 4)
-    assert all(torch.equal(saved[f"model/{name}"], tensor) for name, tensor in good.items())
-    assert all(bool(tensor.isfinite().all()) for tensor in saved.values())
+    saved = f"the state of step {step} is saved" if step else "nothing is saved"
+    assert str(error.value) == (
+        f"{made.folder.path}: the loss was not a finite number for 4 steps in a row (step 7); {saved}. "
+        "Begin another run (--run) with a lower training.optimiser.learning_rate or training.clip"
+    )
+    if step:
+        tensors, note = read_tensors(made.folder.last_state)
+        assert (note["step"], note["skipped"]) == (step, 0)
+        assert all(torch.equal(tensors[name], tensor) for name, tensor in good.items())
+    else:
+        assert not made.folder.last_state.exists()
+
+
+def test_states_are_saved_again_when_steps_are_no_longer_skipped(run: Callable[..., Training], meddle: Meddle) -> None:
+    meddle(dict.fromkeys((2, 3, 6, 7, 8), not_a_number))
+    made = run(steps=20, skip_limit=3, save_every=1, validate_every=100)
+    with pytest.raises(UserError, match="the state of step 4 is saved"):
+        train(made)
+    note = read_tensors(made.folder.last_state)[1]
+    assert (note["step"], note["skipped"], note["skipped_in_a_row"]) == (4, 2, 0)
+
+
+def ruin(model: Seq2Seq) -> None:
+    """What an update can do whose own loss and gradient were fine."""
+    for parameter in model.parameters():
+        parameter.data.fill_(math.nan)
+
+
+@pytest.mark.parametrize("steps", [8, 20])  # at the very end, or not
+def test_a_model_that_cannot_be_validated_takes_the_place_of_no_other(
+    steps: int, run: Callable[..., Training], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = run(steps=steps)
+    whole, kept = made.validator.__call__, {}
+
+    def ruined(validator: Any, model: Seq2Seq) -> Any:
+        if made.progress.step == 8:
+            kept.update({path: path.read_bytes() for path in made.folder.path.rglob("*.safetensors")})
+            ruin(model)
+        return whole(model)
+
+    monkeypatch.setattr(type(made.validator), "__call__", ruined)
+    with pytest.raises(UserError, match=r"\(step 8\); the state of step 4 is saved\. Begin another run"):
+        train(made)
+    assert kept == {path: path.read_bytes() for path in made.folder.path.rglob("*.safetensors")}
+
+
+def test_a_validation_without_a_finite_loss_ends_training(
+    run: Callable[..., Training], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = run(steps=4)
+    whole = made.validator.__call__
+
+    def measured(validator: Any, model: Seq2Seq) -> Any:
+        found = whole(model)
+        return found._replace(values={**found.values, "loss": math.inf})
+
+    monkeypatch.setattr(type(made.validator), "__call__", measured)
+    with pytest.raises(
+        UserError, match=r"the loss of the development data was not a finite number \(step 4\); nothing"
+    ):
+        train(made)
+    assert not made.folder.metrics.exists()
+
+
+def test_weights_that_validation_finds_sound_are_saved_though_the_last_step_was_skipped(
+    run: Callable[..., Training], meddle: Meddle
+) -> None:
+    meddle({4: not_a_number})
+    made = run(steps=4)
+    train(made)
+    note = read_tensors(made.folder.last_state)[1]
+    assert (note["step"], note["skipped_in_a_row"], note["validated"]) == (4, 1, 4)
 
 
 def test_a_good_step_between_them_counts_anew(run: Callable[..., Training], meddle: Meddle) -> None:

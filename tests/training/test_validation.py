@@ -45,10 +45,10 @@ def plainly(run: Training) -> tuple[float, float]:
     model, data = run.model.eval(), run.data
     with torch.no_grad():
         for source, target in data.dev:
-            ids = torch.tensor([[*data.source_vocabulary.ids(data.source.encode(source)), EOS]])
+            ids = torch.tensor([[*data.source.vocabulary.ids(data.source.text.encode(source)), EOS]])
             state = model.start(model.encode((Sequence(ids, torch.ones_like(ids, dtype=torch.bool)),)))
             previous = torch.tensor([model.start_id])
-            for symbol in [*data.target_vocabulary.ids(data.target.encode(target)), EOS]:
+            for symbol in [*data.target.vocabulary.ids(data.target.text.encode(target)), EOS]:
                 step = model.step(previous, state)
                 log_probs = model.log_probs(step.features)[0]
                 total -= float(log_probs[symbol])

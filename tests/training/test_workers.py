@@ -4,12 +4,14 @@ import os
 import socket
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+import torch.distributed as dist
 
 from dragoman.model.weights import read_tensors
 from dragoman.run import RunFolder
@@ -97,6 +99,16 @@ def test_shares_are_a_partition(monkeypatch: pytest.MonkeyPatch) -> None:
         shares.append(workers.share(np.arange(7)).tolist())
     assert sorted(row for share in shares for row in share) == list(range(7))
     assert {len(share) for share in shares} == {2, 3}
+
+
+def test_nobody_gives_up_while_the_leader_prepares_validates_or_finishes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch's own limit is half an hour."""
+    given: list[timedelta] = []
+    monkeypatch.setattr(dist, "init_process_group", lambda backend, *, timeout: given.append(timeout))
+    monkeypatch.setattr(dist, "destroy_process_group", lambda: None)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with Workers():
+        assert given >= [timedelta(days=1)]
 
 
 def test_alone_everything_is_as_it_was() -> None:

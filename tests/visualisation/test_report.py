@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from dragoman.visualisation.report import Example, RunView, page
+from dragoman.visualisation.tables import Bucket, lengths
 
 NASTY = "</script><b>bold</b> & {{data}} \u2028 <!-- \x00"
 METRICS: list[dict[str, Any]] = [
@@ -34,7 +35,7 @@ FULL = RunView(
     [("Parameters", 1234), ("Device", "CPU")],
     METRICS,
     [("BLEU", 31.254, "nrefs:1|case:mixed|tok:13a"), ("TER", 50.0, "nrefs:1|case:mixed")],
-    [("1-10", 1200, 33.3), ("11+", 7, math.nan)],
+    [Bucket(1, 10, 1200, 33.3), Bucket(11, None, 7, math.nan)],
     EXAMPLES,
 )
 OTHER = RunView(
@@ -42,7 +43,7 @@ OTHER = RunView(
     "seed: 1\nmodel:\n  size: 512\n",
     metrics=METRICS,
     scores=[("BLEU", 28.0, "nrefs:1|case:lc|tok:13a")],
-    lengths=[("1-10", 1200, 30.0)],
+    lengths=[Bucket(1, 10, 1200, 30.0)],
     examples=[Example(["the", "cat"], ["un", "chat"], "le chat", [[0.6, 0.4], [0.1, 0.9]], -0.75)],
 )
 
@@ -81,7 +82,7 @@ class Page(HTMLParser):
 def test_every_part_of_a_run_is_in_the_page() -> None:
     seen = Page(page([FULL]))
     assert seen.sections == ["facts", "scores", "curves", "lengths", "sentences", "configuration"]
-    for text in ("runs/demo", "Parameters", "1234", "31.25", "nrefs:1|case:mixed|tok:13a", "1-10", "1,200"):
+    for text in ("runs/demo", "Parameters", "1234", "31.25", "nrefs:1|case:mixed|tok:13a", "1–10", "over 10", "1,200"):
         assert text in seen.text
     assert [seen.text.count(title) for title in ("BLEU", "Perplexity", "Learning rate")] >= [2, 1, 1]
     assert "size: 256" in seen.text
@@ -101,7 +102,7 @@ def test_a_page_without_anything_to_show(runs: list[RunView]) -> None:
         (RunView("a", metrics=METRICS[:1]), ["curves"]),
         (RunView("a", scores=[("BLEU", 1.0, "s")]), ["scores"]),
         (RunView("a", metrics=[{"step": 1}], config_yaml="a: 1"), ["configuration"]),
-        (RunView("a", lengths=[("1-5", 0, math.nan)]), ["lengths"]),
+        (RunView("a", lengths=[Bucket(1, 5, 0, math.nan)]), ["lengths"]),
     ],
 )
 def test_missing_parts_are_left_out(run: RunView, sections: list[str]) -> None:
@@ -109,13 +110,13 @@ def test_missing_parts_are_left_out(run: RunView, sections: list[str]) -> None:
 
 
 def test_texts_are_never_taken_for_markup() -> None:
-    run = RunView(NASTY, NASTY, [(NASTY, NASTY)], METRICS, [(NASTY, 1.0, NASTY)], [(NASTY, 1, 1.0)], EXAMPLES)
+    run = RunView(NASTY, NASTY, [(NASTY, NASTY)], METRICS, [(NASTY, 1.0, NASTY)], examples=EXAMPLES)
     text = page([run])
     seen = Page(text)
     assert len(seen.scripts) == 2
     assert "<b>bold" not in text
     shown = NASTY.replace("\x00", "␀")
-    assert seen.text.count(shown) >= 7
+    assert seen.text.count(shown) >= 6
     data = json.loads(seen.scripts[0])
     assert data[0]["examples"][1]["source"] == [NASTY, "."]
     assert "\ud800" not in page([RunView("\ud800", examples=[Example(["\ud800"], [], "", [], 0.0)])])
@@ -153,6 +154,50 @@ def test_several_runs_stand_side_by_side() -> None:
     assert text.count('class="bar"') == 4
 
 
+def test_buckets_of_all_runs_stand_in_order_with_the_sentences_of_each() -> None:
+    one, other = (
+        [Bucket(1, 5, 8, 10.0), Bucket(101, None, 3, 20.0)],
+        [Bucket(6, 10, 2, 30.0), Bucket(101, None, 4, 5.0)],
+    )
+    table = lengths(["a", "b"], [one, other])
+    assert re.findall(r'<th scope="row" class="narrow">(.*?)</th>', table) == ["1–5", "6–10", "over 100"]
+    assert re.findall(r'<td class="count narrow">(.*?)</td>', table) == ["8<br>–", "–<br>2", "3<br>4"]
+    assert re.findall(r'class="bar".*?>(.*?)</div>', table) == ["10.00", "–", "–", "30.00", "20.00", "5.00"]
+    assert re.findall(r'<td class="count narrow">(.*?)</td>', lengths(["a", "b"], [one, one])) == ["8", "3"]
+
+
+def curve(text: str, name: str) -> list[tuple[str, str]]:
+    """Value and place of the points of a curve, as they are told."""
+    return re.findall(rf"<title>{name}: (\S+) at (\S+)</title>", text)
+
+
+@pytest.mark.spec("G4")
+def test_the_learning_curves_of_several_systems_share_a_plot_over_epochs() -> None:
+    """A system with half as large batches takes twice as many steps."""
+    runs = []
+    for name, steps, values in (("flat", 50, (9.5, 18.5, 21.5)), ("hierarchical", 100, (8.5, 16.5, 25.5))):
+        valid = [{"step": steps * n, "epoch": n, "valid/bleu": value} for n, value in enumerate(values, start=1)]
+        within = {"step": steps // 2, "epoch": 1, "train/loss": 5.5}
+        runs.append(RunView(name, metrics=[within, *valid]))
+    text = page(runs)
+    plot = next(figure for figure in text.split("<figure>") if "BLEU" in figure and "<svg" in figure)
+    assert curve(plot, "flat") == [("9.5", "1"), ("18.5", "2"), ("21.5", "3")]
+    assert curve(plot, "hierarchical") == [("8.5", "1"), ("16.5", "2"), ("25.5", "3")]
+    assert ">epochs</text>" in plot
+    assert "steps" not in plot
+    assert curve(text, "hierarchical")[-1] == ("5.5", "0.5")
+
+
+@pytest.mark.spec("G4")
+def test_a_run_that_has_not_seen_all_pairs_is_compared_by_steps() -> None:
+    begun = RunView("begun", metrics=[{"step": 30, "epoch": 1, "valid/bleu": 3.5}])
+    text = page([FULL, begun])
+    assert curve(text, "begun") == [("3.5", "30")]
+    assert ("9.9", "200") in curve(text, "runs/demo")
+    assert ">steps</text>" in text
+    assert ">epochs</text>" not in text
+
+
 def test_the_phases_of_one_run_share_a_chart() -> None:
     text = Page(page([FULL])).text
     assert "validation" in text
@@ -163,6 +208,8 @@ def test_runs_of_the_same_name_are_told_apart() -> None:
     data = json.loads(Page(page([RunView("a"), RunView("a"), RunView("")])).scripts[0])
     assert [run["name"] for run in data] == ["a", "a (2)", "run 3"]
 
+
+needs_chromium = pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
 
 PROBE = """<script>{
 const told = [], press = (part, key) =>
@@ -185,19 +232,43 @@ result.id = "told"; result.textContent = JSON.stringify(told); document.body.app
 }</script></body>"""
 
 
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
-def test_sentences_are_chosen_and_searched_with_the_keyboard(tmp_path: Path) -> None:
-    path = tmp_path / "report.html"
-    path.write_text(page([FULL, OTHER]).replace("</body>", PROBE), encoding="utf-8")
+def browsed(text: str, folder: Path) -> list[Any]:
+    """What a page's script tells in the element `told`, after a browser has opened the page."""
+    path = folder / "report.html"
+    path.write_text(text, encoding="utf-8")
     command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
     command += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
-    command += [f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", path.as_uri()]
+    command += [f"--user-data-dir={folder / 'profile'}", "--dump-dom", path.as_uri()]
     run = subprocess.run(command, capture_output=True, timeout=120, check=True)
     found = re.search(r'<pre id="told">(.*?)</pre>', run.stdout.decode("utf-8"), re.DOTALL)
     assert found is not None, "the page's script failed"
-    told = json.loads(found[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+    told: list[Any] = json.loads(found[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+    return told
+
+
+@needs_chromium
+def test_sentences_are_chosen_and_searched_with_the_keyboard(tmp_path: Path) -> None:
+    told = browsed(page([FULL, OTHER]).replace("</body>", PROBE), tmp_path)
     assert told[:3] == [4, "the cat", 2]  # both runs translated it
     assert told[3] == "the → chat 0.25"
     assert told[4:7] == [f"{NASTY} .", 0, 1]
     assert told[7:9] == ["1 of 4 sentences", "nothing"]
     assert told[9:] == ["0 of 4 sentences", 0]
+
+
+HIDDEN = "<style>.heat { display: none; }</style>"  # to lay out so many cells takes a while
+LARGEST = """<script>{
+const result = document.createElement("pre");
+result.id = "told"; result.textContent = JSON.stringify([document.querySelector(".scale").textContent]);
+document.body.replaceChildren(result);
+}</script>"""
+
+
+@needs_chromium
+def test_a_long_sentence_has_its_matrix(tmp_path: Path) -> None:
+    """Of more weights than a call can have arguments."""
+    words, attention = ["a"] * 400, np.full((350, 400), 0.002)
+    attention[349, 399] = 0.35
+    run = RunView("a", examples=[Example(words, words[:350], "", attention, -1.0)])
+    text = page([run]).replace("</head>", f"{HIDDEN}</head>").replace("</body>", f"{LARGEST}</body>")
+    assert browsed(text, tmp_path) == ["00.4 weight"]

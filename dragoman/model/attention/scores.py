@@ -7,7 +7,7 @@ from typing import final
 import torch
 from torch import Tensor, nn
 
-from dragoman.components import Count
+from dragoman.components import Size
 from dragoman.model.shapes import Float
 
 
@@ -80,7 +80,7 @@ class Additive(Score):
     `size` is the length of v; by default that of the decoder state.
     """
 
-    def __init__(self, query_size: int, state_size: int, *, size: Count | None = None) -> None:
+    def __init__(self, query_size: int, state_size: int, *, size: Size | None = None) -> None:
         super().__init__(query_size, state_size)
         size = size or query_size
         self.query = nn.Linear(query_size, size, bias=False)

@@ -1,0 +1,32 @@
+"""The commands that look at a corpus before there is a model: `init`, `debug data`."""
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+
+from dragoman import config as configuration
+from dragoman import initialise as first
+from dragoman.commands.options import overrides
+from dragoman.data import statistics
+
+
+def initialise(source: Path, target: Path | None, config: Path, dev: str | None) -> None:
+    """Write a first configuration, and tell what it was made for and what comes next."""
+    for line in first.initialise(source, target, config, dev):
+        typer.echo(line, err=True)
+    name = shlex.quote(str(config))
+    typer.echo(f"{config}: written. What next:\n  dragoman debug data {name}\n  dragoman train {name}", err=True)
+
+
+def debug_data(words: Sequence[str]) -> None:
+    """Print what the corpora of a configuration look like and which of their lines deserve a look.
+
+    Only what concerns data is checked: the parts of the model, which `debug config` checks, would take torch.
+    """
+    config = configuration.load(*overrides(words))
+    data, tokenisers = config.data, (config.text.source.tokeniser, config.text.target.tokeniser)
+    for name, where in (("train", data.train), ("dev", (data.dev,))):
+        found = statistics.describe(where, data.source, data.target, tokenisers=tokenisers)
+        typer.echo(f"data.{name}: {', '.join(where)}\n{found}\n")

@@ -1,0 +1,192 @@
+"""What every search keeps to: its options, how many it gives, and what it needs of a model."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from dragoman import components
+from dragoman.components import Spec, problems
+from dragoman.data.batch import Sequence
+from dragoman.data.vocabulary import BOS, EOS
+from dragoman.errors import UserError
+from dragoman.model.decoder import State
+from dragoman.model.seq2seq import Prediction, Seq2Seq
+from dragoman.model.state import select
+from dragoman.search.beam import Beam
+from dragoman.search.greedy import Greedy
+from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.search import Predictor, Search
+from dragoman.search.searches import SEARCHES
+from tests.builders import BATCH, build_model, sentences
+from tests.search.toys import A, B, C, Chances, Prefix, Written
+
+SOURCES = [[4, 5], [5], [4, 4, 5]]
+STATES = [{"attend": "before", "feed": "attentional", "cell": "lstm", "layers": 2}, {"attend": "between"}]
+searches = pytest.mark.parametrize("search", [Greedy(), Beam(size=3)], ids=["greedy", "beam"])
+
+
+class Mean:
+    """Models that translate together: the mean of their probabilities, and of their attention."""
+
+    start_id = BOS
+
+    def __init__(self, *models: Seq2Seq) -> None:
+        self.models = models
+
+    def begin(self, sources: tuple[Sequence, ...]) -> tuple[State, ...]:
+        return tuple(model.begin(sources) for model in self.models)
+
+    def predict(self, symbols: Tensor, state: tuple[State, ...]) -> Prediction[tuple[State, ...]]:
+        each = [model.predict(symbols, own) for model, own in zip(self.models, state, strict=True)]
+        probabilities = torch.stack([one.log_probs.exp() for one in each]).mean(0)
+        attention = torch.stack([one.attention[0] for one in each]).mean(0)
+        return Prediction(probabilities.log(), (attention,), tuple(one.state for one in each))
+
+    def reorder(self, state: tuple[State, ...], rows: Tensor) -> tuple[State, ...]:
+        return tuple(model.reorder(own, rows) for model, own in zip(self.models, state, strict=True))
+
+
+@pytest.mark.parametrize("decoder", STATES)
+def test_a_model_predicts_by_its_step(decoder: dict[str, Any]) -> None:
+    model = build_model(decoder=decoder)
+    state = model.begin(BATCH.sources)
+    symbols = torch.tensor([4, 5, 6])
+    found, expected = model.predict(symbols, state), model.step(symbols, state)
+    assert torch.equal(found.log_probs, model.log_probs(expected.features))
+    assert torch.equal(found.attention[0], expected.state.moving.weights)
+    assert len(found.attention) == 1
+
+
+@pytest.mark.parametrize("decoder", STATES)
+def test_reordered_rows_go_on_as_if_all_of_their_state_had_moved(decoder: dict[str, Any]) -> None:
+    """Two rows a sentence, which have read other symbols; rows change places with those of their own sentence."""
+    model = build_model(decoder=decoder)
+    twice = select(model.begin(BATCH.sources), torch.tensor([0, 0, 1, 1, 2, 2]))
+    state = model.predict(torch.tensor([4, 5, 6, 7, 8, 4]), twice).state
+    rows, symbols = torch.tensor([1, 0, 2, 2, 5, 4]), torch.tensor([5, 5, 6, 7, 4, 8])
+    reordered = model.reorder(state, rows)
+    assert reordered.fixed is state.fixed
+    found, expected = model.predict(symbols, reordered), model.predict(symbols, select(state, rows))
+    assert torch.equal(found.log_probs, expected.log_probs)
+    assert torch.equal(found.attention[0], expected.attention[0])
+    assert not torch.allclose(found.log_probs, model.predict(symbols, state).log_probs)
+
+
+@searches
+def test_models_can_be_searched_together(search: Search) -> None:
+    """A model with itself finds what it finds alone; with another it finds the mean of both."""
+    one, other = build_model(seed=1, spread=1.5), build_model(seed=2, spread=1.5, decoder={"attend": "between"})
+    assert isinstance(one, Predictor)
+    assert isinstance(Mean(one), Predictor)
+    source = (sentences(*SOURCES),)
+    for (found,), (expected,) in zip(search(Mean(one, one), source), search(one, source), strict=True):
+        assert found.symbols == expected.symbols
+        assert found.score == pytest.approx(expected.score)
+        assert found.attention[0] == pytest.approx(expected.attention[0], abs=1e-6)
+    mixed: list[Hypothesis] = [best for (best,) in search(Mean(one, other), source)]
+    assert mixed != [best for (best,) in search(one, source)]
+    for words, best in zip(SOURCES, mixed, strict=True):
+        mean = Mean(one, other)
+        state, symbol, total = mean.begin((sentences(words),)), BOS, torch.tensor(0.0)
+        for said in (*best.symbols, EOS):
+            step = mean.predict(torch.tensor([symbol]), state)
+            state, symbol, total = step.state, said, total + step.log_probs[0, said]
+        assert best.log_prob == pytest.approx(total.item())
+
+
+def late_or_early(word: int, prefix: Prefix) -> Chances:
+    """Sources that begin with A: nothing at all; others C six times, or nearly so."""
+    if word == A:
+        return {EOS: 0.99, B: 0.01}
+    return {C: 0.98, A: 0.02} if len(prefix) < 6 else {EOS: 1.0}
+
+
+@searches
+def test_every_hypothesis_has_its_attention_on_every_source(search: Search) -> None:
+    """Two sources; at step t a row attends to position t of each, or to its last one."""
+    sources = sentences([B, C], [A], [B, A, A]), sentences([B], [B, A, A, A], [])
+    found = search(Written(late_or_early), sources)
+    assert [best.symbols for (best,) in found] == [(C,) * 6, (), (C,) * 6]
+    for (best,), lengths in zip(found, [(3, 2), (2, 5), (4, 1)], strict=True):
+        for attention, length in zip(best.attention, lengths, strict=True):
+            assert attention.shape == (len(best.symbols) + 1, length)
+            assert attention.argmax(1).tolist() == [min(t, length - 1) for t in range(len(best.symbols) + 1)]
+
+
+@searches
+def test_a_model_is_given_no_row_in_vain(search: Search) -> None:
+    """One row for the first step of a sentence, then as many as are open, none for a sentence that is done. What
+    belongs to the source is moved when sentences leave, and not from step to step.
+    """
+    rows, masks = [], []
+
+    class Seen(Written):
+        def predict(self, symbols: Tensor, state: Any) -> Any:
+            rows.append(len(symbols))
+            masks.append(state.masks[0])
+            return super().predict(symbols, state)
+
+    found = search(Seen(late_or_early), (sentences([A], [B], [A]),))
+    assert [best.symbols for (best,) in found] == [(), (C,) * 6, ()]
+    assert rows == [3] + [search.width] * 6
+    assert all(mask is masks[1] for mask in masks[1:])
+
+
+@searches
+def test_there_is_a_translation_even_if_the_model_rules_the_end_out(search: Search) -> None:
+    found = search(Written(lambda word, prefix: {A: 1.0}), (sentences([A], [B, B]),))
+    assert [best.symbols for (best,) in found] == [(A,) * 14, (A,) * 16]
+    assert all(-math.inf < best.score < -1e30 for (best,) in found)
+
+
+@searches
+def test_no_more_can_be_asked_for_than_a_search_follows(search: Search) -> None:
+    model, source = build_model(), (sentences(*SOURCES),)
+    assert [len(found) for found in search(model, source, search.width)] == [search.width] * 3
+    for n_best in (0, search.width + 1):
+        with pytest.raises(UserError, match=f"^n-best {n_best}: this search gives from 1 to {search.width} "):
+            search(model, source, n_best)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        ("beam", {"siz": 3}, "did you mean 'size'"),
+        ("beam", {"size": 0}, "at least 1"),
+        ("beam", {"size": 1_000_000}, "at most 1000"),
+        ("beam", {"normalisation": "lenght"}, "did you mean 'length'"),
+        ("beam", {"alpha": -0.1}, "at least 0"),
+        ("beam", {"alpha": 1e300}, "at most 10"),
+        ("greedy", {"length_margin": -1}, "at least 0"),
+        ("greedy", {"length_margin": 10**30}, "at most 1000"),
+        ("beam", {"length_ratio": 0.0}, "more than 0"),
+        ("beam", {"length_ratio": 1e300}, "at most 100"),
+        ("greedy", {"length_ratio": 1e300}, "at most 100"),
+        ("greedy", {"size": 3}, "unknown key"),
+    ],
+)
+def test_options_that_cannot_work_are_refused(kind: str, options: dict[str, object], message: str) -> None:
+    (found,) = problems(SEARCHES, Spec(kind, options), ("search",))
+    assert found.path == ("search", *options)
+    assert message in found.message
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        Spec("greedy", {"length_ratio": 100, "length_margin": 1000}),
+        Spec("beam", {"size": 1000, "normalisation": "gnmt", "alpha": 10, "length_ratio": 100, "length_margin": 1000}),
+        Spec("beam", {"size": 2, "alpha": 10, "length_ratio": 100, "length_margin": 1000}),
+        Spec("beam", {"size": 1, "length_ratio": 1e-300, "length_margin": 0}),
+    ],
+    ids=str,
+)
+def test_the_widest_options_work(spec: Spec) -> None:
+    """A source of 500 symbols; 20 are said, unless the limit is narrower."""
+    model = Written(lambda word, prefix: {A: 1.0} if len(prefix) < 20 else {EOS: 1.0})
+    search = components.build(SEARCHES, spec)
+    ((best,),) = search(model, (sentences([A] * 499),))
+    assert best.symbols == (() if spec.options["length_ratio"] < 1 else (A,) * 20)
