@@ -32,6 +32,9 @@ class Attention(nn.Module):
         self.size = score.state_size
 
     def prepare(self, states: Float[Tensor, "B S H"], mask: Bool[Tensor, "B S"]) -> Attended:
+        device = states.device.type
+        if torch.is_autocast_enabled(device):  # which would cast the values anew at every step
+            states = states.to(torch.get_autocast_dtype(device))
         return Attended(self.score.keys(states), states, mask)
 
     def forward(

@@ -9,8 +9,10 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from dragoman.components import Rate
-from dragoman.model.output.output import ROWS, Loss, Output
+from dragoman.model.output.output import Loss, Output
 from dragoman.model.shapes import Float, Int
+
+ENTRIES = 1 << 23  # of the matrix of rows by symbols that exist at a time
 
 
 @final
@@ -51,38 +53,43 @@ class Full(Output):
 
 
 class _CrossEntropy(torch.autograd.Function):
-    """Projection, softmax and smoothed cross-entropy in one, a few hundred symbols at a time.
+    """Projection, softmax and smoothed cross-entropy in one, for so many symbols at a time that memory stays bounded.
 
-    The gradient of a logit is `p - q` with q the smoothed target, so it is at hand as soon as the softmax is; it goes
-    straight into the gradients of features and weights, and the logits of a batch never exist all at once.
+    The gradient of a logit is `p - q` with q the smoothed target, so it is at hand as soon as the softmax is, and it
+    goes straight into the gradients of features and weights. The share of q that is the same for all symbols never
+    meets the (N, V) matrix: its products with features and weights are products of their sums.
     """
 
     @staticmethod
     def forward(
         ctx: Any, features: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float, wanted: bool
     ) -> Tensor:
-        device = features.device.type
+        device, symbols = features.device.type, weight.size(0)
         kind = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
         exact = torch.promote_types(kind, torch.float32)
-        cast, low = weight.to(kind), features.to(kind)
-        total = torch.zeros((), dtype=exact, device=features.device)
-        d_features, d_weight = torch.empty_like(low), torch.zeros_like(weight, dtype=exact)
-        d_bias = torch.zeros_like(bias, dtype=exact)
-        everywhere, extra = smoothing / weight.size(0), 1.0 - smoothing
+        cast, low, offset = weight.to(kind), features.to(kind), bias.to(kind)
+        everywhere, extra = smoothing / symbols, 1.0 - smoothing
+        weights, sums = weight.sum(0, dtype=exact), features.sum(0, dtype=exact)  # over symbols, over rows
+        d_features = torch.empty_like(low, dtype=exact)
+        d_weight = (-everywhere * sums).expand(weight.shape).clone()
+        d_bias = torch.full_like(bias, -everywhere * len(targets), dtype=exact)
+        portion = max(1, ENTRIES // symbols)
         with torch.autocast(device, enabled=False):
-            for begin in range(0, len(targets), ROWS):
-                rows = slice(begin, begin + ROWS)
+            total = -everywhere * (sums @ weights + len(targets) * bias.sum(dtype=exact))
+            for begin in range(0, len(targets), portion):
+                rows = slice(begin, begin + portion)
                 here, gold = low[rows], targets[rows].unsqueeze(1)
-                log_probs = torch.log_softmax(functional.linear(here, cast, bias.to(kind)), -1, dtype=exact)
-                total -= extra * log_probs.gather(1, gold).sum() + everywhere * log_probs.sum()
+                logits = functional.linear(here, cast, offset)
+                p = torch.softmax(logits, -1)
+                # log sum exp through the largest, whose p cannot vanish
+                norms = logits.amax(-1).to(exact) - p.amax(-1).to(exact).log()
+                total += norms.sum() - extra * logits.gather(1, gold).sum(dtype=exact)
                 if wanted:
-                    gradient = log_probs.exp_().sub_(everywhere)  # (rows, V)
-                    gradient.scatter_add_(1, gold, gradient.new_full(gold.shape, -extra))
-                    d_bias += gradient.sum(0)
-                    gradient = gradient.to(kind)
-                    d_features[rows] = gradient @ cast
-                    d_weight += gradient.t() @ here
-        ctx.save_for_backward(d_features, d_weight, d_bias)
+                    p.scatter_add_(1, gold, p.new_full(gold.shape, -extra))
+                    d_features[rows] = p @ cast
+                    d_weight += p.t() @ here
+                    d_bias += p.sum(0)
+        ctx.save_for_backward(d_features.sub_(everywhere * weights), d_weight, d_bias)
         ctx.kinds = features.dtype, weight.dtype, bias.dtype
         return total
 

@@ -150,3 +150,14 @@ def test_no_attention_gives_contexts_of_size_0_and_weights_of_0() -> None:
     context, weights = attention(queries()[:, 0], attention.prepare(states(), MASK))
     assert context.shape == (3, 0)
     assert weights.tolist() == [[0.0] * PLACES] * 3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_under_autocast_a_source_is_rounded_once_and_not_at_every_step(kind: str) -> None:
+    attention = make(kind).float()
+    exact, _ = attention(queries().float(), attention.prepare(states().float(), MASK))
+    with torch.autocast("cpu", torch.bfloat16):
+        attended = attention.prepare(states().float(), MASK)
+        context, _ = attention(queries().float(), attended)
+    assert attended.values.dtype is torch.bfloat16
+    torch.testing.assert_close(context.float(), exact, rtol=0.05, atol=0.05)

@@ -13,7 +13,7 @@ ROWS, FEATURES, SYMBOLS = 23, 6, 11  # with chunks of five rows: four whole ones
 
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(full, "ROWS", 5)
+    monkeypatch.setattr(full, "ENTRIES", 5 * SYMBOLS + 3)
     monkeypatch.setattr("dragoman.model.output.output.ROWS", 5)
 
 
@@ -49,6 +49,14 @@ def test_loss_and_gradients_are_those_of_torch(smoothing: float, rows: int) -> N
     torch.testing.assert_close(loss.total, right, rtol=0, atol=1e-9)
     for found, wanted in zip(gradients(loss.total, output, features), gradients(right, output, features), strict=True):
         torch.testing.assert_close(found, wanted, rtol=0, atol=1e-9)
+
+
+def test_the_loss_stays_finite_where_the_reference_is_as_good_as_impossible() -> None:
+    output, (features, targets) = made(), data()
+    with torch.no_grad():
+        output.bias[int(targets[0])] = -2000.0
+    loss = output.loss(features, targets).total
+    torch.testing.assert_close(loss, plain(output, features, targets, 0.0), rtol=1e-12, atol=0)
 
 
 def test_gradients_are_scaled_by_what_comes_after_the_loss() -> None:
