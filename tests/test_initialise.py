@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from dragoman import initialise
+from dragoman.config import DeviceConfig
 from dragoman.data.corpus import read_pairs
 from dragoman.data.sample import Inventory, Sample
 from dragoman.errors import UserError
 from dragoman.initialise import Corpus, choose, languages
 from dragoman.training import session
+from dragoman.translator import load
 
 CORPUS = Corpus("train", "dev", "en", "fr")
 
@@ -124,7 +126,8 @@ def test_what_is_written_can_be_trained_however_little_text_a_side_has(
     initialise.initialise(tmp_path / "train.en", tmp_path / "train.fr", config, None)
     small = {"run": str(tmp_path / "run"), "training.steps": "1", "training.validate_every": "1"}
     small |= {"model.encoder.size": "4", "model.decoder.size": "4", "device.threads": "1"}
-    session.train(session.load_config(config, small), quiet=True)
+    folder = session.train(session.load_config(config, small), quiet=True)
+    assert len(load(folder.path, device=DeviceConfig(threads=1)).translate(sources)) == len(sources)
 
 
 def test_the_options_that_matter_most_are_written_out(tmp_path: Path) -> None:

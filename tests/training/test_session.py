@@ -108,7 +108,9 @@ def test_what_makes_no_other_symbols_may_differ(
         for side, given in (("source", source), ("target", target))
         for name, value in given.items()
     }
-    made({"text.joint": True, **options})
+    text = made({"text.joint": True, **options}).text
+    assert text.joint
+    assert text.source != text.target
 
 
 def test_all_faults_are_told_at_once(made: Callable[..., Config]) -> None:
