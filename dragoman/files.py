@@ -13,6 +13,11 @@ from typing import IO, Any, BinaryIO, Literal, cast
 
 from dragoman.errors import UserError
 
+try:
+    import fcntl
+except ImportError:  # Windows: nothing hinders a second process there
+    fcntl = None  # type: ignore[assignment]
+
 LONGEST_NAME = 200  # bytes of the target's name kept in the temporary one: file systems stop at 255
 
 
@@ -59,6 +64,30 @@ def _refusals(name: str | Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise UserError(f"{name}: cannot write ({error.strerror or error})") from error
+
+
+@contextmanager
+def alone(folder: str | Path, busy: str) -> Iterator[None]:
+    """The folder, made if missing, for this process and nobody else who asks likewise; UserError `busy` if one has it.
+
+    However the process ends, the folder is free again.
+    """
+    with _refusals(folder):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(busy) from None
+        except OSError:  # a file system without locks
+            pass
+        yield
+    finally:
+        os.close(handle)
 
 
 class _Bytes(io.FileIO):

@@ -2,71 +2,133 @@
 
 import queue
 import threading
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+VERSION = 2  # of the plan: a run that was begun with another one cannot go on
 POOL_BATCHES = 100  # pairs of similar length are sought among so many batches' worth
 MOST_SYMBOLS = 1 << 20  # longer sentences are sorted as if they had this many
+ROUNDS = 6  # of the shuffling network
 
 Item = TypeVar("Item")
 Numbers = npt.NDArray[np.int64]
 
 
-def plan(
-    lengths_source: Numbers,
-    lengths_target: Numbers,
-    size: int,
-    unit: Literal["sentences", "tokens"],
-    seed: int,
-    epoch: int,
-) -> list[Numbers]:
+@dataclass(frozen=True)
+class Plan:
     """The batches of one epoch as arrays of rows: every row in exactly one batch, in an order of the seed's.
 
     Rows are shuffled and cut into pools of about a hundred batches; within a pool, rows of similar lengths
-    come together, which keeps padding low while every epoch makes other batches. At last the batches
-    themselves are shuffled.
+    come together, which keeps padding low while every epoch makes other batches; then the pool's batches are
+    shuffled. A pool is made when its turn comes, so that neither time nor memory grows with the corpus.
 
-    A batch of `size` sentences has that many rows, the last one fewer. A batch of `size` tokens is filled
-    while its rows times its longest sentence, source or target, is at most `size`; a single longer pair is a
-    batch of its own. Hence padding counts as tokens.
+    `source` and `target` (N + 1,) say where each sentence begins in a column, the last where it ends. A batch
+    of `size` sentences has that many rows, the last one fewer. A batch of `size` tokens is filled while its
+    rows times its longest sentence, source or target, is at most `size`; a single longer pair is a batch of
+    its own. Hence padding counts as tokens.
     """
-    generator = np.random.default_rng([seed, epoch])
-    rows = generator.permutation(len(lengths_target))
-    longer = np.maximum(lengths_source, lengths_target)
-    pool = POOL_BATCHES * size
-    if unit == "tokens":
-        pool = int(pool / max(1.0, float(longer.mean()) if len(longer) else 1.0)) + 1
-    rows = rows[_similar(lengths_source[rows], lengths_target[rows], pool)]
-    batches = _by_sentences(rows, size) if unit == "sentences" else _by_tokens(rows, longer[rows], size)
-    return [batches[index] for index in generator.permutation(len(batches))]
+
+    source: Numbers
+    target: Numbers
+    size: int
+    unit: Literal["sentences", "tokens"]
+    seed: int
+    epoch: int
+
+    def batches(self, begin: int = 0) -> Iterator[Numbers]:
+        """Those from number `begin` on."""
+        for pool in range(self._pools):
+            if self.unit == "sentences" and begin >= POOL_BATCHES and pool + 1 < self._pools:
+                begin -= POOL_BATCHES
+                continue
+            batches = self._pool(pool)
+            if begin < len(batches):
+                order = shuffled(np.arange(len(batches)), len(batches), self.seed, self.epoch, pool + 1)
+                yield from (batches[index] for index in order[begin:])
+            begin = max(0, begin - len(batches))
+
+    def count(self) -> int:
+        """How many batches there are; of tokens, about how many, judged by the first pool."""
+        if self.unit == "sentences":
+            return -(-self._rows // self.size)
+        first = self._pool(0) if self._rows else []
+        return round(len(first) * self._rows / max(1, sum(map(len, first))))
+
+    @property
+    def _rows(self) -> int:
+        return len(self.target) - 1
+
+    @property
+    def _pool_rows(self) -> int:
+        rows = POOL_BATCHES * self.size
+        if self.unit == "sentences":
+            return rows
+        return int(rows * self._rows / max(1, self._rows, self.source[-1], self.target[-1])) + 1
+
+    @property
+    def _pools(self) -> int:
+        """The last one takes what remains, at most as much again."""
+        return max(1, self._rows // self._pool_rows) if self._rows else 0
+
+    def _pool(self, pool: int) -> list[Numbers]:
+        """The batches of a pool by length."""
+        begin = pool * self._pool_rows
+        end = begin + self._pool_rows if pool + 1 < self._pools else self._rows
+        rows = shuffled(np.arange(begin, end), self._rows, self.seed, self.epoch)
+        source, target = (offsets[rows + 1] - offsets[rows] for offsets in (self.source, self.target))
+        order = _by_length(source, target)
+        rows = rows[order]
+        if self.unit == "sentences":
+            return [rows[begin : begin + self.size] for begin in range(0, len(rows), self.size)]
+        return _by_tokens(rows, np.maximum(source, target)[order], self.size)
 
 
-def _similar(source: Numbers, target: Numbers, pool: int) -> Numbers:
-    """The order that sorts each pool by length, to and fro, so that neighbours never differ much."""
-    group = np.arange(len(source)) // pool
+def shuffled(places: Numbers, count: int, *seeds: int) -> Numbers:
+    """Where a permutation of range(`count`) sends these places; no table of all is made.
+
+    A Feistel network permutes the numbers below a power of four; what it sends to `count` or beyond it sends on
+    (Black & Rogaway 2002, "Ciphers with arbitrary finite domains", cycle walking).
+    """
+    half = np.uint64((max(2, count - 1).bit_length() + 1) // 2)  # bits
+    keys = np.random.SeedSequence(seeds).generate_state(ROUNDS, np.uint64)
+    found = places.astype(np.uint64)
+    outside = np.arange(len(found))
+    while len(outside):
+        left, right = np.divmod(found[outside], np.uint64(1) << half)
+        for key in keys:
+            left, right = right, left ^ (_mixed(right ^ key) >> (np.uint64(64) - half))
+        found[outside] = (left << half) | right
+        outside = outside[found[outside] >= count]
+    return found.astype(np.int64)
+
+
+def _mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Every bit of a result depends on all bits of its number (the finaliser of SplitMix64, Steele et al. 2014)."""
+    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return numbers ^ (numbers >> np.uint64(31))
+
+
+def _by_length(source: Numbers, target: Numbers) -> Numbers:
+    """The order that sorts by the longer side, and the shorter side to and fro: neighbours never differ much."""
     first = np.minimum(np.maximum(source, target), MOST_SYMBOLS - 1)
     second = np.minimum(np.minimum(source, target), MOST_SYMBOLS - 1)
-    first = np.where(group % 2, MOST_SYMBOLS - 1 - first, first)
     second = np.where(first % 2, MOST_SYMBOLS - 1 - second, second)
-    key = (group * MOST_SYMBOLS + first) * MOST_SYMBOLS + second
-    return np.argsort(key, kind="stable")  # other sorts order equal keys by the processor's features
-
-
-def _by_sentences(rows: Numbers, size: int) -> list[Numbers]:
-    return [rows[begin : begin + size] for begin in range(0, len(rows), size)]
+    return np.argsort(first * MOST_SYMBOLS + second, kind="stable")  # other sorts depend on the processor
 
 
 def _by_tokens(rows: Numbers, lengths: Numbers, size: int) -> list[Numbers]:
+    """Batches of rows in ascending order of these lengths."""
     batches = []
     begin = 0
     while begin < len(rows):
-        most = max(1, size // max(1, int(lengths[begin])))
-        longest = np.maximum.accumulate(lengths[begin : begin + most])
-        fitting = int(np.count_nonzero(longest * np.arange(1, len(longest) + 1) <= size))
+        some = lengths[begin : begin + max(1, size // max(1, int(lengths[begin])))]
+        fitting = int(np.count_nonzero(some * np.arange(1, len(some) + 1) <= size))
         batches.append(rows[begin : begin + max(1, fitting)])
         begin += max(1, fitting)
     return batches

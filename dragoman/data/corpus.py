@@ -33,11 +33,18 @@ def read_pairs(where: str | Path | Sequence[str], source: str, target: str) -> I
             yield from parallel(_side(place, source), _side(place, target))
 
 
-def blocks(pairs: Iterable[Pair], size: int) -> Iterator[list[Pair]]:
-    """The same pairs, `size` at a time; the last block may be smaller."""
+def sides(pairs: Iterable[Pair], size: int) -> Iterator[tuple[list[str], list[str]]]:
+    """The sources and the targets of `size` pairs at a time; the last block may be smaller."""
     rest = iter(pairs)
-    while block := list(islice(rest, size)):
-        yield block
+    while True:
+        sources: list[str] = []
+        targets: list[str] = []
+        for source, target in islice(rest, size):  # many pairs that live long would keep the garbage collector busy
+            sources.append(source)
+            targets.append(target)
+        if not sources:
+            return
+        yield sources, targets
 
 
 def corpus_files(where: str | Path | Sequence[str], source: str, target: str) -> list[Path]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -26,9 +25,7 @@ class Language:
 
     def rows(self, texts: Sequence[str]) -> Rows:
         """The same of normalised texts, all at once and without dropout."""
-        numbers = self.text.unit.numbers(texts)
-        lengths = np.fromiter(map(len, numbers), np.int64, len(numbers))
-        places = np.fromiter(chain.from_iterable(numbers), np.int64, int(lengths.sum()))
+        places, lengths = self.text.unit.numbers(texts)
         ids = np.where(places == 0, UNK, places + len(SPECIALS) - 1)
         return Rows(np.insert(ids, np.cumsum(lengths), EOS), lengths + 1)
 

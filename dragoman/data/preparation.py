@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dragoman.config import DataConfig, LanguageConfig, TextConfig
-from dragoman.data.corpus import blocks, corpus_files, read_pairs
+from dragoman.data.corpus import corpus_files, read_pairs, sides
 from dragoman.data.filters import Filters
 from dragoman.data.language import Language
 from dragoman.data.store import Rows, new_store, read_header
@@ -71,6 +71,10 @@ class Lines:
     source: TextPipeline | None
     target: TextPipeline | None
 
+    def __len__(self) -> int:
+        pairs = sum(1 for _ in read_pairs(self.data.train, self.data.source, self.data.target))
+        return pairs * sum(side is not None for side in (self.source, self.target))
+
     def __iter__(self) -> Iterator[str]:
         for pair in read_pairs(self.data.train, self.data.source, self.data.target):
             if self.source:
@@ -114,10 +118,10 @@ def _write(data: DataConfig, source: Language, target: Language, fingerprint: st
     columns |= {f"{side}.text": np.uint8 for side in sampled}
     filters = Filters(max_length=data.max_length, max_ratio=data.max_ratio)
     with new_store(folder, columns) as store:
-        for block in blocks(read_pairs(data.train, data.source, data.target), BLOCK):
+        for block in sides(read_pairs(data.train, data.source, data.target), BLOCK):
             texts = {
                 side: list(map(languages[side].text.normalise, side_texts))
-                for side, side_texts in zip(languages, zip(*block, strict=True), strict=True)
+                for side, side_texts in zip(languages, block, strict=True)
             }
             rows = {side: language.rows(texts[side]) for side, language in languages.items()}
             written = {side: np.array([bool(text.strip()) for text in texts[side]]) for side in languages}

@@ -38,15 +38,15 @@ class Column:
 
     def __init__(self, values: Row, offsets: npt.NDArray[np.int64]) -> None:
         self.values = values
-        self._offsets = offsets
+        self.offsets = offsets
 
     def __getitem__(self, row: int) -> Row:
-        return self.values[self._offsets[row] : self._offsets[row + 1]]
+        return self.values[self.offsets[row] : self.offsets[row + 1]]
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
         """The number of values in each row (N,)."""
-        return np.diff(self._offsets)
+        return np.diff(self.offsets)
 
 
 class Store:
@@ -70,16 +70,6 @@ class Store:
 
     def __len__(self) -> int:
         return self.rows
-
-    @property
-    def source_lengths(self) -> npt.NDArray[np.int64]:
-        """The symbols of every source sentence, EOS included, without dropout (N,)."""
-        return self.columns["source"].lengths
-
-    @property
-    def target_lengths(self) -> npt.NDArray[np.int64]:
-        """The symbols of every target sentence, EOS included, without dropout (N,)."""
-        return self.columns["target"].lengths
 
     def _open(self, name: str, dtype: np.dtype[Any], size: int) -> Column:
         values = _mapped(self.folder / f"{name}.values", dtype, size)

@@ -13,9 +13,9 @@ from dragoman.errors import UserError
 from dragoman.files import write_atomically
 from dragoman.phrasebook.constructions import CONSTRUCTIONS
 from dragoman.phrasebook.draw import Draw, NoChoice
-from dragoman.phrasebook.grammar import Phrase
+from dragoman.phrasebook.grammar import Phrase, links
 from dragoman.phrasebook.names import split_of
-from dragoman.phrasebook.realise import Triple, sentence, triple
+from dragoman.phrasebook.realise import Sentence, Triple, sentence, triple
 
 SPLITS = ("train", "dev", "test", "compositional")
 LANGUAGES = {"en": "english", "fr": "french", "de": "german"}
@@ -37,6 +37,12 @@ def sample(count: int, seed: int, split: str) -> Iterator[Triple]:
     sentences and invented names are in one of train, dev and test only. `UserError` for an unknown split, or
     when the split has no `count` different sentences.
     """
+    for lines, english, name in _meanings(count, seed, split):
+        yield triple(lines, english, name)
+
+
+def _meanings(count: int, seed: int, split: str) -> Iterator[tuple[Phrase, Sentence, str]]:
+    """What `sample` makes triples of: words of the three languages, the English sentence, and its construction."""
     if split not in SPLITS:
         raise UserError(f"phrasebook: no split {split!r}, expected one of {', '.join(SPLITS)}")
     generator = random.Random(zlib.crc32(f"{seed}:{split}".encode()))
@@ -58,7 +64,7 @@ def sample(count: int, seed: int, split: str) -> Iterator[Triple]:
             continue
         seen.add(mark)
         failures = 0
-        yield triple(lines, english, name)
+        yield lines, english, name
 
 
 def _drawn(name: str, generator: random.Random, split: str) -> Phrase | None:
@@ -91,13 +97,10 @@ def write(folder: Path, source: str, target: str, sizes: Mapping[str, int], seed
             write_atomically(folder / f"{split}.{target}") as target_file,
             write_atomically(folder / f"{split}.{source}-{target}.align") as gold_file,
         ):
-            for item in sample(size, seed, split):
-                source_file.write(getattr(item, LANGUAGES[source]).text + "\n")
-                target_file.write(getattr(item, LANGUAGES[target]).text + "\n")
-                gold_file.write(" ".join(f"{i}-{j}" for i, j in sorted(_links(item, source, target))) + "\n")
-
-
-def _links(item: Triple, source: str, target: str) -> set[tuple[int, int]]:
-    if (source, target) in item.links:
-        return set(item.links[source, target])
-    return {(i, j) for j, i in item.links[target, source]}
+            for lines, english, _ in _meanings(size, seed, split):  # a triple would take the time of a third language
+                words = {language: getattr(lines, LANGUAGES[language]) for language in (source, target)}
+                for language, file in ((source, source_file), (target, target_file)):
+                    said = english if language == "en" else sentence(words[language], LANGUAGES[language])
+                    file.write(said.text + "\n")
+                found = sorted(links(words[source], words[target]))
+                gold_file.write(" ".join(f"{i}-{j}" for i, j in found) + "\n")

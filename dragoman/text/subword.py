@@ -3,23 +3,27 @@
 import io
 import re
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from functools import cached_property
 from typing import ClassVar, Literal
 from zlib import crc32
 
+import numpy as np
 import sentencepiece
 
 from dragoman.components import Count, Positive, Rate
 from dragoman.text.sampling import LatticeSampler, MergeDropout, Sampler
 from dragoman.text.tokenise import Tokeniser, punctuation
-from dragoman.text.unit import SPACE, UnfitUnitError, Unit, escape, spell
+from dragoman.text.unit import SPACE, Numbers, UnfitUnitError, Unit, escape, flat, spell
 
 FITTING_LINES = 1_000_000  # a longer corpus is sampled for learning the inventory, if it can be read again
 FITTING_CHARACTERS = 1_000  # longer lines are cut for learning: sentencepiece skips lines over a limit
 COVERAGES = (1.0, 0.9995, 0.995, 0.98)  # share of the corpus in characters with a symbol each
 UNKNOWN_ID = 0  # sentencepiece insists on one, although with bytes nothing is unknown
 BYTES = 256
+CACHED = 1 << 17  # words that are kept as they were cut
+EMPTY, END = "\r", "\n"  # a text without words, and the end of a text: "words" that no normalised text has
 
 _TOO_LARGE = re.compile(r"set it to a value <= (\d+)")
 _TOO_SMALL = re.compile(r"smaller than required_chars\. \d+ vs (\d+)")
@@ -54,10 +58,9 @@ class Subword(Unit):
         return pieces[UNKNOWN_ID + 1 :]
 
     def fit(self, lines: Iterable[str], seed: int) -> None:
-        """Learns the inventory; lines that can be read again are, where they have too many characters."""
-        again = iter(lines) is not lines
-        share = FITTING_LINES / max(FITTING_LINES, sum(1 for _ in lines)) if again else 1.0
-        coverages = COVERAGES if again else COVERAGES[:1]
+        """Learns the inventory; lines that can be counted are read again where they have too many characters."""
+        share = FITTING_LINES / max(FITTING_LINES, len(lines)) if isinstance(lines, Sized) else 1.0
+        coverages = COVERAGES if isinstance(lines, Sized) else COVERAGES[:1]
         for coverage in coverages:
             try:
                 model = self._trained(_chosen(lines, share, seed), coverage)
@@ -65,7 +68,7 @@ class Subword(Unit):
                 if coverage == coverages[-1]:
                     raise
             else:
-                self._processor.load_from_serialized_proto(model)
+                self.restore(model)
                 return
 
     def _trained(self, lines: Iterable[str], coverage: float) -> bytes:
@@ -113,9 +116,8 @@ class Subword(Unit):
             return symbols
         return self._sampler(SPACE + escape(text).replace(" ", SPACE), sample) if text else []
 
-    def numbers(self, texts: Sequence[str]) -> list[list[int]]:
-        numbers: list[list[int]] = self._processor.encode(list(map(escape, texts)))  # in as many threads as there are
-        return numbers
+    def numbers(self, texts: Sequence[str]) -> tuple[Numbers, Numbers]:
+        return flat(self._processor.encode(list(map(escape, texts))))  # in as many threads as there are
 
     @cached_property
     def _sampler(self) -> Sampler:
@@ -148,6 +150,8 @@ class Subword(Unit):
 
 def _chosen(lines: Iterable[str], share: float, seed: int) -> Iterator[str]:
     """About this share of the lines, drawn by their numbers."""
+    if share == 1:
+        return iter(lines)
     return (line for number, line in enumerate(lines) if crc32(f"{seed}:{number}".encode()) < share * 2**32)
 
 
@@ -156,6 +160,10 @@ def _portions(lines: Iterable[str]) -> Iterator[str]:
         text = escape(line)
         for start in range(0, len(text), FITTING_CHARACTERS):
             yield text[start : start + FITTING_CHARACTERS]
+
+
+def _packed(numbers: Sequence[int]) -> bytes:
+    return array("q", numbers).tobytes()
 
 
 class Bpe(Subword):
@@ -170,10 +178,30 @@ class Bpe(Subword):
     def __init__(self, tokeniser: Tokeniser = punctuation, *, size: Count = 8000, dropout: Rate = 0.0) -> None:
         super().__init__(tokeniser, size)
         self.dropout = dropout
+        self._cut: dict[str, bytes] = {}
 
     @property
     def samples(self) -> bool:
         return self.dropout > 0
+
+    def numbers(self, texts: Sequence[str]) -> tuple[Numbers, Numbers]:
+        """Word by word, since no piece reaches from one into the next; most words have been cut before."""
+        words = escape(" ".join([f"{text or EMPTY} {END}" for text in texts])).split(" ") if texts else []
+        new = set(words) - self._cut.keys()
+        if len(self._cut) + len(new) > CACHED:
+            self._cut.clear()
+            new = set(words)
+        self._cut |= zip(new, map(_packed, self._processor.encode(list(new))), strict=True)
+        # An empty word is a space alone, and so are both symbols of a text of one space.
+        space = self._processor.encode(" ")
+        self._cut |= {"": _packed(space[len(space) // 2 :]), EMPTY: b"", END: _packed([-1])}
+        symbols = np.frombuffer(b"".join(map(self._cut.__getitem__, words)), np.int64)
+        ends = np.flatnonzero(symbols < 0)
+        return symbols[symbols >= 0], np.diff(ends, prepend=-1) - 1
+
+    def restore(self, learnt: bytes) -> None:
+        super().restore(learnt)
+        self._cut.clear()
 
     def sampler(self, scores: Mapping[str, float]) -> Sampler:
         return MergeDropout(scores, self.dropout)

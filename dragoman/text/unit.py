@@ -3,8 +3,12 @@
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
 
 from dragoman.errors import UserError
 from dragoman.files import write_atomically
@@ -22,6 +26,9 @@ _PLAIN = {escaped: mark for mark, escaped in _ESCAPED.items()}
 _MARK = re.compile("|".join(_ESCAPED))
 _CHARACTER = re.compile("\ue000[\ue001-\ue003]|.", re.DOTALL)
 _BYTE = re.compile("<0x([0-9A-F]{2})>")
+
+
+Numbers = npt.NDArray[np.int64]
 
 
 class UnfitUnitError(UserError):
@@ -60,10 +67,13 @@ class Unit(ABC):
     def encode(self, text: str, sample: int | None = None) -> list[str]:
         """The symbols of a text. `sample` seeds this one sentence's dropout; None switches dropout off."""
 
-    def numbers(self, texts: Sequence[str]) -> list[list[int]]:
-        """The symbols of each text without dropout, as 1 + their places in the inventory, 0 for a foreign one."""
+    def numbers(self, texts: Sequence[str]) -> tuple[Numbers, Numbers]:
+        """The symbols of normalised texts without dropout, one after another, and how many each text (N,) has.
+
+        A symbol is 1 + its place in the inventory, 0 if it is foreign.
+        """
         known = {symbol: place for place, symbol in enumerate(self.inventory, start=1)}
-        return [[known.get(symbol, 0) for symbol in self.encode(text)] for text in texts]
+        return flat([[known.get(symbol, 0) for symbol in self.encode(text)] for text in texts])
 
     @abstractmethod
     def surfaces(self, symbols: Sequence[str]) -> list[str]:
@@ -99,9 +109,17 @@ class Unit(ABC):
             raise UserError(f"{path}: not the symbols of a {type(self).__name__} unit") from error
 
 
+def flat(rows: Sequence[Sequence[int]]) -> tuple[Numbers, Numbers]:
+    """The numbers of all rows, one after another, and how many each row has."""
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    return np.fromiter(chain.from_iterable(rows), np.int64, int(lengths.sum())), lengths
+
+
 def escape(text: str) -> str:
     """The text with every mark of this module spelled in two characters."""
-    return _MARK.sub(lambda match: _ESCAPED[match[0]], text)
+    if SPACE in text or JOINER in text or _ESCAPE in text:  # hardly ever, and told faster than by the expression
+        return _MARK.sub(lambda match: _ESCAPED[match[0]], text)
+    return text
 
 
 def unescape(text: str) -> str:

@@ -5,6 +5,8 @@ import time
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from dragoman.data.batching import VERSION
+
 
 @dataclass
 class Progress:
@@ -13,7 +15,8 @@ class Progress:
     `step` counts updates, `position` batches done in the current `epoch`. `validations` holds the value of the
     deciding metric at each validation, `best` the (value, step) of the best ones, the best first,
     `validated` the step of the last one. `seconds` is time, `updating` the part of it since the last row of
-    metrics that was no validation, `loss` (nats) and `symbols` what the updates since then add up to.
+    metrics that was no validation, `loss` (nats) and `symbols` what the updates since then add up to. `plan` is the
+    version of the rule that puts batches together, without which `position` means nothing.
     """
 
     step: int = 0
@@ -28,6 +31,7 @@ class Progress:
     validations: list[float] = field(default_factory=list)
     best: list[tuple[float, int]] = field(default_factory=list)
     validated: int = -1
+    plan: int = VERSION
 
     @property
     def epochs_begun(self) -> int:
@@ -65,7 +69,11 @@ class Progress:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "Progress":
-        """The opposite; keys of other versions mean nothing here. KeyError where one of this version's is missing."""
+        """The opposite; keys of other versions mean nothing here. KeyError where one of this version's is missing,
+        ValueError where batches are no longer put together as they were.
+        """
+        if values.get("plan") != VERSION:
+            raise ValueError("another version of dragoman put its batches together; begin another run")
         values = {**values, "best": [(float(value), int(step)) for value, step in values["best"]]}
         return cls(**{each.name: values[each.name] for each in fields(cls)})
 

@@ -16,7 +16,7 @@ from dragoman.config import Config, TextConfig
 from dragoman.data.dataset import Dataset
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import METRICS
-from dragoman.files import write_atomically
+from dragoman.files import alone, write_atomically
 from dragoman.model import build
 from dragoman.run import RunFolder
 from dragoman.search.searches import SEARCHES
@@ -197,14 +197,15 @@ def _opened(folder: RunFolder, config: Config) -> Iterator[None]:
             raise UserError(
                 f"{folder.path}: exists and is not a run folder (it holds {strange[0]}); choose another with --run"
             )
-    with write_atomically(folder.config) as file:
-        file.write(configuration.dump(config))
-    try:
-        yield
-    except BaseException:
-        if new and not folder.last_state.is_file():
-            shutil.rmtree(folder.path, ignore_errors=True)
-        raise
+    with alone(folder.path, f"{folder.path}: another process is training this run"):
+        with write_atomically(folder.config) as file:
+            file.write(configuration.dump(config))
+        try:
+            yield
+        except BaseException:
+            if new and not folder.last_state.is_file():
+                shutil.rmtree(folder.path, ignore_errors=True)
+            raise
 
 
 def _check_same(folder: RunFolder, config: Config) -> None:
@@ -225,5 +226,5 @@ def _steps(run: Training) -> int:
     settings = run.config.training
     limits = [settings.steps] if settings.steps else []
     if settings.epochs:
-        limits.append(settings.epochs * len(epoch_plan(run, 0)))
+        limits.append(settings.epochs * epoch_plan(run, 0).count())
     return min(limits)

@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from dragoman import devices
 from dragoman.config import Config
 from dragoman.data.batch import Batch
-from dragoman.data.batching import plan, prefetch
+from dragoman.data.batching import Plan, prefetch
 from dragoman.data.dataset import Dataset
 from dragoman.devices import Device
 from dragoman.errors import UserError
@@ -32,6 +30,7 @@ from dragoman.training.workers import Workers
 
 AHEAD = 8  # batches prepared while the model works
 LOG_EVERY = 50  # steps between two rows of metrics
+TINY = 1e-6  # beside a norm that is divided by
 
 
 @dataclass
@@ -112,16 +111,17 @@ def _ended(run: Training) -> bool:
     )
 
 
-def epoch_plan(run: Training, epoch: int) -> list[NDArray[np.int64]]:
+def epoch_plan(run: Training, epoch: int) -> Plan:
     """The rows of every global batch of an epoch."""
-    batch, store = run.config.training.batch, run.data.train
-    return plan(store.source_lengths, store.target_lengths, batch.size, batch.unit, run.config.seed, epoch)
+    batch, columns = run.config.training.batch, run.data.train.columns
+    source, target = columns["source"].offsets, columns["target"].offsets
+    return Plan(source, target, batch.size, batch.unit, run.config.seed, epoch)
 
 
 def _rest_of_epoch(run: Training) -> Iterator[Batch]:
     """This worker's share of every batch of the epoch that is still to come, prepared ahead on another thread."""
     epoch = run.progress.epoch
-    rest = epoch_plan(run, epoch)[run.progress.position :]
+    rest = epoch_plan(run, epoch).batches(run.progress.position)
     with closing(prefetch((run.data.batch(run.workers.share(rows), epoch) for rows in rest), AHEAD)) as ahead:
         for batch in ahead:
             yield batch.to(run.device.torch_device)
@@ -134,8 +134,7 @@ def _update(run: Training, batch: Batch) -> bool:
     """
     progress, settings = run.progress, run.config.training
     torch.manual_seed(zlib.crc32(f"{run.config.seed}:{progress.step}:{run.workers.rank}".encode()))
-    total, count, asked = _gradients(run, batch)
-    norm = float(torch.nn.utils.clip_grad_norm_(run.model.parameters(), settings.clip or math.inf))
+    total, norm, count, asked = _gradients(run, batch)
     finite = math.isfinite(total) and math.isfinite(norm)
     if finite and progress.step % settings.save_every == 0 and progress.step != run.saved:
         _save(run)  # now that a loss shows that the last update has not ruined the weights
@@ -158,16 +157,19 @@ def _update(run: Training, batch: Batch) -> bool:
     return asked
 
 
-def _gradients(run: Training, batch: Batch) -> tuple[float, float, bool]:
-    """Gradients of the mean loss of all workers' shares; the summed loss (nats), its symbols, and whether to stop."""
+def _gradients(run: Training, batch: Batch) -> tuple[float, float, float, bool]:
+    """Gradients of the mean loss of all workers' shares, clipped; the summed loss (nats), the norm before clipping,
+    the symbols, and whether to stop.
+    """
     total, count = _backward(run, batch)
     gradients = [parameter.grad for parameter in run.model.parameters() if parameter.grad is not None]
     sums = torch.tensor([total, count, float(run.stop.asked)], dtype=torch.float64)
     run.workers.add([*gradients, sums])
     total, symbols, asked = sums.tolist()
-    for gradient in gradients:
-        gradient.div_(symbols)
-    return total, symbols, bool(asked)
+    norm = float(torch.nn.utils.get_total_norm(gradients)) / symbols
+    share = min(1.0, (run.config.training.clip or math.inf) / (norm + TINY))
+    torch._foreach_mul_(gradients, share / symbols)
+    return total, norm, symbols, bool(asked)
 
 
 def _backward(run: Training, batch: Batch) -> tuple[float, int]:

@@ -2,7 +2,9 @@
 
 import threading
 import time
+import tracemalloc
 from collections.abc import Iterator
+from itertools import islice
 from typing import Literal
 
 import numpy as np
@@ -11,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.data.batching import plan, prefetch
+from dragoman.data.batching import POOL_BATCHES, Plan, prefetch, shuffled
 
 Unit = Literal["sentences", "tokens"]
 Lengths = npt.NDArray[np.int64]
@@ -21,6 +23,14 @@ def corpus(pairs: int) -> tuple[Lengths, Lengths]:
     generator = np.random.default_rng(1)
     source = np.clip(generator.lognormal(2.8, 0.6, pairs), 1, 200).astype(np.int64)
     return source, np.maximum(1, source * generator.normal(1, 0.15, pairs)).astype(np.int64)
+
+
+def planned(source: Lengths, target: Lengths, size: int, unit: Unit, seed: int = 1, epoch: int = 0) -> Plan:
+    return Plan(offsets(source), offsets(target), size, unit, seed, epoch)
+
+
+def offsets(lengths: Lengths) -> Lengths:
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 @given(
@@ -33,10 +43,12 @@ def test_every_pair_is_in_one_batch_of_the_right_size(
     lengths: list[tuple[int, int]], size: int, unit: Unit, seed: int
 ) -> None:
     source, target = (np.array([pair[side] for pair in lengths], np.int64) for side in (0, 1))
-    batches = plan(source, target, size, unit, seed, epoch=3)
+    plan = planned(source, target, size, unit, seed, epoch=3)
+    batches = list(plan.batches())
     assert sorted(row for batch in batches for row in batch.tolist()) == list(range(len(lengths)))
     if unit == "sentences":
         assert sorted(map(len, batches), reverse=True)[:-1] == [size] * (len(batches) - 1)
+        assert plan.count() == len(batches)
     for batch in batches if unit == "tokens" else []:
         longest = max(int(source[batch].max()), int(target[batch].max()))
         assert len(batch) == 1 or len(batch) * longest <= size
@@ -45,7 +57,9 @@ def test_every_pair_is_in_one_batch_of_the_right_size(
 @pytest.mark.parametrize(("size", "unit"), [(80, "sentences"), (2000, "tokens")])
 def test_there_is_little_padding(size: int, unit: Unit) -> None:
     lengths = corpus(50_000)
-    batches = plan(*lengths, size, unit, seed=1, epoch=0)
+    plan = planned(*lengths, size, unit)
+    batches = list(plan.batches())
+    assert abs(plan.count() / len(batches) - 1) < 0.03
     for side in lengths:
         padded = sum(len(batch) * int(side[batch].max()) for batch in batches)
         assert side.sum() / padded > 0.85
@@ -58,27 +72,61 @@ def test_there_is_little_padding(size: int, unit: Unit) -> None:
 def test_a_plan_is_the_same_for_the_same_seed_and_epoch_alone(size: int, unit: Unit) -> None:
     lengths = corpus(5_000)
 
-    def planned(seed: int, epoch: int) -> list[tuple[int, ...]]:
-        return [tuple(batch.tolist()) for batch in plan(*lengths, size, unit, seed, epoch)]
+    def batches(seed: int, epoch: int) -> list[tuple[int, ...]]:
+        return [tuple(batch.tolist()) for batch in planned(*lengths, size, unit, seed, epoch).batches()]
 
-    assert planned(1, 0) == planned(1, 0)
-    for other in (planned(1, 1), planned(2, 0)):
-        shared = set(planned(1, 0)) & set(other)
+    assert batches(1, 0) == batches(1, 0)
+    for other in (batches(1, 1), batches(2, 0)):
+        shared = set(batches(1, 0)) & set(other)
         assert len(shared) < 0.2 * len(other)
+
+
+@pytest.mark.parametrize(("size", "unit"), [(3, "sentences"), (60, "tokens")])
+def test_the_rest_of_a_plan_is_the_plan_from_there_on(size: int, unit: Unit) -> None:
+    plan = planned(*corpus(1_000), size, unit)
+    batches = [batch.tolist() for batch in plan.batches()]
+    assert len(batches) > 3 * POOL_BATCHES
+    for begin in (0, 1, POOL_BATCHES, 2 * POOL_BATCHES + 7, len(batches) - 1, len(batches), len(batches) + 9):
+        assert [batch.tolist() for batch in plan.batches(begin)] == batches[begin:]
 
 
 def test_batches_are_not_in_order_of_length() -> None:
     source, target = corpus(50_000)
-    means = [float(target[batch].mean()) for batch in plan(source, target, 80, "sentences", 1, 0)]
+    means = [float(target[batch].mean()) for batch in planned(source, target, 80, "sentences").batches()]
     assert abs(np.corrcoef(means[1:], means[:-1])[0, 1]) < 0.15
 
 
 @pytest.mark.parametrize(("size", "unit"), [(80, "sentences"), (4000, "tokens")])
-def test_a_million_pairs_take_a_moment(size: int, unit: Unit) -> None:
-    lengths = corpus(1_000_000)
+def test_a_million_pairs_take_a_moment_and_the_first_of_them_none(size: int, unit: Unit) -> None:
+    plan = planned(*corpus(1_000_000), size, unit)
+    tracemalloc.start()
+    begun = list(islice(plan.batches(), 1)), plan.count()
+    assert tracemalloc.get_traced_memory()[1] < 4e6  # bytes; the lengths of all pairs would be 16 MB
+    tracemalloc.stop()
+    assert len(begun[0]) == 1
+    assert begun[1] > 5_000
     start = time.perf_counter()
-    assert sum(map(len, plan(*lengths, size, unit, seed=1, epoch=0))) == 1_000_000
+    assert sum(map(len, plan.batches())) == 1_000_000
     assert time.perf_counter() - start < 5
+
+
+@given(count=st.integers(1, 3_000), seed=st.integers(0, 2**32))
+def test_shuffling_moves_every_number_to_a_place_of_its_own(count: int, seed: int) -> None:
+    places = np.arange(count)
+    found = shuffled(places, count, seed, 0)
+    assert sorted(found.tolist()) == places.tolist()
+    assert shuffled(places[count // 2 :], count, seed, 0).tolist() == found[count // 2 :].tolist()
+
+
+def test_shuffling_is_as_good_as_chance() -> None:
+    seeds = range(2_000)
+    drawn = np.array([shuffled(np.arange(10), 10, seed, 1) for seed in seeds])  # (seeds, 10)
+    for column in drawn.T:
+        counts = np.bincount(column, minlength=10)
+        assert ((counts - 200) ** 2 / 200).sum() < 27.9  # chi-square with 9 degrees of freedom, p = 0.001
+    neighbours = shuffled(np.arange(100_000), 100_000, 1, 0)
+    assert abs(np.corrcoef(neighbours[1:], neighbours[:-1])[0, 1]) < 0.01
+    assert abs(np.corrcoef(neighbours, np.arange(100_000))[0, 1]) < 0.01
 
 
 def wait_until(condition: object) -> None:

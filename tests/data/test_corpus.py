@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.data.corpus import Pair, corpus_files, read_pairs
+from dragoman.data.corpus import Pair, corpus_files, read_pairs, sides
 from dragoman.errors import UserError
 
 
@@ -75,3 +75,11 @@ def test_another_encoding_is_told(tmp_path: Path) -> None:
 def test_pairs_are_a_stream(tmp_path: Path) -> None:
     prefix = write(tmp_path, en="a\nb\n" + "c\n" * 10, de="A\nB\n")
     assert list(islice(read_pairs(prefix, "en", "de"), 2)) == [Pair("a", "A"), Pair("b", "B")]
+
+
+def test_sides_come_some_pairs_at_a_time() -> None:
+    pairs = [Pair(f"a{number}", f"A{number}") for number in range(5)]
+    found = list(sides(iter(pairs), 2))
+    assert [len(sources) for sources, _ in found] == [2, 2, 1]
+    assert [Pair(*pair) for block in found for pair in zip(*block, strict=True)] == pairs
+    assert list(sides([], 2)) == []

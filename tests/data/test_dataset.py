@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dragoman.components import Spec
 from dragoman.config import DataConfig, TextConfig
 from dragoman.data import preparation, store
-from dragoman.data.batching import plan, prefetch
+from dragoman.data.batching import Plan, prefetch
 from dragoman.data.corpus import Pair
 from dragoman.data.dataset import Dataset
 from dragoman.data.filters import Report
@@ -134,6 +135,13 @@ def test_pairs_are_filtered_by_symbols(tmp_path: Path) -> None:
     assert spelled(data, [0]) == [("a b c", "A B")]
 
 
+def test_lines_are_counted_as_many_as_are_read(tmp_path: Path) -> None:
+    data, pipeline = corpus(tmp_path), TextPipeline(lowercase=False, tokeniser="punctuation", unit=Spec("word"))
+    for sides in ((pipeline, pipeline), (pipeline, None), (None, pipeline)):
+        lines = preparation.Lines(data, *sides)
+        assert len(lines) == len(list(lines)) == 30 * (2 - sides.count(None))
+
+
 def test_dropout_depends_on_seed_epoch_and_row_alone(tmp_path: Path) -> None:
     unit = {"kind": "bpe", "size": 310, "dropout": 0.5}
     settings = corpus(tmp_path)
@@ -157,11 +165,11 @@ def test_dropout_depends_on_seed_epoch_and_row_alone(tmp_path: Path) -> None:
 
 def test_plans_and_batches_fit_together(tmp_path: Path) -> None:
     data = Dataset.prepare(corpus(tmp_path), text(), 1, tmp_path / "run")
-    batches = plan(data.train.source_lengths, data.train.target_lengths, 30, "tokens", 1, 0)
-    for rows in batches:
+    source, target = data.train.columns["source"], data.train.columns["target"]
+    for rows in Plan(source.offsets, target.offsets, 30, "tokens", 1, 0).batches():
         batch = data.batch(rows, 0)
         assert max(batch.sources[0].ids.numel(), batch.target.ids.numel()) <= 30
-        assert batch.target.mask.sum(1).tolist() == data.train.target_lengths[rows].tolist()
+        assert batch.target.mask.sum(1).tolist() == target.lengths[rows].tolist()
 
 
 def test_what_is_prepared_is_used_again(tmp_path: Path) -> None:

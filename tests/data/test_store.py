@@ -36,8 +36,8 @@ def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert [store.columns["source"][row].tolist() for row in range(3)] == ROWS
     assert store.columns["target"][2].tolist() == [70_000, 65535, 3]
     assert store.columns["source.text"][1].tobytes().decode() == "ä1"
-    assert store.source_lengths.tolist() == [3, 1, 2]
-    assert store.target_lengths.tolist() == [4, 2, 3]
+    assert store.columns["source"].lengths.tolist() == [3, 1, 2]
+    assert store.columns["target"].offsets.tolist() == [0, 4, 6, 9]
     assert store.notes == {"made": "by a test"}
 
 

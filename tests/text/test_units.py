@@ -1,15 +1,17 @@
 """Units of text: lossless, deterministic, with nothing that a user's text could be mistaken for."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dragoman.components import Spec, build
 from dragoman.errors import UserError
+from dragoman.text import subword
 from dragoman.text.normalise import Normaliser
 from dragoman.text.subword import Bpe, Unigram
 from dragoman.text.tokenise import whitespace
@@ -55,6 +57,35 @@ def test_every_unit_is_tested() -> None:
 def test_decoding_restores_every_text(kind: str, text: str) -> None:
     unit = fitted(kind)
     assert unit.decode(unit.encode(text)) == text
+
+
+@pytest.mark.parametrize("kind", UNITS)
+@given(texts=st.lists(TEXTS | st.sampled_from(LINES)))
+@example(texts=["", " ", "", "  two  spaces  ", "a", "a", ""])
+def test_many_texts_at_once_have_the_symbols_that_each_has_alone(kind: str, texts: list[str]) -> None:
+    unit = fitted(kind)
+    symbols, lengths = unit.numbers(texts)
+    rows = [row.tolist() for row in np.split(symbols, np.cumsum(lengths)[:-1])] if texts else []
+    known = {symbol: number for number, symbol in enumerate(unit.inventory, start=1)}
+    assert rows == [[known.get(symbol, 0) for symbol in unit.encode(text)] for text in texts]
+
+
+def test_what_is_kept_of_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    unit = fitted("bpe")
+    assert isinstance(unit, Bpe)
+    monkeypatch.setattr(subword, "CACHED", 20)
+    for number in range(30):
+        texts = [f"{number} cats sat", f"{number} mats"]
+        assert unit.numbers(texts)[1].tolist() == [len(unit.encode(text)) for text in texts]
+        assert len(unit._cut) <= 20 + 3
+
+
+def test_nothing_is_kept_of_words_that_older_symbols_spelled() -> None:
+    unit = Bpe(size=300)
+    for lines in (["cats"] * 9, ["sat cat"] * 9):
+        unit.size = 256 + len(set("".join(lines))) + 2
+        unit.fit(lines, seed=1)
+        assert unit.numbers(["cats sat"])[1].tolist() == [len(unit.encode("cats sat"))]
 
 
 @pytest.mark.parametrize("kind", UNITS)
@@ -212,6 +243,25 @@ def test_lines_are_read_as_a_stream() -> None:
     unit = Bpe(size=340)
     unit.fit(lines(), seed=1)
     assert unit.inventory == fitted("bpe").inventory
+
+
+def test_of_too_many_lines_a_seeded_sample_is_learnt_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    learnt = fitted("bpe").learnt()
+
+    def recorded(unit: Bpe, lines: Iterable[str], coverage: float) -> bytes:
+        read[:] = lines
+        return learnt
+
+    monkeypatch.setattr(subword, "FITTING_LINES", 100)
+    monkeypatch.setattr(Bpe, "_trained", recorded)
+    samples = []
+    for seed, lines in ((1, 1_000), (1, 1_000), (2, 1_000), (1, 100)):
+        Bpe(size=340).fit([f"line {number}" for number in range(lines)], seed)
+        samples.append(list(read))
+    assert samples[0] == samples[1]
+    assert samples[0] != samples[2]
+    assert [len(sample) for sample in samples] == [pytest.approx(100, abs=40)] * 3 + [100]
 
 
 def test_sentencepiece_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ import math
 
 import pytest
 
+from dragoman.data.batching import VERSION
 from dragoman.training.progress import Progress
 
 
@@ -68,3 +69,11 @@ def test_a_missing_number_is_an_error_and_an_odd_one_is_not() -> None:
     del values["position"]
     with pytest.raises(KeyError):
         Progress.from_json(values)
+
+
+def test_of_another_plan_the_position_means_nothing() -> None:
+    values = Progress().to_json()
+    del values["plan"]  # as in the first version
+    for state in (values, {**values, "plan": VERSION + 1}):
+        with pytest.raises(ValueError, match="another version of dragoman put its batches together"):
+            Progress.from_json(state)

@@ -12,6 +12,7 @@ from dragoman.components import Spec
 from dragoman.config import Config, ConfigError
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import METRICS
+from dragoman.files import alone
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import RunFolder
@@ -159,6 +160,14 @@ def test_a_file_in_the_place_of_the_folder_is_refused(made: Callable[..., Config
     (tmp_path / "run").write_text("mine", encoding="utf-8")
     assert refused(made()) == f"{tmp_path / 'run'}: is a file; choose another folder with --run"
     assert (tmp_path / "run").read_text(encoding="utf-8") == "mine"
+
+
+def test_two_processes_cannot_train_one_run(made: Callable[..., Config], tmp_path: Path) -> None:
+    pytest.importorskip("fcntl")
+    with alone(tmp_path / "run", "busy"):
+        assert refused(made()) == f"{tmp_path / 'run'}: another process is training this run"
+        assert not list((tmp_path / "run").iterdir()), "nothing was written"
+    session.train(made(), quiet=True)
 
 
 @pytest.mark.parametrize("name", ["thesis.tex", "model.safetensors", "README.md"])
