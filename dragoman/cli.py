@@ -11,7 +11,9 @@ import typer
 from dragoman import __version__
 from dragoman.commands.group import Commands
 from dragoman.commands.options import (
+    Candidates,
     Configuration,
+    Engines,
     RunPath,
     Searches,
     SourceFile,
@@ -19,6 +21,7 @@ from dragoman.commands.options import (
     Tokenisers,
     Weights,
     named,
+    two,
 )
 
 # What typer takes for unknown options are overrides of the configuration.
@@ -133,11 +136,17 @@ def translate(
     show: Annotated[bool, typer.Option("--show", help="Draw the attention of each sentence.")] = False,
     weights: Weights = None,
     batch_lines: Annotated[int, typer.Option(min=1, metavar="N", help="Lines read at a time, at most.")] = 256,
+    engine: Annotated[
+        Engines, typer.Option(help="What computes: torch, int8 (8-bit integers), or onnx after `export --onnx`.")
+    ] = Engines.torch,
+    candidates: Candidates = None,
 ) -> None:
     """Translate lines with one run: one line out for each line in."""
     from dragoman.commands import translate
 
-    wanted = translate.Wanted(search, beam, n_best, alignments, attention, show, weights, batch_lines)
+    wanted = translate.Wanted(
+        search, beam, n_best, alignments, attention, show, weights, batch_lines, engine.value, two(candidates)
+    )
     translate.translate(run, file, output, wanted)
 
 
@@ -185,19 +194,38 @@ def evaluate(
     tokenise: Annotated[Tokenisers, typer.Option(help="How BLEU separates words.")] = Tokenisers.v13a,
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore letter case.")] = False,
     json: Annotated[bool, typer.Option("--json", help="As sacreBLEU's JSON.")] = False,
+    candidates: Candidates = None,
 ) -> None:
     """Score translations (or a run) against references: BLEU, chrF, TER with signatures."""
     if (run is None) != (source is None):
         raise typer.BadParameter("--run and --source go together")
     if run and translations:
         raise typer.BadParameter("--input has translations, and --run makes them: one or the other")
+    if candidates and not run:
+        raise typer.BadParameter("--candidates goes with --run")
     from dragoman.commands import evaluate
 
     measures = evaluate.Measures(metrics, tokenise, lowercase)
     if run and source:
-        evaluate.evaluate_run(run, source, references, measures, as_json=json)
+        evaluate.evaluate_run(run, source, references, measures, as_json=json, candidates=two(candidates))
     else:
         evaluate.evaluate_lines(translations or Path("-"), references, measures, as_json=json)
+
+
+@app.command()
+def lexicon(
+    run: RunPath,
+    source: Annotated[
+        Path | None, typer.Argument(metavar="SOURCE", help="Sentences, one a line, where the run's data are gone.")
+    ] = None,
+    target: Annotated[Path | None, typer.Argument(metavar="TARGET", help="Their translations, line by line.")] = None,
+) -> None:
+    """Find which target symbols translate each source symbol: what `--candidates` searches among."""
+    if (source is None) != (target is None):
+        raise typer.BadParameter("SOURCE and TARGET go together")
+    from dragoman.commands import lexicon
+
+    lexicon.lexicon(run, (source, target) if source and target else None)
 
 
 @app.command()
@@ -233,6 +261,23 @@ def average(
     from dragoman.commands import runs
 
     runs.average(run, files or [], last, best, output)
+
+
+@app.command()
+def export(
+    run: RunPath,
+    onnx: Annotated[
+        bool, typer.Option("--onnx", help="Graphs for ONNX Runtime, in the folder `onnx` of the run.")
+    ] = False,
+    int8: Annotated[bool, typer.Option("--int8", help="With matrices of 8-bit integers.")] = False,
+    weights: Weights = None,
+) -> None:
+    """Write the model of a run in another form: `translate --engine onnx` uses it."""
+    if not onnx:
+        raise typer.BadParameter("nothing to export: say --onnx (for ONNX Runtime), or --onnx --int8 (smaller, faster)")
+    from dragoman.commands import export
+
+    export.onnx(run, weights, int8=int8)
 
 
 @app.command()

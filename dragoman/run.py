@@ -11,6 +11,8 @@ README.md                 the model card
 report.html               curves, scores and attention on one page
 checkpoints/              last.safetensors (to resume from) and the best weights so far
 data/                     the prepared corpus
+lexicon.safetensors       translations of each source symbol, where `dragoman lexicon` has found them
+onnx/                     the model as ONNX graphs, where `dragoman export` has made them
 """
 
 from dataclasses import dataclass
@@ -62,7 +64,8 @@ class RunFolder:
         return self.path / "checkpoints" / f"step-{step:08d}.safetensors"
 
     def weights(self, name: str = "model") -> Path:
-        return self.path / f"{name}.safetensors"
+        """`name` is a file of the run, with or without its suffix, or the path of another one."""
+        return self.path / f"{name.removesuffix('.safetensors')}.safetensors"
 
 
 @dataclass(frozen=True)
@@ -90,12 +93,16 @@ class Run:
             Language.load(folder.path, "target", config.data.target),
         )
 
-    def model(self, weights: str | None = None) -> Seq2Seq:
-        """The model with the named weights, or with the first of WEIGHTS that is there; in evaluation mode."""
-        names = [weights] if weights else [name for name in WEIGHTS if self.folder.weights(name).is_file()]
+    def weights(self, name: str | None = None) -> Path:
+        """The file of the named weights, or of the first of WEIGHTS that is there."""
+        names = [name] if name else [each for each in WEIGHTS if self.folder.weights(each).is_file()]
         if not names:
             raise UserError(f"{self.folder.path}: this run has no weights yet; `dragoman train` makes them")
-        path = self.folder.weights(names[0])
+        return self.folder.weights(names[0])
+
+    def model(self, weights: str | None = None) -> Seq2Seq:
+        """The model with these weights, in evaluation mode."""
+        path = self.weights(weights)
         tensors, _ = read_tensors(path)
         model = build.build(self.config.model, len(self.source.vocabulary), len(self.target.vocabulary))
         fill(model, tensors, path)

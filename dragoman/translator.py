@@ -1,9 +1,10 @@
 """Text to translations: everything above (training, commands, services) translates through this."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -15,18 +16,26 @@ from dragoman.config import DeviceConfig
 from dragoman.data.batch import Batch, pad
 from dragoman.data.language import Language
 from dragoman.data.vocabulary import EOS
+from dragoman.deployment import engine as onnx
+from dragoman.deployment.engine import OnnxModel
 from dragoman.devices import Device
 from dragoman.evaluation import alignment
 from dragoman.evaluation.alignment import Links
+from dragoman.model import linear
+from dragoman.model.int8 import Int8
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import Run
+from dragoman.search import candidates as lists
+from dragoman.search.candidates import CandidateList, Narrowed
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.search import Search
+from dragoman.search.search import Predictor, Search
 from dragoman.search.searches import SEARCHES
 from dragoman.visualisation import heatmap
 
 LONGEST = 500  # symbols of a source that are read; what follows is left out, and said so in `Translation.left_out`
 BATCH = 4096  # source symbols times beam that are searched at once
+
+Engine = Literal["torch", "int8", "onnx"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,14 +88,33 @@ class Scored(NamedTuple):
 
 
 class Translator:
-    """A model with its languages, a search and a device."""
+    """A model with its languages, a search and a device.
 
-    def __init__(self, model: Seq2Seq, source: Language, target: Language, search: Spec, device: Device) -> None:
-        self.model = model
+    With a `predictor`, translations are searched with that; `model` is then read when it is first asked for.
+    """
+
+    def __init__(
+        self,
+        model: Seq2Seq | Callable[[], Seq2Seq],
+        source: Language,
+        target: Language,
+        search: Spec,
+        device: Device,
+        predictor: OnnxModel | None = None,
+    ) -> None:
+        self._given = model
+        self._predictor = predictor
         self.source = source
         self.target = target
         self.search = search
         self.device = device
+        self.candidates: CandidateList | None = None  # what translations are searched among
+        self.way: linear.Way | None = None  # in which linear maps are computed for them
+
+    @cached_property
+    def model(self) -> Seq2Seq:
+        """What scores given pairs, and translates where no other engine does."""
+        return self._given if isinstance(self._given, Seq2Seq) else self._given()
 
     def translate(
         self, texts: Sequence[str], *, n_best: int = 1, beam_size: int | None = None, search: Spec | None = None
@@ -148,7 +176,13 @@ class Translator:
 
     def _search(self, searcher: Search, encoded: Sequence[list[str]], n_best: int) -> list[list[Hypothesis]]:
         ids = [[*self.source.vocabulary.ids(symbols[:LONGEST]), EOS] for symbols in encoded]
-        return searcher(self.model, (pad(ids).to(self.device.torch_device),), n_best)
+        source = pad(ids).to(self.device.torch_device)
+        stepper = self._predictor or self.model
+        model: Predictor[Any] = stepper
+        if self.candidates:
+            model = Narrowed(stepper, self.model.output, self.candidates.of(source.ids))
+        with linear.computed(self.way):
+            return searcher(model, (source,), n_best)
 
     def _translation(self, text: str, encoded: list[str], hypotheses: list[Hypothesis]) -> Translation:
         read, left_out = encoded[:LONGEST], max(0, len(encoded) - LONGEST)
@@ -205,12 +239,33 @@ def by_length(numbers: Sequence[int], lengths: Sequence[int], budget: int) -> It
         yield group
 
 
-def load(folder: str | Path, *, weights: str | None = None, device: DeviceConfig | None = None) -> Translator:
+def load(
+    folder: str | Path,
+    *,
+    weights: str | None = None,
+    device: DeviceConfig | None = None,
+    engine: Engine = "torch",
+    candidates: tuple[int, int] | None = None,
+) -> Translator:
     """The translator in a run folder; nothing else is needed. `weights`: model, model-best or model-last.
 
+    `engine="int8"` translates with matrices of 8-bit integers, `engine="onnx"` with the graphs of `dragoman export
+    --onnx`, both on the processor; scores of given pairs are torch's in any case.
+    `candidates=(300, 20)`: translations are made of the 300 most frequent symbols and of the 20 most probable
+    translations of each source symbol, which is faster; `dragoman lexicon` must have found these.
     UserError names what is missing or damaged.
     """
     run = Run.load(folder)
-    chosen = devices.choose(device or run.config.device)
-    model = run.model(weights).to(chosen.torch_device)
-    return Translator(model, run.source, run.target, run.config.search, chosen)
+    wanted = device or run.config.device
+    chosen = devices.choose(wanted if engine == "torch" else wanted.model_copy(update={"name": "cpu"}))
+    if engine == "onnx":
+        predictor, later = onnx.read(run, weights, chosen.threads), partial(run.model, weights)
+        translator = Translator(later, run.source, run.target, run.config.search, chosen, predictor)
+    else:
+        model = run.model(weights).to(chosen.torch_device)
+        translator = Translator(model, run.source, run.target, run.config.search, chosen)
+        translator.way = Int8(model) if engine == "int8" else None
+    if candidates:
+        lexicon = lists.read(run.folder.path / lists.FILE, (len(run.source.vocabulary), len(run.target.vocabulary)))
+        translator.candidates = CandidateList(lexicon, *candidates, chosen.torch_device)
+    return translator

@@ -14,7 +14,7 @@ from dragoman.cli import app
 from dragoman.commands.options import overrides
 from tests import toy
 
-COMMANDS = ["demo", "init", "train", "translate", "score", "align", "evaluate", "report", "average", "info"]
+COMMANDS = ["demo", "init", "train", "translate", "score", "align", "evaluate", "report", "average", "export", "info"]
 HEAVY = ("torch", "numpy", "sacrebleu", "sentencepiece")
 
 
@@ -103,6 +103,9 @@ def test_help_lists_every_command() -> None:
         (["average", "run", "-o", "-"], "Invalid value for '--output' / '-o': expected the name of a file"),
         (["init", "a.en", "a.de", "-o", "-"], "Invalid value for '--output' / '-o': expected the name of a file"),
         (["average", "run"], "Missing option '--output'"),
+        (["export", "run"], "nothing to export: say --onnx"),
+        (["export", "run", "--int8"], "nothing to export: say --onnx"),
+        (["translate", "run", "--engine=onyx"], "Invalid value for '--engine'"),
         (["train", "x.yaml", "--seed"], "--seed needs a value: --seed VALUE"),
         (["train", "--seed=3"], "expected one configuration file, found none"),
         (["train", "x.yaml", "y.yaml"], "expected one configuration file, found x.yaml and y.yaml"),

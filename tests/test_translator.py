@@ -246,6 +246,18 @@ def test_groups_are_of_the_sentences_asked_for() -> None:
     assert list(by_length([3, 1], [9, 2, 9, 5], 10)) == [[3, 1]]
 
 
+@pytest.mark.parametrize("search", [Spec("greedy"), Spec("beam", {"size": 3})])
+def test_integers_translate_nearly_alike(run: Path, search: Spec) -> None:
+    texts = [source for source, _ in toy.pairs(12, 5)]
+    plain, rounded = (dragoman.load(run, engine=engine).translate(texts, search=search) for engine in ("torch", "int8"))
+    assert [each.text for each in rounded] == [each.text for each in plain]
+    differences = [abs(one.score - other.score) for one, other in zip(plain, rounded, strict=True)]
+    assert 0 < max(differences) < 0.05
+    pairs = texts[:2], [each.text for each in plain[:2]]
+    scored = [dragoman.load(run, engine=engine).score(*pairs) for engine in ("torch", "int8")]
+    assert [each.log_prob for each in scored[0]] == [each.log_prob for each in scored[1]]
+
+
 def test_loads_on_a_chosen_device(run: Path) -> None:
     found = dragoman.load(run, device=DeviceConfig(name="cpu", threads=1, precision="bfloat16"))
     assert found.device.precision is torch.bfloat16

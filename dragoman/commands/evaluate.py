@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
@@ -15,6 +15,9 @@ from dragoman.errors import UserError
 from dragoman.evaluation.metrics import METRICS, Score
 from dragoman.files import read_lines
 from dragoman.wording import nearest
+
+if TYPE_CHECKING:
+    from dragoman.translator import Translator
 
 
 class Text(NamedTuple):
@@ -40,8 +43,19 @@ def evaluate_lines(hypotheses: Path, references: Sequence[Path], measures: Measu
     _tell(_scores(_read(hypotheses), list(map(_read, references)), measures), as_json)
 
 
-def evaluate_run(run: Path, source: Path, references: Sequence[Path], measures: Measures, *, as_json: bool) -> None:
-    """Score what a run makes of `source`, and how well it predicts the reference, if there is one alone."""
+def evaluate_run(
+    run: Path,
+    source: Path,
+    references: Sequence[Path],
+    measures: Measures,
+    *,
+    as_json: bool,
+    candidates: tuple[int, int] | None = None,
+) -> None:
+    """Score what a run makes of `source`, and how well it predicts the reference, if there is one alone.
+
+    With `candidates`, the same scores once more with these, and how much of the references they cover.
+    """
     from dragoman import inspection  # these take torch, which scoring a file does without
     from dragoman.training.validation import likelihood
     from dragoman.translator import load
@@ -50,12 +64,34 @@ def evaluate_run(run: Path, source: Path, references: Sequence[Path], measures: 
     sources, against = _read(source), list(map(_read, references))
     _check(sources, against)
     translator = load(run)
-    found = Text(source, [translation.text for translation in translator.translate(sources.lines)])
-    scores = _scores(found, against, measures)
+    narrowed = load(run, candidates=candidates) if candidates else None
+    scores = _scores(_translated(translator, sources), against, measures)
     if len(against) == 1:  # of use among runs with the same symbols
         likely = likelihood(translator.model, translator.pairs(sources.lines, against[0].lines))
         scores += inspection.prediction(translator.target, likely.perplexity, likely.accuracy)
+    if narrowed:
+        scores += _with_candidates(narrowed, sources, against, measures)
     _tell(scores, as_json)
+
+
+def _translated(translator: "Translator", sources: Text) -> Text:
+    return Text(sources.path, [translation.text for translation in translator.translate(sources.lines)])
+
+
+def _with_candidates(
+    translator: "Translator", sources: Text, references: Sequence[Text], measures: Measures
+) -> list[Score]:
+    """The scores with candidates, and the percentage of the references' symbols that are among them."""
+    assert translator.candidates is not None
+    ids = list(map(translator.source.ids, sources.lines))
+    pairs = [pair for _, lines in references for pair in zip(ids, map(translator.target.ids, lines), strict=True)]
+    found = translator.candidates.coverage(pairs)
+    percentage = 100 * found.covered / max(1, found.symbols)
+    mean = f"{found.candidates / max(1, found.sentences):.0f}"
+    signature = f"symbols:{found.symbols}|mean:{mean}|of:{translator.candidates.symbols}"
+    scores = [*_scores(_translated(translator, sources), references, measures), Score("Covered", percentage, signature)]
+    named = f"|candidates:{translator.candidates.name}"
+    return [score._replace(signature=score.signature + named) for score in scores]
 
 
 def _read(path: Path) -> Text:

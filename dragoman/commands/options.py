@@ -1,5 +1,6 @@
 """What several commands take."""
 
+import re
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -13,6 +14,14 @@ class Searches(StrEnum):
 
     greedy = "greedy"
     beam = "beam"
+
+
+class Engines(StrEnum):
+    """What `--engine` takes."""
+
+    torch = "torch"
+    int8 = "int8"
+    onnx = "onnx"
 
 
 class Tokenisers(StrEnum):
@@ -36,6 +45,25 @@ Weights = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="model, model-best, model-last, or another file of the run."),
 ]
+
+Candidates = Annotated[
+    str | None,
+    typer.Option(
+        metavar="K,L",
+        help="Search among the K most frequent symbols and the L likeliest translations of each source symbol, such "
+        "as 300,20; `lexicon` finds these.",
+    ),
+]
+
+
+def two(candidates: str | None) -> tuple[int, int] | None:
+    """The two numbers of `--candidates`."""
+    if candidates is None:
+        return None
+    found = re.fullmatch(r"(\d{1,9}),(\d{1,9})", candidates)
+    if not found:
+        raise typer.BadParameter(f"--candidates {candidates}: expected two numbers, such as 300,20")
+    return int(found[1]), int(found[2])
 
 
 def overrides(words: Sequence[str]) -> tuple[Path, dict[str, str]]:

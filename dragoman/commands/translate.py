@@ -13,7 +13,7 @@ from dragoman.commands.lines import Output, Portion, one_line, output, portions
 from dragoman.components import Spec
 from dragoman.errors import UserError
 from dragoman.evaluation.alignment import pharaoh
-from dragoman.translator import Translation, load
+from dragoman.translator import Engine, Translation, load
 from dragoman.visualisation import heatmap
 
 
@@ -28,6 +28,8 @@ class Wanted(NamedTuple):
     show: bool = False
     weights: str | None = None
     portion: int = 256
+    engine: Engine = "torch"
+    candidates: tuple[int, int] | None = None
 
 
 def translate(run: Path, source: Path, target: Path | None, wanted: Wanted) -> None:
@@ -38,7 +40,7 @@ def translate(run: Path, source: Path, target: Path | None, wanted: Wanted) -> N
         raise UserError("--attention -: translations go to standard output; write them to a file with -o")
     if wanted.beam is not None and wanted.search == "greedy":
         raise UserError("--beam: greedy search has no beam; leave out --beam or --search greedy")
-    translator = load(run, weights=wanted.weights)
+    translator = load(run, weights=wanted.weights, engine=wanted.engine, candidates=wanted.candidates)
     search = translator.search if wanted.search in (None, translator.search.kind) else Spec(str(wanted.search))
     with ExitStack() as stack:
         texts = stack.enter_context(output(target))

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.model.encoder import Memory, StateShape
+from dragoman.model.linear import Linear
 from dragoman.model.recurrent import CellState
 
 
@@ -45,7 +46,7 @@ class Projection(Bridge):
         super().__init__(encoder, decoder)
         self.filled = decoder.layers if layers == "all" else 1
         self.projections = nn.ModuleList(
-            nn.Linear(encoder.size, decoder.size) for _ in range(self.filled * decoder.components)
+            Linear(encoder.size, decoder.size) for _ in range(self.filled * decoder.components)
         )
 
     @abstractmethod

@@ -11,6 +11,7 @@ from dragoman.model.attention.attention import Attended, Attention, NoAttention
 from dragoman.model.dropout import Dropout
 from dragoman.model.encoder import StateShape
 from dragoman.model.features import FEATURES, FeaturesKind, Sizes
+from dragoman.model.linear import loop
 from dragoman.model.recurrent import CELLS, Cell, CellKind, CellState
 from dragoman.model.shapes import Float
 
@@ -37,7 +38,7 @@ class Moving(NamedTuple):
 
 
 class State(NamedTuple):
-    """A decoder between two steps. A beam reorders `moving`; `fixed` stays with its sentence."""
+    """A decoder between two steps. Several rows, side by side, can belong to one sentence, of which `fixed` has one."""
 
     moving: Moving
     fixed: Attended
@@ -164,10 +165,11 @@ class RnnDecoder(nn.Module):
         turns: list[_Turn] = []
         fed: list[Tensor] = []
         projected = self.cells[0].project(embedded)
-        for now, now_projected in zip(embedded.unbind(1), projected.unbind(1), strict=True):
-            turn, state = self._advance(now, now_projected, state)
-            turns.append(turn)
-            fed.append(state.moving.fed)
+        with loop():
+            for now, now_projected in zip(embedded.unbind(1), projected.unbind(1), strict=True):
+                turn, state = self._advance(now, now_projected, state)
+                turns.append(turn)
+                fed.append(state.moving.fed)
         if self.feed == "attentional":
             features = torch.stack(fed, 1)
         else:

@@ -8,8 +8,9 @@ from torch import Tensor, nn
 
 from dragoman.components import Layers, Rate, Size
 from dragoman.model.dropout import Dropout
-from dragoman.model.recurrent import CELLS, Cell, CellKind, CellState, run
+from dragoman.model.recurrent import CELLS, Cell, CellKind, CellState
 from dragoman.model.shapes import Bool, Float
+from dragoman.model.unrolled import run
 
 
 class Memory(NamedTuple):

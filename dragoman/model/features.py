@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple, final
 import torch
 from torch import Tensor, nn
 
+from dragoman.model.linear import Linear
 from dragoman.model.shapes import Float
 
 FeaturesKind = Literal["concat", "tanh", "deep"]
@@ -55,7 +56,7 @@ class Tanh(Features):
 
     def __init__(self, sizes: Sizes) -> None:
         super().__init__(sizes)
-        self.mix = nn.Linear(sizes.state + sizes.context, self.size)
+        self.mix = Linear(sizes.state + sizes.context, self.size)
 
     def forward(
         self, state: Float[Tensor, "*rows D"], context: Float[Tensor, "*rows C"], embedded: Float[Tensor, "*rows E"]
@@ -69,7 +70,7 @@ class Deep(Features):
 
     def __init__(self, sizes: Sizes) -> None:
         super().__init__(sizes)
-        self.mix = nn.Linear(sizes.state + sizes.context + sizes.embedding, self.size)
+        self.mix = Linear(sizes.state + sizes.context + sizes.embedding, self.size)
 
     def forward(
         self, state: Float[Tensor, "*rows D"], context: Float[Tensor, "*rows C"], embedded: Float[Tensor, "*rows E"]

@@ -1,13 +1,14 @@
-"""Recurrent cells and the unrolled recurrence over a given sequence."""
+"""Recurrent cells: one step of a recurrence."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Literal, final
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from dragoman.model.shapes import Bool, Float
+from dragoman.model.linear import Slice, linear
+from dragoman.model.shapes import Float
 
 CellKind = Literal["rnn", "lstm", "gru", "gru_an"]
 CellState = tuple[Tensor, ...]  # the output h first, each (B, D)
@@ -25,6 +26,7 @@ class Cell(nn.Module, ABC):
 
     gates: int
     components = 1  # tensors in a state
+    kernel: Callable[..., tuple[Tensor, ...]] | None = None  # torch's own for whole sequences of this recurrence
 
     def __init__(self, input_size: int, size: int, *, layer_norm: bool = False) -> None:
         super().__init__()
@@ -53,10 +55,10 @@ class Cell(nn.Module, ABC):
 
         The bias comes with the part that starts at column 0, unless the sum of the parts is to be normalised first.
         """
-        width = part.size(-1)
-        whole = width == self.weight_input.size(1)  # a slice, even of everything, costs a full-size gradient
-        columns = self.weight_input if whole else self.weight_input[:, first : first + width]
-        return functional.linear(part, columns, self.bias_input if first == 0 and self.norm_input is None else None)
+        last = first + part.size(-1)
+        columns = None if part.size(-1) == self.weight_input.size(1) else (first, last)
+        bias = self.bias_input if first == 0 and self.norm_input is None else None
+        return linear(part, self.weight_input, bias, columns=columns)
 
     def recur(self, hidden: Float[Tensor, "B D"]) -> Float[Tensor, "B G"]:
         return normalised_linear(hidden, self.weight_hidden, self.bias_hidden, self.norm_hidden)
@@ -79,12 +81,14 @@ class Cell(nn.Module, ABC):
         """The new state from the normalised input projection (B, G), the dropped h (B, D) and the old state."""
 
 
-def normalised_linear(units: Tensor, weight: Tensor, bias: Tensor, norm: nn.LayerNorm | None) -> Tensor:
-    """`W x + b`, or `norm(W x) + b`."""
+def normalised_linear(
+    units: Tensor, weight: Tensor, bias: Tensor, norm: nn.LayerNorm | None, rows: Slice | None = None
+) -> Tensor:
+    """`W x + b`, or `norm(W x) + b`, with those rows of W and b."""
     if norm is None:
-        return functional.linear(units, weight, bias)
-    normalised: Tensor = norm(functional.linear(units, weight))
-    return normalised + bias
+        return linear(units, weight, bias, rows=rows)
+    normalised: Tensor = norm(linear(units, weight, rows=rows))
+    return normalised + (bias if rows is None else bias[slice(*rows)])
 
 
 @final
@@ -92,6 +96,7 @@ class TanhRnn(Cell):
     """Elman's network: `h' = tanh(W x + b + U h + d)`."""
 
     gates = 1
+    kernel = staticmethod(torch.rnn_tanh)
 
     def update(self, projected: Float[Tensor, "B G"], hidden: Float[Tensor, "B D"], state: CellState) -> CellState:
         return (torch.tanh(projected + self.recur(hidden)),)
@@ -106,6 +111,7 @@ class Lstm(Cell):
 
     gates = 4
     components = 2
+    kernel = staticmethod(torch.lstm)
 
     def __init__(self, input_size: int, size: int, *, layer_norm: bool = False) -> None:
         super().__init__(input_size, size, layer_norm=layer_norm)
@@ -130,6 +136,7 @@ class Gru(Cell):
     """
 
     gates = 3
+    kernel = staticmethod(torch.gru)
 
     def update(self, projected: Float[Tensor, "B G"], hidden: Float[Tensor, "B D"], state: CellState) -> CellState:
         reset_x, keep_x, new_x = projected.chunk(3, -1)
@@ -157,35 +164,11 @@ class GruAn(Cell):
     def update(self, projected: Float[Tensor, "B G"], hidden: Float[Tensor, "B D"], state: CellState) -> CellState:
         both = 2 * self.size
         weight, bias = self.weight_hidden, self.bias_hidden
-        gates_h = normalised_linear(hidden, weight[:both], bias[:both], self.norm_hidden)
+        gates_h = normalised_linear(hidden, weight, bias, self.norm_hidden, (0, both))
         reset, bring = torch.sigmoid(projected[:, :both] + gates_h).chunk(2, -1)
-        candidate_h = normalised_linear(reset * hidden, weight[both:], bias[both:], self.norm_candidate)
+        candidate_h = normalised_linear(reset * hidden, weight, bias, self.norm_candidate, (both, both + self.size))
         candidate = torch.tanh(projected[:, both:] + candidate_h)
         return (state[0] + bring * (candidate - state[0]),)
-
-
-def run(
-    cell: Cell,
-    inputs: Float[Tensor, "B S I"],
-    real: Bool[Tensor, "B S"],
-    *,
-    backward: bool = False,
-    mask: Float[Tensor, "B D"] | None = None,
-) -> tuple[Float[Tensor, "B S D"], CellState]:
-    """A cell over whole sequences from a zero state: all outputs, and the state after the last real symbol.
-
-    `backward` reads from right to left; outputs stand at the positions of their symbols either way. Padding leaves
-    the state as it is and gives zeros.
-    """
-    state = cell.zeros(inputs)
-    steps = list(zip(cell.project(inputs).unbind(1), real.unsqueeze(-1).unbind(1), strict=True))
-    outputs = []
-    for projected, here in reversed(steps) if backward else steps:
-        new = cell(projected, state, mask)
-        state = tuple(torch.where(here, fresh, old) for fresh, old in zip(new, state, strict=True))
-        outputs.append(state[0])
-    stacked = torch.stack(outputs[::-1] if backward else outputs, dim=1)  # (B, S, D)
-    return stacked * real.unsqueeze(-1), state
 
 
 CELLS: dict[str, type[Cell]] = {"rnn": TanhRnn, "lstm": Lstm, "gru": Gru, "gru_an": GruAn}

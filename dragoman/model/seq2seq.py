@@ -31,14 +31,29 @@ class Parts(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
+class Advance(Generic[Tree]):
+    """A step of any model: features for an output, the attention on each source that led there, the state after it."""
+
+    features: Float[Tensor, "R F"]
+    attention: tuple[Float[Tensor, "R _"], ...]
+    state: Tree
+
+
+@dataclass(frozen=True, eq=False)
 class Prediction(Generic[Tree]):
     """What each row says next: log P of every symbol (the caller may change them), the attention on each source that
-    led there, and the state that follows.
+    led there, and the state that follows. `symbols` are those of the columns, the specials first, where they are not
+    all of the vocabulary.
     """
 
     log_probs: Float[Tensor, "R V"]
     attention: tuple[Float[Tensor, "R _"], ...]
     state: Tree
+    symbols: Int[Tensor, "V"] | None = None
+
+    def named(self, columns: Int[Tensor, "*_"]) -> Int[Tensor, "*_"]:
+        """The symbols of these columns."""
+        return columns if self.symbols is None else self.symbols[columns]
 
 
 class ScoredBatch(NamedTuple):
@@ -90,14 +105,23 @@ class Seq2Seq(nn.Module):
         """The state before the first target symbol of these sources."""
         return self.start(self.encode(sources))
 
+    def advance(self, symbols: Int[Tensor, "R"], state: State) -> Advance[State]:
+        """A step, with what it attended to."""
+        features, state = self.step(symbols, state)
+        return Advance(features, (state.moving.weights,), state)
+
     def predict(self, symbols: Int[Tensor, "R"], state: State) -> Prediction[State]:
         """A step as searches need it: read one symbol per row, predict the next."""
-        features, state = self.step(symbols, state)
-        return Prediction(self.log_probs(features), (state.moving.weights,), state)
+        step = self.advance(symbols, state)
+        return Prediction(self.log_probs(step.features), step.attention, step.state)
 
-    def reorder(self, state: State, rows: Int[Tensor, "R"]) -> State:
-        """`select(state, rows)` where each row is replaced by one of its own sentence: source and masks stay."""
-        return state._replace(moving=select(state.moving, rows))
+    def reorder(self, state: State, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> State:
+        """The state of these rows, equally many of each sentence and side by side; of the sources once a sentence.
+
+        `sentences` are those that are left, if some are not.
+        """
+        fixed = state.fixed if sentences is None else select(state.fixed, sentences)
+        return State(select(state.moving, rows), fixed, select(state.masks, rows))
 
     def unroll(self, state: State, targets: Int[Tensor, "B T"]) -> Unrolled:
         """All steps over a reference: the decoder reads the start symbol and the reference without its last symbol."""

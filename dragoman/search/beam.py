@@ -8,6 +8,7 @@ from torch import Tensor
 
 from dragoman.data.batch import Sequence
 from dragoman.data.vocabulary import EOS
+from dragoman.model.seq2seq import Prediction
 from dragoman.model.state import each_tensor, select
 from dragoman.search.hypothesis import End, History, Hypothesis, Said
 from dragoman.search.limits import Limit, Margin, Ratio, forbid
@@ -82,17 +83,16 @@ class Beam(Search):
             step = model.predict(beams.said.symbols.flatten(), state)
             nodes = history.add(beams.said, step.attention)  # (B, W)
             forbid(step.log_probs, (sentences.limits <= position).repeat_interleave(nodes.size(1)))
-            candidates = self._continue(beams.totals, nodes, step.log_probs)
+            candidates = self._continue(beams.totals, nodes, step)
             sentences = sentences._replace(finished=self._finish(sentences.finished, candidates, position + 1))
             beams = self._keep(candidates)
-            done = self._done(sentences, beams, position)
+            done, left = self._done(sentences, beams, position), None
             if done.any():
                 gone = select(sentences, done.nonzero().flatten())
                 ends.update(zip(gone.numbers.tolist(), gone.finished.ends(), strict=True))
-                sentences, beams = select((sentences, beams), (~done).nonzero().flatten())
-            rows = (beams.said.parents - nodes[0, 0]).flatten()
-            settled = beams.totals.shape == nodes.shape  # no sentence has left, and the beams are as wide as before
-            state = model.reorder(step.state, rows) if settled else select(step.state, rows)
+                left = (~done).nonzero().flatten()
+                sentences, beams = select((sentences, beams), left)
+            state = model.reorder(step.state, (beams.said.parents - nodes[0, 0]).flatten(), left)
             position += 1
         return history.hypotheses([ends[number] for number in range(len(ends))])
 
@@ -103,19 +103,22 @@ class Beam(Search):
         finished = _Finished(nowhere, torch.zeros_like(scores, dtype=torch.float), scores)
         return _Sentences(torch.arange(len(limits), device=limits.device), limits, finished)
 
-    def _continue(self, totals: Tensor, nodes: Tensor, log_probs: Tensor) -> _Beams:
+    def _continue(self, totals: Tensor, nodes: Tensor, step: Prediction[State]) -> _Beams:
         """The best 2 * `size` continuations by one symbol: at least `size` go on, even if as many end."""
-        log_probs = log_probs.view(*nodes.shape, -1)  # (B, W, V)
+        log_probs = step.log_probs.view(*nodes.shape, -1)  # (B, W, V)
         symbols = log_probs.size(2)
         continued = (totals.unsqueeze(2) + log_probs).flatten(1)  # (B, W * V)
         totals, places = continued.topk(min(2 * self.width, continued.size(1)), dim=1)
         parents, log_probs = nodes.gather(1, places // symbols), log_probs.flatten(1).gather(1, places)
-        return _Beams(Said(parents, places % symbols, log_probs), totals)
+        return _Beams(Said(parents, step.named(places % symbols), log_probs), totals)
 
     def _finish(self, finished: _Finished, candidates: _Beams, length: int) -> _Finished:
         """The best finished ones, with those of the best `size` candidates that end; of equals the earlier first."""
         said, totals = each_tensor(lambda part: part[:, : self.width], candidates)
-        scores = self.ranking.rank(totals.double(), length).masked_fill(said.symbols != EOS, float("-inf"))
+        ends = said.symbols == EOS
+        if not ends.any():
+            return finished
+        scores = self.ranking.rank(totals.double(), length).masked_fill(~ends, float("-inf"))
         ended = _Finished(said.parents, said.log_probs, scores)
         both = _Finished(*(torch.cat(parts, 1) for parts in zip(finished, ended, strict=True)))
         order = both.scores.argsort(dim=1, descending=True, stable=True)[:, : finished.scores.size(1)]

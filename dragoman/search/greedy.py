@@ -35,13 +35,15 @@ class Greedy(Search):
             step = model.predict(said.symbols, state)
             nodes = history.add(said, step.attention)
             forbid(step.log_probs, limits <= position)
-            log_probs, symbols = step.log_probs.max(1)
+            log_probs, columns = step.log_probs.max(1)
+            symbols = step.named(columns)
             state, said, totals = step.state, Said(nodes, symbols, log_probs), totals + log_probs
             ended = symbols == EOS
             if ended.any():
                 found = (part[ended].tolist() for part in (numbers, nodes, log_probs, totals))
                 ends.update((number, End(*end)) for number, *end in zip(*found, strict=True))
                 rows = (~ended).nonzero().flatten()
-                state, said, totals, limits, numbers = select((state, said, totals, limits, numbers), rows)
+                state = model.reorder(state, rows, rows)
+                said, totals, limits, numbers = select((said, totals, limits, numbers), rows)
             position += 1
         return history.hypotheses([[ends[number]] for number in range(len(ends))])

@@ -36,7 +36,8 @@ def forbid(log_probs: Float[Tensor, "R V"], ending: Bool[Tensor, "R"]) -> None:
     end = log_probs[:, EOS].clone()
     if end.isnan().any():  # one NaN makes a whole softmax NaN
         raise UserError("the model gives no probabilities (NaN): its weights have diverged or are damaged")
-    log_probs.index_fill_(0, ending.nonzero().flatten(), float("-inf"))
-    log_probs[:, [PAD, BOS]] = float("-inf")
-    least = torch.finfo(end.dtype).min  # an end that is forced must be possible, even if the model has ruled it out
-    log_probs[:, EOS] = torch.where(ending, end.clamp(min=least), end)
+    log_probs[:, PAD : BOS + 1] = float("-inf")
+    if ending.any():
+        log_probs.masked_fill_(ending.unsqueeze(1), float("-inf"))
+        least = torch.finfo(end.dtype).min  # an end that is forced must be possible, even if the model has ruled it out
+        log_probs[:, EOS] = torch.where(ending, end.clamp(min=least), end)

@@ -19,7 +19,7 @@ State = TypeVar("State")
 class Predictor(Protocol[State]):
     """Whatever can be searched: a model, or several behaving as one.
 
-    Its states are of its own making, but hold tensors in tuples, batch first, so that rows can be taken with `select`.
+    Its states are of its own making: whoever searches only hands them back.
     """
 
     start_id: int
@@ -30,9 +30,9 @@ class Predictor(Protocol[State]):
     def predict(self, symbols: Int[Tensor, "R"], state: State) -> Prediction[State]:
         """One step: every row reads a symbol (`start_id` first) and predicts the next."""
 
-    def reorder(self, state: State, rows: Int[Tensor, "R"]) -> State:
-        """As `select(state, rows)`, where each row takes the place of one of the same sentence: what belongs to the
-        source can stay as it is.
+    def reorder(self, state: State, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> State:
+        """The state of these rows, equally many of each sentence and side by side. `sentences` are those that are left,
+        if some are not: what belongs to a source need be there once.
         """
 
 

@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from dragoman.model.recurrent import CELLS, Cell, CellState, GruAn, Lstm, run
+from dragoman.model.recurrent import CELLS, Cell, CellState, GruAn, Lstm
+from dragoman.model.unrolled import run
 from tests.builders import noise, shaken
 from tests.model import loops
 
@@ -162,32 +163,6 @@ def test_a_normalised_cell_ignores_the_scale_of_its_input(kind: str) -> None:
     inputs, state = 100 * noise(3, INPUTS), state_of(cell, 3)
     bigger, smaller = cell(cell.project(7 * inputs), state), cell(cell.project(inputs), state)
     assert all(torch.allclose(one, other, atol=1e-3) for one, other in zip(bigger, smaller, strict=True))
-
-
-@pytest.mark.spec("A2")
-@pytest.mark.parametrize("backward", [False, True])
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_run_is_a_loop_over_the_sentence(kind: str, backward: bool) -> None:
-    cell, inputs = make(kind), noise(1, 4, INPUTS)
-    states, last = run(cell, inputs, torch.ones(1, 4, dtype=torch.bool), backward=backward)
-    order = range(3, -1, -1) if backward else range(4)
-    outputs, final = loops.read(kind, loops.numbers(cell), [loops.array(inputs[0, j]) for j in order], SIZE)
-    for j, output in zip(order, outputs, strict=True):
-        assert states[0, j].tolist() == pytest.approx(output.tolist(), abs=1e-12)
-    for part, wanted in zip(last, final, strict=True):
-        assert part[0].tolist() == pytest.approx(wanted.tolist(), abs=1e-12)
-
-
-@pytest.mark.parametrize("backward", [False, True])
-@pytest.mark.parametrize("kind", KINDS)
-def test_padding_leaves_the_state_and_gives_zeros(kind: str, backward: bool) -> None:
-    cell, inputs = make(kind), noise(2, 5, INPUTS)
-    real = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])
-    states, last = run(cell, inputs, real, backward=backward)
-    alone, final = run(cell, inputs[1:, :3], real[1:, :3], backward=backward)
-    assert torch.allclose(states[1:, :3], alone)
-    assert states[1, 3:].eq(0).all()
-    assert close(tuple(part[1:] for part in last), final)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -12,6 +12,7 @@ from dragoman.components import Spec, problems
 from dragoman.data.batch import Sequence
 from dragoman.data.vocabulary import BOS, EOS
 from dragoman.errors import UserError
+from dragoman.model.attention.scores import SCORES
 from dragoman.model.decoder import State
 from dragoman.model.seq2seq import Prediction, Seq2Seq
 from dragoman.model.state import select
@@ -45,8 +46,8 @@ class Mean:
         attention = torch.stack([one.attention[0] for one in each]).mean(0)
         return Prediction(probabilities.log(), (attention,), tuple(one.state for one in each))
 
-    def reorder(self, state: tuple[State, ...], rows: Tensor) -> tuple[State, ...]:
-        return tuple(model.reorder(own, rows) for model, own in zip(self.models, state, strict=True))
+    def reorder(self, state: tuple[State, ...], rows: Tensor, sentences: Tensor | None = None) -> tuple[State, ...]:
+        return tuple(model.reorder(own, rows, sentences) for model, own in zip(self.models, state, strict=True))
 
 
 @pytest.mark.parametrize("decoder", STATES)
@@ -73,6 +74,30 @@ def test_reordered_rows_go_on_as_if_all_of_their_state_had_moved(decoder: dict[s
     assert torch.equal(found.log_probs, expected.log_probs)
     assert torch.equal(found.attention[0], expected.attention[0])
     assert not torch.allclose(found.log_probs, model.predict(symbols, state).log_probs)
+
+
+@pytest.mark.parametrize("score", [*sorted(SCORES), "none"])
+@pytest.mark.parametrize("decoder", STATES)
+def test_the_source_is_there_once_for_all_rows_of_a_sentence(decoder: dict[str, Any], score: str) -> None:
+    """Three rows a sentence, of which one leaves: as with a source for each row."""
+    if score == "none" and (decoder.get("attend", "after") != "after" or decoder.get("feed") == "context"):
+        pytest.skip("needs attention")
+    model = build_model(decoder=decoder, score=score)
+    begun = model.predict(torch.tensor([4, 5, 6]), model.begin(BATCH.sources)).state
+    shared = copied = begun
+    for words, rows, left in (
+        ([], [0, 0, 0, 1, 1, 1, 2, 2, 2], None),
+        ([4, 5, 6, 7, 8, 4, 5, 6, 7], [2, 0, 1, 7, 7, 8], [0, 2]),
+        ([8, 8, 7, 7, 6, 6], [1, 4], None),
+    ):
+        if words:
+            found, expected = (model.predict(torch.tensor(words), state) for state in (shared, copied))
+            assert torch.allclose(found.log_probs, expected.log_probs, rtol=1e-12, atol=1e-12)
+            assert torch.allclose(found.attention[0], expected.attention[0], rtol=1e-12, atol=1e-12)
+            shared, copied = found.state, expected.state
+        shared = model.reorder(shared, torch.tensor(rows), None if left is None else torch.tensor(left))
+        copied = select(copied, torch.tensor(rows))
+        assert len(shared.fixed.mask) == (3 if len(rows) == 9 else 2)
 
 
 @searches

@@ -11,6 +11,7 @@ from torch.nn.functional import one_hot
 from dragoman.data.batch import Sequence
 from dragoman.data.vocabulary import BOS, EOS
 from dragoman.model.seq2seq import Prediction, Seq2Seq
+from dragoman.model.state import select, tile
 from tests.builders import pairs
 
 UNK, A, B, C = 0, 4, 5, 6
@@ -22,8 +23,13 @@ Chances = Mapping[int, float]
 
 class State(NamedTuple):
     said: Tensor  # (R, t)
-    words: Tensor  # (R,) the first of the source
-    masks: tuple[Tensor, ...]  # (R, S) for each source
+    words: Tensor  # (B,) the first of the source
+    masks: tuple[Tensor, ...]  # (B, S) for each source
+
+    @property
+    def width(self) -> int:
+        """Rows of a sentence."""
+        return len(self.said) // len(self.words)
 
 
 class Written:
@@ -43,19 +49,21 @@ class Written:
 
     def predict(self, symbols: Tensor, state: State) -> Prediction[State]:
         said = torch.cat([state.said, symbols.unsqueeze(1)], 1)
-        here = [mask.sum(1).clamp(max=said.size(1)) - 1 for mask in state.masks]
-        attention = (one_hot(each, mask.size(1)).float() for each, mask in zip(here, state.masks, strict=True))
+        words_of, *masks = tile((state.words, *state.masks), state.width)
+        here = [mask.sum(1).clamp(max=said.size(1)) - 1 for mask in masks]
+        attention = (one_hot(each, mask.size(1)).float() for each, mask in zip(here, masks, strict=True))
         features = torch.zeros(len(symbols), SYMBOLS, dtype=torch.double)
-        for row, (words, word) in enumerate(zip(said.tolist(), state.words.tolist(), strict=True)):
+        for row, (words, word) in enumerate(zip(said.tolist(), words_of.tolist(), strict=True)):
             assert words[0] == BOS
             for symbol, chance in self.chances(word, tuple(words[1:])).items():
                 features[row, symbol] = chance
         return Prediction(features.log(), tuple(attention), state._replace(said=said))
 
-    def reorder(self, state: State, rows: Tensor) -> State:
-        assert len(rows) == len(state.words)
-        assert torch.equal(state.words[rows], state.words)
-        return state._replace(said=state.said[rows])
+    def reorder(self, state: State, rows: Tensor, sentences: Tensor | None = None) -> State:
+        left = torch.arange(len(state.words)) if sentences is None else sentences
+        assert torch.equal(rows // state.width, left.repeat_interleave(len(rows) // max(1, len(left))))
+        fixed = (state.words, state.masks) if sentences is None else select((state.words, state.masks), sentences)
+        return State(state.said[rows], *fixed)
 
 
 def all_translations(model: Seq2Seq, source: list[int], symbols: int, longest: int) -> dict[Prefix, float]:

@@ -38,12 +38,17 @@ class Attention(nn.Module):
         return Attended(self.score.keys(states), states, mask)
 
     def forward(
-        self, query: Float[Tensor, "B Q"] | Float[Tensor, "B T Q"], attended: Attended
+        self, query: Float[Tensor, "R Q"] | Float[Tensor, "B T Q"], attended: Attended
     ) -> tuple[Tensor, Tensor]:
-        """Context and weights: (B, C) and (B, S) for one query a row; (B, T, C) and (B, T, S) for T of them."""
+        """Context and weights: (B, T, C) and (B, T, S) for T queries a sentence. Without a time axis, the rows of a
+        sentence, of which a beam has several, stand side by side: (R, C) and (R, S).
+        """
         if query.dim() == 2:
-            context, weights = self(query.unsqueeze(1), attended)
-            return context.squeeze(1), weights.squeeze(1)
+            sentences = attended.mask.size(0)
+            alone = query.size(0) == sentences  # told apart since an exported graph knows no other case
+            together = query.unsqueeze(1) if alone else query.view(sentences, -1, query.size(1))
+            context, weights = self(together, attended)
+            return (context.squeeze(1), weights.squeeze(1)) if alone else (context.flatten(0, 1), weights.flatten(0, 1))
         energies = self.score(query, attended.keys).masked_fill(~attended.mask.unsqueeze(1), float("-inf"))
         weights = torch.softmax(energies, dim=-1)
         return torch.bmm(weights, attended.values), weights

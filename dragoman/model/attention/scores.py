@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from dragoman.components import Size
+from dragoman.model.linear import Linear as LinearLayer
 from dragoman.model.shapes import Float
 
 
@@ -64,7 +65,7 @@ class Bilinear(Score):
 
     def __init__(self, query_size: int, state_size: int) -> None:
         super().__init__(query_size, state_size)
-        self.weight = nn.Linear(state_size, query_size, bias=False)
+        self.weight = LinearLayer(state_size, query_size, bias=False)
 
     def keys(self, states: Float[Tensor, "B S H"]) -> Float[Tensor, "B S A"]:
         keys: Tensor = self.weight(states)
@@ -84,18 +85,19 @@ class Additive(Score):
     def __init__(self, query_size: int, state_size: int, *, size: Size | None = None) -> None:
         super().__init__(query_size, state_size)
         size = size or query_size
-        self.query = nn.Linear(query_size, size, bias=False)
-        self.state = nn.Linear(state_size, size)
+        self.query = LinearLayer(query_size, size, bias=False)
+        self.state = LinearLayer(state_size, size)
         self.vector = nn.Parameter(torch.empty(size).uniform_(-(size**-0.5), size**-0.5))
 
     def keys(self, states: Float[Tensor, "B S H"]) -> Float[Tensor, "B S A"]:
-        keys: Tensor = self.state(states)
+        keys: Tensor = 2 * self.state(states)
         return keys
 
     def forward(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
-        hidden = torch.tanh(self.query(query).unsqueeze(2) + keys.unsqueeze(1))  # (B, T, S, A)
+        # tanh(x) = 2 sigmoid(2 x) - 1, and sigmoid takes a third of the time.
+        halves = torch.sigmoid(2 * self.query(query).unsqueeze(2) + keys.unsqueeze(1))  # (B, T, S, A)
         # A product with a matrix of one row: with a vector, bfloat16 takes three times as long.
-        return functional.linear(hidden, self.vector.unsqueeze(0)).squeeze(-1)
+        return 2 * functional.linear(halves, self.vector.unsqueeze(0)).squeeze(-1) - self.vector.sum()
 
 
 @final
@@ -108,8 +110,8 @@ class Linear(Score):
 
     def __init__(self, query_size: int, state_size: int) -> None:
         super().__init__(query_size, state_size)
-        self.query = nn.Linear(query_size, 1, bias=False)
-        self.state = nn.Linear(state_size, 1, bias=False)
+        self.query = LinearLayer(query_size, 1, bias=False)
+        self.state = LinearLayer(state_size, 1, bias=False)
 
     def keys(self, states: Float[Tensor, "B S H"]) -> Float[Tensor, "B S A"]:
         keys: Tensor = self.state(states)

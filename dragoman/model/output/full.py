@@ -9,10 +9,11 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from dragoman.components import Rate
+from dragoman.model.linear import linear
 from dragoman.model.output.output import Loss, Output
 from dragoman.model.shapes import Float, Int
 
-ENTRIES = 1 << 23  # of the matrix of rows by symbols that exist at a time
+ENTRIES = 1 << 22  # of the matrix of rows by symbols that exist at a time
 
 
 @final
@@ -39,7 +40,7 @@ class Full(Output):
         self.label_smoothing = label_smoothing
 
     def logits(self, features: Float[Tensor, "N F"]) -> Float[Tensor, "N V"]:
-        return functional.linear(features, self.weight, self.bias)
+        return linear(features, self.weight, self.bias)
 
     def loss(self, features: Float[Tensor, "N F"], targets: Int[Tensor, "N"]) -> Loss:
         smoothing = self.label_smoothing if self.training else 0.0
@@ -47,9 +48,11 @@ class Full(Output):
         total = apply(features, self.weight, self.bias, targets, smoothing, torch.is_grad_enabled())
         return Loss(total, targets.numel())
 
-    def log_probs(self, features: Float[Tensor, "N F"]) -> Float[Tensor, "N V"]:
-        logits = self.logits(features)
-        return torch.log_softmax(logits, -1, dtype=torch.promote_types(logits.dtype, torch.float32))
+    def narrowed(self, symbols: Int[Tensor, "_"]) -> "Full":
+        table = nn.Parameter(self.weight.detach()[symbols], requires_grad=False)
+        output = Full(table.size(1), len(symbols), table, label_smoothing=self.label_smoothing)
+        output.bias = nn.Parameter(self.bias.detach()[symbols], requires_grad=False)
+        return output.train(self.training)
 
 
 class _CrossEntropy(torch.autograd.Function):
@@ -78,14 +81,14 @@ class _CrossEntropy(torch.autograd.Function):
             total = -everywhere * (sums @ weights + len(targets) * bias.sum(dtype=exact))
             for begin in range(0, len(targets), portion):
                 rows = slice(begin, begin + portion)
-                here, gold = low[rows], targets[rows].unsqueeze(1)
+                here, gold = low[rows], (torch.arange(len(low[rows]), device=low.device), targets[rows])
                 logits = functional.linear(here, cast, offset)
                 p = torch.softmax(logits, -1)
                 # log sum exp through the largest, whose p cannot vanish
                 norms = logits.amax(-1).to(exact) - p.amax(-1).to(exact).log()
-                total += norms.sum() - extra * logits.gather(1, gold).sum(dtype=exact)
+                total += norms.sum() - extra * logits[gold].sum(dtype=exact)
                 if wanted:
-                    p.scatter_add_(1, gold, p.new_full(gold.shape, -extra))
+                    p[gold] -= extra
                     d_features[rows] = p @ cast
                     d_weight += p.t() @ here
                     d_bias += p.sum(0)

@@ -33,8 +33,23 @@ class Output(nn.Module, ABC):
         """The training loss of real symbols in nats (padding is left out by the caller)."""
 
     @abstractmethod
-    def log_probs(self, features: Float[Tensor, "N F"]) -> Float[Tensor, "N V"]:
-        """Natural logarithms of the probabilities of all symbols, in float32 or better."""
+    def logits(self, features: Float[Tensor, "N F"]) -> Float[Tensor, "N V"]:
+        """Natural logarithms of the probabilities of all symbols, but for a number that is the same for a whole row."""
+
+    @abstractmethod
+    def narrowed(self, symbols: Int[Tensor, "_"]) -> "Output":
+        """An output of these symbols alone, in their order: its logits are theirs. It does not follow later changes."""
+
+    def log_probs(
+        self, features: Float[Tensor, "N F"], barred: Bool[Tensor, "N V"] | None = None
+    ) -> Float[Tensor, "N V"]:
+        """Natural logarithms of the probabilities of all symbols, in float32 or better: -inf for the `barred` ones,
+        whose probability falls to the others of their row.
+        """
+        logits = self.logits(features)
+        if barred is not None:
+            logits = logits.masked_fill(barred, float("-inf"))
+        return torch.log_softmax(logits, -1, dtype=torch.promote_types(logits.dtype, torch.float32))
 
     def judge(self, features: Float[Tensor, "N F"], targets: Int[Tensor, "N"]) -> Judgement:
         """The log-probabilities of given symbols, never smoothed."""

@@ -1,0 +1,129 @@
+"""Which target symbols a source symbol is translated by: IBM model 1 over the ids of a corpus."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dragoman.data.store import Column
+from dragoman.data.vocabulary import PAD, SPECIALS
+
+ITERATIONS = 5
+LINKS = 1 << 19  # pairs of positions that are in memory at a time
+CELLS = 1 << 24  # pairs of symbols whose probabilities are kept; of more than these the rarest go
+KEPT = 100  # translations of a symbol that a lexicon holds
+
+Ids = npt.NDArray[np.integer[Any]]
+Numbers = npt.NDArray[np.float64]
+
+
+class Lexicon(NamedTuple):
+    """`frequent` (V_target - 4,): all target symbols but the specials, the most frequent first. `translations`
+    (V_source, KEPT): those of each source symbol, the most probable first, then padding; `probabilities` are theirs.
+    """
+
+    frequent: npt.NDArray[np.int32]
+    translations: npt.NDArray[np.int32]
+    probabilities: npt.NDArray[np.float32]
+
+
+class Table(NamedTuple):
+    """A number for pairs of symbols: `keys` = source * V_target + target, in ascending order."""
+
+    keys: npt.NDArray[np.int64]
+    values: Numbers
+
+
+def estimate(source: Column, target: Column, symbols: tuple[int, int]) -> Lexicon:
+    """The lexicon of a corpus, both sides of which end with EOS; `symbols` are the sizes of the vocabularies.
+
+    Memory is bounded by LINKS and CELLS, time grows with the pairs of positions.
+    """
+    table = ibm1(source, target, symbols[1])
+    sources, targets = np.divmod(table.keys, symbols[1])
+    order = np.lexsort((-table.values, sources))
+    sources = sources[order]
+    ranks = np.arange(len(sources)) - np.searchsorted(sources, sources)
+    order, ranks, sources = (each[ranks < KEPT] for each in (order, ranks, sources))
+    translations = np.full((symbols[0], KEPT), PAD, np.int32)
+    probabilities = np.zeros((symbols[0], KEPT), np.float32)
+    translations[sources, ranks], probabilities[sources, ranks] = targets[order], table.values[order]
+    counts = np.bincount(target.values, minlength=symbols[1])[len(SPECIALS) :]
+    frequent = np.argsort(-counts, kind="stable") + len(SPECIALS)
+    return Lexicon(frequent.astype(np.int32), translations, probabilities)
+
+
+def ibm1(source: Column, target: Column, target_symbols: int) -> Table:
+    """`t(y | x)` by EM from equal probabilities (IBM model 1, Brown et al. 1993).
+
+        P(x_i | y_j) = t(y_j | x_i) / sum_k t(y_j | x_k);   t(y | x) = count(x, y) / sum_y' count(x, y')
+
+    The source's EOS is the empty word, which stands behind every sentence; the target's is left out.
+    """
+    table: Table | None = None
+    for _ in range(ITERATIONS):
+        counts = _counts(source, target, target_symbols, table)
+        sources = counts.keys // target_symbols
+        table = counts._replace(values=counts.values / np.bincount(sources, counts.values)[sources])
+    assert table is not None
+    return table
+
+
+def _counts(source: Column, target: Column, target_symbols: int, table: Table | None) -> Table:
+    """How often each pair of symbols is expected to be linked, under a table or equal probabilities."""
+    total = table._replace(values=np.zeros_like(table.values)) if table else None
+    waiting: list[Table] = []
+    for keys, lengths in _links(source, target, target_symbols):
+        found, places = np.unique(keys, return_inverse=True)
+        values = np.ones(len(found))
+        if table:
+            known = np.searchsorted(table.keys, found).clip(max=len(table.keys) - 1)
+            values = np.where(table.keys[known] == found, table.values[known], 0.0)
+        weights = values[places]  # (links,)
+        sums = np.add.reduceat(weights, np.cumsum(lengths) - lengths)  # by target position
+        weights /= np.repeat(np.maximum(sums, np.finfo(float).tiny), lengths)
+        counts = _sums(places, weights, len(found))
+        if total:
+            total.values[known] += counts  # where a pair is not in the table, its count is 0
+        else:
+            waiting.append(Table(found, counts))
+            if sum(len(each.keys) for each in waiting[1:]) > max(LINKS, len(waiting[0].keys)):
+                waiting = [_merged(waiting)]
+    return total or _merged(waiting)
+
+
+def _sums(places: Ids, values: Numbers, count: int) -> Numbers:
+    """The sums of the values that go to each of `count` places."""
+    return np.bincount(places, values, count).astype(np.float64, copy=False)
+
+
+def _merged(tables: list[Table]) -> Table:
+    """The sums of tables, without the smallest where there are more than CELLS."""
+    keys, places = np.unique(np.concatenate([each.keys for each in tables]), return_inverse=True)
+    values = _sums(places, np.concatenate([each.values for each in tables]), len(keys))
+    if len(keys) > CELLS:
+        chosen = values >= np.partition(values, -CELLS)[-CELLS]
+        keys, values = keys[chosen], values[chosen]
+    return Table(keys, values)
+
+
+def _links(source: Column, target: Column, target_symbols: int) -> Iterator[tuple[npt.NDArray[np.int64], Ids]]:
+    """All pairs of a source and a target position of a sentence pair, some sentences at a time.
+
+    Their keys, those of a target position side by side, and how many each target position has.
+    """
+    widths, heights = source.lengths, target.lengths - 1  # of the matrix of a pair
+    links = np.cumsum(widths * heights)
+    begin = 0
+    while begin < len(links):
+        so_far = links[begin - 1] if begin else 0
+        end = max(begin + 1, int(np.searchsorted(links, so_far + LINKS, "right")))
+        ends = target.offsets[begin + 1 : end + 1] - target.offsets[begin]
+        said = np.delete(target.values[target.offsets[begin] : target.offsets[end]].astype(np.int64), ends - 1)
+        lengths = np.repeat(widths[begin:end], heights[begin:end])  # (target positions,)
+        firsts = np.repeat(source.offsets[begin:end], heights[begin:end]) - (np.cumsum(lengths) - lengths)
+        places = np.repeat(firsts, lengths) + np.arange(lengths.sum())
+        if len(said):
+            yield source.values[places] * np.int64(target_symbols) + np.repeat(said, lengths), lengths
+        begin = end

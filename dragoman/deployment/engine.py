@@ -1,0 +1,149 @@
+"""A model as ONNX Runtime runs it: the graphs that `export.py` wrote, behind what searches ask of a model."""
+
+import hashlib
+import json
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, final
+
+import torch
+from torch import Tensor
+
+from dragoman.data.batch import Sequence
+from dragoman.errors import UserError
+from dragoman.model.seq2seq import Advance, Prediction
+from dragoman.model.shapes import Float, Int
+from dragoman.model.state import select
+from dragoman.run import Run
+
+FOLDER = "onnx"  # in the run's
+NOTE = "export.json"
+AGAIN = "run `dragoman export --onnx` again"
+Precision = Literal["float32", "int8"]
+
+
+class Note(NamedTuple):
+    """What an export says of itself: a file beside the graphs, written when they are whole."""
+
+    version: int
+    weights: str  # the file of the run that it was made from
+    weights_digest: str  # SHA-256
+    precision: Precision
+    start_id: int
+    moving: list[str]  # names of the tensors of the state that change from step to step
+    fixed: list[str]  # names of those that belong to the source
+    graphs: dict[str, str]  # file: SHA-256
+
+
+VERSION = 1  # of what stands in the folder
+
+
+class Tensors(NamedTuple):
+    """The state between two steps, as far as a step reads it, in the order of the note's names."""
+
+    moving: tuple[Tensor, ...]
+    fixed: tuple[Tensor, ...]
+
+
+@final
+class OnnxModel:
+    """Three graphs: `start` reads a source, `step` a symbol for each row, `output` turns features into log P.
+
+    They share memory with torch on both sides, so that searches take rows of a state as they do of a model's.
+    """
+
+    def __init__(self, folder: Path, note: Note, threads: int) -> None:
+        self.start_id = note.start_id
+        self._moving = len(note.moving)
+        state = [*note.moving, *note.fixed]
+        self._start = _Graph(folder / "start.onnx", ["ids", "mask"], threads)
+        self._step = _Graph(folder / "step.onnx", ["symbols", *state], threads)
+        self._output = _Graph(folder / "output.onnx", ["features"], threads)
+
+    def begin(self, sources: tuple[Sequence, ...]) -> Tensors:
+        (source,) = sources
+        state = self._start(source.ids, source.mask)
+        return Tensors(tuple(state[: self._moving]), tuple(state[self._moving :]))
+
+    def advance(self, symbols: Int[Tensor, "R"], state: Tensors) -> Advance[Tensors]:
+        features, weights, *moving = self._step(symbols, *state.moving, *state.fixed)
+        return Advance(features, (weights,), Tensors(tuple(moving), state.fixed))
+
+    def log_probs(self, features: Float[Tensor, "R F"]) -> Float[Tensor, "R V"]:
+        return self._output(features)[0]
+
+    def predict(self, symbols: Int[Tensor, "R"], state: Tensors) -> Prediction[Tensors]:
+        step = self.advance(symbols, state)
+        return Prediction(self.log_probs(step.features), step.attention, step.state)
+
+    def reorder(self, state: Tensors, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> Tensors:
+        """The graph wants the source once a row."""
+        settled = sentences is None and all(len(part) == len(rows) for part in state.fixed)
+        return Tensors(select(state.moving, rows), state.fixed if settled else select(state.fixed, rows))
+
+
+class _Graph:
+    """One graph, from tensors to tensors; `names` are those of the inputs that it is called with, used or not."""
+
+    def __init__(self, path: Path, names: list[str], threads: int) -> None:
+        runtime = needed("onnxruntime")
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3  # errors
+        options.enable_mem_pattern = False  # a plan of memory kept for each shape, of which there are many
+        # A waiting thread would take the core from torch, which does the search between two steps.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        self._session = runtime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        used = {each.name for each in self._session.get_inputs()}
+        self._inputs = [(name, place) for place, name in enumerate(names) if name in used]
+
+    def __call__(self, *tensors: Tensor) -> list[Tensor]:
+        found = self._session.run(None, {name: tensors[place].numpy() for name, place in self._inputs})
+        return [torch.from_numpy(each) for each in found]
+
+
+def read(run: Run, weights: str | None, threads: int) -> OnnxModel:
+    """The export in a run folder. UserError where there is none, where it is damaged, or where the run's weights (or
+    the named ones) are not those that it was made from.
+    """
+    needed("onnxruntime")
+    folder = run.folder.path / FOLDER
+    note = read_note(folder)
+    current = run.weights(weights) if weights else run.folder.weights(note.weights)
+    if current.name != note.weights:
+        raise UserError(f"{folder}: was made from {note.weights}, not from {current.name}; {AGAIN} with --weights")
+    # An export that was moved elsewhere without the weights can do without them.
+    if current.is_file() and digest(current) != note.weights_digest:
+        raise UserError(f"{folder}: {note.weights} has changed since the export; {AGAIN}")
+    for name, wanted in note.graphs.items():
+        if not (folder / name).is_file() or digest(folder / name) != wanted:
+            raise UserError(f"{folder / name}: missing or damaged; {AGAIN}")
+    return OnnxModel(folder, note, threads)
+
+
+def read_note(folder: Path) -> Note:
+    path = folder / NOTE
+    try:
+        note = Note(**json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise UserError(f"{folder}: no such export; `dragoman export --onnx` makes it") from None
+    except (OSError, ValueError, TypeError) as error:
+        raise UserError(f"{path}: damaged ({error}); {AGAIN}") from error
+    if note.version != VERSION:
+        raise UserError(f"{path}: of another version of dragoman; {AGAIN}")
+    return note
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def needed(name: str) -> Any:
+    """A module of the extra `onnx`; UserError that names the extra where it is missing."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        raise UserError(f"{error.name} is not installed; pip install 'dragoman[onnx]' brings it") from error

@@ -1,0 +1,246 @@
+"""A trained model as ONNX graphs: start, step and output, in float32 or with matrices of 8-bit integers."""
+
+import json
+import logging
+import tempfile
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.data.batch import Sequence
+from dragoman.deployment.engine import FOLDER, NOTE, VERSION, Note, Precision, digest, needed
+from dragoman.errors import UserError
+from dragoman.files import write_atomically
+from dragoman.model.decoder import State
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.model.state import each_tensor
+from dragoman.run import Run
+
+ROWS, POSITIONS = torch.export.Dim("B"), torch.export.Dim("S")
+Axes = dict[int, torch.export.Dim]
+INT8 = ["MatMul", "Gemm"]  # what is done in 8-bit integers where one side is constant
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """The exporter's and the quantiser's advice to programmers is none to users."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
+
+
+def write(run: Run, weights: str | None = None, *, int8: bool = False) -> Path:
+    """Write the graphs of a run with these weights into its folder, and return theirs.
+
+    UserError where the extra `onnx` is missing, and for a model that ONNX has no words for.
+    """
+    for module in ("onnx", "onnxscript", "onnxruntime"):
+        needed(module)
+    path = run.weights(weights)
+    model, folder = run.model(weights), run.folder.path / FOLDER
+    try:
+        graphs = export(model)
+    except torch.onnx.OnnxExporterError as error:
+        raise UserError(f"{run.folder.path}: this model cannot be exported ({str(error).splitlines()[0]})") from error
+    files = {}
+    for name, graph in graphs.models().items():
+        file = folder / f"{name}.onnx"
+        with write_atomically(file, "wb") as output:
+            output.write((quantised(graph) if int8 else graph).SerializeToString())
+        files[file.name] = digest(file)
+    precision: Precision = "int8" if int8 else "float32"
+    note = Note(VERSION, path.name, digest(path), precision, model.start_id, graphs.moving, graphs.fixed, files)
+    with write_atomically(folder / NOTE) as text:
+        json.dump(note._asdict(), text, indent=1)
+    return folder
+
+
+class Graphs(NamedTuple):
+    """ONNX models, and the names of the tensors of the state that pass between them."""
+
+    start: Any
+    step: Any
+    output: Any
+    moving: list[str]
+    fixed: list[str]
+
+    def models(self) -> dict[str, Any]:
+        return {"start": self.start, "step": self.step, "output": self.output}
+
+
+@_quietly()
+@torch.no_grad()
+def export(model: Seq2Seq) -> Graphs:
+    """The graphs of a model in evaluation mode. Tensors of its state that no step reads are left out."""
+    ids, mask = _source(3, 5)
+    state = model.begin((Sequence(ids, mask),))
+    smaller = model.begin((Sequence(*_source(2, 4)),))
+    moving, fixed = _leaves(state.moving), _leaves(state.fixed)
+    names = [f"moving.{number}" for number in range(len(moving))]
+    fixed_names = [f"fixed.{number}" for number in range(len(fixed))]
+    all_names, tensors = [*names, *fixed_names], (*moving, *fixed)
+    axes = tuple(map(_axes, tensors, _leaves((smaller.moving, smaller.fixed))))
+    both: Axes = {0: ROWS, 1: POSITIONS}
+    start = _exported(_Start(model), (ids, mask), (both, both), ["ids", "mask"], all_names)
+    symbols = ids[:, 0]
+    after = ["features", "weights", *(f"next.{name}" for name in names)]
+    step = _exported(_Step(model, state), (symbols, tensors), ({0: ROWS}, axes), ["symbols", *all_names], after)
+    features = model.step(symbols, state).features
+    output = _exported(_Output(model), (features,), ({0: ROWS},), ["features"], ["log_probs"])
+    used = _read(step, names)
+    moving_names, fixed_names = ([name for name in some if name in used] for some in (names, fixed_names))
+    _keep(step, ["features", "weights", *(f"next.{name}" for name in moving_names)])
+    _keep(start, [*moving_names, *fixed_names])
+    return Graphs(start, step, output, moving_names, fixed_names)
+
+
+@_quietly()
+def quantised(model: Any) -> Any:
+    """The same graph with its constant matrices as 8-bit integers, a scale for each column; what they multiply is cut
+    to 8 bits anew at each call, with one scale for all rows.
+    """
+    from onnx import load
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+    from onnxruntime.quantization.quant_utils import add_pre_process_metadata
+
+    del model.graph.value_info[:]  # shapes that are no longer right while the graph is rewritten
+    add_pre_process_metadata(model)  # the exporter has folded constants and found shapes already
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "quantised.onnx"
+        quantize_dynamic(
+            model,
+            path,
+            op_types_to_quantize=INT8,
+            per_channel=True,
+            weight_type=QuantType.QInt8,
+            extra_options={"EnableSubgraph": True},  # the encoder's loop
+        )
+        return load(path)
+
+
+class _Start(nn.Module):
+    """ids and mask (B, S) to the tensors of the first state."""
+
+    def __init__(self, model: Seq2Seq) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
+        state = self.model.begin((Sequence(ids, mask),))
+        return tuple(_leaves((state.moving, state.fixed)))
+
+
+class _Step(nn.Module):
+    """Symbols (B) and the tensors of a state to features, attention and the tensors that have changed."""
+
+    def __init__(self, model: Seq2Seq, like: State) -> None:
+        super().__init__()
+        self.model = model
+        self.like = like
+
+    def forward(self, symbols: Tensor, tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        given = iter(tensors)
+        moving, fixed = each_tensor(lambda _: next(given), (self.like.moving, self.like.fixed))
+        features, state = self.model.step(symbols, self.like._replace(moving=moving, fixed=fixed))
+        return features, state.moving.weights, *_leaves(state.moving)
+
+
+class _Output(nn.Module):
+    """Features (B, F) to log-probabilities of all symbols."""
+
+    def __init__(self, model: Seq2Seq) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, features: Tensor) -> Tensor:
+        return self.model.log_probs(features)
+
+
+def _source(rows: int, positions: int) -> tuple[Tensor, Tensor]:
+    """A source to trace with; every row but the first has padding."""
+    mask = torch.ones(rows, positions, dtype=torch.bool)
+    mask[1:, 2:] = False
+    return torch.ones(rows, positions, dtype=torch.long), mask
+
+
+def _leaves(tree: Any) -> list[Tensor]:
+    """The tensors of a state, in the order of `each_tensor`."""
+    found: list[Tensor] = []
+
+    def note(tensor: Tensor) -> Tensor:
+        found.append(tensor)
+        return tensor
+
+    each_tensor(note, tree)
+    return found
+
+
+def _axes(tensor: Tensor, smaller: Tensor) -> Axes:
+    """Which axes of a tensor count rows and which source positions: the rows come first (see `state.py`)."""
+    differ = [axis for axis in range(tensor.dim()) if tensor.size(axis) != smaller.size(axis)]
+    return {axis: POSITIONS if axis else ROWS for axis in differ}
+
+
+def _exported(
+    module: nn.Module, given: tuple[Any, ...], axes: tuple[Any, ...], inputs: list[str], outputs: list[str]
+) -> Any:
+    program = torch.onnx.export(
+        module.eval(), given, input_names=inputs, output_names=outputs, dynamic_shapes=axes, dynamo=True, verbose=False
+    )
+    return cast(torch.onnx.ONNXProgram, program).model_proto
+
+
+def _nodes(graph: Any) -> Iterator[Any]:
+    """The nodes of a graph, and those of the loops in it."""
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            yield from _nodes(attribute.g)
+
+
+def _needs(graph: Any, outputs: Iterable[str]) -> set[str]:
+    """The names of all that these outputs are computed from."""
+    needed = set(outputs)
+    for node in reversed(graph.node):
+        if needed.intersection(node.output):
+            needed.update(node.input)
+            for attribute in node.attribute:
+                needed.update(name for inner in _nodes(attribute.g) for name in inner.input)
+    return needed
+
+
+def _read(step: Any, moving: list[str]) -> set[str]:
+    """The inputs that have an effect on what this step or a later one predicts or attends to."""
+    needed: set[str] = set()
+    wanted = {"features", "weights"}
+    while not wanted <= needed:
+        needed = _needs(step.graph, wanted)
+        wanted |= {f"next.{name}" for name in moving if name in needed}
+    return needed
+
+
+def _keep(model: Any, outputs: list[str]) -> None:
+    """Leave these outputs, in this order, and what they are computed from."""
+    graph = model.graph
+    needed = _needs(graph, outputs)
+    by_name = {each.name: each for each in graph.output}
+    kept = {
+        "output": [by_name[name] for name in outputs],
+        "node": [node for node in graph.node if needed.intersection(node.output)],
+        "input": [each for each in graph.input if each.name in needed],
+        "initializer": [each for each in graph.initializer if each.name in needed],
+    }
+    for field, found in kept.items():
+        held = getattr(graph, field)
+        del held[:]
+        held.extend(found)

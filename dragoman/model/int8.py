@@ -1,0 +1,52 @@
+"""Linear maps with 8-bit integers, for translating on processors."""
+
+from typing import NamedTuple, final
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from dragoman.model.linear import Name, Part
+from dragoman.model.shapes import Float, Int
+
+LARGEST = 127
+LEAST = 1e-30  # of a scale: a row of zeros has one too
+
+
+class _Rounded(NamedTuple):
+    """`W[o, i] = integers[i, o] * scales[o]`."""
+
+    integers: Int[Tensor, "I O"]
+    scales: Float[Tensor, "O"]
+    bias: Float[Tensor, "O"] | None
+
+
+@final
+class Int8:
+    """Products of 8-bit integers: half the time of bfloat16 on processors that multiply them (VNNI, AMX).
+
+    Each row of W and each row of x is scaled by its largest entry. Sums of integers are exact, so that a row's result
+    does not depend on the rows beside it. The model's parameters are rounded when first used, and kept; other weights,
+    which come and go, are used as they are.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        self.parameters = {id(parameter): parameter for parameter in model.parameters()}
+        self.rounded: dict[Name, _Rounded] = {}
+
+    def __call__(self, x: Float[Tensor, "*rows _"], part: Part) -> Float[Tensor, "*rows _"]:
+        if id(part.weight) not in self.parameters:
+            return functional.linear(x, *part.cut())
+        if part.name not in self.rounded:
+            self.rounded[part.name] = _round(*part.cut())
+        used, rows = self.rounded[part.name], x.flatten(0, -2)
+        scales = rows.abs().amax(1, keepdim=True).clamp_(min=LEAST) / LARGEST
+        products = torch._int_mm((rows / scales).round_().to(torch.int8), used.integers) * scales
+        y = products * used.scales if used.bias is None else torch.addcmul(used.bias, products, used.scales)
+        return y.view(*x.shape[:-1], -1)
+
+
+def _round(weight: Float[Tensor, "O I"], bias: Float[Tensor, "O"] | None) -> _Rounded:
+    scales = weight.detach().abs().amax(1).clamp_(min=LEAST) / LARGEST
+    integers = (weight.detach() / scales.unsqueeze(1)).round_().to(torch.int8)
+    return _Rounded(integers.t(), scales, None if bias is None else bias.detach())

@@ -1,0 +1,156 @@
+"""Linear maps, and ways to compute them other than plainly: see `loop` here, and `int8.py`."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+from torch.nn import functional
+
+from dragoman.model.shapes import Float
+
+Slice = tuple[int, int]  # from, to
+Name = tuple[int, int, Slice | None, Slice | None]
+
+
+class Part(NamedTuple):
+    """A matrix (O, I) with its offsets (O,), or some of its rows or columns."""
+
+    weight: Tensor
+    bias: Tensor | None
+    rows: Slice | None = None
+    columns: Slice | None = None
+
+    def cut(self) -> tuple[Tensor, Tensor | None]:
+        """A slice, even of everything, costs a gradient of full size: only where one is wanted."""
+        weight, bias = self.weight, self.bias
+        if self.rows is not None:
+            weight, bias = weight[slice(*self.rows)], None if bias is None else bias[slice(*self.rows)]
+        return weight if self.columns is None else weight[:, slice(*self.columns)], bias
+
+    @property
+    def name(self) -> Name:
+        """While its matrix lives, no other part has it."""
+        return id(self.weight), id(self.bias), self.rows, self.columns
+
+
+Way = Callable[[Tensor, Part], Tensor]  # computes `W x + b`
+_way: ContextVar[Way | None] = ContextVar("way", default=None)
+
+
+def linear(
+    x: Float[Tensor, "*rows _"],
+    weight: Float[Tensor, "M N"],
+    bias: Float[Tensor, "M"] | None = None,
+    *,
+    rows: Slice | None = None,
+    columns: Slice | None = None,
+) -> Float[Tensor, "*rows _"]:
+    """`W x + b`, with those rows of W and b, or those columns of W, in the way that the caller's caller chose."""
+    way, part = _way.get(), Part(weight, bias, rows, columns)
+    return functional.linear(x, *part.cut()) if way is None else way(x, part)
+
+
+def plain() -> bool:
+    """No other way was chosen."""
+    return _way.get() is None
+
+
+class Linear(nn.Linear):
+    """A linear layer that may stand inside a loop over time."""
+
+    def forward(self, x: Float[Tensor, "*rows I"]) -> Float[Tensor, "*rows O"]:
+        return linear(x, self.weight, self.bias)
+
+
+@contextmanager
+def computed(way: Way | None) -> Iterator[None]:
+    """Within it linear maps are computed in that way; None is the plain one."""
+    token = _way.set(way)
+    try:
+        yield
+    finally:
+        _way.reset(token)
+
+
+def loop() -> AbstractContextManager[None]:
+    """Around a loop over time: the gradient of a weight is one product for all steps, `dW = sum_t dy_t^T x_t`.
+
+    Autograd alone makes a product and an addition of the size of W at every step, and autocast casts W anew at every
+    step where it is a slice.
+    """
+    return computed(_Loop()) if torch.is_grad_enabled() else nullcontext()
+
+
+class _Map(NamedTuple):
+    """A linear map as a loop uses it: cast and sliced once, with what its steps leave for the gradient."""
+
+    weight: Tensor
+    bias: Tensor | None
+    anchor: Tensor
+    kept: list[tuple[Tensor, Tensor]]  # input and output gradient of each step
+
+
+class _Loop:
+    """The maps of one loop."""
+
+    def __init__(self) -> None:
+        self.maps: dict[Name, _Map] = {}
+
+    def __call__(self, x: Tensor, part: Part) -> Tensor:
+        if part.name not in self.maps:
+            self.maps[part.name] = _map(part, x.device.type)
+        used = self.maps[part.name]
+        step: Tensor = _Step.apply(x, used.anchor, used)  # type: ignore[no-untyped-call]
+        return step
+
+
+def _map(part: Part, device: str) -> _Map:
+    kept: list[tuple[Tensor, Tensor]] = []
+    weight, bias = part.cut()
+    anchor: Tensor = _Anchor.apply(weight, bias, kept)  # type: ignore[no-untyped-call]
+    kind = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
+    low = None if bias is None else bias.detach().to(kind)
+    return _Map(weight.detach().to(kind), low, anchor, kept)
+
+
+class _Anchor(torch.autograd.Function):
+    """Where the steps' gradients of one weight come together: its backward runs after that of every step."""
+
+    @staticmethod
+    def forward(ctx: Any, weight: Tensor, bias: Tensor | None, kept: list[tuple[Tensor, Tensor]]) -> Tensor:
+        ctx.kept, ctx.kind, ctx.biased = kept, weight.dtype, bias is not None
+        ctx.set_materialize_grads(False)
+        return weight.new_empty(0)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *_: None) -> tuple[Tensor | None, Tensor | None, None]:
+        inputs, gradients = zip(*ctx.kept, strict=True)
+        ctx.kept.clear()
+        dy = torch.cat(gradients)
+        d_weight = dy.t() @ torch.cat(inputs)
+        d_bias = dy.sum(0, dtype=ctx.kind) if ctx.biased else None
+        return d_weight.to(ctx.kind), d_bias, None
+
+
+class _Step(torch.autograd.Function):
+    """One step of a map: forward, and the gradient of its input; the rest is left to the anchor."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, anchor: Tensor, used: _Map) -> Tensor:
+        ctx.kind, ctx.used = x.dtype, used
+        low = x.to(used.weight.dtype)
+        ctx.save_for_backward(low)
+        with torch.autocast(x.device.type, enabled=False):
+            return functional.linear(low, used.weight, used.bias)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, dy: Tensor) -> tuple[Tensor | None, None, None]:
+        (x,) = ctx.saved_tensors
+        ctx.used.kept.append((x.flatten(0, -2), dy.flatten(0, -2)))
+        return (dy @ ctx.used.weight).to(ctx.kind) if ctx.needs_input_grad[0] else None, None, None

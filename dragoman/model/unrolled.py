@@ -1,0 +1,82 @@
+"""A cell over whole sequences: step by step, and two faster forms of the same."""
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from dragoman.model.linear import loop, plain
+from dragoman.model.recurrent import Cell, CellState
+from dragoman.model.shapes import Bool, Float
+
+
+def run(
+    cell: Cell,
+    inputs: Float[Tensor, "B S I"],
+    real: Bool[Tensor, "B S"],
+    *,
+    backward: bool = False,
+    mask: Float[Tensor, "B D"] | None = None,
+) -> tuple[Float[Tensor, "B S D"], CellState]:
+    """A cell over whole sequences from a zero state: all outputs, and the state after the last real symbol.
+
+    `backward` reads from right to left; outputs stand at the positions of their symbols either way. Padding, which
+    comes last, leaves the state as it is and gives zeros.
+    """
+    if torch.compiler.is_exporting():
+        return scan(cell, inputs, real, backward=backward)
+    if mask is None and cell.norm_input is None and cell.kernel and _kernels_pay(inputs):
+        return _run_kernel(cell, inputs, real, backward=backward)
+    state = cell.zeros(inputs)
+    steps = list(zip(cell.project(inputs).unbind(1), real.unsqueeze(-1).unbind(1), strict=True))
+    outputs = []
+    with loop():
+        for projected, here in reversed(steps) if backward else steps:
+            new = cell(projected, state, mask)
+            state = tuple(torch.where(here, fresh, old) for fresh, old in zip(new, state, strict=True))
+            outputs.append(state[0])
+    stacked = torch.stack(outputs[::-1] if backward else outputs, dim=1)  # (B, S, D)
+    return stacked * real.unsqueeze(-1), state
+
+
+def _kernels_pay(inputs: Tensor) -> bool:
+    """Always on a GPU; on a processor they save the overhead of single steps, but gradients take longer."""
+    return plain() and (inputs.is_cuda or not torch.is_grad_enabled())
+
+
+def _run_kernel(cell: Cell, inputs: Tensor, real: Tensor, *, backward: bool) -> tuple[Tensor, CellState]:
+    """The same as the loop of `run`, by torch's kernel for packed sequences (cuDNN's on a GPU)."""
+    assert cell.kernel is not None
+    lengths = real.sum(1).clamp(min=1)
+    if backward:  # turn each sentence round within its length
+        places = torch.arange(real.size(1), device=real.device)
+        turned = torch.where(real, lengths.unsqueeze(1) - 1 - places, places).unsqueeze(-1)
+        inputs = inputs.gather(1, turned.expand_as(inputs))
+    packed = pack_padded_sequence(inputs, lengths.cpu(), batch_first=True, enforce_sorted=False)
+    start = tuple(part.unsqueeze(0) for part in cell.zeros(inputs))
+    weights = (cell.weight_input, cell.weight_hidden, cell.bias_input, cell.bias_hidden)
+    first = start if cell.components > 1 else start[0]
+    data, *state = cell.kernel(packed.data, packed.batch_sizes, first, weights, True, 1, 0.0, cell.training, False)
+    outputs, _ = pad_packed_sequence(packed._replace(data=data), batch_first=True, total_length=real.size(1))
+    if backward:
+        outputs = outputs.gather(1, turned.expand_as(outputs))
+    something = real[:, :1]  # a sentence of nothing but padding leaves zeros
+    final = tuple(part.squeeze(0)[packed.unsorted_indices] * something for part in state)
+    return outputs * real.unsqueeze(-1), final
+
+
+def scan(cell: Cell, inputs: Tensor, real: Tensor, *, backward: bool) -> tuple[Tensor, CellState]:
+    """The same for an exported graph: a loop of any length, where Python's would have that of the example."""
+    names, parameters = zip(*cell.named_parameters(), strict=True)
+
+    def turn(*given: Tensor) -> list[Tensor]:
+        state, (projected, here), own = given[: cell.components], given[cell.components :][:2], given[-len(names) :]
+        new = torch.func.functional_call(cell, dict(zip(names, own, strict=True)), (projected, tuple(state)))
+        kept = [torch.where(here, fresh, old) for fresh, old in zip(new, state, strict=True)]
+        return [*kept, kept[0].clone()]
+
+    start = [zeros.clone() for zeros in cell.zeros(inputs)]  # an LSTM's are one tensor twice
+    steps = [part.transpose(0, 1) for part in (cell.project(inputs), real.unsqueeze(-1))]
+    flipped = [part.flip(0) for part in steps] if backward else steps
+    *final, outputs = torch.ops.higher_order.scan(turn, start, flipped, parameters)
+    ordered = outputs.flip(0) if backward else outputs
+    return ordered.transpose(0, 1) * real.unsqueeze(-1), tuple(final)

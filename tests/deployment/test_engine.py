@@ -1,0 +1,158 @@
+"""Translating with the export of a run: the same translations, and one line where the export does not fit the run."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("onnx")
+pytest.importorskip("onnxscript")
+pytest.importorskip("onnxruntime")
+
+import dragoman
+from dragoman.commands import lexicon
+from dragoman.components import Spec
+from dragoman.deployment import engine, export
+from dragoman.errors import UserError
+from dragoman.model.attention.scores import Additive
+from dragoman.run import Run
+from tests import toy
+
+TEXTS = [source for source, _ in toy.pairs(12, 5)]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with its export, to be left as it is."""
+    folder = tmp_path_factory.mktemp("exported") / "run"
+    shutil.copytree(toy.trained(tmp_path_factory.getbasetemp()), folder)
+    assert export.write(Run.load(folder)) == folder / "onnx"
+    return folder
+
+
+@pytest.fixture
+def copied(run: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be spoilt."""
+    return shutil.copytree(run, tmp_path / "copied")
+
+
+@pytest.fixture
+def quick(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exporting takes the graphs that are there, with other words in them, since making them takes seconds."""
+    import onnx
+
+    note = engine.read_note(run / "onnx")
+    graphs = [onnx.load(run / "onnx" / f"{name}.onnx") for name in ("start", "step", "output")]
+    for graph in graphs:
+        graph.doc_string = "again"
+    monkeypatch.setattr(export, "export", lambda model: export.Graphs(*graphs, note.moving, note.fixed))
+
+
+def refusal(folder: Path, **options: str) -> str:
+    """The one line that a run's export is refused with."""
+    with pytest.raises(UserError) as raised:
+        dragoman.load(folder, engine="onnx", **options)
+    assert "\n" not in str(raised.value)
+    return str(raised.value)
+
+
+@pytest.mark.parametrize("search", [Spec("greedy"), Spec("beam", {"size": 3}), Spec("beam", {"normalisation": "none"})])
+def test_translations_are_those_of_torch(run: Path, search: Spec) -> None:
+    n_best = 1 if search.kind == "greedy" else 2
+    plain = dragoman.load(run).translate(TEXTS, n_best=n_best, search=search)
+    found = dragoman.load(run, engine="onnx").translate(TEXTS, n_best=n_best, search=search)
+    for one, other in zip(plain, found, strict=True):
+        assert [each.text for each in one.n_best] == [each.text for each in other.n_best]
+        assert [each.score for each in one.n_best] == pytest.approx([each.score for each in other.n_best], abs=1e-4)
+        np.testing.assert_allclose(one.attention, other.attention, atol=1e-4)
+
+
+@pytest.mark.spec("D9")
+@pytest.mark.parametrize("search", [Spec("greedy"), Spec("beam", {"size": 3})])
+def test_candidates_are_those_of_torch(copied: Path, search: Spec) -> None:
+    """One translation of each source symbol, and no more."""
+    lexicon.lexicon(copied, None)
+    plain, found = (
+        dragoman.load(copied, engine=engine, candidates=(0, 1)).translate(TEXTS, search=search)
+        for engine in ("torch", "onnx")
+    )
+    whole = dragoman.load(copied, engine="onnx").translate(TEXTS, search=search)
+    assert [each.text for each in found] == [each.text for each in plain]
+    for one, other, free in zip(plain, found, whole, strict=True):
+        assert one.score == pytest.approx(other.score, abs=1e-4)
+        assert other.score != free.score
+
+
+def test_scores_are_those_of_torch_and_read_its_weights_only_then(copied: Path) -> None:
+    pairs = list(zip(*toy.pairs(4, 5), strict=True))
+    wanted = dragoman.load(copied).score(*map(list, pairs))
+    translator = dragoman.load(copied, engine="onnx")
+    assert [each.log_prob for each in translator.score(*map(list, pairs))] == [each.log_prob for each in wanted]
+    for path in copied.glob("model*.safetensors"):
+        path.unlink()
+    alone = dragoman.load(copied, engine="onnx")
+    assert alone.translate(["one two"])[0].text == "deux un"
+    with pytest.raises(UserError, match="has no weights yet"):
+        alone.score(["one two"], ["deux un"])
+
+
+@pytest.mark.usefixtures("quick")
+def test_an_export_of_other_weights_is_not_used_silently(copied: Path) -> None:
+    assert "was made from model.safetensors, not from model-last" in refusal(copied, weights="model-last")
+    shutil.copy(copied / "model-last.safetensors", copied / "model.safetensors")
+    assert "model.safetensors has changed since the export; run `dragoman export --onnx` again" in refusal(copied)
+    export.write(Run.load(copied), "model-best")
+    assert dragoman.load(copied, weights="model-best", engine="onnx").translate(["one two"])[0].text == "deux un"
+    assert dragoman.load(copied, engine="onnx").translate(["one two"])[0].text == "deux un"
+
+
+def test_what_is_missing_or_damaged_is_named(copied: Path) -> None:
+    step, note = copied / "onnx" / "step.onnx", copied / "onnx" / "export.json"
+    step.write_bytes(step.read_bytes()[:-100])
+    assert "step.onnx: missing or damaged" in refusal(copied)
+    step.unlink()
+    assert "step.onnx: missing or damaged" in refusal(copied)
+    note.write_text(json.dumps({**json.loads(note.read_text()), "version": 0}))
+    assert "export.json: of another version of dragoman" in refusal(copied)
+    for text in ("{", "[]", "{}", '{"graphs": 3}'):
+        note.write_text(text)
+        assert "export.json: damaged (" in refusal(copied)
+    note.unlink()
+    assert "onnx: no such export; `dragoman export --onnx` makes it" in refusal(copied)
+
+
+@pytest.mark.usefixtures("quick")
+def test_an_export_cut_short_is_told(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The note is written last, so that graphs of two exports never work together."""
+
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dragoman.deployment.export.json.dump", stop)
+    with pytest.raises(KeyboardInterrupt):
+        export.write(Run.load(copied), "model-last")
+    assert "start.onnx: missing or damaged" in refusal(copied)
+
+
+def test_a_missing_extra_is_named(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    message = "onnxruntime is not installed; pip install 'dragoman[onnx]' brings it"
+    assert refusal(copied) == message
+    with pytest.raises(UserError) as raised:
+        export.write(Run.load(copied))
+    assert str(raised.value) == message
+
+
+def test_a_model_that_onnx_has_no_words_for_is_refused(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    plain = Additive.forward
+    monkeypatch.setattr(Additive, "forward", lambda *given: torch.special.bessel_j0(plain(*given)))
+    with pytest.raises(UserError, match=r"this model cannot be exported \(.+\)$") as raised:
+        export.write(Run.load(copied))
+    assert "\n" not in str(raised.value)
+    assert "has changed" not in str(raised.value)
+    assert dragoman.load(copied, engine="onnx").translate(["one two"])[0].text == "deux un"  # the old one is whole

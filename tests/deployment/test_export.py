@@ -1,0 +1,146 @@
+"""Every kind of model gives the same in ONNX Runtime as in torch; what cannot be exported is refused in one line."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+pytest.importorskip("onnx")
+pytest.importorskip("onnxscript")
+pytest.importorskip("onnxruntime")
+
+from dragoman.data.batch import Sequence
+from dragoman.deployment import export
+from dragoman.deployment.engine import VERSION, Note, OnnxModel
+from dragoman.model.attention.scores import SCORES
+from dragoman.model.bridge import BRIDGES
+from dragoman.model.decoder import TIMINGS
+from dragoman.model.features import FEATURES
+from dragoman.model.recurrent import CELLS
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.model.state import select, tile
+from tests.builders import build_model, sentences
+
+MODELS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "lstm": {
+        "encoder": {"cell": "lstm", "layers": 2, "residual": True, "layer_norm": True, "direction": "forward"},
+        "score": "dot",
+        "bridge": "mean",
+        "decoder": {
+            "cell": "lstm",
+            "layers": 2,
+            "attend": "before",
+            "feed": "attentional",
+            "features": "deep",
+            "layer_norm": True,
+            "residual": True,
+        },
+    },
+    "gru_an": {
+        "encoder": {"cell": "gru_an", "direction": "reversed", "layer_norm": True},
+        "score": "bilinear",
+        "bridge": "zero",
+        "decoder": {
+            "cell": "gru_an",
+            "attend": "between",
+            "feed": "context",
+            "features": "concat",
+            "layer_norm": True,
+        },
+    },
+    "rnn": {
+        "encoder": {"cell": "rnn", "dropout": 0.5},
+        "score": "scaled_dot",
+        "bridge": "copy",
+        "decoder": {"cell": "rnn", "feed": "context", "dropout": 0.5, "recurrent_dropout": 0.5, "variational": False},
+        "embedding": {"tie": "all", "dropout": 0.5},
+        "start_symbol": "eos",
+    },
+    "no attention": {
+        "encoder": {"layers": 2},
+        "score": "none",
+        "bridge": {"kind": "copy", "layers": "first"},
+        "decoder": {"layers": 2, "feed": "attentional"},
+    },
+    "linear": {"score": "linear", "decoder": {"attend": "between", "feed": "attentional"}},
+    "uniform": {"score": "uniform", "decoder": {"attend": "before", "features_size": 3}},
+}
+
+
+def of(tmp_path: Path, model: Seq2Seq, *, int8: bool = False) -> OnnxModel:
+    """The model as it is exported into a folder."""
+    graphs = export.export(model)
+    for name, graph in graphs.models().items():
+        exported = export.quantised(graph) if int8 else graph
+        (tmp_path / f"{name}.onnx").write_bytes(exported.SerializeToString())
+    note = Note(VERSION, "", "", "int8" if int8 else "float32", model.start_id, graphs.moving, graphs.fixed, {})
+    return OnnxModel(tmp_path, note, threads=1)
+
+
+def differences(model: Seq2Seq, exported: OnnxModel, source: Sequence) -> list[float]:
+    """The largest differences over some steps of a beam of two, whose rows change places and leave."""
+    found = []
+    with torch.inference_mode():
+        one, other = tile(model.begin((source,)), 2), tile(exported.begin((source,)), 2)
+        rows = 2 * len(source.ids)
+        for step in range(4):
+            symbols = torch.arange(rows) % 5 + 3 + step % 2
+            wanted, got = model.predict(symbols, one), exported.predict(symbols, other)
+            found += [
+                (left - right).abs().max().item()
+                for left, right in zip(
+                    (wanted.log_probs, *wanted.attention), (got.log_probs, *got.attention), strict=True
+                )
+            ]
+            swapped = torch.arange(rows).view(-1, 2).flip(1).flatten()
+            one, other = model.reorder(wanted.state, swapped), exported.reorder(got.state, swapped)
+            if step == 2 and rows > 2:
+                one, other, rows = *(select(state, torch.arange(2)) for state in (one, other)), 2
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", MODELS)
+def test_every_kind_of_model_gives_the_same_in_onnx_runtime(kind: str, tmp_path: Path) -> None:
+    model = build_model(**MODELS[kind]).float()
+    exported = of(tmp_path, model)
+    assert exported.start_id == model.start_id
+    for source in (sentences([4, 5, 6], [7], [8, 4]), sentences([]), sentences([4] * 20, width=30)):
+        assert max(differences(model, exported, source)) < 1e-5
+
+
+def test_the_sample_has_every_entry_of_the_tables() -> None:
+    chosen = [
+        (
+            each.get("decoder", {}),
+            each.get("score", "additive"),
+            bridge["kind"] if isinstance(bridge := each.get("bridge", "final"), dict) else bridge,
+        )
+        for each in MODELS.values()
+    ]
+    assert {decoder.get("cell", "gru") for decoder, _, _ in chosen} == set(CELLS)
+    assert {decoder.get("attend", "after") for decoder, _, _ in chosen} == set(TIMINGS)
+    assert {decoder.get("feed", "nothing") for decoder, _, _ in chosen} == {"nothing", "context", "attentional"}
+    assert {decoder.get("features", "tanh") for decoder, _, _ in chosen} == set(FEATURES)
+    assert {score for _, score, _ in chosen} == {*SCORES, "none"}
+    assert {bridge for _, _, bridge in chosen} == set(BRIDGES)
+
+
+@pytest.mark.slow
+def test_a_state_holds_only_what_a_step_reads_and_integers_come_close(tmp_path: Path) -> None:
+    model = build_model(encoder={"size": 16}, decoder={"size": 32}, embedding={"size": 16}, spread=0.1).float()
+    exported = of(tmp_path, model, int8=True)
+    source = sentences([4, 5, 6], [7], [8, 4])
+    state = exported.begin((source,))
+    assert [tuple(tensor.shape) for tensor in state.moving] == [(3, 32)]  # no weights, nothing fed
+    assert [tensor.dtype for tensor in state.fixed] == [torch.float32, torch.float32, torch.bool]
+    assert 0 < max(differences(model, exported, source)) < 0.05
+    from onnx import TensorProto, load
+
+    for name in ("start", "step", "output"):
+        graph = load(tmp_path / f"{name}.onnx").graph
+        large = [each for each in graph.initializer if len(each.dims) == 2 and min(each.dims) > 1]
+        names = [each.name for each in large if each.data_type == TensorProto.FLOAT]
+        assert all("embedding" in each for each in names), names

@@ -1,0 +1,73 @@
+"""Linear maps with 8-bit integers: near the plain ones, and each row by itself."""
+
+import pytest
+import torch
+from torch import nn
+
+from dragoman.model.int8 import Int8
+from dragoman.model.linear import Linear, computed, linear
+from tests.builders import BATCH, build_model
+
+
+def test_it_is_the_plain_product_of_what_was_rounded() -> None:
+    torch.manual_seed(0)
+    weight, bias, x = nn.Parameter(torch.randn(6, 40)), nn.Parameter(torch.randn(6)), torch.randn(3, 40)
+    with computed(Int8(nn.ParameterList([weight]))), torch.no_grad():
+        found = linear(x, weight, bias)
+    w = (weight / weight.abs().amax(1, keepdim=True) * 127).round() * weight.abs().amax(1, keepdim=True) / 127
+    rounded = (x / x.abs().amax(1, keepdim=True) * 127).round() * x.abs().amax(1, keepdim=True) / 127
+    torch.testing.assert_close(found, rounded @ w.t() + bias, rtol=1e-5, atol=1e-5)
+    error = (found - (x @ weight.t() + bias)).std() / found.std()
+    assert 1e-4 < error < 0.02, "rounded, and not by more than 8 bits"
+
+
+@pytest.mark.parametrize("shape", [(1, 40), (5, 40), (2, 3, 40)])
+def test_rows_do_not_depend_on_each_other(shape: tuple[int, ...]) -> None:
+    torch.manual_seed(0)
+    layer = Linear(40, 8)
+    way = Int8(layer)
+    x = torch.randn(*shape) * torch.logspace(-3, 3, shape[0]).view(-1, *[1] * (len(shape) - 1))
+    with computed(way), torch.no_grad():
+        together = layer(x)
+        alone = torch.stack([layer(row.unsqueeze(0)).squeeze(0) for row in x])
+    assert together.shape == (*shape[:-1], 8)
+    assert torch.equal(together, alone)
+
+
+def test_rows_and_columns_of_a_weight_are_rounded_apart() -> None:
+    torch.manual_seed(0)
+    weight, bias = nn.Parameter(torch.randn(8, 6)), nn.Parameter(torch.randn(8))
+    x = torch.randn(2, 2)
+    with computed(Int8(nn.ParameterList([weight]))), torch.no_grad():
+        parts = [linear(x, weight, bias, rows=(4, 8), columns=(first, first + 2)) for first in (0, 2, 4)]
+    for first, part in zip((0, 2, 4), parts, strict=True):
+        torch.testing.assert_close(part, x @ weight[4:, first : first + 2].t() + bias[4:], rtol=0.05, atol=0.05)
+
+
+def test_zeros_give_the_bias() -> None:
+    bias = torch.tensor([1.0, -2.0, 0.5])
+    zeros, ones = (nn.Parameter(fill(3, 4)) for fill in (torch.zeros, torch.ones))
+    with computed(Int8(nn.ParameterList([zeros, ones]))), torch.no_grad():
+        assert torch.equal(linear(torch.ones(1, 4), zeros, bias), bias.unsqueeze(0))
+        assert torch.equal(linear(torch.zeros(1, 4), ones, bias), bias.unsqueeze(0))
+
+
+def test_weights_that_are_not_the_models_are_used_as_they_are() -> None:
+    way = Int8(Linear(4, 3))
+    with computed(way):
+        for seed in range(3):  # each may lie where the one before lay
+            torch.manual_seed(seed)
+            weight, x = torch.randn(3, 4), torch.randn(2, 4)
+            torch.testing.assert_close(linear(x, weight), x @ weight.t())
+    assert not way.rounded
+
+
+def test_a_whole_model_stays_close() -> None:
+    model = build_model(encoder={"size": 8}, decoder={"size": 8}, embedding={"size": 8}).float()
+    way = Int8(model)
+    with torch.no_grad():
+        plain = model.score(BATCH).log_probs
+        with computed(way):
+            rounded = model.score(BATCH).log_probs
+    assert len(way.rounded) > 8
+    assert 0 < (plain - rounded).abs().max() < 0.3

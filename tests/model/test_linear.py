@@ -1,0 +1,103 @@
+"""Weight gradients formed after the loop are those that autograd adds up step by step."""
+
+import itertools
+from contextlib import nullcontext
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from dragoman.model import decoder, linear, unrolled
+from dragoman.model.attention.scores import SCORES
+from dragoman.model.decoder import TIMINGS
+from dragoman.model.features import FEATURES
+from dragoman.model.recurrent import CELLS
+from dragoman.model.seq2seq import Seq2Seq
+from tests.builders import BATCH, build_model
+from tests.model.test_build import FEEDS, reason
+
+
+def gradients(model: Seq2Seq) -> list[Tensor]:
+    """Of the loss and of the attention, so that no weight is without one that could have one."""
+    real = BATCH.target.mask
+    unrolled = model(BATCH)
+    loss = model.output.loss(unrolled.features[real], BATCH.target.ids[real]).total + (unrolled.weights**2).sum()
+    found = torch.autograd.grad(loss, list(model.parameters()), allow_unused=True)
+    return [torch.zeros(()) if gradient is None else gradient for gradient in found]
+
+
+def assert_equal_without_loop(model: Seq2Seq, monkeypatch: pytest.MonkeyPatch, name: object) -> None:
+    fast = gradients(model)
+    with monkeypatch.context() as plain:
+        for module in (unrolled, decoder):
+            plain.setattr(module, "loop", nullcontext)
+        for one, other in zip(fast, gradients(model), strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-9, msg=lambda text: f"{name}: {text}")
+
+
+@pytest.mark.parametrize("score", [*sorted(SCORES), "none"])
+@pytest.mark.parametrize("cell", sorted(CELLS))
+def test_gradients_are_those_of_the_plain_loop(cell: str, score: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For every cell, score, timing, feed and read-out."""
+    for attend, feed, features in itertools.product(TIMINGS, FEEDS, FEATURES):
+        if reason(score, attend, feed, features) is None:
+            options = {"cell": cell, "attend": attend, "feed": feed, "features": features}
+            model = build_model(score=score, encoder={"cell": cell}, decoder=options)
+            assert_equal_without_loop(model, monkeypatch, options)
+
+
+@pytest.mark.parametrize("cell", sorted(CELLS))
+def test_deep_layers_with_layer_normalisation_and_dropout_too(cell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    part = {"cell": cell, "layers": 2, "residual": True, "layer_norm": True, "dropout": 0.3, "recurrent_dropout": 0.3}
+    model = build_model(encoder=part, decoder={**part, "attend": "between"}).train()
+    seeded = model.forward
+    model.forward = lambda batch: (torch.manual_seed(1), seeded(batch))[1]  # type: ignore[method-assign]
+    assert_equal_without_loop(model, monkeypatch, cell)
+
+
+def test_the_weight_is_multiplied_once_for_all_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twelve steps leave one product of the size of the weight, not twelve."""
+    weight, steps = torch.randn(5, 3, requires_grad=True), torch.randn(12, 2, 3)
+    with linear.loop():
+        outputs = [linear.linear(step, weight) for step in steps.unbind()]
+    with torch.profiler.profile(record_shapes=True) as profile:
+        torch.stack(outputs).square().sum().backward()  # type: ignore[no-untyped-call]
+    products = [event.input_shapes for event in profile.events() or [] if event.name == "aten::mm"]
+    assert products == [[[5, 24], [24, 3]]]
+    full = torch.randn(5, 3)
+    full.copy_(weight.detach())
+    expected = 2 * functional.linear(steps, full).flatten(0, 1).t() @ steps.flatten(0, 1)
+    torch.testing.assert_close(weight.grad, expected)
+
+
+def test_outputs_and_gradients_of_parts_of_a_weight() -> None:
+    weight, bias = (torch.randn(*size, dtype=torch.float64, requires_grad=True) for size in ((6, 5), (6,)))
+    x = torch.randn(3, 2, 2, dtype=torch.float64, requires_grad=True)
+    with linear.loop():
+        ys = [linear.linear(step, weight, bias, columns=(1, 3)) for step in x.unbind()]
+        ys += [linear.linear(step, weight, bias, rows=(2, 4), columns=(3, 5)).repeat(1, 3) for step in x.unbind()]
+    fast = torch.autograd.grad(torch.stack(ys).pow(3).sum(), (weight, bias, x))
+    first = functional.linear(x, weight[:, 1:3], bias)
+    second = functional.linear(x, weight[2:4, 3:5], bias[2:4]).repeat(1, 1, 3)
+    plain = torch.autograd.grad(torch.cat([first, second]).pow(3).sum(), (weight, bias, x))
+    for one, other in zip(fast, plain, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
+
+
+def test_under_autocast_products_are_in_its_precision_and_gradients_in_that_of_the_weight() -> None:
+    weight, x = torch.randn(4, 8, requires_grad=True), torch.randn(2, 8, requires_grad=True)
+    with torch.autocast("cpu", torch.bfloat16), linear.loop():
+        y = linear.linear(x, weight)
+    assert y.dtype == torch.bfloat16
+    y.float().sum().backward()  # type: ignore[no-untyped-call]
+    assert weight.grad is not None
+    assert x.grad is not None
+    assert weight.grad.dtype == x.grad.dtype == torch.float32
+    torch.testing.assert_close(weight.grad, x.detach().sum(0).expand(4, 8), rtol=0.02, atol=0.02)
+
+
+def test_without_gradients_nothing_is_kept() -> None:
+    weight = torch.randn(4, 4, requires_grad=True)
+    with torch.no_grad(), linear.loop():
+        assert not linear.linear(torch.randn(2, 4), weight).requires_grad

@@ -1,0 +1,67 @@
+"""A cell over whole sequences, in each of its forms."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from dragoman.model import unrolled
+from dragoman.model.linear import computed
+from dragoman.model.unrolled import _kernels_pay, run
+from tests.builders import noise
+from tests.model import loops
+from tests.model.test_recurrent import INPUTS, KINDS, SIZE, close, make
+
+
+@pytest.mark.spec("A2")
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_run_is_a_loop_over_the_sentence(kind: str, backward: bool) -> None:
+    cell, inputs = make(kind), noise(1, 4, INPUTS)
+    states, last = run(cell, inputs, torch.ones(1, 4, dtype=torch.bool), backward=backward)
+    order = range(3, -1, -1) if backward else range(4)
+    outputs, final = loops.read(kind, loops.numbers(cell), [loops.array(inputs[0, j]) for j in order], SIZE)
+    for j, output in zip(order, outputs, strict=True):
+        assert states[0, j].tolist() == pytest.approx(output.tolist(), abs=1e-12)
+    for part, wanted in zip(last, final, strict=True):
+        assert part[0].tolist() == pytest.approx(wanted.tolist(), abs=1e-12)
+
+
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_padding_leaves_the_state_and_gives_zeros(kind: str, backward: bool) -> None:
+    cell, inputs = make(kind), noise(2, 5, INPUTS)
+    real = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])
+    states, last = run(cell, inputs, real, backward=backward)
+    alone, final = run(cell, inputs[1:, :3], real[1:, :3], backward=backward)
+    assert torch.allclose(states[1:, :3], alone)
+    assert states[1, 3:].eq(0).all()
+    assert close(tuple(part[1:] for part in last), final)
+
+
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_torchs_kernel_for_whole_sequences_is_the_loop(
+    kind: str, backward: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Outputs, last states and gradients, for sentences of any length in any order."""
+    cell, inputs = make(kind), noise(5, 6, INPUTS).requires_grad_()
+    real = torch.arange(6) < torch.tensor([[2], [6], [0], [5], [1]])
+    found = []
+    for pays in (True, False):
+        monkeypatch.setattr(unrolled, "_kernels_pay", lambda inputs, pays=pays: pays)
+        if pays and cell.kernel is not None:
+            monkeypatch.setattr(type(cell), "forward", None)  # not a single step
+        states, last = run(cell, inputs, real, backward=backward)
+        monkeypatch.undo()
+        loss = sum((part * noise(*part.shape)).sum() for part in (states, *last))
+        assert isinstance(loss, Tensor)
+        found.append((states, *last, *torch.autograd.grad(loss, (inputs, *cell.parameters()))))
+    assert close(*found)
+
+
+def test_kernels_are_used_where_they_pay() -> None:
+    assert not _kernels_pay(torch.zeros(1))
+    with torch.no_grad():
+        assert _kernels_pay(torch.zeros(1))
+        with computed(lambda x, part: x):
+            assert not _kernels_pay(torch.zeros(1)), "another way of computing linear maps was asked for"

@@ -1,0 +1,173 @@
+"""Candidate lists: which symbols they hold, probabilities among them, and searches that see no others."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from dragoman.data.lexicon import Lexicon
+from dragoman.data.vocabulary import PAD, SPECIALS
+from dragoman.errors import UserError
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.search.beam import Beam
+from dragoman.search.candidates import CandidateList, Narrowed, read, write
+from dragoman.search.greedy import Greedy
+from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.search import Predictor, Search
+from tests.builders import build_model, sentences
+
+SYMBOLS = 16
+SOURCES = [[4, 5, 6], [7], [8, 4], [5, 5, 5, 5, 5], [9, 15]]
+CPU = torch.device("cpu")
+MODELS: list[dict[str, Any]] = [
+    {"seed": 1, "decoder": {"attend": "before", "cell": "gru_an", "feed": "attentional"}},
+    {"seed": 2, "score": "bilinear", "decoder": {"attend": "between", "cell": "lstm", "feed": "context"}},
+    {"seed": 3, "embedding": {"tie": "all"}, "score": "none", "start_symbol": "eos"},
+]
+models = pytest.mark.parametrize("options", MODELS)
+searches = pytest.mark.parametrize("search", [Greedy(), Beam(size=4), Beam(size=1, normalisation="none")])
+
+
+def lexicon(seed: int = 0) -> Lexicon:
+    """Three translations of each symbol, the last of them missing for some."""
+    numbers = np.random.default_rng(seed)
+    translations = np.array([numbers.choice(range(4, SYMBOLS), 3, replace=False) for _ in range(SYMBOLS)], np.int32)
+    translations[::3, 2] = PAD
+    frequent = numbers.permutation(range(4, SYMBOLS)).astype(np.int32)
+    return Lexicon(frequent, translations, np.full(translations.shape, 0.25, np.float32))
+
+
+def model(**options: Any) -> Seq2Seq:
+    return build_model(symbols=SYMBOLS, spread=1.0, **options)
+
+
+def expected(of: Lexicon, source: list[int], frequent: int, translations: int) -> set[int]:
+    said = {int(y) for x in [*source, 3] for y in of.translations[x, :translations]}
+    return {*range(len(SPECIALS)), *of.frequent[:frequent].tolist(), *said}
+
+
+def narrowed_find(
+    search: Search, whole: Seq2Seq, chosen: CandidateList, *words: list[int], width: int = 0, n_best: int = 1
+) -> list[list[Hypothesis]]:
+    source = sentences(*words, width=width)
+    return search(Narrowed(whole, whole.output, chosen.of(source.ids)), (source,), n_best)
+
+
+@pytest.mark.spec("D9")
+@pytest.mark.parametrize(("frequent", "translations"), [(3, 2), (0, 1), (5, 0), (100, 3)])
+def test_candidates_are_the_frequent_symbols_and_the_translations_of_the_sentence(
+    frequent: int, translations: int
+) -> None:
+    of = lexicon()
+    chosen = CandidateList(of, frequent, translations, CPU)
+    symbols, barred = chosen.of(sentences(*SOURCES, width=9).ids)
+    each = [expected(of, words, frequent, translations) for words in SOURCES]
+    assert symbols.tolist() == sorted(set().union(*each))
+    assert symbols[: len(SPECIALS)].tolist() == list(range(len(SPECIALS)))
+    for row, wanted in zip(barred, each, strict=True):
+        assert set(symbols[~row].tolist()) == wanted
+
+
+@pytest.mark.spec("D9")
+@models
+def test_probabilities_are_those_of_all_symbols_shared_among_the_candidates(options: dict[str, Any]) -> None:
+    whole, of = model(**options), lexicon()
+    source = sentences(*SOURCES)
+    candidates = CandidateList(of, 2, 1, CPU).of(source.ids)
+    narrowed = Narrowed(whole, whole.output, candidates)
+    assert isinstance(narrowed, Predictor)
+    state, plain = narrowed.begin((source,)), whole.begin((source,))
+    for said in ([2] * 5, [4, 5, 6, 7, 8], [9, 4, 4, 15, 3]):
+        found, full = narrowed.predict(torch.tensor(said), state), whole.predict(torch.tensor(said), plain)
+        state, plain = found.state, full.state
+        assert found.symbols is not None
+        for row, words in enumerate(SOURCES):
+            allowed = sorted(expected(of, words, 2, 1))
+            wanted = torch.full((SYMBOLS,), float("-inf"), dtype=torch.float64)
+            wanted[allowed] = full.log_probs[row, allowed].log_softmax(-1)
+            torch.testing.assert_close(found.log_probs[row], wanted[found.symbols], rtol=0, atol=1e-9)
+        assert torch.equal(found.attention[0], full.attention[0])
+
+
+@searches
+@models
+def test_with_all_symbols_for_candidates_nothing_changes(options: dict[str, Any], search: Search) -> None:
+    whole = model(**options)
+    everything = CandidateList(lexicon(), SYMBOLS, 0, CPU)
+    n_best = search.width
+    found = narrowed_find(search, whole, everything, *SOURCES, n_best=n_best)
+    for some, others in zip(found, search(whole, (sentences(*SOURCES),), n_best), strict=True):
+        for one, other in zip(some, others, strict=True):
+            assert (one.symbols, one.score, one.log_probs) == (other.symbols, other.score, other.log_probs)
+            assert np.array_equal(one.attention[0], other.attention[0])
+
+
+@pytest.mark.spec("D9")
+@searches
+@models
+def test_a_batch_is_one_sentence_at_a_time(options: dict[str, Any], search: Search) -> None:
+    """Though others have other candidates; and what is said is among one's own."""
+    whole, of = model(**options), lexicon()
+    chosen = CandidateList(of, 1, 2, CPU)
+    together = narrowed_find(search, whole, chosen, *SOURCES, width=8, n_best=search.width)
+    for words, hypotheses in zip(SOURCES, together, strict=True):
+        (alone,) = narrowed_find(search, whole, chosen, words, n_best=search.width)
+        assert [each.symbols for each in alone] == [each.symbols for each in hypotheses]
+        assert [each.score for each in alone] == pytest.approx([each.score for each in hypotheses])
+        ranks = [each.score for each in hypotheses]
+        assert ranks == sorted(ranks, reverse=True)
+        for each in hypotheses:
+            assert set(each.symbols) <= expected(of, words, 1, 2)
+
+
+@models
+def test_greedy_takes_the_best_candidate(options: dict[str, Any]) -> None:
+    whole, of, words = model(**options), lexicon(), [4, 5, 6]
+    ((best,),) = narrowed_find(Greedy(length_ratio=1.0), whole, CandidateList(of, 1, 1, CPU), words)
+    allowed = sorted(expected(of, words, 1, 1) - {1, 2})
+    state, symbol, said = whole.begin((sentences(words),)), whole.start_id, []
+    for position in range(15):
+        prediction = whole.predict(torch.tensor([symbol]), state)
+        state, symbol = prediction.state, max(allowed, key=prediction.log_probs[0].tolist().__getitem__)
+        if symbol == 3 or position == 14:
+            break
+        said.append(symbol)
+    assert best.symbols == tuple(said)
+
+
+def test_what_a_reference_has_in_common_with_its_candidates_is_counted() -> None:
+    of = lexicon()
+    inside = sorted(expected(of, [4, 5], 2, 2) - {0, 1, 2, 3})
+    outside = sorted(set(range(4, SYMBOLS)) - set(inside))
+    pairs = [([4, 5, 3], [inside[0], outside[0], inside[1], 3]), ([7, 3], [3])]
+    sizes = [len(expected(of, words, 2, 2)) for words in ([4, 5], [7])]
+    assert CandidateList(of, 2, 2, CPU).coverage(pairs) == (2, 3, 2, sum(sizes))
+
+
+@pytest.mark.parametrize(("frequent", "translations"), [(0, 0), (-1, 2), (300, 4), (5, -1)])
+def test_numbers_that_cannot_work_are_refused(frequent: int, translations: int) -> None:
+    with pytest.raises(UserError, match=f"^candidates {frequent},{translations}: expected .* from 0 to 3 of trans"):
+        CandidateList(lexicon(), frequent, translations, CPU)
+
+
+def test_a_lexicon_is_read_as_it_was_written(tmp_path: Path) -> None:
+    of, path = lexicon(), tmp_path / "lexicon.safetensors"
+    write(of, path)
+    for one, other in zip(read(path, (SYMBOLS, SYMBOLS)), of, strict=True):
+        assert one.dtype == other.dtype
+        assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("sizes", [(SYMBOLS + 1, SYMBOLS), (SYMBOLS, SYMBOLS - 1)])
+def test_the_lexicon_of_another_run_is_refused(sizes: tuple[int, int], tmp_path: Path) -> None:
+    path = tmp_path / "lexicon.safetensors"
+    with pytest.raises(UserError, match=r"no lexicon for candidates yet; `dragoman lexicon .*` makes it$"):
+        read(path, sizes)
+    write(lexicon(), path)
+    with pytest.raises(UserError, match="not the lexicon of this run"):
+        read(path, sizes)
+    path.write_bytes(path.read_bytes()[:50])
+    with pytest.raises(UserError, match="truncated"):
+        read(path, sizes)

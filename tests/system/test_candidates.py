@@ -1,0 +1,82 @@
+"""`dragoman lexicon`, and `--candidates` where it is taken."""
+
+import json
+import re
+import shutil
+
+import pytest
+
+import dragoman
+from tests.system.conftest import Shell
+
+EVERYTHING = "--candidates=100,0"  # of the toy's ten symbols
+
+
+@pytest.mark.spec("D9")
+def test_a_lexicon_is_made_of_the_prepared_corpus_and_used(copied: Shell) -> None:
+    assert "`dragoman lexicon runs/toy` makes it" in copied.fails("translate", "runs/toy", "test.en", EVERYTHING)
+    outcome = copied("lexicon", "runs/toy")
+    assert (outcome.code, outcome.out) == (0, "")
+    path = "runs/toy/lexicon.safetensors"
+    assert outcome.err == f"{path}: translations of 7 of 10 symbols, from 80 pairs\n"
+    assert "lexicon.safetensors" in copied("info", "runs/toy").out
+    whole = copied("translate", "runs/toy", "test.en")
+    assert copied("translate", "runs/toy", "test.en", EVERYTHING) == whole
+    few = copied("translate", "runs/toy", "test.en", "--candidates=1,0", "--search=greedy")
+    assert len(few.lines) == 6
+    assert len(set(few.out.split())) <= 1
+
+
+def test_a_lexicon_is_made_of_text_files_where_the_data_are_gone(copied: Shell) -> None:
+    copied("lexicon", "runs/toy")
+    path = copied.folder / "runs" / "toy" / "lexicon.safetensors"
+    expected = path.read_bytes()
+    path.unlink()
+    shutil.rmtree(copied.folder / "runs" / "toy" / "data")
+    assert copied.fails("lexicon", "runs/toy").endswith(
+        "data: no prepared corpus; name text files: dragoman lexicon runs/toy SOURCE TARGET"
+    )
+    assert copied("lexicon", "runs/toy", "train.en", "train.fr").code == 0
+    assert path.read_bytes() == expected
+
+
+def test_what_candidates_lose_is_told(copied: Shell) -> None:
+    copied("lexicon", "runs/toy")
+    words = ("evaluate", "--run=runs/toy", "--source=test.en", "test.fr", "--metrics=bleu,chrf")
+    plain, told = copied(*words).lines, copied(*words, "--candidates=2,1").lines
+    assert told[: len(plain)] == plain
+    assert [line.split(" = ")[0] for line in told[len(plain) :]] == ["BLEU", "chrF2", "Covered"]
+    assert all(line.endswith("|candidates:2,1)") for line in told[len(plain) :])
+    assert re.fullmatch(r"Covered = \d+\.\d\d \(symbols:\d+\|mean:\d\|of:10\|candidates:2,1\)", told[-1])
+    both = copied(*words, EVERYTHING).lines
+    assert [line.split(" ")[2] for line in both[-3:]] == [plain[0].split(" ")[2], plain[1].split(" ")[2], "100.00"]
+    found = json.loads(copied(*words, EVERYTHING, "--json").out)
+    assert found[-1]["name"] == "Covered"
+    assert found[-1]["candidates"] == "100,0"
+    several = copied(*words, "test.fr", EVERYTHING).lines
+    assert several[-1].startswith("Covered = 100.00")
+
+
+def test_python_takes_candidates_when_it_loads(copied: Shell) -> None:
+    copied("lexicon", "runs/toy")
+    run = copied.folder / "runs" / "toy"
+    texts = (copied.folder / "test.en").read_text().splitlines()
+    found = dragoman.load(run, candidates=(100, 0)).translate(texts)
+    assert [each.text for each in found] == [each.text for each in dragoman.load(run).translate(texts)]
+
+
+def test_misuse_is_told(copied: Shell) -> None:
+    for wrong in ("3", "3,", "a,b", "3,-1", "1,2,3"):
+        outcome = copied("translate", "runs/toy", "test.en", f"--candidates={wrong}")
+        assert outcome.code == 2
+        assert f"--candidates {wrong}: expected two numbers" in outcome.err
+    assert copied("lexicon", "runs/toy", "train.en").code == 2
+    assert copied("evaluate", "test.fr", "-i", "test.fr", "--candidates=3,1").code == 2
+    copied.write("empty", "")
+    copied.write("blank", "\n")
+    assert "no pair to learn from" in copied.fails("lexicon", "runs/toy", "empty", "empty")
+    assert "no pair to learn from" in copied.fails("lexicon", "runs/toy", "blank", "blank")
+    assert "has 80 lines" in copied.fails("lexicon", "runs/toy", "train.en", "blank")
+    copied("lexicon", "runs/toy")
+    assert copied.fails("translate", "runs/toy", "test.en", "--candidates=0,0").startswith("candidates 0,0: expected")
+    assert copied.fails("translate", "runs/toy", "test.en", "--candidates=0,101").startswith("candidates 0,101: ")
