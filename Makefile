@@ -18,13 +18,13 @@ test: $(DEV)
 check: $(DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy --strict dragoman tools
+	$(BIN)/mypy --strict dragoman tools benchmarks
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m tools.check_changelog
 	$(BIN)/python -m pytest -n 2
 
 bench: $(CORE)
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(OPTIONS)
 
 spec: $(CORE)
 	$(BIN)/python -m tools.spec

@@ -1,93 +1,142 @@
-"""Tokens per second of training and decoding, on random data of the shape of Multi30k: `make bench`.
+"""How fast architecture A trains and decodes, along each path of dragoman and beside other toolkits: `make bench`.
 
-Architecture A: bidirectional GRU of 256 a direction, decoder of 512 with additive attention and input feeding,
-embeddings of 256, 10,000 joint symbols, 80 sentences a batch. Each figure is the median of several rounds in one
-process; compare ratios of one run, since machines differ and are shared.
+docs/speed.md says what the figures mean.
 """
 
 import argparse
-import statistics
-import time
-from collections.abc import Callable
+import os
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
 
-import numpy as np
 import torch
 from rich.console import Console
-from rich.table import Table
 
+from benchmarks import architecture, corpus, toolkits
+from benchmarks.architecture import Sizes
+from benchmarks.contest import Contender, Figures, measure
+from benchmarks.corpus import Corpus
+from benchmarks.jobs import Job
+from benchmarks.report import Report, Row, table
 from dragoman import devices
-from dragoman.components import Spec
-from dragoman.config import AttentionConfig, DeviceConfig, EmbeddingConfig, ModelConfig
-from dragoman.data.batch import Batch, pad
-from dragoman.data.vocabulary import EOS, SPECIALS
-from dragoman.model import build
-from dragoman.search.beam import Beam
-from dragoman.search.greedy import Greedy
+from dragoman.config import DeviceConfig
+from dragoman.errors import UserError
 
-SYMBOLS = 10_000
-ROUNDS = 7
-MODEL = ModelConfig(
-    embedding=EmbeddingConfig(size=256, tie="all"),
-    encoder=Spec("rnn", {"cell": "gru", "size": 256, "dropout": 0.2}),
-    attention=AttentionConfig(score=Spec("additive")),
-    decoder=Spec("rnn", {"cell": "gru", "size": 512, "feed": "attentional", "features": "tanh", "dropout": 0.2}),
-)
+WORKS = ("train", "greedy", "beam")
+MULTI30K = Path("data/multi30k")
+TINY = Sizes(embedding=8, encoder=4, decoder=8, symbols=50, batch=8)
 
 
-def sentences(count: int, generator: np.random.Generator) -> list[list[int]]:
-    """Random ids with lengths like Multi30k's (mean 14, from 4 to 35 symbols), each ending with EOS."""
-    lengths = np.clip(generator.normal(14, 4, count).round().astype(int), 4, 35)
-    return [[*generator.integers(len(SPECIALS), SYMBOLS, length).tolist(), EOS] for length in np.sort(lengths)]
+def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--data", type=Path, help=f"folder of Multi30k's files (otherwise {MULTI30K}, if it is there)")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--threads", type=int, help="this number alone (otherwise one, then all)")
+    parser.add_argument("--works", nargs="+", choices=WORKS, default=WORKS, help="what to measure (otherwise all)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds that medians are taken of")
+    parser.add_argument("--peers", metavar="PYTHON", help="interpreter that has other toolkits")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
+    parser.add_argument("--against", type=Path, metavar="FILE", help="compare with the figures that --json wrote there")
+    parser.add_argument("--tiny", action="store_true", help="a tiny model, to try this program itself")
+    options = parser.parse_args(arguments)
+    if options.rounds < 1 or (options.threads is not None and options.threads < 1):
+        parser.error("--rounds and --threads are at least 1")
+    return options
 
 
-def median_rate(work: Callable[[], int]) -> float:
-    """Tokens per second over the rounds; `work` returns how many tokens it handled."""
-    work()
-    rates = []
-    for _ in range(ROUNDS):
-        begin = time.perf_counter()
-        tokens = work()
-        rates.append(tokens / (time.perf_counter() - begin))
-    return statistics.median(rates)
+def jobs(options: argparse.Namespace, folder: Path, sizes: Sizes) -> list[Job]:
+    """What is measured, in this order."""
+    threads = [options.threads] if options.threads else sorted({1, devices.cores()})
+    found = []
+    for count in threads:
+        base = Job("train", sizes.batch, count, str(folder / "symbols"), device=options.device)
+        decoding = [
+            replace(base, work=work, beam=beam, rows=rows, size=size)
+            for work, beam in (("greedy", 1), ("beam", 5))
+            for rows, size in ((1, 32), (64, 256))
+        ]
+        every = [base, *decoding]
+        if options.tiny:
+            every = [replace(job, warm=2, updates=2, size=8, length=4) for job in every if job.rows > 1]
+        found += [job for job in every if job.work in options.works]
+    return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--threads", type=int, default=0, help="processor threads (0 = all)")
-    parser.add_argument("--precision", choices=["float32", "bfloat16"], default="float32")
-    options = parser.parse_args()
-    device = devices.choose(DeviceConfig(threads=options.threads, precision=options.precision))
-    torch.manual_seed(1)
-    generator = np.random.default_rng(1)
-    model = build.build(MODEL, SYMBOLS, SYMBOLS).to(device.torch_device)
-    optimiser = torch.optim.Adam(model.parameters(), fused=True)
-    batch = Batch((pad(sentences(80, generator)),), pad(sentences(80, generator)), np.arange(80))
-    batch = batch.to(device.torch_device)
+def work_needed(job: Job, sizes: Sizes, prepared: Corpus) -> float:
+    """Floating-point operations of matrix products for each target token, none for padding."""
+    source, target, energies = prepared.source_length, prepared.target_length, prepared.energies
+    if job.work == "train":  # backwards there are two products for each one forwards
+        return 3 * architecture.products(sizes, source, target, energies) / target
+    steps = job.beam * job.length
+    return architecture.products(sizes, source, steps, source * steps) / job.length
 
-    def train() -> int:
-        model.train()
-        with device.autocast():
-            unrolled = model(batch)
-            loss = model.output.loss(unrolled.features[batch.target.mask], batch.target.ids[batch.target.mask])
-        loss.total.backward()  # type: ignore[no-untyped-call]
-        optimiser.step()
-        optimiser.zero_grad()
-        return loss.symbols
 
-    table = Table("work", "target tokens/s", title=str(device), title_justify="left")
-    table.add_row("train, 80 sentences a batch", f"{median_rate(train):,.0f}")
-    model.eval()
-    for search, name in ((Greedy(length_ratio=1.0, length_margin=0), "greedy"), (Beam(length_ratio=1.0), "beam 5")):
-        for rows in (1, 64):
-            source = pad(sentences(rows, generator)).to(device.torch_device)
+def products(options: argparse.Namespace, folder: Path) -> dict[str, float]:
+    """The matrix-product rate of one core in each precision, FLOP/s."""
+    job = Job("products", 0, 1, str(folder / "symbols"), device=options.device)
+    found = measure(list(toolkits.own(job)), options.rounds)
+    rates = {}
+    for precision, name in toolkits.PATHS.items():
+        figures = found[name]
+        if isinstance(figures, str):
+            raise UserError(f"{name}: {figures}")
+        rates[precision] = figures.tokens_cpu if options.device == "cpu" else figures.tokens
+    return rates
 
-            def decode(search: Greedy | Beam = search, source: object = source) -> int:
-                found = search(model, (source,))  # type: ignore[arg-type]
-                return sum(len(best[0].symbols) + 1 for best in found)
 
-            table.add_row(f"{name}, {rows} sentence{'s' * (rows > 1)} a batch", f"{median_rate(decode):,.0f}")
-    Console().print(table)
+def run(options: argparse.Namespace, console: Console) -> Report:
+    """Measure everything that is asked for; what other toolkits cannot do is said in a line each."""
+    sizes = TINY if options.tiny else Sizes()
+    files = options.data or (MULTI30K if corpus.found(MULTI30K) else None)
+    installed: dict[toolkits.Peer, str] = {}
+    if options.peers:
+        installed, missing = toolkits.look(options.peers, options.device)
+        for line in missing:
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        prepared = corpus.prepare(files, folder, sizes, pairs=64 if options.tiny else 8000)
+        report = Report(_machine(options), prepared.name, products(options, folder))
+        for job in jobs(options, folder, sizes):
+            contenders = [*toolkits.own(job), *toolkits.peers(options.peers, job, installed)]
+            console.print(f"{job.work}, {job.rows} a batch, {job.threads} threads ...", highlight=False)
+            for contender, figures in zip(contenders, measure(contenders, options.rounds).values(), strict=True):
+                if isinstance(figures, str):
+                    said = f"{contender.name}: failed: {figures}"
+                    console.print(said, highlight=False, markup=False, soft_wrap=True)
+                else:
+                    report.rows.append(_row(contender, figures, report, work_needed(job, sizes, prepared)))
+    return report
+
+
+def _row(contender: Contender, figures: Figures, report: Report, flops: float) -> Row:
+    job, share = contender.job, None
+    if contender.name in toolkits.PATHS.values():  # other toolkits have other vocabularies or models
+        rate = figures.tokens_cpu if job.device == "cpu" else figures.tokens
+        share = flops * rate / report.products[job.precision]
+    return Row(job.work, job.rows, job.threads, contender.name, figures, share)
+
+
+def _machine(options: argparse.Namespace) -> str:
+    config = DeviceConfig.model_validate({"name": options.device})
+    return f"{devices.choose(config)}, {devices.cores()} cores, torch {torch.__version__}"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options, console = parsed(arguments), Console(stderr=True)
+    try:
+        before = Report.read(options.against) if options.against else None
+        report = run(options, console)
+        if options.json:
+            report.write(options.json)
+    except UserError as error:
+        console.print(str(error), highlight=False, markup=False, soft_wrap=True)
+        return 1
+    wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 160
+    Console(width=wide).print(table(report, before))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,0 +1,66 @@
+"""Architecture A: the attentional GRU that all toolkits are measured with."""
+
+from typing import NamedTuple
+
+from dragoman.components import Spec
+from dragoman.config import (
+    AttentionConfig,
+    BatchConfig,
+    Config,
+    DataConfig,
+    EmbeddingConfig,
+    LanguageConfig,
+    ModelConfig,
+    TextConfig,
+    TrainingConfig,
+)
+
+
+class Sizes(NamedTuple):
+    """Numbers in an embedding, in the state of each direction of the encoder and in that of the decoder; symbols of
+    the joint inventory; sentences in a training batch.
+    """
+
+    embedding: int = 256
+    encoder: int = 256
+    decoder: int = 512
+    symbols: int = 10_000
+    batch: int = 80
+
+
+def model(sizes: Sizes) -> ModelConfig:
+    """A bidirectional GRU encoder, a GRU decoder with additive attention and input feeding, all embeddings tied."""
+    return ModelConfig(
+        embedding=EmbeddingConfig(size=sizes.embedding, tie="all"),
+        encoder=Spec("rnn", {"cell": "gru", "size": sizes.encoder, "dropout": 0.2}),
+        attention=AttentionConfig(score=Spec("additive")),
+        decoder=Spec(
+            "rnn", {"cell": "gru", "size": sizes.decoder, "feed": "attentional", "features": "tanh", "dropout": 0.2}
+        ),
+    )
+
+
+def config(sizes: Sizes, data: DataConfig, unit: str) -> Config:
+    """A training of it on this corpus, without end."""
+    language = LanguageConfig(tokeniser="whitespace", unit=Spec(unit, {"size": sizes.symbols}))
+    return Config(
+        data=data,
+        text=TextConfig(joint=True, source=language, target=language),
+        model=model(sizes),
+        training=TrainingConfig(
+            epochs=None, steps=1_000_000_000, batch=BatchConfig(size=sizes.batch), save_every=1_000_000_000
+        ),
+    )
+
+
+def products(sizes: Sizes, sources: float, targets: float, energies: float) -> float:
+    """Floating-point operations (2 for a multiplication with its addition) of the matrix products of a forward pass.
+
+    `sources` and `targets` count symbols, `energies` pairs of a source and a target position. The bridge, one product
+    a sentence, is left out.
+    """
+    e, h, d = sizes.embedding, sizes.encoder, sizes.decoder
+    encoder = 2 * 3 * h * (e + h) + 2 * h * d  # both directions; the keys
+    decoder = 3 * d * (e + e + d) + d * d + (d + 2 * h) * e  # cell, query, features
+    attention = d + 2 * h  # scores, context
+    return 2 * (sources * encoder + targets * (decoder + e * sizes.symbols) + energies * attention)

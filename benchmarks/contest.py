@@ -1,0 +1,132 @@
+"""Processes that are measured side by side: a round of each in turn, so that what slows the machine slows them all."""
+
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from benchmarks.jobs import Job
+
+ROOT = Path(__file__).resolve().parent.parent
+PATIENCE = 20  # seconds that a process has to end once it is told to
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+
+
+@dataclass(frozen=True)
+class Contender:
+    """Who does a job: a name, and the interpreter and module that answer as `rounds.py` says."""
+
+    name: str
+    python: str
+    module: str
+    job: Job
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Medians over rounds: target tokens (ends included) and sentences by wall second and by processor second; the
+    most memory in bytes.
+    """
+
+    tokens: float
+    tokens_cpu: float
+    sentences: float
+    sentences_cpu: float
+    peak: int
+
+    @classmethod
+    def of(cls, rounds: Sequence[dict[str, float]]) -> "Figures":
+        """The figures of what `Rounds.end` told."""
+
+        def rate(amount: str, seconds: str) -> float:
+            return statistics.median(each[amount] / each[seconds] for each in rounds)
+
+        return cls(
+            rate("tokens", "seconds"),
+            rate("tokens", "cpu_seconds"),
+            rate("sentences", "seconds"),
+            rate("sentences", "cpu_seconds"),
+            int(max(each["peak"] for each in rounds)),
+        )
+
+
+class ContenderFailedError(Exception):
+    """The process of a contender ended by itself; the message is the last that it said."""
+
+
+class Process:
+    """A contender at work."""
+
+    def __init__(self, contender: Contender, errors: IO[str]) -> None:
+        """`errors` is an empty file for what it prints."""
+        self._errors = errors
+        threads = dict.fromkeys(THREADS, str(contender.job.threads))
+        self._process = subprocess.Popen(
+            [contender.python, "-W", "ignore", "-m", contender.module, str(contender.job)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            cwd=ROOT,
+            env=os.environ | threads,
+        )
+
+    def answer(self) -> dict[str, float]:
+        """What it says next: nothing when it is ready for its first round, then the figures of a round."""
+        assert self._process.stdout
+        line = self._process.stdout.readline()
+        if not line:
+            self._errors.seek(0)
+            said = self._errors.read().strip().splitlines()
+            raise ContenderFailedError(said[-1] if said else f"exit status {self._process.wait()}")
+        found: dict[str, float] = json.loads(line)
+        return found
+
+    def round(self) -> dict[str, float]:
+        """The figures of one more round."""
+        assert self._process.stdin
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        return self.answer()
+
+    def close(self) -> None:
+        """Tell it to end, and see to it."""
+        try:
+            self._process.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.communicate()
+
+
+def measure(contenders: Sequence[Contender], rounds: int) -> dict[str, Figures | str]:
+    """The figures of each contender by name, or why there are none. They warm up one after another."""
+    found: dict[str, list[dict[str, float]]] = {}
+    failed: dict[str, str] = {}
+    with ExitStack() as stack:
+        ready: dict[str, Process] = {}
+        for contender in contenders:
+            errors = stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace"))
+            process = Process(contender, errors)
+            stack.callback(process.close)
+            try:
+                process.answer()
+                ready[contender.name], found[contender.name] = process, []
+            except ContenderFailedError as error:
+                failed[contender.name] = str(error)
+        for _ in range(rounds):
+            for name, process in ready.items():
+                if name not in failed:
+                    try:
+                        found[name].append(process.round())
+                    except (ContenderFailedError, BrokenPipeError) as error:
+                        failed[name] = str(error)
+    return {
+        contender.name: failed[contender.name] if contender.name in failed else Figures.of(found[contender.name])
+        for contender in contenders
+    }

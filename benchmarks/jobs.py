@@ -1,0 +1,45 @@
+"""What one process is to measure. Imported by the interpreters of other toolkits too: the standard library alone."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Job:
+    """One measurement: `work` is train, greedy, beam or products; `rows` sentences make a batch.
+
+    `folder` holds the corpus in symbols, a sentence a line (train.source, train.target, test.source, test.target), and
+    vocabulary.source and .target (symbol, tab, count). Every translation has `length` symbols, the end symbol included
+    where there is one. A round of training is `updates` updates; a round of decoding is `size` test sentences.
+    """
+
+    work: str
+    rows: int
+    threads: int
+    folder: str
+    beam: int = 1
+    precision: str = "float32"
+    warm: int = 20
+    updates: int = 10
+    size: int = 256
+    length: int = 13
+    device: str = "cpu"
+
+    def __str__(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def read(cls, text: str) -> "Job":
+        return cls(**json.loads(text))
+
+    def sentences(self) -> list[str]:
+        """The test sentences of a round, of all lengths, sorted by length."""
+        found = lines(Path(self.folder) / "test.source")
+        found = found[:: max(1, len(found) // self.size)][: self.size]
+        return sorted(found, key=lambda line: line.count(" "))
+
+
+def lines(path: Path) -> list[str]:
+    """Lines of text, divided at the newline character alone."""
+    return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")

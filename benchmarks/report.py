@@ -1,0 +1,102 @@
+"""What was measured, as a table and as JSON, beside what was measured before."""
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from benchmarks.contest import Figures
+from benchmarks.toolkits import PATHS
+from dragoman.errors import UserError
+
+WORKS = {"train": "training", "greedy": "greedy", "beam": "beam 5"}
+PLAIN = PATHS["float32"]
+MEGABYTE = 1e6
+
+
+@dataclass(frozen=True)
+class Row:
+    """The figures of one contender in one work. `share` of the matrix-product rate of a core, where it is known."""
+
+    work: str
+    rows: int
+    threads: int
+    who: str
+    figures: Figures
+    share: float | None = None
+
+    @property
+    def contest(self) -> tuple[str, int, int]:
+        """What is compared with each other."""
+        return self.work, self.rows, self.threads
+
+
+@dataclass
+class Report:
+    """All figures of a run of the benchmark; `products` are matrix-product rates of a core by precision (FLOP/s)."""
+
+    machine: str
+    corpus: str
+    products: dict[str, float] = field(default_factory=dict)
+    rows: list[Row] = field(default_factory=list)
+
+    def write(self, path: Path) -> None:
+        """UserError where that fails."""
+        try:
+            path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise UserError(f"{path}: cannot write ({error.strerror or error})") from error
+
+    @classmethod
+    def read(cls, path: Path) -> "Report":
+        """UserError where the file is not a report."""
+        try:
+            found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            rows = [Row(**{**row, "figures": Figures(**row["figures"])}) for row in found.pop("rows")]
+            return cls(**found, rows=rows)
+        except OSError as error:
+            raise UserError(f"{path}: cannot read ({error.strerror or error})") from error
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise UserError(f"{path}: not a report that this benchmark wrote") from error
+
+
+COLUMNS: dict[str, Callable[[Figures], float]] = {
+    "tokens/s": lambda figures: figures.tokens,
+    "tokens/CPU-s": lambda figures: figures.tokens_cpu,
+    "sentences/s": lambda figures: figures.sentences,
+    "sentences/CPU-s": lambda figures: figures.sentences_cpu,
+    "peak MB": lambda figures: figures.peak / MEGABYTE,
+}
+
+
+def table(report: Report, before: Report | None = None) -> Table:
+    """One line a contender; in brackets, how many times the figure of `before` that is."""
+    rates = ", ".join(f"{precision} {rate / 1e9:,.0f}" for precision, rate in report.products.items())
+    if before:
+        rates += f"; before: {', '.join(f'{rate / 1e9:,.0f}' for rate in before.products.values())}"
+    title = f"{report.machine}\n{report.corpus}\nmatrix products of one core, GFLOP/s: {rates}"
+    shown = Table(title=title, title_justify="left", title_style="")
+    for name in ("work", "threads", "toolkit"):
+        shown.add_column(name)
+    for name in (*COLUMNS, "of plain", "of products"):
+        shown.add_column(name, justify="right")
+    old = {(*row.contest, row.who): row.figures for row in before.rows} if before else {}
+    plain = {row.contest: row.figures.tokens_cpu for row in report.rows if row.who == PLAIN}
+    for number, row in enumerate(report.rows):
+        first = number == 0 or report.rows[number - 1].contest != row.contest
+        if first:
+            shown.add_section()
+        share = "" if row.share is None else f"{row.share:.0%}"
+        times = f"{row.figures.tokens_cpu / plain[row.contest]:.2f}" if row.contest in plain else ""
+        head = (f"{WORKS[row.work]}, {row.rows} a batch", str(row.threads)) if first else ("", "")
+        shown.add_row(*head, row.who, *_cells(row.figures, old.get((*row.contest, row.who))), times, share)
+    return shown
+
+
+def _cells(figures: Figures, before: Figures | None) -> Iterable[str]:
+    for value in COLUMNS.values():
+        ratio = f" [{value(figures) / value(before):.2f}]" if before and value(before) else ""
+        yield f"{value(figures):,.0f}{ratio}".replace("[", r"\[")

@@ -1,0 +1,61 @@
+"""Who takes part: dragoman's paths, and the other toolkits that an interpreter has."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from benchmarks.contest import ROOT, Contender
+from benchmarks.jobs import Job
+
+PATHS = {"float32": "dragoman, plain", "bfloat16": "dragoman, fast"}  # by the precision of matrix products
+
+
+class Peer(NamedTuple):
+    """Another toolkit: the package that must be there, the module that measures it, and the works it is measured in."""
+
+    name: str
+    package: str
+    module: str
+    works: frozenset[str]
+
+
+PEERS = (
+    Peer("OpenNMT-py", "onmt", "benchmarks.peers.opennmt", frozenset({"train", "greedy", "beam"})),
+    Peer("JoeyNMT", "joeynmt", "benchmarks.peers.joey", frozenset({"train"})),
+    Peer("CTranslate2, int8 Transformer", "ctranslate2", "benchmarks.peers.ctranslate", frozenset({"greedy", "beam"})),
+)
+VERSION = "import sys; from importlib.metadata import version; print(version(sys.argv[1]))"
+DISTRIBUTIONS = {"onmt": "OpenNMT-py"}  # where a package is published under another name
+
+
+def own(job: Job) -> Iterator[Contender]:
+    """dragoman itself, along each path."""
+    for precision, name in PATHS.items():
+        yield Contender(name, sys.executable, "benchmarks.worker", replace(job, precision=precision))
+
+
+def peers(python: str, job: Job, installed: dict[Peer, str]) -> Iterator[Contender]:
+    """Those of the installed toolkits that do this work."""
+    for peer, version in installed.items():
+        if job.work in peer.works:
+            yield Contender(f"{peer.name} {version}", python, peer.module, job)
+
+
+def look(python: str, device: str) -> tuple[dict[Peer, str], list[str]]:
+    """The toolkits that an interpreter has, with their versions, and a line for each that is not measured."""
+    if device != "cpu":
+        return {}, [f"no other toolkits: they are measured on the processor, not on {device}"]
+    installed, missing = {}, []
+    for peer in PEERS:
+        asked = [python, "-c", VERSION, DISTRIBUTIONS.get(peer.package, peer.package)]
+        try:
+            answer = subprocess.run(asked, capture_output=True, text=True, cwd=ROOT, check=False)
+        except OSError as error:
+            return {}, [f"no other toolkits: {python}: {error.strerror or error}"]
+        if answer.returncode == 0:
+            installed[peer] = answer.stdout.strip()
+        else:
+            missing.append(f"{peer.name}: not installed for {python}")
+    return installed, missing

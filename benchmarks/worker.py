@@ -1,0 +1,152 @@
+"""One measurement of dragoman in a process of its own: `python -m benchmarks.worker JOB`."""
+
+import sys
+from pathlib import Path
+from typing import final
+
+import torch
+
+from benchmarks.jobs import Job
+from benchmarks.rounds import Rounds, Updates, peak_memory
+from dragoman import components, devices
+from dragoman.components import Spec
+from dragoman.config import Config
+from dragoman.data.batch import Batch, pad
+from dragoman.data.language import Language
+from dragoman.data.vocabulary import EOS
+from dragoman.devices import Device
+from dragoman.model import build
+from dragoman.model.int8 import Int8
+from dragoman.model.linear import Way, computed
+from dragoman.model.output.output import Loss
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.run import RunFolder
+from dragoman.search.searches import SEARCHES
+from dragoman.training import session, trainer
+from dragoman.training.journal import Silence
+from dragoman.training.objective import Objective
+from dragoman.training.progress import Progress
+from dragoman.training.stopping import Stop
+from dragoman.training.workers import Workers
+
+NEVER = -1e4  # logit of the end symbol: only the limit ends a translation
+PRODUCT = 1024  # rows and columns of the matrices whose product tells the rate of this machine
+PRODUCTS = 8  # of them in a round
+
+
+def load(job: Job) -> Config:
+    """The configuration of the prepared corpus, for this device and precision."""
+    device = {"name": job.device, "threads": str(job.threads), "precision": job.precision}
+    overrides = {f"device.{name}": value for name, value in device.items()}
+    return session.load_config(Path(job.folder).parent / "config.yaml", overrides)
+
+
+class Devices(Rounds):
+    """Rounds that end when the device has done its work, and count its memory where it has its own."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._cuda = device.type == "cuda"
+        super().__init__(torch.cuda.max_memory_allocated if self._cuda else peak_memory)
+
+    def end(self) -> None:
+        if self._cuda:
+            torch.cuda.synchronize()
+        super().end()
+
+
+@final
+class Counted(Objective):
+    """The objective of the run, with the size of the last batch."""
+
+    def __init__(self, objective: Objective) -> None:
+        self._objective = objective
+        self.last = (0, 0)  # target symbols, sentences
+
+    def __call__(self, model: Seq2Seq, batch: Batch) -> Loss:
+        loss = self._objective(model, batch)
+        self.last = (loss.symbols, len(batch.rows))
+        return loss
+
+
+@final
+class Meter(Silence):
+    """A journal that hears of every update and writes nothing."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        super().__init__(folder)
+        self.updates: Updates
+        self.counted: Counted
+
+    def step(self, progress: Progress) -> None:
+        self.updates.done(*self.counted.last)
+
+
+def train(job: Job) -> None:
+    """The training loop that `dragoman train` runs, with its own batches, step and optimiser."""
+    folder = RunFolder(Path(job.folder).parent / "run")
+    meter = Meter(folder)
+    run = session.assemble(load(job), folder, Workers(), meter, Stop())
+    run.objective = meter.counted = Counted(run.objective)
+    meter.updates = Updates(Devices(run.device.torch_device), job.warm, job.updates)
+    trainer.train(run)
+
+
+def fastest(model: Seq2Seq, device: Device) -> tuple[Seq2Seq, Way | None]:
+    """The model as it is searched along this path: on a processor, the fast one has matrices of 8-bit integers."""
+    plain = device.precision is torch.float32
+    if device.torch_device.type == "cpu":
+        return model, None if plain else Int8(model)
+    return model.to(device.torch_device, device.precision), None
+
+
+def decode(job: Job) -> None:
+    """A search of dragoman's over the test sentences, with random weights and forced lengths."""
+    config = load(job)
+    device = devices.choose(config.device)
+    folder = RunFolder(Path(job.folder).parent / "run").path
+    source, target = (Language.load(folder, side, side) for side in ("source", "target"))
+    torch.manual_seed(config.seed)
+    model = build.build(config.model, len(source.vocabulary), len(target.vocabulary)).eval()
+    model.output.get_parameter("bias").data[EOS] = NEVER
+    predictor, way = fastest(model, device)
+    sentences = [[*source.vocabulary.ids(line.split()), EOS] for line in job.sentences()]
+    batches = [sentences[begin : begin + job.rows] for begin in range(0, len(sentences), job.rows)]
+    length = {"length_ratio": 1e-9, "length_margin": job.length - 1}  # the end symbol comes on top
+    spec = Spec("greedy", length) if job.beam == 1 else Spec("beam", {"size": job.beam, **length})
+    search = components.build(SEARCHES, spec)
+    rounds = Devices(device.torch_device)
+
+    def work() -> None:
+        for batch in batches:
+            with computed(way):
+                found = search(predictor, (pad(batch).to(device.torch_device),))
+            rounds.count(sum(len(best[0].symbols) + 1 for best in found), len(batch))
+
+    work()
+    rounds.wait()
+    while True:
+        work()
+        rounds.end()
+
+
+def products(job: Job) -> None:
+    """Square matrix products. What counts as a token here is a floating-point operation."""
+    device = devices.choose(load(job).device)
+    matrix = torch.randn(PRODUCT, PRODUCT, device=device.torch_device).to(device.precision)
+    rounds = Devices(device.torch_device)
+
+    def work() -> None:
+        for _ in range(PRODUCTS):
+            matrix @ matrix
+            rounds.count(2 * PRODUCT**3, 0)
+
+    work()
+    rounds.wait()
+    while True:
+        work()
+        rounds.end()
+
+
+if __name__ == "__main__":
+    job = Job.read(sys.argv[1])
+    {"train": train, "greedy": decode, "beam": decode, "products": products}[job.work](job)

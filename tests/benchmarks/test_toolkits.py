@@ -1,0 +1,41 @@
+"""Which toolkits take part."""
+
+import sys
+
+import pytest
+
+from benchmarks import toolkits
+from benchmarks.jobs import Job
+from benchmarks.toolkits import PEERS
+
+TRAIN = Job("train", rows=80, threads=1, folder="nowhere")
+
+
+def test_toolkits_that_an_interpreter_has_not_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = PEERS[0]._replace(name="numbers", package="numpy")
+    gone = PEERS[1]._replace(name="Gone", package="no-such-package")
+    monkeypatch.setattr(toolkits, "PEERS", (here, gone))
+    installed, missing = toolkits.look(sys.executable, "cpu")
+    assert list(installed) == [here]
+    assert missing == [f"Gone: not installed for {sys.executable}"]
+
+
+@pytest.mark.parametrize(
+    ("python", "device", "said"),
+    [("no/such/python", "cpu", "no/such/python: No such file"), (sys.executable, "cuda", "not on cuda")],
+)
+def test_where_no_toolkit_can_be_measured_a_line_says_so(python: str, device: str, said: str) -> None:
+    installed, (line,) = toolkits.look(python, device)
+    assert not installed
+    assert said in line
+
+
+def test_toolkits_take_part_in_the_works_that_they_do() -> None:
+    installed = dict.fromkeys(PEERS, "1.0")
+    trained = [contender.name for contender in toolkits.peers("python", TRAIN, installed)]
+    assert trained == ["OpenNMT-py 1.0", "JoeyNMT 1.0"]
+
+
+def test_each_path_of_dragoman_has_its_precision() -> None:
+    found = {contender.name: contender.job.precision for contender in toolkits.own(TRAIN)}
+    assert found == {"dragoman, plain": "float32", "dragoman, fast": "bfloat16"}
