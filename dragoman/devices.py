@@ -63,5 +63,9 @@ def cores() -> int:
 
 
 def processor() -> str:
-    """What matters about this processor, in words."""
-    return torch.backends.cpu.get_cpu_capability()
+    """What matters about this processor, in words: its vectors, and which products it has instructions for."""
+    found: dict[str, object] = getattr(torch.cpu, "get_capabilities", dict)()  # older versions of torch do not tell
+    products = {"amx_bf16": "AMX", "avx512_bf16": "bf16", "avx512_vnni": "VNNI"}
+    return " ".join(
+        [torch.backends.cpu.get_cpu_capability(), *(name for key, name in products.items() if found.get(key))]
+    )

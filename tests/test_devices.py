@@ -78,6 +78,15 @@ def test_products_are_in_the_chosen_precision_and_sums_in_float32(precision: str
 
 def test_says_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(Device(CPU, 2, torch.bfloat16)) == f"cpu ({devices.processor()}), 2 threads, bfloat16"
+
+
+def test_a_processor_is_told_by_its_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX512")
+    found = {"amx_bf16": False, "avx512_bf16": True, "avx512_vnni": True}
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: found, raising=False)
+    assert devices.processor() == "AVX512 bf16 VNNI"
+    monkeypatch.delattr(torch.cpu, "get_capabilities")
+    assert devices.processor() == "AVX512"
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: f"GPU number {device.index}")
     assert str(Device(torch.device("cuda", 1), 1, torch.float32)) == "GPU number 1, 1 threads, float32"
 

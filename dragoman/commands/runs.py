@@ -110,7 +110,7 @@ def _files(folder: RunFolder) -> Iterable[tuple[str, str]]:
 def _machine() -> Iterable[tuple[str, str]]:
     yield "dragoman", __version__
     yield "device", str(devices.choose(DeviceConfig()))
-    yield "processor", f"{platform.machine()}, {torch.backends.cpu.get_cpu_capability()}"
+    yield "processor", f"{platform.machine()}, {devices.processor()}"
     yield "system", platform.platform()
     yield "python", platform.python_version()
     for name in LIBRARIES:
