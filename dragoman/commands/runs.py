@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from importlib import metadata
 from pathlib import Path
 
-import torch
 import typer
 
 from dragoman import __version__, devices, inspection
