@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ from dragoman.data.vocabulary import EOS
 from dragoman.deployment import engine as onnx
 from dragoman.deployment.engine import OnnxModel
 from dragoman.devices import Device
+from dragoman.errors import UserError
 from dragoman.evaluation import alignment
 from dragoman.evaluation.alignment import Links
 from dragoman.model import linear
@@ -255,11 +256,14 @@ def load(
     translations of each source symbol, which is faster; `dragoman lexicon` must have found these.
     UserError names what is missing or damaged.
     """
+    if engine not in get_args(Engine):
+        raise UserError(f"engine '{engine}': expected one of {', '.join(get_args(Engine))}")
     run = Run.load(folder)
     wanted = device or run.config.device
     chosen = devices.choose(wanted if engine == "torch" else wanted.model_copy(update={"name": "cpu"}))
     if engine == "onnx":
-        predictor, later = onnx.read(run, weights, chosen.threads), partial(run.model, weights)
+        predictor = onnx.read(run, weights, chosen.threads)
+        later = partial(run.model, predictor.weights)
         translator = Translator(later, run.source, run.target, run.config.search, chosen, predictor)
     else:
         model = run.model(weights).to(chosen.torch_device)

@@ -12,6 +12,7 @@ from dragoman.data.batch import Batch, Sequence, pad
 from dragoman.data.vocabulary import EOS
 from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
+from dragoman.model.state import Tree, each_tensor
 
 SYMBOLS = 9  # the four specials and five words: 4, 5, 6, 7, 8
 SIZE = 4
@@ -89,3 +90,8 @@ def noise(*shape: int, seed: int = 0) -> torch.Tensor:
 
 
 BATCH = pairs([[4, 5, 6], [7], [8, 4]], [[5, 4], [6, 7, 8, 4], [8]])
+
+
+def tile(state: Tree, times: int) -> Tree:
+    """Every row of a state `times` times in a row: (B, ...) to (B * times, ...)."""
+    return each_tensor(lambda tensor: torch.repeat_interleave(tensor, times, dim=0), state)

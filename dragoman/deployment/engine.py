@@ -54,6 +54,7 @@ class OnnxModel:
 
     def __init__(self, folder: Path, note: Note, threads: int) -> None:
         self.start_id = note.start_id
+        self.weights = note.weights
         self._moving = len(note.moving)
         state = [*note.moving, *note.fixed]
         self._start = _Graph(folder / "start.onnx", ["ids", "mask"], threads)
@@ -111,7 +112,7 @@ def read(run: Run, weights: str | None, threads: int) -> OnnxModel:
     folder = run.folder.path / FOLDER
     note = read_note(folder)
     current = run.weights(weights) if weights else run.folder.weights(note.weights)
-    if current.name != note.weights:
+    if current != run.folder.weights(note.weights):
         raise UserError(f"{folder}: was made from {note.weights}, not from {current.name}; {AGAIN} with --weights")
     # An export that was moved elsewhere without the weights can do without them.
     if current.is_file() and digest(current) != note.weights_digest:

@@ -59,7 +59,9 @@ def write(run: Run, weights: str | None = None, *, int8: bool = False) -> Path:
             output.write((quantised(graph) if int8 else graph).SerializeToString())
         files[file.name] = digest(file)
     precision: Precision = "int8" if int8 else "float32"
-    note = Note(VERSION, path.name, digest(path), precision, model.start_id, graphs.moving, graphs.fixed, files)
+    inside = path.is_relative_to(run.folder.path)
+    name = str(path.relative_to(run.folder.path)) if inside else str(path.resolve())
+    note = Note(VERSION, name, digest(path), precision, model.start_id, graphs.moving, graphs.fixed, files)
     with write_atomically(folder / NOTE) as text:
         json.dump(note._asdict(), text, indent=1)
     return folder

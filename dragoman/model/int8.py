@@ -16,6 +16,7 @@ LEAST = 1e-30  # of a scale: a row of zeros has one too
 class _Rounded(NamedTuple):
     """`W[o, i] = integers[i, o] * scales[o]`."""
 
+    part: Part  # which lives as long, so that no other gets its name
     integers: Int[Tensor, "I O"]
     scales: Float[Tensor, "O"]
     bias: Float[Tensor, "O"] | None
@@ -27,26 +28,37 @@ class Int8:
 
     Each row of W and each row of x is scaled by its largest entry. Sums of integers are exact, so that a row's result
     does not depend on the rows beside it. The model's parameters are rounded when first used, and kept; other weights,
-    which come and go, are used as they are.
+    which come and go, are used as they are; later changes of the model are not seen.
+
+    Processors without instructions for such products (VNNI, AMX) add pairs of them in 16 bits: there, weights are
+    rounded to 7 bits, which these can hold.
     """
 
     def __init__(self, model: nn.Module) -> None:
         self.parameters = {id(parameter): parameter for parameter in model.parameters()}
         self.rounded: dict[Name, _Rounded] = {}
+        self.largest = LARGEST if _exact() else LARGEST // 2
 
     def __call__(self, x: Float[Tensor, "*rows _"], part: Part) -> Float[Tensor, "*rows _"]:
         if id(part.weight) not in self.parameters:
             return functional.linear(x, *part.cut())
         if part.name not in self.rounded:
-            self.rounded[part.name] = _round(*part.cut())
+            self.rounded[part.name] = _round(part, self.largest)
         used, rows = self.rounded[part.name], x.flatten(0, -2)
         scales = rows.abs().amax(1, keepdim=True).clamp_(min=LEAST) / LARGEST
         products = torch._int_mm((rows / scales).round_().to(torch.int8), used.integers) * scales
         y = products * used.scales if used.bias is None else torch.addcmul(used.bias, products, used.scales)
-        return y.view(*x.shape[:-1], -1)
+        return y.view(*x.shape[:-1], y.size(-1))
 
 
-def _round(weight: Float[Tensor, "O I"], bias: Float[Tensor, "O"] | None) -> _Rounded:
-    scales = weight.detach().abs().amax(1).clamp_(min=LEAST) / LARGEST
+def _exact() -> bool:
+    """Whether this processor's sums of products hold the largest integers."""
+    integers = torch.full((8, 64), LARGEST, dtype=torch.int8)
+    return bool((torch._int_mm(integers, integers.t()) == 64 * LARGEST**2).all())
+
+
+def _round(part: Part, largest: int) -> _Rounded:
+    weight, bias = part.cut()
+    scales = weight.detach().abs().amax(1).clamp_(min=LEAST) / largest
     integers = (weight.detach() / scales.unsqueeze(1)).round_().to(torch.int8)
-    return _Rounded(integers.t(), scales, None if bias is None else bias.detach())
+    return _Rounded(part, integers.t(), scales, None if bias is None else bias.detach())

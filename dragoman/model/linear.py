@@ -85,13 +85,30 @@ def loop() -> AbstractContextManager[None]:
     return computed(_Loop()) if torch.is_grad_enabled() else nullcontext()
 
 
+class _Kept:
+    """Input and output gradient of each step, as far as one backward pass has come."""
+
+    def __init__(self) -> None:
+        self.pairs: list[tuple[Tensor, Tensor]] = []
+        self._backward = -1
+
+    def add(self, x: Tensor, dy: Tensor) -> None:
+        """A pass that did not ask for the weight's gradient has left its own behind."""
+        backward = torch._C._current_graph_task_id()
+        if backward != self._backward:
+            self.pairs.clear()
+            self._backward = backward
+        self.pairs.append((x.detach().flatten(0, -2), dy.flatten(0, -2)))
+
+
 class _Map(NamedTuple):
     """A linear map as a loop uses it: cast and sliced once, with what its steps leave for the gradient."""
 
+    part: Part  # which lives as long, so that no other gets its name
     weight: Tensor
     bias: Tensor | None
     anchor: Tensor
-    kept: list[tuple[Tensor, Tensor]]  # input and output gradient of each step
+    kept: _Kept
 
 
 class _Loop:
@@ -102,26 +119,33 @@ class _Loop:
 
     def __call__(self, x: Tensor, part: Part) -> Tensor:
         if part.name not in self.maps:
-            self.maps[part.name] = _map(part, x.device.type)
+            self.maps[part.name] = _map(part)
         used = self.maps[part.name]
         step: Tensor = _Step.apply(x, used.anchor, used)  # type: ignore[no-untyped-call]
         return step
 
 
-def _map(part: Part, device: str) -> _Map:
-    kept: list[tuple[Tensor, Tensor]] = []
+def product_kind(tensor: Tensor) -> torch.dtype:
+    """What autocast would multiply it in."""
+    device = tensor.device.type
+    lower = torch.is_autocast_enabled(device) and tensor.dtype is not torch.float64
+    return torch.get_autocast_dtype(device) if lower else tensor.dtype
+
+
+def _map(part: Part) -> _Map:
+    kept = _Kept()
     weight, bias = part.cut()
     anchor: Tensor = _Anchor.apply(weight, bias, kept)  # type: ignore[no-untyped-call]
-    kind = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
+    kind = product_kind(weight)
     low = None if bias is None else bias.detach().to(kind)
-    return _Map(weight.detach().to(kind), low, anchor, kept)
+    return _Map(part, weight.detach().to(kind), low, anchor, kept)
 
 
 class _Anchor(torch.autograd.Function):
     """Where the steps' gradients of one weight come together: its backward runs after that of every step."""
 
     @staticmethod
-    def forward(ctx: Any, weight: Tensor, bias: Tensor | None, kept: list[tuple[Tensor, Tensor]]) -> Tensor:
+    def forward(ctx: Any, weight: Tensor, bias: Tensor | None, kept: _Kept) -> Tensor:
         ctx.kept, ctx.kind, ctx.biased = kept, weight.dtype, bias is not None
         ctx.set_materialize_grads(False)
         return weight.new_empty(0)
@@ -129,8 +153,8 @@ class _Anchor(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *_: None) -> tuple[Tensor | None, Tensor | None, None]:
-        inputs, gradients = zip(*ctx.kept, strict=True)
-        ctx.kept.clear()
+        inputs, gradients = zip(*ctx.kept.pairs, strict=True)
+        ctx.kept.pairs.clear()
         dy = torch.cat(gradients)
         d_weight = dy.t() @ torch.cat(inputs)
         d_bias = dy.sum(0, dtype=ctx.kind) if ctx.biased else None
@@ -152,5 +176,6 @@ class _Step(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, dy: Tensor) -> tuple[Tensor | None, None, None]:
         (x,) = ctx.saved_tensors
-        ctx.used.kept.append((x.flatten(0, -2), dy.flatten(0, -2)))
+        if ctx.needs_input_grad[1]:  # the weight is not frozen
+            ctx.used.kept.add(x, dy)
         return (dy @ ctx.used.weight).to(ctx.kind) if ctx.needs_input_grad[0] else None, None, None

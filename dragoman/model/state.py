@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import TypeVar, cast
 
-import torch
 from torch import Tensor
 
 from dragoman.model.shapes import Int
@@ -29,8 +28,3 @@ def each_tensor(function: Callable[[Tensor], Tensor], tree: Tree) -> Tree:
 def select(state: Tree, rows: Int[Tensor, "R"]) -> Tree:
     """The rows of a state, in the order and as often as `rows` names them."""
     return each_tensor(lambda tensor: tensor.index_select(0, rows), state)
-
-
-def tile(state: Tree, times: int) -> Tree:
-    """Every row of a state `times` times in a row: (B, ...) to (B * times, ...)."""
-    return each_tensor(lambda tensor: torch.repeat_interleave(tensor, times, dim=0), state)

@@ -18,6 +18,7 @@ from dragoman.components import Spec
 from dragoman.deployment import engine, export
 from dragoman.errors import UserError
 from dragoman.model.attention.scores import Additive
+from dragoman.model.weights import read_tensors, write_tensors
 from dragoman.run import Run
 from tests import toy
 
@@ -95,18 +96,26 @@ def test_scores_are_those_of_torch_and_read_its_weights_only_then(copied: Path) 
         path.unlink()
     alone = dragoman.load(copied, engine="onnx")
     assert alone.translate(["one two"])[0].text == "deux un"
-    with pytest.raises(UserError, match="has no weights yet"):
+    with pytest.raises(UserError, match=r"model\.safetensors: no such file"):
         alone.score(["one two"], ["deux un"])
 
 
 @pytest.mark.usefixtures("quick")
-def test_an_export_of_other_weights_is_not_used_silently(copied: Path) -> None:
+def test_an_export_goes_with_the_weights_that_it_was_made_from(copied: Path) -> None:
     assert "was made from model.safetensors, not from model-last" in refusal(copied, weights="model-last")
     shutil.copy(copied / "model-last.safetensors", copied / "model.safetensors")
     assert "model.safetensors has changed since the export; run `dragoman export --onnx` again" in refusal(copied)
     export.write(Run.load(copied), "model-best")
     assert dragoman.load(copied, weights="model-best", engine="onnx").translate(["one two"])[0].text == "deux un"
-    assert dragoman.load(copied, engine="onnx").translate(["one two"])[0].text == "deux un"
+    tensors, note = read_tensors(copied / "model.safetensors")
+    write_tensors(copied / "model.safetensors", {name: tensor / 2 for name, tensor in tensors.items()}, note)
+    exported = dragoman.load(copied, engine="onnx")
+    assert exported.translate(["one two"])[0].text == "deux un"
+    scores = [
+        each.score(["one two"], ["deux un"])[0].log_prob
+        for each in (exported, dragoman.load(copied, weights="model-best"), dragoman.load(copied))
+    ]
+    assert scores[0] == scores[1] != scores[2], "given pairs are scored with the weights that translate"
 
 
 def test_what_is_missing_or_damaged_is_named(copied: Path) -> None:

@@ -1,5 +1,9 @@
 """Linear maps with 8-bit integers: near the plain ones, and each row by itself."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 import torch
 from torch import nn
@@ -60,6 +64,30 @@ def test_weights_that_are_not_the_models_are_used_as_they_are() -> None:
             weight, x = torch.randn(3, 4), torch.randn(2, 4)
             torch.testing.assert_close(linear(x, weight), x @ weight.t())
     assert not way.rounded
+
+
+def test_without_instructions_for_it_sums_are_as_right() -> None:
+    """A processor that adds pairs of products in 16 bits: torch's library is told to do as it would there."""
+    program = """if True:
+        import torch
+        from dragoman.model.int8 import Int8, _exact
+        from dragoman.model.linear import Linear, computed
+        torch.manual_seed(0)
+        layer, x = Linear(512, 64), torch.rand(4, 512)
+        with torch.no_grad(), computed(Int8(layer)):
+            found = layer(x)
+        wanted = layer(x)
+        print(_exact(), float((found - wanted).std() / wanted.std()))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "ONEDNN_MAX_CPU_ISA": "AVX2"},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    _, error = done.stdout.split()
+    assert float(error) < 0.03
 
 
 def test_a_whole_model_stays_close() -> None:

@@ -100,4 +100,41 @@ def test_under_autocast_products_are_in_its_precision_and_gradients_in_that_of_t
 def test_without_gradients_nothing_is_kept() -> None:
     weight = torch.randn(4, 4, requires_grad=True)
     with torch.no_grad(), linear.loop():
+        assert linear.plain()
         assert not linear.linear(torch.randn(2, 4), weight).requires_grad
+
+
+def test_a_backward_pass_leaves_nothing_to_the_next() -> None:
+    """The first asks for the input's gradient alone."""
+    weight, x = torch.randn(4, 4, requires_grad=True), torch.randn(2, 4, requires_grad=True)
+    with linear.loop():
+        loss = linear.linear(x, weight).square().sum()
+    torch.autograd.grad(loss, x, retain_graph=True)
+    (found,) = torch.autograd.grad(loss, weight)
+    torch.testing.assert_close(found, 2 * functional.linear(x, weight).t() @ x)
+
+
+def test_of_a_frozen_weight_nothing_is_kept() -> None:
+    weight, x = torch.randn(4, 4), torch.randn(2, 4, requires_grad=True)
+    way = linear._Loop()
+    with linear.computed(way):
+        linear.linear(x, weight).sum().backward()  # type: ignore[no-untyped-call]
+    (used,) = way.maps.values()
+    assert used.kept.pairs == []
+    assert x.grad is not None
+
+
+def test_weights_that_come_and_go_are_told_apart() -> None:
+    """Each may lie where the one before lay."""
+    x = torch.randn(2, 8)
+    with linear.loop():
+        for _ in range(20):
+            weight = torch.randn(8, 8)
+            torch.testing.assert_close(linear.linear(x, weight), x @ weight.t())
+            del weight
+
+
+def test_autocast_leaves_float64_alone() -> None:
+    weight, x = torch.randn(4, 4).double().requires_grad_(), torch.randn(2, 4).double()
+    with torch.autocast("cpu", torch.bfloat16), linear.loop():
+        assert linear.linear(x, weight).dtype == torch.float64

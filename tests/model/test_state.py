@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.model.state import select, tile
-from tests.builders import BATCH, build_model
+from dragoman.model.state import select
+from tests.builders import BATCH, build_model, tile
 
 
 class Pair(NamedTuple):

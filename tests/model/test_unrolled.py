@@ -6,7 +6,7 @@ from torch import Tensor
 
 from dragoman.model import unrolled
 from dragoman.model.linear import computed
-from dragoman.model.unrolled import _kernels_pay, run
+from dragoman.model.unrolled import run
 from tests.builders import noise
 from tests.model import loops
 from tests.model.test_recurrent import INPUTS, KINDS, SIZE, close, make
@@ -59,9 +59,18 @@ def test_torchs_kernel_for_whole_sequences_is_the_loop(
     assert close(*found)
 
 
-def test_kernels_are_used_where_they_pay() -> None:
-    assert not _kernels_pay(torch.zeros(1))
+def test_kernels_are_used_where_they_pay(monkeypatch: pytest.MonkeyPatch) -> None:
+    cell, inputs, real = make("gru"), noise(2, 3, INPUTS), torch.ones(2, 3, dtype=torch.bool)
+    calls: list[object] = []
+    plain = unrolled._run_kernel
+    monkeypatch.setattr(unrolled, "_run_kernel", lambda *given, **options: calls.append(1) or plain(*given, **options))
+    run(cell, inputs, real)
+    assert not calls
     with torch.no_grad():
-        assert _kernels_pay(torch.zeros(1))
-        with computed(lambda x, part: x):
-            assert not _kernels_pay(torch.zeros(1)), "another way of computing linear maps was asked for"
+        run(cell, inputs, real)
+        assert len(calls) == 1
+        with computed(lambda x, part: torch.nn.functional.linear(x, *part.cut())):
+            run(cell, inputs, real)  # another way of computing linear maps was asked for
+        with torch.autocast("cpu", torch.bfloat16):
+            run(cell, inputs, real)
+    assert len(calls) == 1

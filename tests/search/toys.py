@@ -11,8 +11,8 @@ from torch.nn.functional import one_hot
 from dragoman.data.batch import Sequence
 from dragoman.data.vocabulary import BOS, EOS
 from dragoman.model.seq2seq import Prediction, Seq2Seq
-from dragoman.model.state import select, tile
-from tests.builders import pairs
+from dragoman.model.state import select
+from tests.builders import pairs, tile
 
 UNK, A, B, C = 0, 4, 5, 6
 SYMBOLS = 7

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.model.attention.scores import Score
+from dragoman.model.linear import product_kind
 from dragoman.model.shapes import Bool, Float
 
 
@@ -32,9 +33,7 @@ class Attention(nn.Module):
         self.size = score.state_size
 
     def prepare(self, states: Float[Tensor, "B S H"], mask: Bool[Tensor, "B S"]) -> Attended:
-        device = states.device.type
-        if torch.is_autocast_enabled(device):  # which would cast the values anew at every step
-            states = states.to(torch.get_autocast_dtype(device))
+        states = states.to(product_kind(states))  # autocast would cast the values anew at every step
         return Attended(self.score.keys(states), states, mask)
 
     def forward(

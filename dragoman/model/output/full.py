@@ -9,7 +9,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from dragoman.components import Rate
-from dragoman.model.linear import linear
+from dragoman.model.linear import linear, product_kind
 from dragoman.model.output.output import Loss, Output
 from dragoman.model.shapes import Float, Int
 
@@ -68,7 +68,7 @@ class _CrossEntropy(torch.autograd.Function):
         ctx: Any, features: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float, wanted: bool
     ) -> Tensor:
         device, symbols = features.device.type, weight.size(0)
-        kind = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
+        kind = product_kind(weight)
         exact = torch.promote_types(kind, torch.float32)
         cast, low, offset = weight.to(kind), features.to(kind), bias.to(kind)
         everywhere, extra = smoothing / symbols, 1.0 - smoothing

@@ -69,6 +69,20 @@ def test_bilinear() -> None:
     assert torch.allclose(energies(score, query, states)[0], whole)
 
 
+def test_additive_keeps_its_precision_in_bfloat16() -> None:
+    """However far the mean of v is from zero: only differences of energies count."""
+    torch.manual_seed(0)
+    score, query, states = Additive(64, 64, size=256), torch.randn(4, 1, 64), torch.randn(4, 9, 64)
+    with torch.no_grad():
+        score.vector += 0.2
+        wanted = energies(score.double(), query.double(), states.double())
+        score.float()
+        with torch.autocast("cpu", torch.bfloat16):
+            found = energies(score, query, states).double()
+    errors = (found - found.mean(-1, keepdim=True)) - (wanted - wanted.mean(-1, keepdim=True))
+    assert errors.std() < 0.01 * wanted.std()
+
+
 @pytest.mark.spec("B4", "B22")
 def test_additive() -> None:
     """`v^T tanh(W s_t + U h_j + b)`; for all positions at once `v^T tanh(W s_t 1^T + U H)`."""
