@@ -128,13 +128,13 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         before = Report.read(options.against) if options.against else None
         report = run(options, console)
+        wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 160
+        Console(width=wide).print(table(report, before))
         if options.json:
             report.write(options.json)
     except UserError as error:
         console.print(str(error), highlight=False, markup=False, soft_wrap=True)
         return 1
-    wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 160
-    Console(width=wide).print(table(report, before))
     return 0
 
 

@@ -70,21 +70,24 @@ def _refusals(name: str | Path) -> Iterator[None]:
 def alone(folder: str | Path, busy: str) -> Iterator[None]:
     """The folder, made if missing, for this process and nobody else who asks likewise; UserError `busy` if one has it.
 
-    However the process ends, the folder is free again.
+    However the process ends, the folder is free again. Other machines that share the disk may not see it, and on
+    Windows nobody does.
     """
     with _refusals(folder):
         Path(folder).mkdir(parents=True, exist_ok=True)
-    if fcntl is None:
+        handle = None if fcntl is None else os.open(folder, os.O_RDONLY)
+    if handle is None:
         yield
         return
-    handle = os.open(folder, os.O_RDONLY)
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        except (BlockingIOError, PermissionError):
             raise UserError(busy) from None
         except OSError:  # a file system without locks
             pass
+        if not Path(folder).exists() or not os.path.samestat(os.fstat(handle), os.stat(folder)):
+            raise UserError(busy)  # which has just removed it
         yield
     finally:
         os.close(handle)

@@ -85,7 +85,7 @@ def _counts(source: Column, target: Column, target_symbols: int, table: Table | 
         weights /= np.repeat(np.maximum(sums, np.finfo(float).tiny), lengths)
         counts = _sums(places, weights, len(found))
         if total:
-            total.values[known] += counts  # where a pair is not in the table, its count is 0
+            np.add.at(total.values, known, counts)  # where a pair is not in the table, its count is 0
         else:
             waiting.append(Table(found, counts))
             if sum(len(each.keys) for each in waiting[1:]) > max(LINKS, len(waiting[0].keys)):
@@ -103,7 +103,7 @@ def _merged(tables: list[Table]) -> Table:
     keys, places = np.unique(np.concatenate([each.keys for each in tables]), return_inverse=True)
     values = _sums(places, np.concatenate([each.values for each in tables]), len(keys))
     if len(keys) > CELLS:
-        chosen = values >= np.partition(values, -CELLS)[-CELLS]
+        chosen = np.sort(np.argpartition(values, -CELLS)[-CELLS:])
         keys, values = keys[chosen], values[chosen]
     return Table(keys, values)
 

@@ -86,6 +86,7 @@ def test_the_rest_of_a_plan_is_the_plan_from_there_on(size: int, unit: Unit) -> 
     plan = planned(*corpus(1_000), size, unit)
     batches = [batch.tolist() for batch in plan.batches()]
     assert len(batches) > 3 * POOL_BATCHES
+    assert sorted(row for batch in batches for row in batch) == list(range(1_000))
     for begin in (0, 1, POOL_BATCHES, 2 * POOL_BATCHES + 7, len(batches) - 1, len(batches), len(batches) + 9):
         assert [batch.tolist() for batch in plan.batches(begin)] == batches[begin:]
 

@@ -87,6 +87,19 @@ def test_of_too_many_pairs_of_symbols_the_rarest_go(monkeypatch: pytest.MonkeyPa
     assert (5, 8) in as_dict(few)
 
 
+def test_a_rare_pair_behind_the_last_takes_nothing_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lexicon, "CELLS", 3)
+    rare = ([9, 9, 9, 9, 5, 3], [9, 4, 3])
+    few = ibm1(*columns([*[([9, 3], [8, 3])] * 20, rare, *[([5, 3], [5, 3])] * 5]), SIZES[1])
+    assert len(few.keys) == 3
+    assert as_dict(few)[9, 8] == pytest.approx(1.0)
+
+
+def test_of_pairs_as_frequent_as_each_other_no_more_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lexicon, "CELLS", 3)
+    assert len(ibm1(*columns([([symbol, 3], [symbol, 3]) for symbol in range(4, 10)]), SIZES[1]).keys) == 3
+
+
 def test_nothing_is_known_of_a_symbol_that_never_occurs() -> None:
     found: Lexicon = estimate(*columns(PAIRS), SIZES)
     assert found.translations.shape == found.probabilities.shape == (SIZES[0], lexicon.KEPT)
