@@ -19,8 +19,8 @@ from dragoman.model.decoder import TIMINGS
 from dragoman.model.features import FEATURES
 from dragoman.model.recurrent import CELLS
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.model.state import select, tile
-from tests.builders import build_model, sentences
+from dragoman.model.state import select
+from tests.builders import build_model, sentences, tile
 
 MODELS: dict[str, dict[str, Any]] = {
     "plain": {},
