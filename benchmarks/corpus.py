@@ -24,13 +24,12 @@ DIFFERENCE = 2.0  # standard deviation of a target's length from its source's
 
 
 class Corpus(NamedTuple):
-    """A prepared corpus: `folder` has config.yaml, the run folder `run` and the sentences in `symbols`.
+    """A prepared corpus.
 
     The means are over training pairs and count end symbols: symbols of a source, of a target, and their product.
     """
 
     name: str
-    folder: Path
     source_length: float
     target_length: float
     energies: float
@@ -52,7 +51,7 @@ def prepare(files: Path | None, folder: Path, sizes: Sizes, pairs: int) -> Corpu
     prepared = Dataset.prepare(config.data, config.text, config.seed, folder / "run")
     lengths = _symbols(config, prepared.source, prepared.target, test, folder / "symbols")
     source, target = lengths.mean(0).tolist()
-    return Corpus(name, folder, source, target, float(lengths.prod(1).mean()))
+    return Corpus(name, source, target, float(lengths.prod(1).mean()))
 
 
 def found(files: Path) -> bool:

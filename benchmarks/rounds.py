@@ -21,7 +21,7 @@ class Rounds:
         self._answers = os.fdopen(os.dup(1), "w")
         os.dup2(2, 1)
         self._peak = peak or peak_memory
-        self._amounts = {"tokens": 0, "sentences": 0, "updates": 0}
+        self._amounts = {"tokens": 0, "sentences": 0}
         self._began = (0.0, 0.0)
 
     def wait(self) -> None:
@@ -31,7 +31,7 @@ class Rounds:
 
     def count(self, tokens: int, sentences: int) -> None:
         """An update or a batch of a round is done."""
-        for name, amount in zip(self._amounts, (tokens, sentences, 1), strict=True):
+        for name, amount in zip(self._amounts, (tokens, sentences), strict=True):
             self._amounts[name] += amount
 
     def end(self) -> None:

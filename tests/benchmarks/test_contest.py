@@ -17,7 +17,7 @@ def contender(module: str, name: str = "it") -> Contender:
 
 def test_figures_are_medians_of_rates_and_the_highest_peak() -> None:
     rounds = [
-        {"tokens": 10, "sentences": 2, "updates": 1, "seconds": seconds, "cpu_seconds": 1.0, "peak": peak}
+        {"tokens": 10, "sentences": 2, "seconds": seconds, "cpu_seconds": 1.0, "peak": peak}
         for seconds, peak in ((1.0, 7), (2.0, 9), (10.0, 8))
     ]
     assert Figures.of(rounds) == Figures(tokens=5, tokens_cpu=10, sentences=1, sentences_cpu=2, peak=9)
