@@ -31,8 +31,8 @@ class DeviceConfig(Section):
 
     name: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto (a GPU if there is one), cpu, cuda")
     threads: Annotated[int, Field(ge=0, le=1024)] = Field(0, description="processor threads; 0 = all")
-    precision: Literal["float32", "bfloat16"] = Field(
-        "float32", description="of matrix products in training: float32 or bfloat16"
+    precision: Literal["auto", "float32", "bfloat16"] = Field(
+        "auto", description="of matrix products in training: auto (bfloat16 where it is fast), float32, bfloat16"
     )
 
 

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import NamedTuple
 
@@ -48,7 +49,17 @@ def choose(config: DeviceConfig) -> Device:
     threads = config.threads or max(1, cores() // process.local_count)
     torch.set_num_threads(threads)
     place = torch.device("cuda", process.local_rank) if name == "cuda" else torch.device("cpu")
-    return Device(place, threads, {"float32": torch.float32, "bfloat16": torch.bfloat16}[config.precision])
+    precisions = {"auto": fastest(place), "float32": torch.float32, "bfloat16": torch.bfloat16}
+    return Device(place, threads, precisions[config.precision])
+
+
+def fastest(place: torch.device) -> torch.dtype:
+    """The precision of the fastest products: bfloat16 where the device has instructions for it, else float32."""
+    if place.type == "cuda":
+        found = torch.cuda.is_bf16_supported(including_emulation=False)
+    else:
+        found = any(capabilities().get(name) for name in ("amx_bf16", "avx512_bf16"))
+    return torch.bfloat16 if found else torch.float32
 
 
 def release_memory() -> None:
@@ -64,8 +75,12 @@ def cores() -> int:
 
 def processor() -> str:
     """What matters about this processor, in words: its vectors, and which products it has instructions for."""
-    found: dict[str, object] = getattr(torch.cpu, "get_capabilities", dict)()  # older versions of torch do not tell
     products = {"amx_bf16": "AMX", "avx512_bf16": "bf16", "avx512_vnni": "VNNI"}
-    return " ".join(
-        [torch.backends.cpu.get_cpu_capability(), *(name for key, name in products.items() if found.get(key))]
-    )
+    found = [name for key, name in products.items() if capabilities().get(key)]
+    return " ".join([torch.backends.cpu.get_cpu_capability(), *found])
+
+
+def capabilities() -> Mapping[str, object]:
+    """The processor's instructions by name, as torch tells them; older versions of it tell none."""
+    found: Mapping[str, object] = getattr(torch.cpu, "get_capabilities", dict)()
+    return found

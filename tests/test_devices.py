@@ -25,16 +25,23 @@ def _threads() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-def test_auto_is_the_gpu_if_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert choose(DeviceConfig()).torch_device == CPU
+@pytest.fixture
+def _gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with one that multiplies in bfloat16 (torch asks the GPU itself)."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: True)
+
+
+@pytest.mark.usefixtures("_gpu")
+def test_auto_is_the_gpu_if_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     assert choose(DeviceConfig()).torch_device == torch.device("cuda", 0)
     assert choose(DeviceConfig(name="cpu")).torch_device == CPU
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert choose(DeviceConfig()).torch_device == CPU
 
 
+@pytest.mark.usefixtures("_gpu")
 def test_each_worker_of_a_machine_has_its_own_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setenv("LOCAL_RANK", "3")
     assert choose(DeviceConfig(name="cuda")).torch_device == torch.device("cuda", 3)
 
@@ -74,6 +81,33 @@ def test_products_are_in_the_chosen_precision_and_sums_in_float32(precision: str
         assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype is kind
         assert torch.nn.functional.cross_entropy(torch.ones(2, 2), torch.zeros(2).long()).dtype is torch.float32
     assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype is torch.float32
+
+
+@pytest.mark.parametrize(
+    ("found", "kind"),
+    [
+        ({"avx512_bf16": True, "amx_bf16": False}, torch.bfloat16),
+        ({"avx512_bf16": False, "amx_bf16": True}, torch.bfloat16),
+        ({"avx512_f": True, "avx512_bf16": False}, torch.float32),
+        ({}, torch.float32),
+    ],
+)
+def test_products_are_in_bfloat16_where_the_processor_has_instructions_for_it(
+    found: dict[str, object], kind: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: found, raising=False)
+    assert choose(DeviceConfig(name="cpu")).precision is kind
+    assert choose(DeviceConfig(name="cpu", precision="float32")).precision is torch.float32
+    assert choose(DeviceConfig(name="cpu", precision="bfloat16")).precision is torch.bfloat16
+
+
+@pytest.mark.usefixtures("_gpu")
+@pytest.mark.parametrize(("found", "kind"), [(True, torch.bfloat16), (False, torch.float32)])
+def test_products_are_in_bfloat16_where_the_gpu_needs_not_imitate_it(
+    found: bool, kind: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: found or including_emulation)
+    assert choose(DeviceConfig()).precision is kind
 
 
 def test_says_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from dragoman.training import session
 WORDS = {"one": "un", "two": "deux", "three": "trois", "four": "quatre", "five": "cinq", "six": "six"}
 CONFIG = """
 seed: 3
-device: {name: cpu, threads: 1}
+device: {name: cpu, threads: 1, precision: float32}
 data: {source: en, target: fr}
 text:
   joint: false
