@@ -13,15 +13,17 @@ from pathlib import Path
 import torch
 from rich.console import Console
 
-from benchmarks import architecture, corpus, toolkits
+from benchmarks import architecture, corpus, decoder, toolkits
 from benchmarks.architecture import Sizes
 from benchmarks.contest import Contender, Figures, measure
 from benchmarks.corpus import Corpus
 from benchmarks.jobs import Job
 from benchmarks.report import Report, Row, table
+from dragoman import config as configuration
 from dragoman import devices
 from dragoman.config import DeviceConfig
 from dragoman.errors import UserError
+from dragoman.run import RunFolder
 
 WORKS = ("train", "greedy", "beam")
 MULTI30K = Path("data/multi30k")
@@ -96,10 +98,15 @@ def run(options: argparse.Namespace, console: Console) -> Report:
             console.print(line, highlight=False, markup=False, soft_wrap=True)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        run_folder = RunFolder(folder / "run")
         prepared = corpus.prepare(files, folder, sizes, pairs=64 if options.tiny else 8000)
         report = Report(_machine(options), prepared.name, products(options, folder))
+        if not {"greedy", "beam"}.isdisjoint(options.works):
+            for line in decoder.prepare(configuration.load(folder / "config.yaml"), run_folder):
+                console.print(line, highlight=False, markup=False, soft_wrap=True)
         for job in jobs(options, folder, sizes):
-            contenders = [*toolkits.own(job), *toolkits.peers(options.peers, job, installed)]
+            own = toolkits.own(job, exported=decoder.exported(run_folder))
+            contenders = [*own, *toolkits.peers(options.peers, job, installed)]
             console.print(f"{job.work}, {job.rows} a batch, {job.threads} threads ...", highlight=False)
             for contender, figures in zip(contenders, measure(contenders, options.rounds).values(), strict=True):
                 if isinstance(figures, str):

@@ -3,6 +3,7 @@
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,8 @@ class Job:
     folder: str
     beam: int = 1
     precision: str = "float32"
+    engine: Literal["torch", "int8", "onnx"] = "torch"
+    candidates: list[int] | None = None  # of dragoman's: frequent symbols, translations of each
     warm: int = 20
     updates: int = 10
     size: int = 256

@@ -11,6 +11,9 @@ from benchmarks.jobs import Job
 
 PATHS = {"float32": "dragoman, plain", "bfloat16": "dragoman, fast"}  # by the precision of matrix products
 
+DEPLOYED = "dragoman, ONNX int8, 300,20"
+CANDIDATES = [300, 20]
+
 
 class Peer(NamedTuple):
     """Another toolkit: the package that must be there, the module that measures it, and the works it is measured in."""
@@ -30,10 +33,18 @@ VERSION = "import sys; from importlib.metadata import version; print(version(sys
 DISTRIBUTIONS = {"onmt": "OpenNMT-py"}  # where a package is published under another name
 
 
-def own(job: Job) -> Iterator[Contender]:
-    """dragoman itself, along each path."""
-    for precision, name in PATHS.items():
-        yield Contender(name, sys.executable, "benchmarks.worker", replace(job, precision=precision))
+def own(job: Job, *, exported: bool = False) -> Iterator[Contender]:
+    """dragoman itself, along each path that does this work."""
+    plain, fast = (replace(job, precision=precision) for precision in PATHS)
+    paths = {PATHS["float32"]: plain}
+    if job.work in ("train", "products"):
+        paths[PATHS["bfloat16"]] = fast
+    elif job.device == "cpu":
+        paths[PATHS["bfloat16"]] = replace(fast, engine="int8")
+        if exported:
+            paths[DEPLOYED] = replace(fast, engine="onnx", candidates=CANDIDATES)
+    for name, path in paths.items():
+        yield Contender(name, sys.executable, "benchmarks.worker", path)
 
 
 def peers(python: str, job: Job, installed: dict[Peer, str]) -> Iterator[Contender]:

@@ -6,18 +6,13 @@ from typing import final
 
 import torch
 
+import dragoman
 from benchmarks.jobs import Job
 from benchmarks.rounds import Rounds, Updates, peak_memory
 from dragoman import components, devices
 from dragoman.components import Spec
 from dragoman.config import Config
-from dragoman.data.batch import Batch, pad
-from dragoman.data.language import Language
-from dragoman.data.vocabulary import EOS
-from dragoman.devices import Device
-from dragoman.model import build
-from dragoman.model.int8 import Int8
-from dragoman.model.linear import Way, computed
+from dragoman.data.batch import Batch
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import RunFolder
@@ -29,7 +24,6 @@ from dragoman.training.progress import Progress
 from dragoman.training.stopping import Stop
 from dragoman.training.workers import Workers
 
-NEVER = -1e4  # logit of the end symbol: only the limit ends a translation
 PRODUCT = 1024  # rows and columns of the matrices whose product tells the rate of this machine
 PRODUCTS = 8  # of them in a round
 
@@ -91,36 +85,23 @@ def train(job: Job) -> None:
     trainer.train(run)
 
 
-def fastest(model: Seq2Seq, device: Device) -> tuple[Seq2Seq, Way | None]:
-    """The model as it is searched along this path: on a processor, the fast one has matrices of 8-bit integers."""
-    plain = device.precision is torch.float32
-    if device.torch_device.type == "cpu":
-        return model, None if plain else Int8(model)
-    return model.to(device.torch_device, device.precision), None
-
-
 def decode(job: Job) -> None:
     """A search of dragoman's over the test sentences, with random weights and forced lengths."""
     config = load(job)
-    device = devices.choose(config.device)
-    folder = RunFolder(Path(job.folder).parent / "run").path
-    source, target = (Language.load(folder, side, side) for side in ("source", "target"))
-    torch.manual_seed(config.seed)
-    model = build.build(config.model, len(source.vocabulary), len(target.vocabulary)).eval()
-    model.output.get_parameter("bias").data[EOS] = NEVER
-    predictor, way = fastest(model, device)
-    sentences = [[*source.vocabulary.ids(line.split()), EOS] for line in job.sentences()]
+    candidates = (job.candidates[0], job.candidates[1]) if job.candidates else None
+    folder = Path(job.folder).parent / "run"
+    translator = dragoman.load(folder, device=config.device, engine=job.engine, candidates=candidates)
+    sentences = [line.split() for line in job.sentences()]
     batches = [sentences[begin : begin + job.rows] for begin in range(0, len(sentences), job.rows)]
     length = {"length_ratio": 1e-9, "length_margin": job.length - 1}  # the end symbol comes on top
     spec = Spec("greedy", length) if job.beam == 1 else Spec("beam", {"size": job.beam, **length})
     search = components.build(SEARCHES, spec)
-    rounds = Devices(device.torch_device)
+    rounds = Devices(translator.device.torch_device)
 
     def work() -> None:
         for batch in batches:
-            with computed(way):
-                found = search(predictor, (pad(batch).to(device.torch_device),))
-            rounds.count(sum(len(best[0].symbols) + 1 for best in found), len(batch))
+            found = translator.hypotheses(search, batch)
+            rounds.count(sum(len(best.symbols) + 1 for best, *_ in found), len(batch))
 
     work()
     rounds.wait()

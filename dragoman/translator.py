@@ -136,11 +136,22 @@ class Translator:
         found: dict[int, list[Hypothesis]] = {}
         full = [number for number, text in enumerate(texts) if self.source.text.normalise(text).strip()]
         for numbers in by_length(full, [min(len(symbols), LONGEST) for symbols in encoded], BATCH // searcher.width):
-            found.update(zip(numbers, self._search(searcher, [encoded[n] for n in numbers], n_best), strict=True))
+            found.update(zip(numbers, self.hypotheses(searcher, [encoded[n] for n in numbers], n_best), strict=True))
         return [
             self._translation(text, encoded[number], found[number]) if number in found else self._nothing(text)
             for number, text in enumerate(texts)
         ]
+
+    def hypotheses(self, searcher: Search, encoded: Sequence[list[str]], n_best: int = 1) -> list[list[Hypothesis]]:
+        """What a search finds for sentences in symbols, all at once: `n_best` for each, the best first."""
+        ids = [[*self.source.vocabulary.ids(symbols[:LONGEST]), EOS] for symbols in encoded]
+        source = pad(ids).to(self.device.torch_device)
+        stepper = self._predictor or self.model
+        model: Predictor[Any] = stepper
+        if self.candidates:
+            model = Narrowed(stepper, self.model.output, self.candidates.of(source.ids))
+        with linear.computed(self.way):
+            return searcher(model, (source,), n_best)
 
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[Scored]:
         """`log P(y | x)` of given pairs and the attention of forced decoding (CN 1, SL). Overlong pairs are scored
@@ -174,16 +185,6 @@ class Translator:
             source = pad([[*self.source.vocabulary.ids(symbols), EOS] for symbols, _ in pairs])
             target = pad([[*self.target.vocabulary.ids(symbols), EOS] for _, symbols in pairs])
             yield pairs, Batch((source,), target, np.array(numbers)).to(self.device.torch_device)
-
-    def _search(self, searcher: Search, encoded: Sequence[list[str]], n_best: int) -> list[list[Hypothesis]]:
-        ids = [[*self.source.vocabulary.ids(symbols[:LONGEST]), EOS] for symbols in encoded]
-        source = pad(ids).to(self.device.torch_device)
-        stepper = self._predictor or self.model
-        model: Predictor[Any] = stepper
-        if self.candidates:
-            model = Narrowed(stepper, self.model.output, self.candidates.of(source.ids))
-        with linear.computed(self.way):
-            return searcher(model, (source,), n_best)
 
     def _translation(self, text: str, encoded: list[str], hypotheses: list[Hypothesis]) -> Translation:
         read, left_out = encoded[:LONGEST], max(0, len(encoded) - LONGEST)

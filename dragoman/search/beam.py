@@ -1,49 +1,29 @@
 """Beam search over any number of sentences at once."""
 
-from typing import Annotated, NamedTuple, final
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Annotated, final
 
 import torch
 from pydantic import Field
-from torch import Tensor
 
 from dragoman.data.batch import Sequence
 from dragoman.data.vocabulary import EOS
 from dragoman.model.seq2seq import Prediction
-from dragoman.model.state import each_tensor, select
-from dragoman.search.hypothesis import End, History, Hypothesis, Said
-from dragoman.search.limits import Limit, Margin, Ratio, forbid
+from dragoman.search.hypothesis import End, History, Hypothesis, Said, nothing
+from dragoman.search.limits import Limit, Margin, Ratio, checked, forbid
 from dragoman.search.ranking import Alpha, NormalisationKind, Ranking
 from dragoman.search.search import Predictor, Search, State
 
 Size = Annotated[int, Field(ge=1, le=1000)]
+_Candidates = Iterable[tuple[int, int, float, float]]  # row of the sentence, symbol, log P of that and of the whole
 
 
-class _Beams(NamedTuple):
-    """Open hypotheses: (B, W), those of a sentence side by side, the best first."""
-
-    said: Said
-    totals: Tensor  # log P so far; -inf where there are fewer
-
-
-class _Finished(NamedTuple):
-    """The best finished hypotheses: (B, n_best), the best first; their scores are -inf where there are fewer."""
-
-    nodes: Tensor
-    log_probs: Tensor
-    scores: Tensor  # in float64
-
-    def ends(self) -> list[list[End]]:
-        """What has finished, by sentence."""
-        rows = zip(*(part.tolist() for part in self), strict=True)
-        return [[end for end in map(End, *row) if end.score > float("-inf")] for row in rows]
-
-
-class _Sentences(NamedTuple):
-    """The sentences that are still open: (B,)."""
-
-    numbers: Tensor
-    limits: Tensor
-    finished: _Finished
+@dataclass(slots=True)
+class _Sentence:
+    limit: int
+    beam: list[Said]  # open hypotheses, the best first
+    finished: list[End]  # the best ones, the best first
 
 
 @final
@@ -74,63 +54,55 @@ class Beam(Search):
         self.limit = Limit(length_ratio, length_margin)
 
     def find(self, model: Predictor[State], sources: tuple[Sequence, ...], n_best: int) -> list[list[Hypothesis]]:
-        history, ends = History(sources), dict[int, list[End]]()
-        state, sentences = model.begin(sources), self._sentences(sources, n_best)
-        said = Said.nothing(model.start_id, like=sentences.numbers.unsqueeze(1))
-        beams = _Beams(said, torch.zeros_like(said.log_probs))
-        position = 0
-        while len(sentences.numbers):
-            step = model.predict(beams.said.symbols.flatten(), state)
-            nodes = history.add(beams.said, step.attention)  # (B, W)
-            forbid(step.log_probs, (sentences.limits <= position).repeat_interleave(nodes.size(1)))
-            candidates = self._continue(beams.totals, nodes, step)
-            sentences = sentences._replace(finished=self._finish(sentences.finished, candidates, position + 1))
-            beams = self._keep(candidates)
-            done, left = self._done(sentences, beams, position), None
-            if done.any():
-                gone = select(sentences, done.nonzero().flatten())
-                ends.update(zip(gone.numbers.tolist(), gone.finished.ends(), strict=True))
-                left = (~done).nonzero().flatten()
-                sentences, beams = select((sentences, beams), left)
-            state = model.reorder(step.state, (beams.said.parents - nodes[0, 0]).flatten(), left)
-            position += 1
-        return history.hypotheses([ends[number] for number in range(len(ends))])
+        history, limits, device = History(sources), self.limit.steps(sources), sources[0].ids.device
+        everyone = sentences = [_Sentence(limit, [nothing(model.start_id)], []) for limit in limits]
+        state, length = model.begin(sources), 1  # of what ends at this step
+        while sentences:
+            rows = [said for sentence in sentences for said in sentence.beam]  # as many of each
+            step = model.predict(torch.tensor([said.symbol for said in rows], device=device), state)
+            first = history.add(rows, step.attention)
+            width = len(rows) // len(sentences)
+            forbid(step.log_probs, [row for row in range(len(rows)) if sentences[row // width].limit < length])
+            for number, candidates in enumerate(self._continue(rows, step, len(sentences))):
+                self._keep(sentences[number], first + number * width, candidates, length, n_best)
+            left = [number for number, each in enumerate(sentences) if not self._done(each, length, n_best)]
+            fewer = torch.tensor(left, device=device) if len(left) < len(sentences) else None
+            sentences = [sentences[number] for number in left]
+            state = step.state
+            order = [said.parent - first for sentence in sentences for said in sentence.beam]
+            if sentences and order != list(range(len(rows))):
+                state = model.reorder(state, torch.tensor(order, device=device), fewer)
+            length += 1
+        return history.hypotheses([sentence.finished for sentence in everyone])
 
-    def _sentences(self, sources: tuple[Sequence, ...], n_best: int) -> _Sentences:
-        limits = self.limit.steps(sources)
-        scores = torch.full((len(limits), n_best), float("-inf"), dtype=torch.double, device=limits.device)
-        nowhere = torch.zeros_like(scores, dtype=torch.long)
-        finished = _Finished(nowhere, torch.zeros_like(scores, dtype=torch.float), scores)
-        return _Sentences(torch.arange(len(limits), device=limits.device), limits, finished)
-
-    def _continue(self, totals: Tensor, nodes: Tensor, step: Prediction[State]) -> _Beams:
+    def _continue(self, rows: list[Said], step: Prediction[State], sentences: int) -> Iterator[_Candidates]:
         """The best 2 * `size` continuations by one symbol: at least `size` go on, even if as many end."""
-        log_probs = step.log_probs.view(*nodes.shape, -1)  # (B, W, V)
-        symbols = log_probs.size(2)
-        continued = (totals.unsqueeze(2) + log_probs).flatten(1)  # (B, W * V)
+        columns = step.log_probs.size(1)
+        before = torch.tensor([said.total for said in rows], dtype=step.log_probs.dtype, device=step.log_probs.device)
+        continued = (before.unsqueeze(1) + step.log_probs).view(sentences, -1)  # (B, W * V)
         totals, places = continued.topk(min(2 * self.width, continued.size(1)), dim=1)
-        parents, log_probs = nodes.gather(1, places // symbols), log_probs.flatten(1).gather(1, places)
-        return _Beams(Said(parents, step.named(places % symbols), log_probs), totals)
+        log_probs = step.log_probs.view(sentences, -1).gather(1, places)
+        found = (places // columns, step.named(places % columns), log_probs, totals)
+        return (zip(*each, strict=True) for each in zip(*(part.tolist() for part in found), strict=True))
 
-    def _finish(self, finished: _Finished, candidates: _Beams, length: int) -> _Finished:
-        """The best finished ones, with those of the best `size` candidates that end; of equals the earlier first."""
-        said, totals = each_tensor(lambda part: part[:, : self.width], candidates)
-        ends = said.symbols == EOS
-        if not ends.any():
-            return finished
-        scores = self.ranking.rank(totals.double(), length).masked_fill(~ends, float("-inf"))
-        ended = _Finished(said.parents, said.log_probs, scores)
-        both = _Finished(*(torch.cat(parts, 1) for parts in zip(finished, ended, strict=True)))
-        order = both.scores.argsort(dim=1, descending=True, stable=True)[:, : finished.scores.size(1)]
-        return each_tensor(lambda part: part.gather(1, order), both)
+    def _keep(self, sentence: _Sentence, first: int, candidates: _Candidates, length: int, n_best: int) -> None:
+        """The best `size` of those that go on; and of those among the best `size` that end, what is among the best
+        finished ones, of equals the earlier first. `first` is the node of the sentence's first row.
+        """
+        beam: list[Said] = []
+        for rank, (row, symbol, log_prob, total) in enumerate(candidates):
+            if len(beam) == self.width:
+                break
+            if symbol != EOS:
+                beam.append(Said(first + row, symbol, log_prob, checked(total)))
+            elif rank < self.width and checked(total) > float("-inf"):
+                sentence.finished.append(End(first + row, log_prob, self.ranking.rank(total, length)))
+                sentence.finished.sort(key=lambda end: -end.score)
+                del sentence.finished[n_best:]
+        sentence.beam = beam
 
-    def _keep(self, candidates: _Beams) -> _Beams:
-        """The best `size` of those that go on."""
-        totals = candidates.totals.masked_fill(candidates.said.symbols == EOS, float("-inf"))
-        order = totals.topk(min(self.width, totals.size(1)), dim=1).indices
-        return each_tensor(lambda part: part.gather(1, order), _Beams(candidates.said, totals))
-
-    def _done(self, sentences: _Sentences, beams: _Beams, position: int) -> Tensor:
+    def _done(self, sentence: _Sentence, length: int, n_best: int) -> bool:
         """No open hypothesis can still come among the best finished ones."""
-        reachable = self.ranking.bound(beams.totals[:, 0].double(), sentences.limits.double() + 1)
-        return (sentences.finished.scores[:, -1] >= reachable) | (sentences.limits <= position)
+        least = sentence.finished[-1].score if len(sentence.finished) == n_best else float("-inf")
+        reachable = self.ranking.bound(sentence.beam[0].total, sentence.limit + 1)
+        return least >= reachable or sentence.limit < length

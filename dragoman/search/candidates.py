@@ -15,6 +15,7 @@ from dragoman.errors import UserError
 from dragoman.model.output.output import Output
 from dragoman.model.seq2seq import Advance, Prediction
 from dragoman.model.shapes import Bool, Int
+from dragoman.model.state import select
 from dragoman.model.weights import read_tensors, write_tensors
 from dragoman.search.search import State
 
@@ -23,11 +24,11 @@ FILE = "lexicon.safetensors"  # in the run's folder
 
 class Candidates(NamedTuple):
     """The symbols (C,) that the sentences of a batch may be translated by, the specials first, and those of them that
-    are `barred` (B, C) for each sentence, since they are another's.
+    are `barred` (B, C) for each sentence, since they are another's; None where there is no other.
     """
 
     symbols: Int[Tensor, "_"]
-    barred: Bool[Tensor, "B _"]
+    barred: Bool[Tensor, "B _"] | None
 
 
 @final
@@ -62,7 +63,7 @@ class CandidateList:
         """The candidates of a batch."""
         allowed = self.allowed(ids)
         symbols = allowed.any(0).nonzero().flatten()
-        return Candidates(symbols, ~allowed[:, symbols])
+        return Candidates(symbols, ~allowed[:, symbols] if len(ids) > 1 else None)
 
     def coverage(self, pairs: Iterable[tuple[list[int], list[int]]]) -> "Coverage":
         """What of these references can be said, from the ids of source and reference, which end with EOS."""
@@ -120,7 +121,7 @@ class NarrowedState(Generic[State]):
     """The model's own state, and what is barred for each sentence."""
 
     model: State
-    barred: Bool[Tensor, "B _"]
+    barred: Bool[Tensor, "B _"] | None
 
 
 @final
@@ -142,13 +143,12 @@ class Narrowed(Generic[State]):
 
     def predict(self, symbols: Int[Tensor, "R"], state: NarrowedState[State]) -> Prediction[NarrowedState[State]]:
         step = self._model.advance(symbols, state.model)
-        barred = state.barred.repeat_interleave(len(symbols) // len(state.barred), dim=0)
-        log_probs = self._output.log_probs(step.features, barred)
+        log_probs = self._output.log_probs(step.features, state.barred)
         following = NarrowedState(step.state, state.barred)
         return Prediction(log_probs, step.attention, following, self._candidates.symbols)
 
     def reorder(
         self, state: NarrowedState[State], rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None
     ) -> NarrowedState[State]:
-        barred = state.barred if sentences is None else state.barred[sentences]
+        barred = state.barred if sentences is None else select(state.barred, sentences)
         return NarrowedState(self._model.reorder(state.model, rows, sentences), barred)

@@ -6,9 +6,8 @@ import torch
 
 from dragoman.data.batch import Sequence
 from dragoman.data.vocabulary import EOS
-from dragoman.model.state import select
-from dragoman.search.hypothesis import End, History, Hypothesis, Said
-from dragoman.search.limits import Limit, Margin, Ratio, forbid
+from dragoman.search.hypothesis import End, History, Hypothesis, Said, nothing
+from dragoman.search.limits import Limit, Margin, Ratio, checked, forbid
 from dragoman.search.search import Predictor, Search, State
 
 
@@ -25,25 +24,29 @@ class Greedy(Search):
         self.limit = Limit(length_ratio, length_margin)
 
     def find(self, model: Predictor[State], sources: tuple[Sequence, ...], n_best: int) -> list[list[Hypothesis]]:
-        history, ends = History(sources), dict[int, End]()
-        state, limits = model.begin(sources), self.limit.steps(sources)
-        numbers = torch.arange(len(limits), device=limits.device)  # which sentence each row is
-        said = Said.nothing(model.start_id, like=numbers)
-        totals = torch.zeros_like(numbers, dtype=torch.double)
+        history, limits, device = History(sources), self.limit.steps(sources), sources[0].ids.device
+        ends: list[list[End]] = [[] for _ in limits]
+        state, rows = model.begin(sources), [nothing(model.start_id) for _ in limits]
+        sentences = list(range(len(limits)))  # of the rows
         position = 0
-        while len(numbers):
-            step = model.predict(said.symbols, state)
-            nodes = history.add(said, step.attention)
-            forbid(step.log_probs, limits <= position)
+        while rows:
+            step = model.predict(torch.tensor([said.symbol for said in rows], device=device), state)
+            first = history.add(rows, step.attention)
+            forbid(step.log_probs, [row for row, sentence in enumerate(sentences) if limits[sentence] <= position])
             log_probs, columns = step.log_probs.max(1)
-            symbols = step.named(columns)
-            state, said, totals = step.state, Said(nodes, symbols, log_probs), totals + log_probs
-            ended = symbols == EOS
-            if ended.any():
-                found = (part[ended].tolist() for part in (numbers, nodes, log_probs, totals))
-                ends.update((number, End(*end)) for number, *end in zip(*found, strict=True))
-                rows = (~ended).nonzero().flatten()
-                state = model.reorder(state, rows, rows)
-                said, totals, limits, numbers = select((said, totals, limits, numbers), rows)
+            following, left = [], []
+            found = zip(step.named(columns).tolist(), log_probs.tolist(), strict=True)
+            for row, (symbol, log_prob) in enumerate(found):
+                said = Said(first + row, symbol, log_prob, rows[row].total + checked(log_prob))
+                if symbol == EOS:
+                    ends[sentences[row]] = [End(said.parent, log_prob, said.total)]
+                else:
+                    following.append(said)
+                    left.append(row)
+            state = step.state
+            if 0 < len(left) < len(rows):
+                kept = torch.tensor(left, device=device)
+                state, sentences = model.reorder(state, kept, kept), [sentences[row] for row in left]
+            rows = following
             position += 1
-        return history.hypotheses([[ends[number]] for number in range(len(ends))])
+        return history.hypotheses(ends)

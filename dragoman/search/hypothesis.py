@@ -1,5 +1,6 @@
 """What search returns, and what it keeps until then."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -34,17 +35,17 @@ class Hypothesis:
 
 
 class Said(NamedTuple):
-    """What open hypotheses said last: the node that said it, the symbol, and log P of that, all of one shape."""
+    """What an open hypothesis said last: after which node, which symbol, and log P of that and of the whole."""
 
-    parents: Tensor
-    symbols: Tensor
-    log_probs: Tensor
+    parent: int
+    symbol: int
+    log_prob: float
+    total: float  # -inf where a beam has fewer hypotheses than places
 
-    @classmethod
-    def nothing(cls, symbol: int, like: Tensor) -> "Said":
-        """Before the first step: the start symbol, for certain."""
-        certain = torch.zeros_like(like, dtype=torch.float)
-        return cls(torch.full_like(like, ROOT), torch.full_like(like, symbol), certain)
+
+def nothing(symbol: int) -> Said:
+    """Before the first step: the start symbol, for certain."""
+    return Said(ROOT, symbol, 0.0, 0.0)
 
 
 class End(NamedTuple):
@@ -63,31 +64,32 @@ class History:
 
     def __init__(self, sources: tuple[Sequence, ...]) -> None:
         self._lengths = [source.mask.sum(1).tolist() for source in sources]
-        self._steps: list[tuple[Tensor, ...]] = []
-        self._nodes = 0
+        self._nodes: list[Said] = []
+        self._attention: list[tuple[Tensor, ...]] = []  # of each step
 
-    def add(self, said: Said, attention: tuple[Float[Tensor, "R _"], ...]) -> Tensor:
-        """The nodes of a step, numbered on in the order of its rows, from what they read and their attention."""
-        self._steps.append((*(part.flatten() for part in said), *attention))
-        first, self._nodes = self._nodes, self._nodes + said.parents.numel()
-        return torch.arange(first, self._nodes, device=said.parents.device).view_as(said.parents)
+    def add(self, said: Iterable[Said], attention: tuple[Float[Tensor, "R _"], ...]) -> int:
+        """A step, by what its rows read and their attention: the number of its first node, whence they are counted."""
+        first = len(self._nodes)
+        self._nodes.extend(said)
+        self._attention.append(attention)
+        return first
 
     def hypotheses(self, ends: list[list[End]]) -> list[list[Hypothesis]]:
         """For each sentence, what ended at its ends."""
-        columns = [torch.cat(parts).cpu() for parts in zip(*self._steps, strict=True)]
-        parents, symbols, log_probs = (column.tolist() for column in columns[:3])
-        attended = list(zip((column.float().numpy() for column in columns[3:]), self._lengths, strict=True))
+        columns = (torch.cat(parts).float().cpu().numpy() for parts in zip(*self._attention, strict=True))
+        attended = list(zip(columns, self._lengths, strict=True))
 
         def read(sentence: int, end: End) -> Hypothesis:
             path, node = [], end.node
             while node != ROOT:
                 path.append(node)
-                node = parents[node]
+                node = self._nodes[node].parent
             path.reverse()
+            said = [self._nodes[node] for node in path[1:]]
             return Hypothesis(
-                tuple(symbols[node] for node in path[1:]),
+                tuple(each.symbol for each in said),
                 end.score,
-                (*(log_probs[node] for node in path[1:]), end.log_prob),
+                (*(each.log_prob for each in said), end.log_prob),
                 tuple(weights[path, : lengths[sentence]] for weights, lengths in attended),
             )
 

@@ -1,5 +1,6 @@
 """What a translation may say, and how long it may become."""
 
+from math import isnan
 from typing import Annotated, NamedTuple
 
 import torch
@@ -9,7 +10,7 @@ from torch import Tensor
 from dragoman.data.batch import Sequence
 from dragoman.data.vocabulary import BOS, EOS, PAD
 from dragoman.errors import UserError
-from dragoman.model.shapes import Bool, Float, Int
+from dragoman.model.shapes import Float
 
 # A model that never ends takes all the steps that it is given, so a slip of the pen must not give it millions.
 Ratio = Annotated[float, Field(gt=0, le=100)]
@@ -22,22 +23,26 @@ class Limit(NamedTuple):
     ratio: float
     margin: int
 
-    def steps(self, sources: tuple[Sequence, ...]) -> Int[Tensor, "B"]:
+    def steps(self, sources: tuple[Sequence, ...]) -> list[int]:
         """The step (counted from 0) at which the end symbol is forced, for each sentence."""
-        lengths = torch.stack([source.mask.sum(1) for source in sources]).amax(0)
-        return (lengths * self.ratio).long() + self.margin
+        lengths = torch.stack([source.mask.sum(1) for source in sources]).amax(0).tolist()
+        return [int(length * self.ratio) + self.margin for length in lengths]
 
 
-def forbid(log_probs: Float[Tensor, "R V"], ending: Bool[Tensor, "R"]) -> None:
-    """Padding and start symbol are never said; rows that must end can only say the end symbol. Changes `log_probs`.
-
-    Raises UserError where there are no probabilities.
+def forbid(log_probs: Float[Tensor, "R V"], ending: list[int]) -> None:
+    """Padding and start symbol are never said; rows that must end (their numbers) can only say the end symbol. Changes
+    `log_probs`.
     """
-    end = log_probs[:, EOS].clone()
-    if end.isnan().any():  # one NaN makes a whole softmax NaN
-        raise UserError("the model gives no probabilities (NaN): its weights have diverged or are damaged")
     log_probs[:, PAD : BOS + 1] = float("-inf")
-    if ending.any():
-        log_probs.masked_fill_(ending.unsqueeze(1), float("-inf"))
-        least = torch.finfo(end.dtype).min  # an end that is forced must be possible, even if the model has ruled it out
-        log_probs[:, EOS] = torch.where(ending, end.clamp(min=least), end)
+    if ending:
+        # An end that is forced must be possible, even if the model has ruled it out.
+        end = log_probs[ending, EOS].clamp(min=torch.finfo(log_probs.dtype).min)
+        log_probs[ending] = float("-inf")
+        log_probs[ending, EOS] = end
+
+
+def checked(log_prob: float) -> float:
+    """The best of a row. UserError where it is no number: one NaN makes a whole softmax NaN."""
+    if isnan(log_prob):
+        raise UserError("the model gives no probabilities (NaN): its weights have diverged or are damaged")
+    return log_prob

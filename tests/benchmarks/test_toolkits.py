@@ -1,6 +1,7 @@
 """Which toolkits take part."""
 
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -36,6 +37,15 @@ def test_toolkits_take_part_in_the_works_that_they_do() -> None:
     assert trained == ["OpenNMT-py 1.0", "JoeyNMT 1.0"]
 
 
-def test_each_path_of_dragoman_has_its_precision() -> None:
-    found = {contender.name: contender.job.precision for contender in toolkits.own(TRAIN)}
-    assert found == {"dragoman, plain": "float32", "dragoman, fast": "bfloat16"}
+def test_each_path_of_dragoman_has_its_precision_or_engine() -> None:
+    trained = {contender.name: contender.job.precision for contender in toolkits.own(TRAIN, exported=True)}
+    assert trained == {"dragoman, plain": "float32", "dragoman, fast": "bfloat16"}
+    job = replace(TRAIN, work="beam")
+    decoded = {each.name: (each.job.engine, each.job.candidates) for each in toolkits.own(job, exported=True)}
+    assert decoded == {
+        "dragoman, plain": ("torch", None),
+        "dragoman, fast": ("int8", None),
+        "dragoman, ONNX int8, 300,20": ("onnx", [300, 20]),
+    }
+    assert len(list(toolkits.own(job))) == 2
+    assert [each.name for each in toolkits.own(replace(job, device="cuda"), exported=True)] == ["dragoman, plain"]

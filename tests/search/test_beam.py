@@ -260,7 +260,7 @@ def test_stopping_early_loses_nothing(
             found = search(model, source, n_best)
         with monkeypatch.context() as patch:
             count(patch, steps, "late")
-            patch.setattr(Beam, "_done", lambda self, sentences, beams, position: sentences.limits <= position)
+            patch.setattr(Beam, "_done", lambda self, sentence, length, n_best: sentence.limit < length)
             expected = search(model, source, n_best)
         for one, other in zip(found, expected, strict=True):
             assert texts(one) == texts(other)

@@ -8,7 +8,7 @@ import torch
 
 from dragoman.search import hypothesis
 from dragoman.search.beam import Beam
-from dragoman.search.hypothesis import End, History, Hypothesis, Said
+from dragoman.search.hypothesis import End, History, Hypothesis, Said, nothing
 from tests.builders import build_model, sentences
 
 
@@ -17,14 +17,12 @@ def test_a_hypothesis_is_read_off_from_its_end() -> None:
     history = History((sentences([4, 5], [6]), sentences([], [7])))
     attention = torch.arange(18).view(3, 2, 3) / 16  # of three steps
     other = torch.tensor([[0.5, 0.0], [0.25, 0.75]])
-    first = Said.nothing(2, like=torch.zeros(2, dtype=torch.long))
-    nodes = history.add(first, (attention[0], other))
-    second = Said(nodes.flip(0), torch.tensor([4, 5]), torch.tensor([-0.5, -1.0]))
-    nodes = history.add(second, (attention[1], other))
-    third = Said(nodes[:1], torch.tensor([6]), torch.tensor([-2.0]))
-    (node,) = history.add(third, (attention[2, :1], other[:1])).tolist()
+    node = history.add([nothing(2)] * 2, (attention[0], other))
+    said = [Said(node + 1, 4, -0.5, -0.5), Said(node, 5, -1.0, -1.0)]
+    second = history.add(said, (attention[1], other))
+    third = history.add([Said(second, 6, -2.0, -2.5)], (attention[2, :1], other[:1]))
     ((one,), (two, three)) = history.hypotheses(
-        [[End(int(nodes[1]), -0.25, -1.25)], [End(node, -0.125, 7.0), End(0, 0.0, 0.0)]]
+        [[End(second + 1, -0.25, -1.25)], [End(third, -0.125, 7.0), End(0, 0.0, 0.0)]]
     )
     assert (one.symbols, one.log_probs, one.score) == ((5,), (-1.0, -0.25), -1.25)
     assert torch.equal(torch.tensor(one.attention[0]), torch.stack([attention[0, 0], attention[1, 1]]))

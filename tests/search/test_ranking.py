@@ -33,5 +33,5 @@ def test_nothing_that_follows_an_open_hypothesis_ranks_above_its_bound(kind: Nor
     ranking = Ranking(kind, alpha)
     for length in range(3, 11):
         for more in (0.0, -0.5, -9.0):
-            assert ranking.rank(-2.0 + more, length) <= ranking.bound(-2.0, 10.0) + 1e-12
-    assert math.isclose(ranking.rank(-2.0, 10), ranking.bound(-2.0, 10.0))
+            assert ranking.rank(-2.0 + more, length) <= ranking.bound(-2.0, 10) + 1e-12
+    assert math.isclose(ranking.rank(-2.0, 10), ranking.bound(-2.0, 10))

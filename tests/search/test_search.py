@@ -144,9 +144,9 @@ def test_every_hypothesis_has_its_attention_on_every_source(search: Search) -> N
 @searches
 def test_a_model_is_given_no_row_in_vain(search: Search) -> None:
     """One row for the first step of a sentence, then as many as are open, none for a sentence that is done. What
-    belongs to the source is moved when sentences leave, and not from step to step.
+    belongs to the source is moved when sentences leave, and not from step to step; no state is moved to where it is.
     """
-    rows, masks = [], []
+    rows, masks, moves = [], [], []
 
     class Seen(Written):
         def predict(self, symbols: Tensor, state: Any) -> Any:
@@ -154,10 +154,16 @@ def test_a_model_is_given_no_row_in_vain(search: Search) -> None:
             masks.append(state.masks[0])
             return super().predict(symbols, state)
 
+        def reorder(self, state: Any, rows: Tensor, sentences: Tensor | None = None) -> Any:
+            moves.append(rows.tolist())
+            return super().reorder(state, rows, sentences)
+
     found = search(Seen(late_or_early), (sentences([A], [B], [A]),))
     assert [best.symbols for (best,) in found] == [(), (C,) * 6, ()]
     assert rows == [3] + [search.width] * 6
     assert all(mask is masks[1] for mask in masks[1:])
+    assert moves[0] == [1] * search.width
+    assert all(move != list(range(search.width)) for move in moves[1:])
 
 
 @searches

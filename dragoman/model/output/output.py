@@ -41,14 +41,15 @@ class Output(nn.Module, ABC):
         """An output of these symbols alone, in their order: its logits are theirs. It does not follow later changes."""
 
     def log_probs(
-        self, features: Float[Tensor, "N F"], barred: Bool[Tensor, "N V"] | None = None
+        self, features: Float[Tensor, "N F"], barred: Bool[Tensor, "B V"] | None = None
     ) -> Float[Tensor, "N V"]:
         """Natural logarithms of the probabilities of all symbols, in float32 or better: -inf for the `barred` ones,
-        whose probability falls to the others of their row.
+        whose probability falls to the others of their row. The rows of a sentence, equally many, stand side by side.
         """
         logits = self.logits(features)
         if barred is not None:
-            logits = logits.masked_fill(barred, float("-inf"))
+            by_sentence = logits.view(len(barred), -1, logits.size(1))
+            logits = by_sentence.masked_fill(barred.unsqueeze(1), float("-inf")).view_as(logits)
         return torch.log_softmax(logits, -1, dtype=torch.promote_types(logits.dtype, torch.float32))
 
     def judge(self, features: Float[Tensor, "N F"], targets: Int[Tensor, "N"]) -> Judgement:

@@ -1,0 +1,39 @@
+"""The run that is decoded with: random weights, since speed does not depend on what they say."""
+
+import torch
+
+from dragoman import config as configuration
+from dragoman.commands.lexicon import lexicon
+from dragoman.config import Config
+from dragoman.data.language import Language
+from dragoman.data.vocabulary import EOS
+from dragoman.deployment import engine, export
+from dragoman.errors import UserError
+from dragoman.model import build
+from dragoman.model.weights import weights, write_tensors
+from dragoman.run import Run, RunFolder
+
+NEVER = -1e4  # logit of the end symbol: only the limit ends a translation
+
+
+def prepare(config: Config, folder: RunFolder) -> list[str]:
+    """Makes the prepared corpus in a folder a run with a lexicon and, where the extra is installed, an ONNX export;
+    what is missing is said in a line.
+    """
+    source, target = (Language.load(folder.path, side, side) for side in ("source", "target"))
+    torch.manual_seed(config.seed)
+    model = build.build(config.model, len(source.vocabulary), len(target.vocabulary))
+    model.output.get_parameter("bias").data[EOS] = NEVER
+    write_tensors(folder.weights(), weights(model), {})
+    folder.config.write_text(configuration.dump(config), encoding="utf-8")
+    lexicon(folder.path, None)
+    try:
+        export.write(Run.load(folder.path), int8=True)
+    except UserError as error:
+        return [f"no ONNX: {error}"]
+    return []
+
+
+def exported(folder: RunFolder) -> bool:
+    """Whether there is an export."""
+    return (folder.path / engine.FOLDER / engine.NOTE).is_file()
