@@ -35,7 +35,7 @@ class Note(NamedTuple):
     graphs: dict[str, str]  # file: SHA-256
 
 
-VERSION = 1  # of what stands in the folder
+VERSION = 2  # of what stands in the folder
 
 
 class Tensors(NamedTuple):
@@ -78,9 +78,7 @@ class OnnxModel:
         return Prediction(self.log_probs(step.features), step.attention, step.state)
 
     def reorder(self, state: Tensors, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> Tensors:
-        """The graph wants the source once a row."""
-        settled = sentences is None and all(len(part) == len(rows) for part in state.fixed)
-        return Tensors(select(state.moving, rows), state.fixed if settled else select(state.fixed, rows))
+        return Tensors(select(state.moving, rows), state.fixed if sentences is None else select(state.fixed, sentences))
 
 
 class _Graph:

@@ -21,9 +21,10 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.state import each_tensor
 from dragoman.run import Run
 
-ROWS, POSITIONS = torch.export.Dim("B"), torch.export.Dim("S")
+ROWS, SENTENCES, POSITIONS = map(torch.export.Dim, "RBS")
 Axes = dict[int, torch.export.Dim]
 INT8 = ["MatMul", "Gemm"]  # what is done in 8-bit integers where one side is constant
+WHOLE = 1 << 40  # bytes of a constant that is computed when the graph is made: however large it is
 
 
 @contextmanager
@@ -90,15 +91,23 @@ def export(model: Seq2Seq) -> Graphs:
     moving, fixed = _leaves(state.moving), _leaves(state.fixed)
     names = [f"moving.{number}" for number in range(len(moving))]
     fixed_names = [f"fixed.{number}" for number in range(len(fixed))]
-    all_names, tensors = [*names, *fixed_names], (*moving, *fixed)
-    axes = tuple(map(_axes, tensors, _leaves((smaller.moving, smaller.fixed))))
-    both: Axes = {0: ROWS, 1: POSITIONS}
+    all_names = [*names, *fixed_names]
+    axes = tuple(map(_axes, (*moving, *fixed), _leaves((smaller.moving, smaller.fixed))))
+    both: Axes = {0: SENTENCES, 1: POSITIONS}
     start = _exported(_Start(model), (ids, mask), (both, both), ["ids", "mask"], all_names)
-    symbols = ids[:, 0]
     after = ["features", "weights", *(f"next.{name}" for name in names)]
-    step = _exported(_Step(model, state), (symbols, tensors), ({0: ROWS}, axes), ["symbols", *all_names], after)
-    features = model.step(symbols, state).features
+    symbols, *several = (torch.cat([tensor, tensor]) for tensor in (ids[:, 0], *moving))  # two rows of a sentence
+    several_axes = ({**each, 0: ROWS} for each in axes[: len(moving)])
+    step = _exported(
+        _Step(model, state),
+        (symbols, (*several, *fixed)),
+        ({0: ROWS}, (*several_axes, *axes[len(moving) :])),
+        ["symbols", *all_names],
+        after,
+    )
+    features = model.step(ids[:, 0], state).features
     output = _exported(_Output(model), (features,), ({0: ROWS},), ["features"], ["log_probs"])
+    _measure(step, ["symbols", *fixed_names])
     used = _read(step, names)
     moving_names, fixed_names = ([name for name in some if name in used] for some in (names, fixed_names))
     _keep(step, ["features", "weights", *(f"next.{name}" for name in moving_names)])
@@ -188,18 +197,24 @@ def _leaves(tree: Any) -> list[Tensor]:
 
 
 def _axes(tensor: Tensor, smaller: Tensor) -> Axes:
-    """Which axes of a tensor count rows and which source positions: the rows come first (see `state.py`)."""
+    """Which axes of a tensor count sentences and which positions of the source: these come second (see `state.py`)."""
     differ = [axis for axis in range(tensor.dim()) if tensor.size(axis) != smaller.size(axis)]
-    return {axis: POSITIONS if axis else ROWS for axis in differ}
+    return {axis: POSITIONS if axis else SENTENCES for axis in differ}
 
 
 def _exported(
     module: nn.Module, given: tuple[Any, ...], axes: tuple[Any, ...], inputs: list[str], outputs: list[str]
 ) -> Any:
-    program = torch.onnx.export(
-        module.eval(), given, input_names=inputs, output_names=outputs, dynamic_shapes=axes, dynamo=True, verbose=False
+    from onnxscript.optimizer import fold_constants
+
+    # The exporter need not find out how many rows a sentence has.
+    traced = torch.export.export(
+        module.eval(), given, dynamic_shapes=axes, prefer_deferred_runtime_asserts_over_guards=True
     )
-    return cast(torch.onnx.ONNXProgram, program).model_proto
+    program = torch.onnx.export(traced, input_names=inputs, output_names=outputs, dynamo=True, verbose=False)
+    graph = cast(torch.onnx.ONNXProgram, program).model_proto
+    fold_constants(graph, input_size_limit=WHOLE, output_size_limit=WHOLE)
+    return graph
 
 
 def _nodes(graph: Any) -> Iterator[Any]:
@@ -229,6 +244,19 @@ def _read(step: Any, moving: list[str]) -> set[str]:
         needed = _needs(step.graph, wanted)
         wanted |= {f"next.{name}" for name in moving if name in needed}
     return needed
+
+
+def _measure(step: Any, names: list[str]) -> None:
+    """Let numbers of rows and positions be taken from these inputs: one that is only measured need not be there."""
+    shapes = {each.name: [axis.dim_param for axis in each.type.tensor_type.shape.dim] for each in step.graph.input}
+    places = {size: (name, axis) for name in names for axis, size in enumerate(shapes[name]) if size}
+    for node in step.graph.node:
+        if node.op_type == "Shape" and node.input[0] in shapes:
+            start, end = (next(each for each in node.attribute if each.name == name) for name in ("start", "end"))
+            size = shapes[node.input[0]][start.i]
+            if end.i == start.i + 1 and size in places:
+                node.input[0], start.i = places[size]
+                end.i = start.i + 1
 
 
 def _keep(model: Any, outputs: list[str]) -> None:

@@ -53,7 +53,7 @@ class Prediction(Generic[Tree]):
 
     def named(self, columns: Int[Tensor, "*_"]) -> Int[Tensor, "*_"]:
         """The symbols of these columns."""
-        return columns if self.symbols is None else self.symbols[columns]
+        return columns if self.symbols is None else self.symbols.take(columns)
 
 
 class ScoredBatch(NamedTuple):

@@ -43,11 +43,9 @@ class Attention(nn.Module):
         sentence, of which a beam has several, stand side by side: (R, C) and (R, S).
         """
         if query.dim() == 2:
-            sentences = attended.mask.size(0)
-            alone = query.size(0) == sentences  # told apart since an exported graph knows no other case
-            together = query.unsqueeze(1) if alone else query.view(sentences, -1, query.size(1))
-            context, weights = self(together, attended)
-            return (context.squeeze(1), weights.squeeze(1)) if alone else (context.flatten(0, 1), weights.flatten(0, 1))
+            rows = query.size(0)
+            context, weights = self(query.view(attended.mask.size(0), -1, query.size(1)), attended)
+            return context.view(rows, context.size(2)), weights.view(rows, weights.size(2))
         energies = self.score(query, attended.keys).masked_fill(~attended.mask.unsqueeze(1), float("-inf"))
         weights = torch.softmax(energies, dim=-1)
         return torch.bmm(weights, attended.values), weights

@@ -49,9 +49,10 @@ class Full(Output):
         return Loss(total, targets.numel())
 
     def narrowed(self, symbols: Int[Tensor, "_"]) -> "Full":
-        table = nn.Parameter(self.weight.detach()[symbols], requires_grad=False)
+        weight, bias = (part.detach().index_select(0, symbols) for part in (self.weight, self.bias))
+        table = nn.Parameter(weight, requires_grad=False)
         output = Full(table.size(1), len(symbols), table, label_smoothing=self.label_smoothing)
-        output.bias = nn.Parameter(self.bias.detach()[symbols], requires_grad=False)
+        output.bias = nn.Parameter(bias, requires_grad=False)
         return output.train(self.training)
 
 
