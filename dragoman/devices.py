@@ -49,14 +49,15 @@ def choose(config: DeviceConfig) -> Device:
     threads = config.threads or max(1, cores() // process.local_count)
     torch.set_num_threads(threads)
     place = torch.device("cuda", process.local_rank) if name == "cuda" else torch.device("cpu")
-    precisions = {"auto": fastest(place), "float32": torch.float32, "bfloat16": torch.bfloat16}
-    return Device(place, threads, precisions[config.precision])
+    precision = {"float32": torch.float32, "bfloat16": torch.bfloat16}.get(config.precision) or fastest(place)
+    return Device(place, threads, precision)
 
 
 def fastest(place: torch.device) -> torch.dtype:
     """The precision of the fastest products: bfloat16 where the device has instructions for it, else float32."""
     if place.type == "cuda":
-        found = torch.cuda.is_bf16_supported(including_emulation=False)
+        with torch.cuda.device(place):
+            found = torch.cuda.is_bf16_supported(including_emulation=False)
     else:
         found = any(capabilities().get(name) for name in ("amx_bf16", "avx512_bf16"))
     return torch.bfloat16 if found else torch.float32
@@ -81,6 +82,10 @@ def processor() -> str:
 
 
 def capabilities() -> Mapping[str, object]:
-    """The processor's instructions by name, as torch tells them; older versions of it tell none."""
-    found: Mapping[str, object] = getattr(torch.cpu, "get_capabilities", dict)()
+    """The processor's instructions by name, as torch tells them; older versions of it tell fewer."""
+    told = getattr(torch.cpu, "get_capabilities", None)
+    older = {"amx_bf16": "_is_amx_tile_supported", "avx512_bf16": "_is_avx512_bf16_supported"}
+    found: Mapping[str, object] = (
+        told() if told else {name: getattr(torch.cpu, each, bool)() for name, each in older.items()}
+    )
     return found

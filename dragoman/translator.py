@@ -35,6 +35,7 @@ from dragoman.visualisation import heatmap
 
 LONGEST = 500  # symbols of a source that are read; what follows is left out, and said so in `Translation.left_out`
 BATCH = 4096  # source symbols times beam that are searched at once
+ROWS = 320  # sentences times beam, at most: a processor is not faster with more, and each has numbers for all symbols
 
 Engine = Literal["torch", "int8", "onnx"]
 
@@ -135,7 +136,8 @@ class Translator:
         encoded = [self.source.text.encode(text) for text in texts]
         found: dict[int, list[Hypothesis]] = {}
         full = [number for number, text in enumerate(texts) if self.source.text.normalise(text).strip()]
-        for numbers in by_length(full, [min(len(symbols), LONGEST) for symbols in encoded], BATCH // searcher.width):
+        lengths, width = [min(len(symbols), LONGEST) for symbols in encoded], searcher.width
+        for numbers in by_length(full, lengths, BATCH // width, max(1, ROWS // width)):
             found.update(zip(numbers, self.hypotheses(searcher, [encoded[n] for n in numbers], n_best), strict=True))
         return [
             self._translation(text, encoded[number], found[number]) if number in found else self._nothing(text)
@@ -143,7 +145,7 @@ class Translator:
         ]
 
     def hypotheses(self, searcher: Search, encoded: Sequence[list[str]], n_best: int = 1) -> list[list[Hypothesis]]:
-        """What a search finds for sentences in symbols, all at once: `n_best` for each, the best first."""
+        """What a search finds for sentences in symbols, one or more, in one batch: `n_best` each, the best first."""
         ids = [[*self.source.vocabulary.ids(symbols[:LONGEST]), EOS] for symbols in encoded]
         source = pad(ids).to(self.device.torch_device)
         stepper = self._predictor or self.model
@@ -180,7 +182,7 @@ class Translator:
             for x, y in zip(sources, targets, strict=True)
         ]
         lengths = [max(len(source), len(target)) + 1 for source, target in encoded]
-        for numbers in by_length(range(len(encoded)), lengths, BATCH):
+        for numbers in by_length(range(len(encoded)), lengths, BATCH, BATCH):
             pairs = [encoded[number] for number in numbers]
             source = pad([[*self.source.vocabulary.ids(symbols), EOS] for symbols, _ in pairs])
             target = pad([[*self.target.vocabulary.ids(symbols), EOS] for _, symbols in pairs])
@@ -229,11 +231,13 @@ class Translator:
         return Scored(log_prob, len(target) + 1, source_words.words, words.words, attention)
 
 
-def by_length(numbers: Sequence[int], lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
-    """Groups of sentences of similar length, the longest first, each of at most `budget` symbols with its padding."""
+def by_length(numbers: Sequence[int], lengths: Sequence[int], symbols: int, most: int) -> Iterator[list[int]]:
+    """Groups of sentences of similar length, the longest first: at most so many symbols with their padding, and at most
+    so many sentences.
+    """
     group: list[int] = []
     for number in sorted(numbers, key=lambda each: (-lengths[each], each)):
-        if group and (len(group) + 1) * lengths[group[0]] > budget:
+        if group and (len(group) == most or (len(group) + 1) * lengths[group[0]] > symbols):
             yield group
             group = []
         group.append(number)

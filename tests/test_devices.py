@@ -5,6 +5,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import pytest
 import torch
@@ -30,6 +31,7 @@ def _gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine with one that multiplies in bfloat16 (torch asks the GPU itself)."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: True)
+    monkeypatch.setattr(torch.cuda, "device", nullcontext)
 
 
 @pytest.mark.usefixtures("_gpu")
@@ -44,6 +46,11 @@ def test_auto_is_the_gpu_if_there_is_one(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_each_worker_of_a_machine_has_its_own_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOCAL_RANK", "3")
     assert choose(DeviceConfig(name="cuda")).torch_device == torch.device("cuda", 3)
+
+
+def test_a_gpu_is_asked_only_for_what_is_left_to_choose(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)  # there is none: asking it would fail
+    assert choose(DeviceConfig(precision="float32")).precision is torch.float32
 
 
 def test_a_gpu_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,6 +127,11 @@ def test_a_processor_is_told_by_its_instructions(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: found, raising=False)
     assert devices.processor() == "AVX512 bf16 VNNI"
     monkeypatch.delattr(torch.cpu, "get_capabilities")
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True, raising=False)
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: False, raising=False)
+    assert devices.processor() == "AVX512 bf16"
+    monkeypatch.delattr(torch.cpu, "_is_avx512_bf16_supported")
+    monkeypatch.delattr(torch.cpu, "_is_amx_tile_supported")
     assert devices.processor() == "AVX512"
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: f"GPU number {device.index}")
     assert str(Device(torch.device("cuda", 1), 1, torch.float32)) == "GPU number 1, 1 threads, float32"

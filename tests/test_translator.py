@@ -1,5 +1,6 @@
 """Text to translations: order, odd texts, search, attention between words, scores of given pairs."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from dragoman.components import Spec
 from dragoman.config import DeviceConfig
 from dragoman.data.batch import Batch, pad
 from dragoman.evaluation.alignment import by_words
+from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.search import Search
 from dragoman.training import session
 from dragoman.translator import Scored, Translator, by_length
 from tests import toy
@@ -232,18 +235,37 @@ def test_pairs_come_in_batches_with_their_numbers(translator: Translator, monkey
     assert sorted(rows) == list(range(9))
 
 
-@given(st.lists(st.integers(0, 40)), st.integers(0, 100))
-def test_groups_hold_every_sentence_once_within_the_budget(lengths: list[int], budget: int) -> None:
-    groups = list(by_length(range(len(lengths)), lengths, budget))
+@given(st.lists(st.integers(0, 40)), st.integers(0, 100), st.integers(1, 9))
+def test_groups_hold_every_sentence_once_within_the_budget(lengths: list[int], budget: int, most: int) -> None:
+    groups = list(by_length(range(len(lengths)), lengths, budget, most))
     assert sorted(number for group in groups for number in group) == list(range(len(lengths)))
     for group in groups:
         assert len(group) == 1 or len(group) * max(lengths[number] for number in group) <= budget
+        assert len(group) <= most
     longest = [lengths[number] for group in groups for number in group]
     assert longest == sorted(longest, reverse=True)
 
 
+@pytest.mark.parametrize(("beam", "most"), [(1, 6), (2, 3), (7, 1)])
+def test_no_more_rows_are_searched_at_once_than_allowed(
+    translator: Translator, beam: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "ROWS", 6)
+    sizes: list[int] = []
+    real = translator.hypotheses
+
+    def seen(search: Search, encoded: Sequence[list[str]], n_best: int) -> list[list[Hypothesis]]:
+        sizes.append(len(encoded))
+        return real(search, encoded, n_best)
+
+    monkeypatch.setattr(translator, "hypotheses", seen)
+    texts = ["one two"] * 7
+    assert len(translator.translate(texts, beam_size=beam)) == 7
+    assert max(sizes) == most
+
+
 def test_groups_are_of_the_sentences_asked_for() -> None:
-    assert list(by_length([3, 1], [9, 2, 9, 5], 10)) == [[3, 1]]
+    assert list(by_length([3, 1], [9, 2, 9, 5], 10, 9)) == [[3, 1]]
 
 
 @pytest.mark.parametrize("search", [Spec("greedy"), Spec("beam", {"size": 3})])

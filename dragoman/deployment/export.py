@@ -252,11 +252,12 @@ def _measure(step: Any, names: list[str]) -> None:
     places = {size: (name, axis) for name in names for axis, size in enumerate(shapes[name]) if size}
     for node in step.graph.node:
         if node.op_type == "Shape" and node.input[0] in shapes:
-            start, end = (next(each for each in node.attribute if each.name == name) for name in ("start", "end"))
-            size = shapes[node.input[0]][start.i]
-            if end.i == start.i + 1 and size in places:
-                node.input[0], start.i = places[size]
-                end.i = start.i + 1
+            bounds = {each.name: each for each in node.attribute}
+            if bounds.keys() == {"start", "end"} and bounds["end"].i == bounds["start"].i + 1:
+                size = shapes[node.input[0]][bounds["start"].i]
+                if size in places:
+                    node.input[0], bounds["start"].i = places[size]
+                    bounds["end"].i = bounds["start"].i + 1
 
 
 def _keep(model: Any, outputs: list[str]) -> None:

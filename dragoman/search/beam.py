@@ -1,5 +1,6 @@
 """Beam search over any number of sentences at once."""
 
+from bisect import insort
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, final
@@ -11,7 +12,7 @@ from dragoman.data.batch import Sequence
 from dragoman.data.vocabulary import EOS
 from dragoman.model.seq2seq import Prediction
 from dragoman.search.hypothesis import End, History, Hypothesis, Said, nothing
-from dragoman.search.limits import Limit, Margin, Ratio, checked, forbid
+from dragoman.search.limits import Limit, Margin, Ratio, forbid, number
 from dragoman.search.ranking import Alpha, NormalisationKind, Ranking
 from dragoman.search.search import Predictor, Search, State
 
@@ -63,11 +64,11 @@ class Beam(Search):
             first = history.add(rows, step.attention)
             width = len(rows) // len(sentences)
             forbid(step.log_probs, [row for row in range(len(rows)) if sentences[row // width].limit < length])
-            for number, candidates in enumerate(self._continue(rows, step, len(sentences))):
-                self._keep(sentences[number], first + number * width, candidates, length, n_best)
-            left = [number for number, each in enumerate(sentences) if not self._done(each, length, n_best)]
+            for place, candidates in enumerate(self._continue(rows, step, len(sentences))):
+                self._keep(sentences[place], first + place * width, candidates, length, n_best)
+            left = [place for place, each in enumerate(sentences) if not self._done(each, length, n_best)]
             fewer = torch.tensor(left, device=device) if len(left) < len(sentences) else None
-            sentences = [sentences[number] for number in left]
+            sentences = [sentences[place] for place in left]
             state = step.state
             order = [said.parent - first for sentence in sentences for said in sentence.beam]
             if sentences and order != list(range(len(rows))):
@@ -94,10 +95,10 @@ class Beam(Search):
             if len(beam) == self.width:
                 break
             if symbol != EOS:
-                beam.append(Said(first + row, symbol, log_prob, checked(total)))
-            elif rank < self.width and checked(total) > float("-inf"):
-                sentence.finished.append(End(first + row, log_prob, self.ranking.rank(total, length)))
-                sentence.finished.sort(key=lambda end: -end.score)
+                beam.append(Said(first + row, symbol, log_prob, number(total)))
+            elif rank < self.width and number(total) > float("-inf"):
+                end = End(first + row, log_prob, self.ranking.rank(total, length))
+                insort(sentence.finished, end, key=lambda each: -each.score)
                 del sentence.finished[n_best:]
         sentence.beam = beam
 

@@ -7,7 +7,7 @@ import torch
 from dragoman.data.batch import Sequence
 from dragoman.data.vocabulary import EOS
 from dragoman.search.hypothesis import End, History, Hypothesis, Said, nothing
-from dragoman.search.limits import Limit, Margin, Ratio, checked, forbid
+from dragoman.search.limits import Limit, Margin, Ratio, forbid, number
 from dragoman.search.search import Predictor, Search, State
 
 
@@ -37,7 +37,7 @@ class Greedy(Search):
             following, left = [], []
             found = zip(step.named(columns).tolist(), log_probs.tolist(), strict=True)
             for row, (symbol, log_prob) in enumerate(found):
-                said = Said(first + row, symbol, log_prob, rows[row].total + checked(log_prob))
+                said = Said(first + row, symbol, log_prob, rows[row].total + number(log_prob))
                 if symbol == EOS:
                     ends[sentences[row]] = [End(said.parent, log_prob, said.total)]
                 else:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -13,6 +12,7 @@ from dragoman.data.batch import Sequence
 from dragoman.model.shapes import Float
 
 ROOT = -1  # the parent of what has said nothing yet
+LEAST = 64  # rows that there is room for
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,29 @@ class End(NamedTuple):
     score: float
 
 
+class _Rows:
+    """Rows of numbers in one piece that grows. Pieces of single steps would lie scattered among the large tensors that
+    come and go between them, and these could not use each other's places (docs/speed.md, All engines).
+    """
+
+    def __init__(self) -> None:
+        self._held: Tensor | None = None
+        self._count = 0
+
+    def add(self, rows: Float[Tensor, "R _"]) -> None:
+        first, self._count = self._count, self._count + len(rows)
+        if self._held is None or self._count > len(self._held):
+            larger = rows.new_empty(max(LEAST, 2 * self._count), rows.size(1))
+            if self._held is not None:
+                larger[:first] = self._held[:first]
+            self._held = larger
+        self._held[first : self._count] = rows
+
+    def all(self) -> Float[Tensor, "N _"]:
+        assert self._held is not None
+        return self._held[: self._count]
+
+
 class History:
     """All steps of a search as a tree: each row of each step is a node, which knows what it had read and attended to.
 
@@ -65,18 +88,19 @@ class History:
     def __init__(self, sources: tuple[Sequence, ...]) -> None:
         self._lengths = [source.mask.sum(1).tolist() for source in sources]
         self._nodes: list[Said] = []
-        self._attention: list[tuple[Tensor, ...]] = []  # of each step
+        self._attention = [_Rows() for _ in sources]
 
     def add(self, said: Iterable[Said], attention: tuple[Float[Tensor, "R _"], ...]) -> int:
         """A step, by what its rows read and their attention: the number of its first node, whence they are counted."""
         first = len(self._nodes)
         self._nodes.extend(said)
-        self._attention.append(attention)
+        for rows, weights in zip(self._attention, attention, strict=True):
+            rows.add(weights)
         return first
 
     def hypotheses(self, ends: list[list[End]]) -> list[list[Hypothesis]]:
         """For each sentence, what ended at its ends."""
-        columns = (torch.cat(parts).float().cpu().numpy() for parts in zip(*self._attention, strict=True))
+        columns = (rows.all().float().cpu().numpy() for rows in self._attention)
         attended = list(zip(columns, self._lengths, strict=True))
 
         def read(sentence: int, end: End) -> Hypothesis:

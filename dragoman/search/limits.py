@@ -16,6 +16,8 @@ from dragoman.model.shapes import Float
 Ratio = Annotated[float, Field(gt=0, le=100)]
 Margin = Annotated[int, Field(ge=0, le=1000)]
 
+EXACT = 1e-9  # 0.29 * 100 is a little less than 29
+
 
 class Limit(NamedTuple):
     """`ratio` symbols for each source symbol (of the longest source), and `margin` more."""
@@ -26,7 +28,7 @@ class Limit(NamedTuple):
     def steps(self, sources: tuple[Sequence, ...]) -> list[int]:
         """The step (counted from 0) at which the end symbol is forced, for each sentence."""
         lengths = torch.stack([source.mask.sum(1) for source in sources]).amax(0).tolist()
-        return [int(length * self.ratio) + self.margin for length in lengths]
+        return [int(length * self.ratio + EXACT) + self.margin for length in lengths]
 
 
 def forbid(log_probs: Float[Tensor, "R V"], ending: list[int]) -> None:
@@ -41,8 +43,8 @@ def forbid(log_probs: Float[Tensor, "R V"], ending: list[int]) -> None:
         log_probs[ending, EOS] = end
 
 
-def checked(log_prob: float) -> float:
-    """The best of a row. UserError where it is no number: one NaN makes a whole softmax NaN."""
+def number(log_prob: float) -> float:
+    """The same. UserError where it is NaN: one of them makes a whole softmax NaN, so the best of each row tells."""
     if isnan(log_prob):
         raise UserError("the model gives no probabilities (NaN): its weights have diverged or are damaged")
     return log_prob

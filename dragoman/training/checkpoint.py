@@ -44,5 +44,7 @@ def load(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer) -> Prog
         }
     try:
         return Progress.from_json(note)
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from error
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(f"{path}: not a training state ({error})") from error

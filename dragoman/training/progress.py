@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from dragoman.data.batching import VERSION
+from dragoman.errors import UserError
 
 
 @dataclass
@@ -70,10 +71,13 @@ class Progress:
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "Progress":
         """The opposite; keys of other versions mean nothing here. KeyError where one of this version's is missing,
-        ValueError where batches are no longer put together as they were.
+        UserError where batches are no longer put together as they were.
         """
-        if values.get("plan") != VERSION:
-            raise ValueError("another version of dragoman put its batches together; begin another run")
+        missing = {each.name for each in fields(cls)} - values.keys()
+        if missing <= {"plan"} and values.get("plan") != VERSION:
+            raise UserError(
+                "begun by another version of dragoman, whose batches come in another order; begin another run"
+            )
         values = {**values, "best": [(float(value), int(step)) for value, step in values["best"]]}
         return cls(**{each.name: values[each.name] for each in fields(cls)})
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxscript")
@@ -19,8 +20,7 @@ from dragoman.model.decoder import TIMINGS
 from dragoman.model.features import FEATURES
 from dragoman.model.recurrent import CELLS
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.model.state import select
-from tests.builders import build_model, sentences, tile
+from tests.builders import build_model, sentences
 
 MODELS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -80,12 +80,22 @@ def of(tmp_path: Path, model: Seq2Seq, *, int8: bool = False) -> OnnxModel:
 
 
 def differences(model: Seq2Seq, exported: OnnxModel, source: Sequence) -> list[float]:
-    """The largest differences over some steps of a beam of two, whose rows change places and leave."""
+    """The largest differences over some steps of a search: one row a sentence first, then two, which change places and
+    leave with their sentence.
+    """
     found = []
     with torch.inference_mode():
-        one, other = tile(model.begin((source,)), 2), tile(exported.begin((source,)), 2)
-        rows = 2 * len(source.ids)
-        for step in range(4):
+        one, other = model.begin((source,)), exported.begin((source,))
+        sentences = len(source.ids)
+        moves = [torch.arange(sentences).repeat_interleave(2)] + [
+            torch.arange(2 * sentences).view(-1, 2).flip(1).flatten()
+        ] * 2
+        left: list[Tensor | None] = [None] * 3
+        if sentences > 1:
+            moves += [torch.tensor([2, 3]), torch.tensor([1, 0])]
+            left += [torch.tensor([1]), None]
+        rows = sentences
+        for step, (move, sentences_left) in enumerate(zip(moves, left, strict=True)):
             symbols = torch.arange(rows) % 5 + 3 + step % 2
             wanted, got = model.predict(symbols, one), exported.predict(symbols, other)
             found += [
@@ -94,10 +104,10 @@ def differences(model: Seq2Seq, exported: OnnxModel, source: Sequence) -> list[f
                     (wanted.log_probs, *wanted.attention), (got.log_probs, *got.attention), strict=True
                 )
             ]
-            swapped = torch.arange(rows).view(-1, 2).flip(1).flatten()
-            one, other = model.reorder(wanted.state, swapped), exported.reorder(got.state, swapped)
-            if step == 2 and rows > 2:
-                one, other, rows = *(select(state, torch.arange(2)) for state in (one, other)), 2
+            one = model.reorder(wanted.state, move, sentences_left)
+            other = exported.reorder(got.state, move, sentences_left)
+            rows = len(move)
+            assert all(len(part) == len(one.fixed.mask) for part in other.fixed)
     return found
 
 

@@ -8,7 +8,7 @@ import torch
 
 from dragoman.search import hypothesis
 from dragoman.search.beam import Beam
-from dragoman.search.hypothesis import End, History, Hypothesis, Said, nothing
+from dragoman.search.hypothesis import LEAST, ROOT, End, History, Hypothesis, Said, nothing
 from tests.builders import build_model, sentences
 
 
@@ -32,6 +32,16 @@ def test_a_hypothesis_is_read_off_from_its_end() -> None:
     assert torch.equal(torch.tensor(two.attention[0]), expected[:, :2])
     assert two.attention[1].tolist() == [[0.25, 0.75], [0.5, 0.0], [0.5, 0.0]]
     assert (three.symbols, three.log_probs) == ((), (0.0,))
+
+
+def test_attention_of_many_steps_stays_in_its_order() -> None:
+    """More rows than there is room for at first."""
+    history, steps = History((sentences([4, 5]),)), 5 * LEAST
+    node = ROOT
+    for step in range(steps):
+        node = history.add([Said(node, 4, 0.0, 0.0)], (torch.full((1, 3), float(step)),))
+    ((found,),) = history.hypotheses([[End(node, 0.0, 0.0)]])
+    assert found.attention[0][:, 0].tolist() == list(range(steps))
 
 
 def test_a_hypothesis_adds_up() -> None:

@@ -6,6 +6,7 @@ import math
 import pytest
 
 from dragoman.data.batching import VERSION
+from dragoman.errors import UserError
 from dragoman.training.progress import Progress
 
 
@@ -75,5 +76,5 @@ def test_of_another_plan_the_position_means_nothing() -> None:
     values = Progress().to_json()
     del values["plan"]  # as in the first version
     for state in (values, {**values, "plan": VERSION + 1}):
-        with pytest.raises(ValueError, match="another version of dragoman put its batches together"):
+        with pytest.raises(UserError, match=r"begun by another version of dragoman, .*; begin another run"):
             Progress.from_json(state)
