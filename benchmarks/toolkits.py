@@ -11,8 +11,7 @@ from benchmarks.jobs import Job
 
 PATHS = {"float32": "dragoman, plain", "bfloat16": "dragoman, fast"}  # by the precision of matrix products
 
-DEPLOYED = "dragoman, ONNX int8, 300,20"
-CANDIDATES = [300, 20]
+EXPORTED = {"dragoman, ONNX int8": None, "dragoman, ONNX int8, 300,20": [300, 20]}  # by candidates
 
 
 class Peer(NamedTuple):
@@ -42,7 +41,7 @@ def own(job: Job, *, exported: bool = False) -> Iterator[Contender]:
     elif job.device == "cpu":
         paths[PATHS["bfloat16"]] = replace(fast, engine="int8")
         if exported:
-            paths[DEPLOYED] = replace(fast, engine="onnx", candidates=CANDIDATES)
+            paths |= {name: replace(fast, engine="onnx", candidates=some) for name, some in EXPORTED.items()}
     for name, path in paths.items():
         yield Contender(name, sys.executable, "benchmarks.worker", path)
 

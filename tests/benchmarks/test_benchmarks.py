@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import corpus
+from benchmarks import corpus, toolkits
 from benchmarks.__main__ import main
 from benchmarks.architecture import Sizes
 from benchmarks.report import Report
@@ -14,7 +14,7 @@ TINY = ["--tiny", "--threads", "1", "--rounds", "1"]
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)  # eight processes that start one after another, on machines that may be busy
+@pytest.mark.timeout(900)  # nine processes that start one after another, on machines that may be busy
 def test_trains_and_decodes_along_all_paths(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -26,7 +26,7 @@ def test_trains_and_decodes_along_all_paths(
     report = Report.read(file)
     contests = [("train", 8, 1), ("beam", 64, 1)]
     paths = ["dragoman, plain", "dragoman, fast"]
-    exported = ["dragoman, ONNX int8, 300,20"] if importlib.util.find_spec("onnxruntime") else []
+    exported = [*toolkits.EXPORTED] if importlib.util.find_spec("onnxruntime") else []
     wanted = [*((contests[0], path) for path in paths), *((contests[1], path) for path in [*paths, *exported])]
     assert [(row.contest, row.who) for row in report.rows] == wanted
     for row in report.rows:

@@ -45,6 +45,7 @@ def test_each_path_of_dragoman_has_its_precision_or_engine() -> None:
     assert decoded == {
         "dragoman, plain": ("torch", None),
         "dragoman, fast": ("int8", None),
+        "dragoman, ONNX int8": ("onnx", None),
         "dragoman, ONNX int8, 300,20": ("onnx", [300, 20]),
     }
     assert len(list(toolkits.own(job))) == 2
