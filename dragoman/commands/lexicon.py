@@ -34,10 +34,13 @@ def lexicon(folder: Path, files: tuple[Path, Path] | None) -> None:
 
 def _prepared(run: Run) -> tuple[Column, Column]:
     path = run.folder.path / STORE
+    instead = f"name text files: dragoman lexicon {run.folder.path} SOURCE TARGET"
     if not path.is_dir():
-        name = run.folder.path
-        raise UserError(f"{path}: no prepared corpus; name text files: dragoman lexicon {name} SOURCE TARGET")
-    store = Store(path)
+        raise UserError(f"{path}: no prepared corpus; {instead}")
+    try:
+        store = Store(path)
+    except UserError as error:  # damaged, or of another version
+        raise UserError(f"{error}; {instead}") from error
     return store.columns["source"], store.columns["target"]
 
 
