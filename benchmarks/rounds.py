@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 
 class Rounds:
@@ -39,6 +40,14 @@ class Rounds:
         wall, cpu = (now - before for now, before in zip(_now(), self._began, strict=True))
         self._answer({**self._amounts, "seconds": wall, "cpu_seconds": cpu, "peak": self._peak()})
         self._begin()
+
+    def repeat(self, work: Callable[[], None]) -> NoReturn:
+        """Once to warm up, then a round of `work`, which counts what it does, whenever one is asked for."""
+        work()
+        self.wait()
+        while True:
+            work()
+            self.end()
 
     def _begin(self) -> None:
         if not sys.stdin.readline():

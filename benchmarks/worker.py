@@ -103,11 +103,7 @@ def decode(job: Job) -> None:
             found = translator.hypotheses(search, batch)
             rounds.count(sum(len(best.symbols) + 1 for best, *_ in found), len(batch))
 
-    work()
-    rounds.wait()
-    while True:
-        work()
-        rounds.end()
+    rounds.repeat(work)
 
 
 def products(job: Job) -> None:
@@ -121,11 +117,7 @@ def products(job: Job) -> None:
             matrix @ matrix
             rounds.count(2 * PRODUCT**3, 0)
 
-    work()
-    rounds.wait()
-    while True:
-        work()
-        rounds.end()
+    rounds.repeat(work)
 
 
 if __name__ == "__main__":

@@ -82,11 +82,7 @@ def main(job: Job) -> None:
             )
             rounds.count(sum(len(each.hypotheses[0]) for each in found), len(batch))
 
-    decode()
-    rounds.wait()
-    while True:
-        decode()
-        rounds.end()
+    rounds.repeat(decode)
 
 
 if __name__ == "__main__":

@@ -96,11 +96,7 @@ def measure_decoding(job: Job) -> None:
                 _, found = engine.infer_list(sentences)
             rounds.count(sum(len(best[0].split()) + 1 for best in found), len(found))
 
-        decode()
-        rounds.wait()
-        while True:
-            decode()
-            rounds.end()
+        rounds.repeat(decode)
 
 
 def main(job: Job) -> None:
