@@ -19,7 +19,7 @@ from dragoman.run import RunFolder
 from dragoman.search.searches import SEARCHES
 from dragoman.training import session, trainer
 from dragoman.training.journal import Silence
-from dragoman.training.objective import Objective
+from dragoman.training.objectives.objective import Objective
 from dragoman.training.progress import Progress
 from dragoman.training.stopping import Stop
 from dragoman.training.workers import Workers
@@ -53,11 +53,12 @@ class Counted(Objective):
     """The objective of the run, with the size of the last batch."""
 
     def __init__(self, objective: Objective) -> None:
-        self._objective = objective
+        super().__init__()
+        self.objective = objective
         self.last = (0, 0)  # target symbols, sentences
 
-    def __call__(self, model: Seq2Seq, batch: Batch) -> Loss:
-        loss = self._objective(model, batch)
+    def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
+        loss: Loss = self.objective(model, batch)
         self.last = (loss.symbols, len(batch.rows))
         return loss
 

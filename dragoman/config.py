@@ -84,6 +84,17 @@ class AttentionConfig(Section):
     """Where the decoder looks."""
 
     score: Spec = Field(Spec("additive"), description="dot, scaled_dot, bilinear, additive, linear, uniform or none")
+    terms: Annotated[tuple[Spec, ...], Several] = Field((), description="what else has a say")
+    normaliser: Spec = Field(Spec("softmax"), description="from energies to weights: softmax")
+    window: Spec = Field(Spec("none"), description="the part of the source to look at: none, monotonic, predictive")
+
+    def chosen(self) -> Iterator[Spec]:
+        """The score, and what else a user has chosen."""
+        yield self.score
+        yield from self.terms
+        for name in ("normaliser", "window"):
+            if getattr(self, name).kind != type(self).model_fields[name].default.kind:
+                yield getattr(self, name)
 
 
 class ModelConfig(Section):

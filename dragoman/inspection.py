@@ -164,7 +164,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
         ("symbols", f"{sizes[0]:,} and {sizes[1]:,} ({units}{shared})"),
         ("encoder", _told(config.model.encoder)),
         ("bridge", _told(config.model.bridge)),
-        ("attention", _told(config.model.attention.score)),
+        ("attention", "; ".join(map(_told, config.model.attention.chosen()))),
         ("decoder", _told(config.model.decoder)),
         ("parameters", f"{sum(parts.values()):,}"),
         *((f"  {part}", f"{count:,}") for part, count in parts.items()),

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from dragoman.components import Path, Problem, Spec, plain
+from dragoman.components import Path, Problem, Spec, complete, plain
 from dragoman.wording import explain, nearest, shown
 
 
@@ -139,6 +139,20 @@ def replaced(section: Tree, path: Path, new: Any) -> Tree:
     if below:
         new = replaced(getattr(section, name), tuple(below), new)
     return section.model_copy(update={name: new})
+
+
+def specs(section: Section, path: Path) -> dict[Path, Spec]:
+    """The parts that are named at a path, one or a list, each with its own path."""
+    found = at(section, path)
+    return {path: found} if isinstance(found, Spec) else {(*path, n): each for n, each in enumerate(found)}
+
+
+def completed(section: Tree, tables: Mapping[Path, Mapping[str, Any]]) -> Tree:
+    """The same section with every option of the parts at these paths spelled out; `tables` have their constructors."""
+    for path, table in tables.items():
+        full = [complete(table, spec) for spec in specs(section, path).values()]
+        section = replaced(section, path, full[0] if isinstance(at(section, path), Spec) else tuple(full))
+    return section
 
 
 def notes(root: type[Section], path: Path = ()) -> Iterator[tuple[Path, str]]:

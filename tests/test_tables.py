@@ -13,7 +13,7 @@ from dragoman.components import Spec
 from dragoman.config import UNTRANSLATED, Config, LanguageConfig, TrainingConfig
 from dragoman.evaluation.metrics import HIGHER_IS_BETTER, METRICS, Tokenise
 from dragoman.model import build
-from dragoman.model.decoder import TIMINGS, AttendKind
+from dragoman.model.decoder.rnn import TIMINGS, AttendKind
 from dragoman.model.features import FEATURES, FeaturesKind
 from dragoman.model.recurrent import CELLS, CellKind
 from dragoman.search.ranking import NORMALISATIONS, NormalisationKind

@@ -16,7 +16,7 @@ from dragoman.data.batch import Sequence
 from dragoman.deployment.engine import FOLDER, NOTE, VERSION, Note, Precision, digest, needed
 from dragoman.errors import UserError
 from dragoman.files import write_atomically
-from dragoman.model.decoder import State
+from dragoman.model.decoder.decoder import State
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.state import each_tensor
 from dragoman.run import Run
@@ -162,8 +162,8 @@ class _Step(nn.Module):
     def forward(self, symbols: Tensor, tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         given = iter(tensors)
         moving, fixed = each_tensor(lambda _: next(given), (self.like.moving, self.like.fixed))
-        features, state = self.model.step(symbols, self.like._replace(moving=moving, fixed=fixed))
-        return features, state.moving.weights, *_leaves(state.moving)
+        features, weights, state = self.model.step(symbols, self.like._replace(moving=moving, fixed=fixed))
+        return features, weights, *_leaves(state.moving)
 
 
 class _Output(nn.Module):

@@ -6,8 +6,8 @@ from typing import Literal, final
 import torch
 from torch import Tensor, nn
 
-from dragoman.model.encoder import Memory, StateShape
 from dragoman.model.linear import Linear
+from dragoman.model.memory import Memory, StateShape
 from dragoman.model.recurrent import CellState
 
 

@@ -8,14 +8,19 @@ import torch
 
 from dragoman import components, sections
 from dragoman.components import Path, Problem, Spec
-from dragoman.config import Config, ModelConfig
+from dragoman.config import AttentionConfig, Config, ModelConfig
 from dragoman.errors import UserError
-from dragoman.model.attention.attention import Attention, NoAttention
+from dragoman.model.attention.attention import Attention, GlobalAttention, NoAttention
+from dragoman.model.attention.normalisers import NORMALISERS
 from dragoman.model.attention.scores import SCORES, Uniform
+from dragoman.model.attention.terms import TERMS, Sizes
+from dragoman.model.attention.windows import WINDOWS, LocalAttention
 from dragoman.model.bridge import BRIDGES, Bridge, Zero
-from dragoman.model.decoder import DECODERS, RnnDecoder
+from dragoman.model.decoder.decoder import Decoder
+from dragoman.model.decoder.decoders import DECODERS
 from dragoman.model.embedding import Embedding
-from dragoman.model.encoder import ENCODERS, RnnEncoder
+from dragoman.model.encoder.encoder import Encoder
+from dragoman.model.encoder.encoders import ENCODERS
 from dragoman.model.output.full import OUTPUTS, Full
 from dragoman.model.seq2seq import Parts, Seq2Seq
 
@@ -72,6 +77,9 @@ TABLES: dict[Path, dict[str, Any]] = {
     ("encoder",): ENCODERS,
     ("bridge",): BRIDGES,
     ("attention", "score"): {**SCORES, "none": NoAttention},
+    ("attention", "terms"): TERMS,
+    ("attention", "normaliser"): NORMALISERS,
+    ("attention", "window"): WINDOWS,
     ("decoder",): DECODERS,
     ("output",): OUTPUTS,
 }
@@ -82,15 +90,14 @@ def _option_problems(model: ModelConfig) -> list[Problem]:
     return [
         each
         for path, table in TABLES.items()
-        for each in components.problems(table, sections.at(model, path), ("model", *path))
+        for place, spec in sections.specs(model, path).items()
+        for each in components.problems(table, spec, ("model", *place))
     ]
 
 
 def complete(model: ModelConfig) -> ModelConfig:
     """The same configuration with every option of every part spelled out."""
-    for path, table in TABLES.items():
-        model = sections.replaced(model, path, components.complete(table, sections.at(model, path)))
-    return model
+    return sections.completed(model, TABLES)
 
 
 def _model(model: ModelConfig, source_symbols: int, target_symbols: int, assemble: _Assemble) -> Seq2Seq:
@@ -103,26 +110,19 @@ def _model(model: ModelConfig, source_symbols: int, target_symbols: int, assembl
     )
     encoder = assemble(("model", "encoder"), lambda: components.build(ENCODERS, model.encoder, size))
 
-    def attention() -> Attention | NoAttention:
-        if model.attention.score.kind == "none":
-            return NoAttention()
-        query_size = components.complete(DECODERS, model.decoder).options["size"]
-        score = assemble(
-            ("model", "attention", "score"),
-            lambda: components.build(SCORES, model.attention.score, query_size, encoder.size),
-            lambda: Uniform(query_size, encoder.size),
-        )
-        return Attention(score)
+    def attend_to(query_size: int, state_size: int) -> Attention:
+        return _attention(model.attention, Sizes(query_size, state_size, size, source_symbols), assemble)
 
-    attended = attention()
-    decoder = assemble(("model", "decoder"), lambda: components.build(DECODERS, model.decoder, size, attended))
+    decoder = assemble(
+        ("model", "decoder"), lambda: components.build(DECODERS, model.decoder, size, encoder.size, attend_to)
+    )
     bridge = assemble(
         ("model", "bridge"),
         lambda: _bridge(model.bridge, encoder, decoder),
         lambda: Zero(encoder.state_shape, decoder.state_shape),
     )
     table = target.table if tie in ("output", "all") else None
-    features = decoder.features.size
+    features = decoder.features_size
     output = assemble(
         ("model", "output"),
         lambda: components.build(OUTPUTS, model.output, features, target_symbols, table),
@@ -131,8 +131,25 @@ def _model(model: ModelConfig, source_symbols: int, target_symbols: int, assembl
     return Seq2Seq(Parts(source, encoder, bridge, target, decoder, output), model.start_symbol)
 
 
-def _bridge(spec: Spec, encoder: RnnEncoder, decoder: RnnDecoder) -> Bridge:
-    if spec.kind == "zero" and decoder.attention.size == 0:
+def _attention(attention: AttentionConfig, sizes: Sizes, assemble: _Assemble) -> Attention:
+    """How a decoder with queries of this size looks at states of this size."""
+    path = "model", "attention"
+    if attention.score.kind == "none":
+        return NoAttention()
+    terms = [components.build(TERMS, spec, sizes) for spec in attention.terms]
+    features = sum(term.features for term in terms)
+    score = assemble(
+        (*path, "score"),
+        lambda: components.build(SCORES, attention.score, sizes.query, sizes.state, features),
+        lambda: Uniform(sizes.query, sizes.state, features),
+    )
+    whole = GlobalAttention(score, components.build(NORMALISERS, attention.normaliser), terms)
+    window = components.build(WINDOWS, attention.window, sizes.query)
+    return whole if window is None else LocalAttention(whole, window)
+
+
+def _bridge(spec: Spec, encoder: Encoder, decoder: Decoder) -> Bridge:
+    if spec.kind == "zero" and not decoder.attends:
         raise ValueError(
             "is 'zero' where there is no attention (score: none), so the decoder knows nothing of the source"
         )

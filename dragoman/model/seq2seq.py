@@ -9,9 +9,10 @@ from torch import Tensor, nn
 from dragoman.data.batch import Batch, Sequence
 from dragoman.data.vocabulary import BOS, EOS
 from dragoman.model.bridge import Bridge
-from dragoman.model.decoder import RnnDecoder, State, Step, Unrolled
+from dragoman.model.decoder.decoder import Decoder, State, Step, Unrolled
 from dragoman.model.embedding import Embedding
-from dragoman.model.encoder import Memory, RnnEncoder
+from dragoman.model.encoder.encoder import Encoder
+from dragoman.model.memory import Memory
 from dragoman.model.output.output import Output
 from dragoman.model.shapes import Bool, Float, Int
 from dragoman.model.state import Tree, select
@@ -23,10 +24,10 @@ class Parts(NamedTuple):
     """The built parts of a model, in the order in which a sentence meets them."""
 
     source_embedding: Embedding
-    encoder: RnnEncoder
+    encoder: Encoder
     bridge: Bridge
     target_embedding: Embedding
-    decoder: RnnDecoder
+    decoder: Decoder
     output: Output
 
 
@@ -86,13 +87,13 @@ class Seq2Seq(nn.Module):
 
     def encode(self, sources: tuple[Sequence, ...]) -> tuple[Memory, ...]:
         """One memory for each source."""
-        return tuple(self.encoder(self.source_embedding(source.ids), source.mask) for source in sources)
+        memories = (self.encoder(self.source_embedding(source.ids), source.mask) for source in sources)
+        return tuple(memory._replace(ids=source.ids) for memory, source in zip(memories, sources, strict=True))
 
     def start(self, memories: tuple[Memory, ...]) -> State:
         """The state before the first target symbol."""
         (memory,) = memories
-        attended = self.decoder.attention.prepare(memory.states, memory.mask)
-        return self.decoder.start(self.bridge(memory), attended)
+        return self.decoder.start(memory, self.bridge(memory))
 
     def step(self, symbols: Int[Tensor, "B"], state: State) -> Step:
         """Read one symbol per row; the features predict the next one (`log_probs`)."""
@@ -107,8 +108,8 @@ class Seq2Seq(nn.Module):
 
     def advance(self, symbols: Int[Tensor, "R"], state: State) -> Advance[State]:
         """A step, with what it attended to."""
-        features, state = self.step(symbols, state)
-        return Advance(features, (state.moving.weights,), state)
+        features, weights, state = self.step(symbols, state)
+        return Advance(features, (weights,), state)
 
     def predict(self, symbols: Int[Tensor, "R"], state: State) -> Prediction[State]:
         """A step as searches need it: read one symbol per row, predict the next."""

@@ -14,6 +14,7 @@ def write(
 ) -> None:
     """Write README.md: data, sizes, training and scores with their signatures."""
     parameters = sum(parameter.numel() for parameter in model.parameters())
+    attention = "; ".join(map(str, config.model.attention.chosen()))
     values = validation.values
     lines = [
         f"# {config.data.source} to {config.data.target}",
@@ -25,7 +26,7 @@ def write(
         f"| training data | {', '.join(config.data.train)}: {data.report} |",
         f"| development data | {config.data.dev}, {len(data.dev):,} pairs |",
         f"| vocabularies | {len(data.source.vocabulary):,} and {len(data.target.vocabulary):,} symbols |",
-        f"| model | {config.model.encoder}; attention {config.model.attention.score}; {config.model.decoder} |",
+        f"| model | {config.model.encoder}; attention {attention}; {config.model.decoder} |",
         f"| parameters | {parameters:,} |",
         f"| training | {progress.step:,} steps, {progress.epoch:,} epochs, {progress.seconds / 60:.1f} minutes |",
         f"| weights | chosen on {config.training.metric} of the development data |",

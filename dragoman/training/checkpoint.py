@@ -9,7 +9,7 @@ from dragoman.errors import UserError
 from dragoman.model.weights import fill, read_tensors, weights, write_tensors
 from dragoman.training.progress import Progress
 
-MODEL, OPTIMISER = "model/", "optimiser/"
+WEIGHTS, OPTIMISER = "weights/", "optimiser/"
 
 
 def save(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, progress: Progress) -> None:
@@ -17,7 +17,7 @@ def save(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, progres
 
     Nothing else is needed: the batches of an epoch and the random numbers of a step are functions of the seed.
     """
-    tensors = {MODEL + name: tensor for name, tensor in weights(model).items()}
+    tensors = {WEIGHTS + name: tensor for name, tensor in weights(model).items()}
     for name, parameter in model.named_parameters():
         for key, value in optimiser.state.get(parameter, {}).items():
             tensors[f"{OPTIMISER}{name}/{key}"] = value
@@ -27,14 +27,14 @@ def save(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, progres
 def load(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer) -> Progress:
     """Put everything back where `save` took it from. UserError for a file that is not this model's."""
     tensors, note = read_tensors(path)
-    model_tensors = {name.removeprefix(MODEL): value for name, value in tensors.items() if name.startswith(MODEL)}
-    fill(model, model_tensors, path)
+    weight_tensors = {name.removeprefix(WEIGHTS): value for name, value in tensors.items() if name.startswith(WEIGHTS)}
+    fill(model, weight_tensors, path)
     states: dict[str, dict[str, Tensor]] = {}
     for name, value in tensors.items():
         if name.startswith(OPTIMISER):
             parameter, _, key = name.removeprefix(OPTIMISER).rpartition("/")
             states.setdefault(parameter, {})[key] = value
-    parameters = dict(model.named_parameters())
+    parameters = {name: each for name, each in model.named_parameters() if each.requires_grad}
     if states and states.keys() != parameters.keys():
         raise UserError(f"{path}: the optimiser's state belongs to another model")
     for parameter, state in states.items():

@@ -11,7 +11,7 @@ import torch
 
 from dragoman import components, devices, sections
 from dragoman import config as configuration
-from dragoman.components import Problem, Spec
+from dragoman.components import Problem
 from dragoman.config import Config, TextConfig
 from dragoman.data.dataset import Dataset
 from dragoman.errors import UserError
@@ -23,7 +23,7 @@ from dragoman.search.searches import SEARCHES
 from dragoman.text.units import UNITS
 from dragoman.training import card, checkpoint
 from dragoman.training.journal import Journal, Silence
-from dragoman.training.objective import OBJECTIVES
+from dragoman.training.objectives.objectives import OBJECTIVES
 from dragoman.training.optimiser import OPTIMISERS
 from dragoman.training.progress import Progress
 from dragoman.training.schedule import SCHEDULES
@@ -62,8 +62,7 @@ def problems(config: Config) -> list[Problem]:
     """What cannot work in these parts."""
     found: list[Problem] = []
     for path, table in TABLES.items():
-        part = sections.at(config, path)
-        named = {path: part} if isinstance(part, Spec) else {(*path, n): each for n, each in enumerate(part)}
+        named = sections.specs(config, path)
         found += [each for place, spec in named.items() for each in components.problems(table, spec, place)]
     if not found:
         try:
@@ -100,11 +99,7 @@ def load_config(path: str | Path, overrides: dict[str, str] | None = None) -> Co
 
 def complete(config: Config) -> Config:
     """The same configuration with every option of every part spelled out."""
-    for path, table in TABLES.items():
-        part = sections.at(config, path)
-        one = isinstance(part, Spec)
-        full = components.complete(table, part) if one else tuple(components.complete(table, each) for each in part)
-        config = sections.replaced(config, path, full)
+    config = sections.completed(config, TABLES)
     return sections.replaced(config, ("model",), build.complete(config.model))
 
 
@@ -146,16 +141,15 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
         workers.wait()
     torch.manual_seed(config.seed)
     model = build.build(config.model, len(data.source.vocabulary), len(data.target.vocabulary)).to(device.torch_device)
-    optimiser = components.build(OPTIMISERS, config.training.optimiser, model.parameters())
-    exists = folder.last_state.is_file()
-    progress = checkpoint.load(folder.last_state, model, optimiser) if exists else Progress()
-    return Training(
+    objective = components.build(OBJECTIVES, config.training.objective).to(device.torch_device)
+    parameters = [*model.parameters(), *objective.parameters()]
+    run = Training(
         config,
         folder,
         data,
         model,
-        components.build(OBJECTIVES, config.training.objective),
-        optimiser,
+        objective,
+        components.build(OPTIMISERS, config.training.optimiser, parameters),
         components.build(SCHEDULES, config.training.schedule),
         device,
         workers,
@@ -163,9 +157,12 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
         Validator(config, data, device, folder),
         Selection(folder),
         stop,
-        progress,
-        saved=progress.step,
+        Progress(),
     )
+    if folder.last_state.is_file():
+        run.progress = checkpoint.load(folder.last_state, run.learner, run.optimiser)
+        run.saved = run.progress.step
+    return run
 
 
 def finish(run: Training) -> None:

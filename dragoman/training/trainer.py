@@ -5,8 +5,10 @@ import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import torch
+from torch import nn
 
 from dragoman import devices
 from dragoman.config import Config
@@ -16,11 +18,12 @@ from dragoman.data.dataset import Dataset
 from dragoman.devices import Device
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import HIGHER_IS_BETTER
+from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import RunFolder
 from dragoman.training import checkpoint
 from dragoman.training.journal import Journal
-from dragoman.training.objective import Objective
+from dragoman.training.objectives.objective import Objective
 from dragoman.training.progress import Clock, Progress
 from dragoman.training.schedule import Schedule
 from dragoman.training.selection import Selection
@@ -53,6 +56,11 @@ class Training:
     progress: Progress
     saved: int = 0  # the step of the state on the disk; 0 = there is none
     clock: Clock = field(default_factory=Clock)
+
+    @cached_property
+    def learner(self) -> nn.Module:
+        """All that is trained."""
+        return nn.ModuleDict({"model": self.model, "objective": self.objective})
 
 
 def train(run: Training) -> None:
@@ -162,7 +170,7 @@ def _gradients(run: Training, batch: Batch) -> tuple[float, float, float, bool]:
     the symbols, and whether to stop.
     """
     total, count = _backward(run, batch)
-    gradients = [parameter.grad for parameter in run.model.parameters() if parameter.grad is not None]
+    gradients = [parameter.grad for parameter in run.learner.parameters() if parameter.grad is not None]
     sums = torch.tensor([total, count, float(run.stop.asked)], dtype=torch.float64)
     run.workers.add([*gradients, sums])
     total, symbols, asked = sums.tolist()
@@ -174,13 +182,14 @@ def _gradients(run: Training, batch: Batch) -> tuple[float, float, float, bool]:
 
 def _backward(run: Training, batch: Batch) -> tuple[float, int]:
     """Gradients of this worker's summed loss; the loss (nats) and its number of symbols. A share may be empty."""
-    run.model.train()
-    for parameter in run.model.parameters():
-        parameter.grad = torch.zeros_like(parameter) if run.workers.count > 1 else None
+    run.learner.train()
+    for parameter in run.learner.parameters():
+        shared = run.workers.count > 1 and parameter.requires_grad
+        parameter.grad = torch.zeros_like(parameter) if shared else None
     if not len(batch.rows):
         return 0.0, 0
     with run.device.autocast():
-        loss = run.objective(run.model, batch)
+        loss: Loss = run.objective(run.model, batch)
     loss.total.backward()  # type: ignore[no-untyped-call]
     return loss.total.item(), loss.symbols
 
@@ -244,5 +253,5 @@ def _save(run: Training) -> None:
     _count_time(run)
     run.saved = run.progress.step
     if run.workers.leads:
-        checkpoint.save(run.folder.last_state, run.model, run.optimiser, run.progress)
+        checkpoint.save(run.folder.last_state, run.learner, run.optimiser, run.progress)
         run.selection.prune(run.progress)

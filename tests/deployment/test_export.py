@@ -16,7 +16,7 @@ from dragoman.deployment import export
 from dragoman.deployment.engine import VERSION, Note, OnnxModel
 from dragoman.model.attention.scores import SCORES
 from dragoman.model.bridge import BRIDGES
-from dragoman.model.decoder import TIMINGS
+from dragoman.model.decoder.rnn import TIMINGS
 from dragoman.model.features import FEATURES
 from dragoman.model.recurrent import CELLS
 from dragoman.model.seq2seq import Seq2Seq

@@ -7,7 +7,7 @@ import torch
 
 from dragoman.components import Spec, problems
 from dragoman.model.bridge import BRIDGES, Bridge, Copy, Final, Mean, Zero
-from dragoman.model.encoder import Memory, StateShape
+from dragoman.model.memory import Memory, StateShape
 from tests.builders import noise, shaken
 from tests.model import loops
 

@@ -14,7 +14,7 @@ from dragoman.errors import UserError
 from dragoman.model import build
 from dragoman.model.attention.attention import NoAttention
 from dragoman.model.attention.scores import SCORES
-from dragoman.model.decoder import TIMINGS
+from dragoman.model.decoder.rnn import TIMINGS
 from dragoman.model.features import FEATURES
 from dragoman.model.recurrent import CELLS
 from dragoman.model.seq2seq import Seq2Seq

@@ -8,9 +8,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from dragoman.model import decoder, linear, unrolled
+from dragoman.model import linear, unrolled
 from dragoman.model.attention.scores import SCORES
-from dragoman.model.decoder import TIMINGS
+from dragoman.model.decoder import rnn as decoder_rnn
+from dragoman.model.decoder.rnn import TIMINGS
 from dragoman.model.features import FEATURES
 from dragoman.model.recurrent import CELLS
 from dragoman.model.seq2seq import Seq2Seq
@@ -30,7 +31,7 @@ def gradients(model: Seq2Seq) -> list[Tensor]:
 def assert_equal_without_loop(model: Seq2Seq, monkeypatch: pytest.MonkeyPatch, name: object) -> None:
     fast = gradients(model)
     with monkeypatch.context() as plain:
-        for module in (unrolled, decoder):
+        for module in (unrolled, decoder_rnn):
             plain.setattr(module, "loop", nullcontext)
         for one, other in zip(fast, gradients(model), strict=True):
             torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-9, msg=lambda text: f"{name}: {text}")

@@ -18,7 +18,7 @@ def distributions(model: Seq2Seq, source: Sequence, prefix: tuple[int, ...]) -> 
     state = model.start(model.encode((source,)))
     found = []
     for symbol in (model.start_id, *prefix):
-        features, state = model.step(torch.tensor([symbol]), state)
+        features, _, state = model.step(torch.tensor([symbol]), state)
         found.append(model.log_probs(features)[0])
     return torch.stack(found)
 
@@ -93,7 +93,7 @@ def test_the_decoder_starts_with_the_start_symbol(name: str, number: int) -> Non
     model = build_model(start_symbol=name)
     assert model.start_id == number
     state = model.start(model.encode(BATCH.sources))
-    features, state = model.step(torch.full((3,), number), state)
+    features, _, state = model.step(torch.full((3,), number), state)
     unrolled = model(BATCH).features
     assert torch.allclose(unrolled[:, 0], features)
     assert torch.allclose(unrolled[:, 1], model.step(BATCH.target.ids[:, 0], state).features)

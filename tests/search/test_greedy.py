@@ -32,7 +32,7 @@ def test_every_symbol_is_the_most_probable_one(options: dict[str, Any]) -> None:
     for words, (hypothesis,) in zip(SOURCES, found, strict=True):
         state, symbol, said, total = model.start(model.encode((sentences(words),))), model.start_id, [], 0.0
         while symbol != EOS or not said:
-            features, state = model.step(torch.tensor([symbol]), state)
+            features, _, state = model.step(torch.tensor([symbol]), state)
             log_probs = model.log_probs(features)[0].tolist()
             choices = [EOS] if len(said) == len(words) + 3 else [s for s in range(SYMBOLS) if s not in (PAD, BOS)]
             symbol = max(choices, key=log_probs.__getitem__)

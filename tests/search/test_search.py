@@ -13,7 +13,7 @@ from dragoman.data.batch import Sequence
 from dragoman.data.vocabulary import BOS, EOS
 from dragoman.errors import UserError
 from dragoman.model.attention.scores import SCORES
-from dragoman.model.decoder import State
+from dragoman.model.decoder.decoder import State
 from dragoman.model.seq2seq import Prediction, Seq2Seq
 from dragoman.model.state import select
 from dragoman.search.beam import Beam
@@ -57,7 +57,7 @@ def test_a_model_predicts_by_its_step(decoder: dict[str, Any]) -> None:
     symbols = torch.tensor([4, 5, 6])
     found, expected = model.predict(symbols, state), model.step(symbols, state)
     assert torch.equal(found.log_probs, model.log_probs(expected.features))
-    assert torch.equal(found.attention[0], expected.state.moving.weights)
+    assert torch.equal(found.attention[0], expected.weights)
     assert len(found.attention) == 1
 
 

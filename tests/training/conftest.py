@@ -12,7 +12,9 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import RunFolder
 from dragoman.training import session
 from dragoman.training.journal import Journal
-from dragoman.training.objective import OBJECTIVES, Objective, TeacherForcing
+from dragoman.training.objectives.objective import Objective
+from dragoman.training.objectives.objectives import OBJECTIVES
+from dragoman.training.objectives.teacher_forcing import TeacherForcing
 from dragoman.training.stopping import Stop
 from dragoman.training.trainer import Training
 from dragoman.training.workers import Workers
@@ -46,7 +48,7 @@ def meddle(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[int, Act]], None]:
         steps = 0
 
         class Meddled(Objective):
-            def __call__(self, model: Seq2Seq, batch: Batch) -> Loss:
+            def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
                 nonlocal steps
                 steps += 1
                 loss = TeacherForcing()(model, batch)

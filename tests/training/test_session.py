@@ -19,7 +19,7 @@ from dragoman.run import RunFolder
 from dragoman.search.searches import SEARCHES
 from dragoman.text.units import UNITS
 from dragoman.training import session
-from dragoman.training.objective import OBJECTIVES
+from dragoman.training.objectives.objectives import OBJECTIVES
 from dragoman.training.optimiser import OPTIMISERS
 from dragoman.training.schedule import SCHEDULES
 from tests import toy

@@ -17,7 +17,8 @@ from dragoman.model.weights import read_tensors, weights
 from dragoman.run import RunFolder
 from dragoman.training import checkpoint, trainer
 from dragoman.training.journal import Journal
-from dragoman.training.objective import Objective, TeacherForcing
+from dragoman.training.objectives.objective import Objective
+from dragoman.training.objectives.teacher_forcing import TeacherForcing
 from dragoman.training.trainer import Training, epoch_plan, train
 from tests import toy
 
@@ -150,7 +151,7 @@ def test_training_stops_after_too_many_of_them_with_the_last_state_that_had_a_fi
     good: dict[str, torch.Tensor] = {}
 
     def remember(loss: Loss, model: Seq2Seq) -> Loss:
-        good.update({f"model/{name}": tensor.clone() for name, tensor in weights(model).items()})
+        good.update({f"weights/model.{name}": tensor.clone() for name, tensor in weights(model).items()})
         return loss
 
     meddle({3: remember, **dict.fromkeys(range(4, 9), not_a_number)})
@@ -244,7 +245,7 @@ def test_every_pair_is_seen_once_in_an_epoch(run: Callable[..., Training], monke
     lines: list[int] = []
 
     class Noting(Objective):
-        def __call__(self, model: Seq2Seq, batch: Any) -> Loss:
+        def forward(self, model: Seq2Seq, batch: Any) -> Loss:
             lines.extend(batch.rows.tolist())
             return TeacherForcing()(model, batch)
 

@@ -72,7 +72,7 @@ def test_gradients_are_those_of_one_worker_with_the_whole_batch(name: str, toget
 @pytest.mark.parametrize("name", worker.RUNS)
 def test_all_workers_end_with_the_same_weights(name: str, together: Path) -> None:
     first, second = state(together / name)[0], read_tensors(together / name / "other.safetensors")[0]
-    assert all(torch.equal(first[f"model/{key}"], tensor) for key, tensor in second.items())
+    assert all(torch.equal(first[f"weights/model.{key}"], tensor) for key, tensor in second.items())
 
 
 def test_the_run_is_finished_once(together: Path) -> None:

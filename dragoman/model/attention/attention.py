@@ -1,13 +1,19 @@
 """Attention is one equation: score, mask, normalise, sum. A variant is a choice of its parts."""
 
-from typing import NamedTuple, final
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, cast, final
 
 import torch
 from torch import Tensor, nn
 
+from dragoman.model.attention.normalisers import Normaliser, Reading
 from dragoman.model.attention.scores import Score
+from dragoman.model.attention.terms import Moment, Said, Term
 from dragoman.model.linear import product_kind
-from dragoman.model.shapes import Bool, Float
+from dragoman.model.memory import Memory
+from dragoman.model.shapes import Bool, Float, Int
+from dragoman.model.state import Tree, each_tensor
 
 
 class Attended(NamedTuple):
@@ -16,51 +22,142 @@ class Attended(NamedTuple):
     keys: Float[Tensor, "B S A"]
     values: Float[Tensor, "B S C"]
     mask: Bool[Tensor, "B S"]
+    terms: tuple[Any, ...] = ()  # what each term made of the source
 
 
-class Attention(nn.Module):
-    """A query attends to values through their keys (SL; NT (73)-(74), (76)-(80)).
+class History(NamedTuple):
+    """What a step leaves to the next one."""
 
-        weights = softmax(score(query, keys) where mask)
+    weights: Float[Tensor, "R S"]
+    terms: tuple[Any, ...] = ()  # what each term carries
+    window: Any = ()  # what the window carries
+
+
+class Glimpse(NamedTuple):
+    """What one step sees."""
+
+    context: Float[Tensor, "R C"]
+    history: History
+    drawn: Int[Tensor, "R"] | None = None  # the position, where attention is hard
+
+
+SILENCE = Said(())
+
+
+class Attention(nn.Module, ABC):
+    """`attention(query, embedded, attended, history)`: one look at the source for each row.
+
+    Several rows, side by side, can belong to one sentence. `embedded` is the symbol that each has read last.
+    """
+
+    size: int  # C, of a context
+
+    @abstractmethod
+    def prepare(self, memory: Memory) -> Attended: ...
+
+    def start(self, attended: Attended) -> History:
+        """What is left to the first step, a row per sentence: weights of 0."""
+        values = attended.values
+        return History(values.new_zeros(attended.mask.shape, dtype=torch.promote_types(values.dtype, torch.float32)))
+
+    @abstractmethod
+    def forward(
+        self, query: Float[Tensor, "R Q"], embedded: Float[Tensor, "R E"], attended: Attended, history: History
+    ) -> Glimpse: ...
+
+
+@final
+class GlobalAttention(Attention):
+    """A query attends to all values through their keys (SL; NT (73)-(74), (76)-(80); "global" is Luong's word).
+
+        energies = score(query, keys, features of the terms) + priors of the terms
+        weights = normaliser(energies where mask)
         context = weights @ values
 
     This is the only attention mask in the code: a padded position has weight 0 exactly.
     """
 
-    def __init__(self, score: Score) -> None:
+    def __init__(self, score: Score, normaliser: Normaliser, terms: Iterable[Term] = ()) -> None:
         super().__init__()
         self.score = score
+        self.normaliser = normaliser
+        self.terms = cast(Sequence[Term], nn.ModuleList(terms))
         self.size = score.state_size
 
-    def prepare(self, states: Float[Tensor, "B S H"], mask: Bool[Tensor, "B S"]) -> Attended:
-        states = states.to(product_kind(states))  # autocast would cast the values anew at every step
-        return Attended(self.score.keys(states), states, mask)
+    def prepare(self, memory: Memory) -> Attended:
+        states = memory.states.to(product_kind(memory.states))  # autocast would cast the values anew at every step
+        terms = tuple(term.prepare(memory) for term in self.terms)
+        return Attended(self.score.keys(states, memory.mask), states, memory.mask, terms)
+
+    def start(self, attended: Attended) -> History:
+        history = super().start(attended)
+        return history._replace(
+            terms=tuple(map(lambda term, made: term.start(history.weights, made), self.terms, attended.terms))
+        )
 
     def forward(
-        self, query: Float[Tensor, "R Q"] | Float[Tensor, "B T Q"], attended: Attended
-    ) -> tuple[Tensor, Tensor]:
-        """Context and weights: (B, T, C) and (B, T, S) for T queries a sentence. Without a time axis, the rows of a
-        sentence, of which a beam has several, stand side by side: (R, C) and (R, S).
-        """
-        if query.dim() == 2:
-            rows = query.size(0)
-            context, weights = self(query.view(attended.mask.size(0), -1, query.size(1)), attended)
-            return context.view(rows, context.size(2)), weights.view(rows, weights.size(2))
-        energies = self.score(query, attended.keys).masked_fill(~attended.mask.unsqueeze(1), float("-inf"))
-        weights = torch.softmax(energies, dim=-1)
-        return torch.bmm(weights, attended.values), weights
+        self, query: Float[Tensor, "R Q"], embedded: Float[Tensor, "R E"], attended: Attended, history: History
+    ) -> Glimpse:
+        said = self.consult(query, embedded, attended, history)
+        weights, reading = self.look(by_sentence(query, attended), attended, said)
+        return Glimpse(by_row(reading.context), History(by_row(weights), said.carried), by_row(reading.drawn))
+
+    def consult(
+        self, query: Float[Tensor, "R Q"], embedded: Float[Tensor, "R E"], attended: Attended, history: History
+    ) -> Said:
+        """What all terms say together."""
+        if not self.terms:
+            return SILENCE
+        moment = Moment(*(by_sentence(each, attended) for each in (query, embedded, history.weights)))
+        every = [
+            term(moment, made, by_sentence(carried, attended))
+            for term, made, carried in zip(self.terms, attended.terms, history.terms, strict=True)
+        ]
+        features = [said.features for said in every if said.features is not None]
+        priors = [said.prior for said in every if said.prior is not None]
+        return Said(
+            tuple(by_row(said.carried) for said in every),
+            torch.cat(features, -1) if features else None,
+            torch.stack(priors).sum(0) if priors else None,
+        )
+
+    def look(
+        self, query: Float[Tensor, "B T Q"], attended: Attended, said: Said = SILENCE
+    ) -> tuple[Float[Tensor, "B T S"], Reading]:
+        """The weights of T queries for each sentence, and what they see there; terms are the caller's affair."""
+        weights = self.weights(query, attended, said)
+        return weights, self.normaliser.read(weights, attended.values)
+
+    def weights(self, query: Float[Tensor, "B T Q"], attended: Attended, said: Said) -> Float[Tensor, "B T S"]:
+        energies = self.score(query, attended.keys, said.features)
+        if said.prior is not None:
+            energies = energies + said.prior
+        weights: Tensor = self.normaliser(energies.masked_fill(~attended.mask.unsqueeze(1), float("-inf")))
+        return weights
+
+
+def by_sentence(rows: Tree, attended: Attended) -> Tree:
+    """(R, ...) as (B, T, ...), T rows for each sentence; None and all tensors of a tuple likewise."""
+    sentences = attended.mask.size(0)
+    return each_tensor(lambda tensor: tensor.view(sentences, -1, *tensor.shape[1:]), rows)
+
+
+def by_row(rows: Tree) -> Tree:
+    """(B, T, ...) as (R, ...)."""
+    return each_tensor(lambda tensor: tensor.flatten(0, 1), rows)
 
 
 @final
-class NoAttention(nn.Module):
+class NoAttention(Attention):
     """The plain encoder-decoder (CN 1.2-1.5): contexts of size 0 and weights of 0, so that no caller need ask."""
 
     size = 0
 
-    def prepare(self, states: Float[Tensor, "B S H"], mask: Bool[Tensor, "B S"]) -> Attended:
-        nothing = states[:, :, :0]
-        return Attended(nothing, nothing, mask)
+    def prepare(self, memory: Memory) -> Attended:
+        nothing = memory.states[:, :, :0]
+        return Attended(nothing, nothing, memory.mask)
 
-    def forward(self, query: Tensor, attended: Attended) -> tuple[Tensor, Tensor]:
-        steps = query.shape[:-1]
-        return query.new_zeros(*steps, 0), query.new_zeros(*steps, attended.mask.size(1))
+    def forward(
+        self, query: Float[Tensor, "R Q"], embedded: Float[Tensor, "R E"], attended: Attended, history: History
+    ) -> Glimpse:
+        return Glimpse(query.new_zeros(query.size(0), 0), history)

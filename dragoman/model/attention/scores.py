@@ -11,20 +11,23 @@ from torch.nn import functional
 
 from dragoman.components import Size
 from dragoman.model.linear import Linear as LinearLayer
-from dragoman.model.shapes import Float
+from dragoman.model.shapes import Bool, Float
 
 
 class Score(nn.Module, ABC):
-    """`energies = score(query, keys)`: one number for each query step and source position, all in one go.
+    """`energies = score(query, keys, features)`: one number for each query step and source position, all in one go.
 
     What depends on the source alone is computed once per sentence, in `keys`; queries come with a time axis, so a
     decoder step (T = 1) and a whole sentence (T = its length) are the same call. A score that only works where query
     and encoder state have the same size says so in `equal_sizes`.
+
+    A variant is its `energies`. The `features` of the terms are mapped to `width` numbers, and `join` says how these
+    enter: by themselves they are one number, added to the energy.
     """
 
     equal_sizes = False
 
-    def __init__(self, query_size: int, state_size: int) -> None:
+    def __init__(self, query_size: int, state_size: int, features: int = 0, width: int = 1) -> None:
         super().__init__()
         if self.equal_sizes and query_size != state_size:
             raise ValueError(
@@ -32,12 +35,29 @@ class Score(nn.Module, ABC):
                 "sizes must be equal; use 'bilinear' or change a size"
             )
         self.state_size = state_size
+        # Torch's own: `loop` would keep an input and a gradient of every step for a matrix that is almost nothing.
+        self.terms = nn.Linear(features, width, bias=False) if features else None
 
-    def keys(self, states: Float[Tensor, "B S H"]) -> Float[Tensor, "B S A"]:
+    def keys(self, states: Float[Tensor, "B S H"], mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B S A"]:
         return states
 
+    def forward(
+        self,
+        query: Float[Tensor, "B T Q"],
+        keys: Float[Tensor, "B S A"],
+        features: Float[Tensor, "B T S F"] | None = None,
+    ) -> Float[Tensor, "B T S"]:
+        if self.terms is None:
+            return self.energies(query, keys)
+        return self.join(query, keys, self.terms(features))
+
     @abstractmethod
-    def forward(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]: ...
+    def energies(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]: ...
+
+    def join(
+        self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"], terms: Float[Tensor, "B T S W"]
+    ) -> Float[Tensor, "B T S"]:
+        return self.energies(query, keys) + terms.squeeze(-1)
 
 
 @final
@@ -46,7 +66,7 @@ class Dot(Score):
 
     equal_sizes = True
 
-    def forward(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
+    def energies(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
         return torch.bmm(query, keys.transpose(1, 2))
 
 
@@ -56,7 +76,7 @@ class ScaledDot(Score):
 
     equal_sizes = True
 
-    def forward(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
+    def energies(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
         return torch.bmm(query, keys.transpose(1, 2)) / math.sqrt(self.state_size)
 
 
@@ -64,15 +84,15 @@ class ScaledDot(Score):
 class Bilinear(Score):
     """`e_tj = s_t^T W h_j` (NT (79), CN 3.1 case 2; Luong's "general")."""
 
-    def __init__(self, query_size: int, state_size: int) -> None:
-        super().__init__(query_size, state_size)
+    def __init__(self, query_size: int, state_size: int, features: int = 0) -> None:
+        super().__init__(query_size, state_size, features)
         self.weight = LinearLayer(state_size, query_size, bias=False)
 
-    def keys(self, states: Float[Tensor, "B S H"]) -> Float[Tensor, "B S A"]:
+    def keys(self, states: Float[Tensor, "B S H"], mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B S A"]:
         keys: Tensor = self.weight(states)
         return keys
 
-    def forward(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
+    def energies(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
         return torch.bmm(query, keys.transpose(1, 2))
 
 
@@ -83,19 +103,32 @@ class Additive(Score):
     `size` is the length of v; by default that of the decoder state.
     """
 
-    def __init__(self, query_size: int, state_size: int, *, size: Size | None = None) -> None:
-        super().__init__(query_size, state_size)
+    def __init__(self, query_size: int, state_size: int, features: int = 0, *, size: Size | None = None) -> None:
         size = size or query_size
+        super().__init__(query_size, state_size, features, size)
         self.query = LinearLayer(query_size, size, bias=False)
         self.state = LinearLayer(state_size, size)
         self.vector = nn.Parameter(torch.empty(size).uniform_(-(size**-0.5), size**-0.5))
 
-    def keys(self, states: Float[Tensor, "B S H"]) -> Float[Tensor, "B S A"]:
-        keys: Tensor = 2 * self.state(states)  # as `forward` wants them
+    def keys(self, states: Float[Tensor, "B S H"], mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B S A"]:
+        keys: Tensor = 2 * self.state(states)  # as `_sums` wants them
         return keys
 
-    def forward(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
-        sums = 2 * self.query(query).unsqueeze(2) + keys.unsqueeze(1)  # (B, T, S, A), twice those of the equation
+    def energies(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
+        return self._weighed(self._sums(query, keys))
+
+    def join(
+        self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"], terms: Float[Tensor, "B T S A"]
+    ) -> Float[Tensor, "B T S"]:
+        """`v^T tanh(W s_t + U h_j + V f_tj + b)` (Cohn et al. 2016, Tu et al. 2016)."""
+        return self._weighed(torch.add(self._sums(query, keys), terms, alpha=2))
+
+    def _sums(self, query: Tensor, keys: Tensor) -> Float[Tensor, "B T S A"]:
+        """Twice those of the equation: tanh(x) = 2 (sigmoid(2 x) - 1/2)."""
+        sums: Tensor = 2 * self.query(query).unsqueeze(2) + keys.unsqueeze(1)
+        return sums
+
+    def _weighed(self, sums: Float[Tensor, "B T S A"]) -> Float[Tensor, "B T S"]:
         halves: Tensor = _HalfTanh.apply(sums)  # type: ignore[no-untyped-call]
         # A product with a matrix of one row: with a vector, bfloat16 takes three times as long.
         return 2 * functional.linear(halves, self.vector.unsqueeze(0)).squeeze(-1)
@@ -129,16 +162,16 @@ class Linear(Score):
     on the decoder at all. It exists to show that; use `additive` to translate.
     """
 
-    def __init__(self, query_size: int, state_size: int) -> None:
-        super().__init__(query_size, state_size)
+    def __init__(self, query_size: int, state_size: int, features: int = 0) -> None:
+        super().__init__(query_size, state_size, features)
         self.query = LinearLayer(query_size, 1, bias=False)
         self.state = LinearLayer(state_size, 1, bias=False)
 
-    def keys(self, states: Float[Tensor, "B S H"]) -> Float[Tensor, "B S A"]:
+    def keys(self, states: Float[Tensor, "B S H"], mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B S A"]:
         keys: Tensor = self.state(states)
         return keys
 
-    def forward(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
+    def energies(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
         shared: Tensor = self.query(query)  # (B, T, 1), the same for every position
         return shared + keys.transpose(1, 2)
 
@@ -147,7 +180,7 @@ class Linear(Score):
 class Uniform(Score):
     """`e_tj = 0`: every real position has the same weight, the context is their mean (SL, mean pooling)."""
 
-    def forward(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
+    def energies(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
         return query.new_zeros(query.size(0), query.size(1), keys.size(1))
 
 

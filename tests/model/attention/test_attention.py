@@ -1,45 +1,116 @@
-"""The one equation of attention, with every score."""
+"""What holds for attention of every score with every term, normaliser and window."""
+
+import itertools
+from typing import NamedTuple
 
 import pytest
 import torch
 from torch import Tensor
 
-from dragoman.model.attention.attention import Attended, Attention, NoAttention
-from dragoman.model.attention.scores import SCORES, Dot, Linear, Uniform
+from dragoman import components
+from dragoman.components import Spec
+from dragoman.model.attention.attention import Attended, Attention, GlobalAttention, NoAttention
+from dragoman.model.attention.normalisers import NORMALISERS, Softmax
+from dragoman.model.attention.scores import SCORES, Dot, Linear, Score, Uniform
+from dragoman.model.attention.terms import TERMS, Sizes
+from dragoman.model.attention.windows import WINDOWS, LocalAttention
+from dragoman.model.memory import Memory
+from dragoman.model.state import select
 from tests.builders import noise, shaken
 from tests.model import loops
 
-KINDS = sorted(SCORES)
-SIZE, STEPS, PLACES = 3, 2, 4
+SIZE, STEPS, PLACES = 3, 3, 4
 MASK = torch.tensor([[True] * 4, [True] * 2 + [False] * 2, [True] + [False] * 3])
+IDS = torch.tensor([[4, 5, 6, 3], [4, 3, 1, 1], [3, 1, 1, 1]])
+WORDS = 7
 
 
-def make(kind: str) -> Attention:
-    return Attention(shaken(SCORES[kind](SIZE, SIZE)))
+class Variant(NamedTuple):
+    """A choice of parts."""
+
+    score: str = "additive"
+    term: str = "none"
+    normaliser: str = "softmax"
+    window: str = "none"
+
+    def __str__(self) -> str:
+        return "-".join(self)
 
 
-def queries() -> Tensor:
-    return noise(3, STEPS, SIZE)
+VARIANTS = sorted(
+    {Variant(score) for score in SCORES}
+    | {Variant(score, term=term) for score, term in itertools.product(SCORES, TERMS)}
+    | {Variant(score, normaliser=normaliser) for score, normaliser in itertools.product(SCORES, NORMALISERS)}
+    | {Variant(score, window=window) for score, window in itertools.product(SCORES, WINDOWS)}
+    | {Variant(term=term, normaliser=normaliser) for term, normaliser in itertools.product(TERMS, NORMALISERS)}
+    | {Variant(term=term, window=window) for term, window in itertools.product(TERMS, WINDOWS)}
+)
+each_variant = pytest.mark.parametrize("variant", VARIANTS, ids=str)
+
+
+def make(variant: Variant) -> Attention:
+    """The attention of these parts, every parameter moved, in evaluation mode."""
+    torch.manual_seed(0)
+    sizes = Sizes(SIZE, SIZE, SIZE, WORDS)
+    terms = [] if variant.term == "none" else [components.build(TERMS, Spec(variant.term), sizes)]
+    score = components.build(SCORES, Spec(variant.score), SIZE, SIZE, sum(term.features for term in terms))
+    whole = GlobalAttention(score, components.build(NORMALISERS, Spec(variant.normaliser)), terms)
+    window = components.build(WINDOWS, Spec(variant.window, {} if variant.window == "none" else {"width": 1}), SIZE)
+    return shaken(whole if window is None else LocalAttention(whole, window)).eval()
+
+
+def of(score: Score) -> GlobalAttention:
+    return GlobalAttention(score, Softmax())
+
+
+def memory(states: Tensor, mask: Tensor = MASK, ids: Tensor = IDS) -> Memory:
+    return Memory(states, mask, ids=ids)
+
+
+def queries(seed: int = 0) -> Tensor:
+    return noise(3, STEPS, SIZE, seed=seed)
 
 
 def states() -> Tensor:
     return noise(3, PLACES, SIZE, seed=1)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_weights_sum_to_one_and_padding_gets_exactly_nothing(kind: str) -> None:
-    attention = make(kind)
-    context, weights = attention(queries(), attention.prepare(states(), MASK))
+WORDS_READ = noise(3, STEPS, SIZE, seed=5)
+
+
+def steps(attention: Attention, query: Tensor, source: Memory, embedded: Tensor = WORDS_READ) -> tuple[Tensor, Tensor]:
+    """Contexts (B, T, C) and weights (B, T, S) of one step after the other."""
+    attended = attention.prepare(source)
+    history = attention.start(attended)
+    contexts, weights = [], []
+    for t in range(query.size(1)):
+        glimpse = attention(query[:, t], embedded[:, t], attended, history)
+        history = glimpse.history
+        contexts.append(glimpse.context)
+        weights.append(history.weights)
+    return torch.stack(contexts, 1), torch.stack(weights, 1)
+
+
+@each_variant
+def test_weights_are_a_distribution_and_padding_gets_exactly_nothing(variant: Variant) -> None:
+    attention = make(variant)
+    context, weights = steps(attention, queries(), memory(states()))
     assert context.shape == (3, STEPS, attention.size)
-    assert torch.allclose(weights.sum(-1), torch.ones(3, STEPS).double())
-    assert torch.equal(weights.gt(0), MASK.unsqueeze(1).expand_as(weights))
+    assert weights.ge(0).all()
+    assert weights[~MASK.unsqueeze(1).expand_as(weights)].eq(0).all()
+    if variant.window == "predictive" or not NORMALISERS[variant.normaliser].sums_to_one:
+        assert weights.sum(-1).gt(0).all()
+    else:
+        assert torch.allclose(weights.sum(-1), torch.ones(3, STEPS).double())
+    if variant.window == "none" and NORMALISERS[variant.normaliser].everywhere:
+        assert torch.equal(weights.gt(0), MASK.unsqueeze(1).expand_as(weights))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", sorted(SCORES))
 def test_weights_are_the_softmax_of_the_energies_and_the_context_is_their_sum_of_states(kind: str) -> None:
-    attention = make(kind)
-    context, weights = attention(queries(), attention.prepare(states(), MASK))
-    energies = attention.score(queries(), attention.score.keys(states()))
+    attention = of(shaken(SCORES[kind](SIZE, SIZE)))
+    context, weights = steps(attention, queries(), memory(states()))
+    energies = attention.score(queries(), attention.score.keys(states(), MASK))
     for row in range(3):
         real = int(MASK[row].sum())
         for t in range(STEPS):
@@ -49,64 +120,84 @@ def test_weights_are_the_softmax_of_the_energies_and_the_context_is_their_sum_of
             assert context[row, t].tolist() == pytest.approx(mixed.tolist(), abs=1e-12)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_padding_changes_nothing_whatever_stands_there(kind: str) -> None:
-    attention = make(kind)
-    context, weights = attention(queries(), attention.prepare(states(), MASK))
+@each_variant
+def test_padding_changes_nothing_whatever_stands_there(variant: Variant) -> None:
+    attention = make(variant)
+    context, weights = steps(attention, queries(), memory(states()))
     wide = torch.cat([states(), 1e6 * noise(3, 2, SIZE)], 1)
     wide[1, 2:] = -1e6
-    found, wider = attention(queries(), attention.prepare(wide, torch.cat([MASK, MASK.new_zeros(3, 2)], 1)))
+    mask, ids = torch.cat([MASK, MASK.new_zeros(3, 2)], 1), torch.cat([IDS, IDS.new_full((3, 2), 4)], 1)
+    found, wider = steps(attention, queries(), memory(wide, mask, ids))
     assert torch.allclose(found, context)
     assert torch.allclose(wider[..., :PLACES], weights)
     assert wider[..., PLACES:].eq(0).all()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_row_alone_is_the_row_in_its_batch(kind: str) -> None:
-    attention = make(kind)
-    context, weights = attention(queries(), attention.prepare(states(), MASK))
+@each_variant
+def test_a_row_alone_is_the_row_in_its_batch(variant: Variant) -> None:
+    attention = make(variant)
+    context, weights = steps(attention, queries(), memory(states()))
     for row in range(3):
-        real = int(MASK[row].sum())
-        attended = attention.prepare(states()[row : row + 1, :real], MASK[row : row + 1, :real])
-        found, alone = attention(queries()[row : row + 1], attended)
+        real, one = int(MASK[row].sum()), slice(row, row + 1)
+        source = memory(states()[one, :real], MASK[one, :real], IDS[one, :real])
+        found, alone = steps(attention, queries()[one], source, WORDS_READ[one])
         assert torch.allclose(found[0], context[row])
         assert torch.allclose(alone[0], weights[row, :, :real])
 
 
-@pytest.mark.parametrize("kind", [*KINDS, "none"])
-def test_many_queries_at_once_are_one_at_a_time(kind: str) -> None:
-    attention = NoAttention() if kind == "none" else make(kind)
-    attended = attention.prepare(states(), MASK)
-    context, weights = attention(queries(), attended)
+@each_variant
+def test_rows_of_a_sentence_keep_their_own_history_when_a_beam_moves_them(variant: Variant) -> None:
+    """Two rows a sentence, which have seen different queries, change places after each step."""
+    attention = make(variant)
+    source, embedded = memory(states()), WORDS_READ
+    _, one = steps(attention, queries(), source)
+    _, other = steps(attention, queries(seed=7), source)
+    attended = attention.prepare(source)
+    history = select(attention.start(attended), torch.tensor([0, 0, 1, 1, 2, 2]))
+    first, second = (queries(), one), (queries(seed=7), other)
     for t in range(STEPS):
-        found, alone = attention(queries()[:, t], attended)
-        assert found.shape == (3, attention.size)
-        assert torch.allclose(found, context[:, t])
-        assert torch.allclose(alone, weights[:, t])
+        query = torch.stack([first[0][:, t], second[0][:, t]], 1).flatten(0, 1)
+        words = embedded[:, t].repeat_interleave(2, 0)
+        glimpse = attention(query, words, attended, history)
+        assert torch.allclose(glimpse.history.weights[0::2], first[1][:, t])
+        assert torch.allclose(glimpse.history.weights[1::2], second[1][:, t])
+        history = select(glimpse.history, torch.tensor([1, 0, 3, 2, 5, 4]))
+        first, second = second, first
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_parameter_gets_a_gradient(kind: str) -> None:
+@each_variant
+def test_every_parameter_gets_a_gradient(variant: Variant) -> None:
     """All but the query's in `linear`, whose share of the energy is the same everywhere and cancels."""
-    attention = make(kind)
-    query, source = queries().requires_grad_(), states().requires_grad_()
-    context, _ = attention(query, attention.prepare(source, MASK))
-    (context * noise(3, STEPS, SIZE, seed=2)).sum().backward()
+    attention = make(variant)
+    query, source, words = queries().requires_grad_(), states().requires_grad_(), WORDS_READ.clone().requires_grad_()
+    context, weights = steps(attention, query, memory(source), words)
+    ((context * noise(3, STEPS, SIZE, seed=2)).sum() + (weights * noise(3, STEPS, PLACES, seed=3)).sum()).backward()
+    sparse = not NORMALISERS[variant.normaliser].everywhere
     for name, parameter in attention.named_parameters():
         assert parameter.grad is not None, name
-        if kind == "linear" and name == "score.query.weight":
+        if variant.score == "linear" and name.endswith("score.query.weight"):
             assert parameter.grad.abs().max() < 1e-12
-        else:
+        elif not sparse:
             assert parameter.grad.abs().sum() > 0, name
     assert source.grad is not None
     assert source.grad[~MASK].eq(0).all()
-    assert source.grad[MASK].abs().sum(-1).gt(0).all()
+    if variant.window == "none" and not sparse:
+        assert source.grad[MASK].abs().sum(-1).gt(0).all()
+
+
+@pytest.mark.parametrize("score", sorted(SCORES))
+@pytest.mark.parametrize("normaliser", sorted(NORMALISERS))
+def test_many_queries_at_once_are_one_at_a_time(score: str, normaliser: str) -> None:
+    attention = make(Variant(score, normaliser=normaliser))
+    assert isinstance(attention, GlobalAttention)
+    _, weights = steps(attention, queries(), memory(states()))
+    at_once, _ = attention.look(queries(), attention.prepare(memory(states())))
+    assert torch.allclose(at_once, weights)
 
 
 @pytest.mark.spec("A7")
 def test_uniform_attention_is_the_mean_of_the_real_states() -> None:
-    attention = Attention(Uniform(SIZE, SIZE))
-    context, weights = attention(queries(), attention.prepare(states(), MASK))
+    context, weights = steps(of(Uniform(SIZE, SIZE)), queries(), memory(states()))
     for row, length in enumerate((4, 2, 1)):
         for t in range(STEPS):
             assert torch.allclose(context[row, t], states()[row, :length].mean(0))
@@ -115,8 +206,7 @@ def test_uniform_attention_is_the_mean_of_the_real_states() -> None:
 
 @pytest.mark.spec("B5")
 def test_linear_attention_is_the_same_at_every_step() -> None:
-    attention = Attention(shaken(Linear(SIZE, SIZE)))
-    _, weights = attention(queries(), attention.prepare(states(), MASK))
+    _, weights = steps(of(shaken(Linear(SIZE, SIZE))), queries(), memory(states()))
     assert torch.allclose(weights[:, 0], weights[:, 1])
     assert weights[0, 0].std() > 0.01
 
@@ -124,40 +214,40 @@ def test_linear_attention_is_the_same_at_every_step() -> None:
 @pytest.mark.spec("B23")
 def test_a_query_attends_to_any_values_through_any_keys() -> None:
     """Worked by hand: energies log 3 and 0 give weights 3/4 and 1/4 over values of another size, the third masked."""
-    attention = Attention(Dot(2, 2))
+    attention = of(Dot(2, 2))
     query = torch.tensor([[[1.0, 0.0]]])
     keys = torch.tensor([[[float(torch.tensor(3.0).log()), 9.0], [0.0, -9.0], [50.0, 0.0]]])
     values = torch.tensor([[[4.0, 0.0, 8.0], [0.0, 4.0, 8.0], [100.0, 100.0, 100.0]]])
-    context, weights = attention(query, Attended(keys, values, torch.tensor([[True, True, False]])))
+    weights, (context, _) = attention.look(query, Attended(keys, values, torch.tensor([[True, True, False]])))
     assert weights[0, 0].tolist() == pytest.approx([0.75, 0.25, 0.0])
     assert context[0, 0].tolist() == pytest.approx([3.0, 1.0, 8.0])
 
 
 @pytest.mark.spec("B23")
 def test_a_gap_in_the_mask_is_skipped() -> None:
-    attention = make("additive")
+    attention = make(Variant())
     mask = torch.tensor([[True, False, True, False]])
-    context, weights = attention(queries()[:1], attention.prepare(states()[:1], mask))
+    context, weights = steps(attention, queries()[:1], memory(states()[:1], mask, IDS[:1]), WORDS_READ[:1])
     there = [0, 2]
-    found, alone = attention(queries()[:1], attention.prepare(states()[:1, there], mask[:, there]))
+    source = memory(states()[:1, there], mask[:, there], IDS[:1, there])
+    found, alone = steps(attention, queries()[:1], source, WORDS_READ[:1])
     assert torch.allclose(found, context)
     assert torch.allclose(alone, weights[..., there])
 
 
 @pytest.mark.spec("A1")
 def test_no_attention_gives_contexts_of_size_0_and_weights_of_0() -> None:
-    attention = NoAttention()
-    context, weights = attention(queries()[:, 0], attention.prepare(states(), MASK))
-    assert context.shape == (3, 0)
-    assert weights.tolist() == [[0.0] * PLACES] * 3
+    context, weights = steps(NoAttention(), queries(), memory(states()))
+    assert context.shape == (3, STEPS, 0)
+    assert weights.eq(0).all()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", sorted(SCORES))
 def test_under_autocast_a_source_is_rounded_once_and_not_at_every_step(kind: str) -> None:
-    attention = make(kind).float()
-    exact, _ = attention(queries().float(), attention.prepare(states().float(), MASK))
+    attention = make(Variant(kind)).float()
+    source = memory(states().float())
+    exact, _ = steps(attention, queries().float(), source, WORDS_READ.float())
     with torch.autocast("cpu", torch.bfloat16):
-        attended = attention.prepare(states().float(), MASK)
-        context, _ = attention(queries().float(), attended)
-    assert attended.values.dtype is torch.bfloat16
+        assert attention.prepare(source).values.dtype is torch.bfloat16
+        context, _ = steps(attention, queries().float(), source, WORDS_READ.float())
     torch.testing.assert_close(context.float(), exact, rtol=0.05, atol=0.05)

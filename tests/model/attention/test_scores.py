@@ -22,7 +22,7 @@ def make(kind: str, **options: Any) -> Score:
 
 
 def energies(score: Score, query: Tensor, states: Tensor) -> Tensor:
-    return score(query, score.keys(states))
+    return score(query, score.keys(states, torch.ones(states.shape[:2], dtype=torch.bool)))
 
 
 def parts(kind: str) -> tuple[Score, Tensor, Tensor]:

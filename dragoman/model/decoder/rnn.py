@@ -1,17 +1,18 @@
-"""The recurrent decoder: one step, and its unrolling over a reference."""
+"""The recurrent decoder."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, cast, final
 
 import torch
 from torch import Tensor, nn
 
 from dragoman.components import Layers, Rate, Size
-from dragoman.model.attention.attention import Attended, Attention, NoAttention
+from dragoman.model.attention.attention import Attention, Glimpse, History
+from dragoman.model.decoder.decoder import Decoder, State, Step, Unrolled
 from dragoman.model.dropout import Dropout
-from dragoman.model.encoder import StateShape
 from dragoman.model.features import FEATURES, FeaturesKind, Sizes
 from dragoman.model.linear import loop
+from dragoman.model.memory import Memory, StateShape
 from dragoman.model.recurrent import CELLS, Cell, CellKind, CellState
 from dragoman.model.shapes import Float
 
@@ -34,29 +35,7 @@ class Moving(NamedTuple):
 
     layers: tuple[CellState, ...]
     fed: Float[Tensor, "B X"]  # what the next step is fed beside its symbol; size 0 for `feed: nothing`
-    weights: Float[Tensor, "B S"]  # attention of the step that led here
-
-
-class State(NamedTuple):
-    """A decoder between two steps. Several rows, side by side, can belong to one sentence, of which `fixed` has one."""
-
-    moving: Moving
-    fixed: Attended
-    masks: Masks
-
-
-class Step(NamedTuple):
-    """The outcome of one step: features for the output layer, and the state that follows."""
-
-    features: Float[Tensor, "B F"]
-    state: State
-
-
-class Unrolled(NamedTuple):
-    """All steps over a reference."""
-
-    features: Float[Tensor, "B T F"]
-    weights: Float[Tensor, "B T S"]
+    history: History  # of attention
 
 
 class _Turn(NamedTuple):
@@ -64,12 +43,11 @@ class _Turn(NamedTuple):
 
     layers: tuple[CellState, ...]
     output: Float[Tensor, "B D"]  # of the top layer
-    context: Float[Tensor, "B C"]
-    weights: Float[Tensor, "B S"]
+    glimpse: Glimpse
 
 
 @final
-class RnnDecoder(nn.Module):
+class RnnDecoder(Decoder):
     """A stack of recurrent cells that looks at the source once per symbol.
 
     `attend` says when: `before` the update, with s_(t-1) as query and the context among the cell's inputs (CN, AN);
@@ -89,7 +67,8 @@ class RnnDecoder(nn.Module):
     def __init__(
         self,
         input_size: int,
-        attention: Attention | NoAttention,
+        memory_size: int,
+        attend_to: Callable[[int, int], Attention],
         *,
         cell: CellKind = "gru",
         size: Size = 512,
@@ -105,6 +84,7 @@ class RnnDecoder(nn.Module):
         layer_norm: bool = False,
     ) -> None:
         super().__init__()
+        attention = attend_to(size, memory_size)
         if attention.size == 0 and (attend != "after" or feed == "context"):
             raise ValueError(
                 f"has no attention (score: none), so there is no context to attend {attend} or to feed; "
@@ -119,7 +99,9 @@ class RnnDecoder(nn.Module):
                 "features: concat has the size of state and context; features_size goes with tanh and deep"
             )
         self.attention = attention
+        self.attends = attention.size > 0
         self.features = FEATURES[features](Sizes(size, attention.size, input_size, features_size or input_size))
+        self.features_size = self.features.size
         self.feed = feed
         self.fed_size = {"nothing": 0, "context": attention.size, "attentional": self.features.size}[feed]
         self.attend = TIMINGS[attend]
@@ -135,8 +117,7 @@ class RnnDecoder(nn.Module):
         self.recurrent_dropout = Dropout(recurrent_dropout)
         self.state_shape = StateShape(layers, size, CELLS[cell].components)
 
-    def start(self, layers: tuple[CellState, ...], attended: Attended) -> State:
-        """The state before the first symbol, from the bridge's layers and the source."""
+    def start(self, memory: Memory, layers: tuple[CellState, ...]) -> State:
         like = layers[0][0]
         size = self.state_shape.size
         masks = Masks(
@@ -148,20 +129,20 @@ class RnnDecoder(nn.Module):
             ),
             features=self.dropout.mask(like, self.features.size),
         )
-        weights = like.new_zeros(attended.mask.shape)
-        return State(Moving(layers, like.new_zeros(like.size(0), self.fed_size), weights), attended, masks)
+        attended = self.attention.prepare(memory)
+        moving = Moving(layers, like.new_zeros(like.size(0), self.fed_size), self.attention.start(attended))
+        return State(moving, attended, masks)
 
     def step(self, embedded: Float[Tensor, "B E"], state: State) -> Step:
-        """One symbol further: the features that predict the next one."""
         turn, state = self._advance(embedded, self.cells[0].project(embedded), state)
         if self.feed == "attentional":
             features = state.moving.fed
         else:
-            features = self.features(turn.output, turn.context, embedded)
-        return Step(self.dropout.step(features, state.masks.features), state)
+            features = self.features(turn.output, turn.glimpse.context, embedded)
+        return Step(self.dropout.step(features, state.masks.features), turn.glimpse.history.weights, state)
 
     def unroll(self, embedded: Float[Tensor, "B T E"], state: State) -> Unrolled:
-        """The step over a whole reference: what does not depend on the loop is computed for all steps at once."""
+        """What does not depend on the loop is computed for all steps at once."""
         turns: list[_Turn] = []
         fed: list[Tensor] = []
         projected = self.cells[0].project(embedded)
@@ -174,24 +155,30 @@ class RnnDecoder(nn.Module):
             features = torch.stack(fed, 1)
         else:
             outputs = torch.stack([turn.output for turn in turns], 1)  # (B, T, D)
-            contexts = torch.stack([turn.context for turn in turns], 1)  # (B, T, C)
+            contexts = torch.stack([turn.glimpse.context for turn in turns], 1)  # (B, T, C)
             features = self.features(outputs, contexts, embedded)
-        weights = torch.stack([turn.weights for turn in turns], 1)
-        return Unrolled(self.dropout.steps(features, state.masks.features), weights)
+        weights = torch.stack([turn.glimpse.history.weights for turn in turns], 1)
+        drawn = [turn.glimpse.drawn for turn in turns if turn.glimpse.drawn is not None]
+        features = self.dropout.steps(features, state.masks.features)
+        return Unrolled(features, weights, torch.stack(drawn, 1) if drawn else None)
 
     def _advance(self, embedded: Tensor, projected: Tensor, state: State) -> tuple[_Turn, State]:
         """One turn, and the state after it, with what the next step is to be fed."""
         if self.fed_size:
             fed = self.dropout.step(state.moving.fed, state.masks.fed)
             projected = projected + self.cells[0].project(fed, self.input_size)
-        turn = self.attend(self, projected, state)
+        turn = self.attend(self, embedded, projected, state)
         if self.feed == "context":
-            fed = turn.context
+            fed = turn.glimpse.context
         elif self.feed == "attentional":
-            fed = self.features(turn.output, turn.context, embedded)
+            fed = self.features(turn.output, turn.glimpse.context, embedded)
         else:
             fed = state.moving.fed
-        return turn, state._replace(moving=Moving(turn.layers, fed, turn.weights))
+        return turn, state._replace(moving=Moving(turn.layers, fed, turn.glimpse.history))
+
+    def look(self, query: Float[Tensor, "B D"], embedded: Float[Tensor, "B E"], state: State) -> Glimpse:
+        glimpse: Glimpse = self.attention(query, embedded, state.fixed, state.moving.history)
+        return glimpse
 
     def climb(self, first: CellState, state: State) -> tuple[tuple[CellState, ...], Float[Tensor, "B D"]]:
         """From the first layer's new state to the top: all new states, and the output of the last layer.
@@ -207,33 +194,31 @@ class RnnDecoder(nn.Module):
         return tuple(layers), output
 
 
-def attend_before(decoder: RnnDecoder, projected: Tensor, state: State) -> _Turn:
+def attend_before(decoder: RnnDecoder, embedded: Tensor, projected: Tensor, state: State) -> _Turn:
     """`c_t = attend(s_(t-1))`, `s_t = cell([x_t; c_t], s_(t-1))`."""
-    context, weights = decoder.attention(state.moving.layers[-1][0], state.fixed)
-    dropped = decoder.dropout.step(context, state.masks.context)
+    glimpse = decoder.look(state.moving.layers[-1][0], embedded, state)
+    dropped = decoder.dropout.step(glimpse.context, state.masks.context)
     cell = decoder.cells[0]
     projected = projected + cell.project(dropped, decoder.input_size + decoder.fed_size)
     first = cell(projected, state.moving.layers[0], state.masks.recurrent[0])
-    return _Turn(*decoder.climb(first, state), context, weights)
+    return _Turn(*decoder.climb(first, state), glimpse)
 
 
-def attend_after(decoder: RnnDecoder, projected: Tensor, state: State) -> _Turn:
+def attend_after(decoder: RnnDecoder, embedded: Tensor, projected: Tensor, state: State) -> _Turn:
     """`s_t = cell(x_t, s_(t-1))`, `c_t = attend(s_t)`."""
     first = decoder.cells[0](projected, state.moving.layers[0], state.masks.recurrent[0])
     layers, output = decoder.climb(first, state)
-    context, weights = decoder.attention(output, state.fixed)
-    return _Turn(layers, output, context, weights)
+    return _Turn(layers, output, decoder.look(output, embedded, state))
 
 
-def attend_between(decoder: RnnDecoder, projected: Tensor, state: State) -> _Turn:
+def attend_between(decoder: RnnDecoder, embedded: Tensor, projected: Tensor, state: State) -> _Turn:
     """`s' = cell_1(x_t, s_(t-1))`, `c_t = attend(s')`, `s_t = cell_2(c_t, s')`."""
     assert decoder.second is not None
     middle = decoder.cells[0](projected, state.moving.layers[0], state.masks.recurrent[0])
-    context, weights = decoder.attention(middle[0], state.fixed)
-    dropped = decoder.dropout.step(context, state.masks.context)
+    glimpse = decoder.look(middle[0], embedded, state)
+    dropped = decoder.dropout.step(glimpse.context, state.masks.context)
     first = decoder.second(decoder.second.project(dropped), middle, state.masks.recurrent[-1])
-    return _Turn(*decoder.climb(first, state), context, weights)
+    return _Turn(*decoder.climb(first, state), glimpse)
 
 
 TIMINGS = {"before": attend_before, "after": attend_after, "between": attend_between}
-DECODERS = {"rnn": RnnDecoder}

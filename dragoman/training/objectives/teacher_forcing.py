@@ -1,27 +1,17 @@
-"""Objectives: what training minimises."""
+"""Teacher forcing."""
 
-from abc import ABC, abstractmethod
 from typing import final
 
 from dragoman.data.batch import Batch
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
-
-
-class Objective(ABC):
-    """`objective(model, batch)`: the loss of a batch, summed over its target symbols, in nats."""
-
-    @abstractmethod
-    def __call__(self, model: Seq2Seq, batch: Batch) -> Loss: ...
+from dragoman.training.objectives.objective import Objective
 
 
 @final
 class TeacherForcing(Objective):
     """`- sum_t log P(y_t | y_<t, x)` with the reference as the decoder's input (AN: gold y replaces the prediction)."""
 
-    def __call__(self, model: Seq2Seq, batch: Batch) -> Loss:
+    def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
         real = batch.target.mask
         return model.output.loss(model(batch).features[real], batch.target.ids[real])
-
-
-OBJECTIVES = {"teacher_forcing": TeacherForcing}

@@ -121,7 +121,8 @@ def test_the_second_cell_of_the_conditional_gru() -> None:
     (state,) = model.bridge(memory)
     word = model.target_embedding(torch.full((3,), BOS))
     middle = model.decoder.cells[0](model.decoder.cells[0].project(word), state)[0]
-    c, _ = model.decoder.attention(middle, model.decoder.attention.prepare(memory.states, memory.mask))
+    attended = model.decoder.attention.prepare(memory)
+    c = model.decoder.attention(middle, word, attended, model.decoder.attention.start(attended)).context
     w_r, w_z, w = second.weight_input.split(SIZE)
     u_r, u_z, u = second.weight_hidden.split(SIZE)
     r = torch.sigmoid(c @ w_r.T + middle @ u_r.T)

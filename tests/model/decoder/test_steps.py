@@ -7,7 +7,8 @@ import torch
 
 from dragoman.components import Spec, problems
 from dragoman.data.vocabulary import BOS
-from dragoman.model.decoder import DECODERS, TIMINGS, RnnDecoder
+from dragoman.model.decoder.decoders import DECODERS
+from dragoman.model.decoder.rnn import TIMINGS, RnnDecoder
 from tests.builders import BATCH, build_model
 
 SAMPLE: list[tuple[str, dict[str, Any]]] = [
@@ -29,9 +30,9 @@ def test_unrolling_is_stepping(score: str, options: dict[str, Any]) -> None:
     state = model.start(model.encode(BATCH.sources))
     symbols = torch.full((3,), BOS)
     for t in range(BATCH.target.ids.size(1)):
-        features, state = model.step(symbols, state)
+        features, looked, state = model.step(symbols, state)
         assert torch.allclose(features, unrolled.features[:, t])
-        assert torch.allclose(state.moving.weights, unrolled.weights[:, t])
+        assert torch.allclose(looked, unrolled.weights[:, t])
         symbols = BATCH.target.ids[:, t]
 
 

@@ -6,7 +6,9 @@ import pytest
 import torch
 
 from dragoman.components import Spec, problems
-from dragoman.model.encoder import ENCODERS, Memory, RnnEncoder
+from dragoman.model.encoder.encoders import ENCODERS
+from dragoman.model.encoder.rnn import RnnEncoder
+from dragoman.model.memory import Memory
 from tests.builders import noise, shaken
 from tests.model import loops
 

@@ -1,36 +1,22 @@
-"""Encoders: embedded source symbols to a Memory that attention reads and a decoder starts from."""
+"""The recurrent encoder."""
 
 from collections.abc import Iterable
-from typing import Literal, NamedTuple, cast, final
+from typing import Literal, cast, final
 
 import torch
 from torch import Tensor, nn
 
 from dragoman.components import Layers, Rate, Size
 from dragoman.model.dropout import Dropout
+from dragoman.model.encoder.encoder import Encoder
+from dragoman.model.memory import Memory, StateShape
 from dragoman.model.recurrent import CELLS, Cell, CellKind, CellState
 from dragoman.model.shapes import Bool, Float
 from dragoman.model.unrolled import run
 
 
-class Memory(NamedTuple):
-    """What an encoder made of its source."""
-
-    states: Float[Tensor, "B S H"]
-    mask: Bool[Tensor, "B S"]  # True = real symbol
-    final: tuple[CellState, ...]  # the state after the last symbol, for each layer, each tensor (B, H)
-
-
-class StateShape(NamedTuple):
-    """Sizes of a stack of recurrent states, so that a bridge can join an encoder and a decoder."""
-
-    layers: int
-    size: int
-    components: int
-
-
 @final
-class RnnEncoder(nn.Module):
+class RnnEncoder(Encoder):
     """A stack of recurrent layers (NT (68)-(69), CN 1.2-1.6).
 
     `direction`: `forward`; `reversed`, which reads right to left (CN 1.3); `bidirectional`, two recurrences whose
@@ -88,6 +74,3 @@ class RnnEncoder(nn.Module):
             runs.append(run(cell, inputs, mask, backward=backward, mask=drop))
         final = tuple(torch.cat(parts, -1) for parts in zip(*(end for _, end in runs), strict=True))
         return torch.cat([states for states, _ in runs], -1), final
-
-
-ENCODERS = {"rnn": RnnEncoder}

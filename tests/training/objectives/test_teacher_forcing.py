@@ -7,7 +7,8 @@ from torch.nn import functional
 from dragoman.data.batch import Batch, Sequence
 from dragoman.data.vocabulary import PAD
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.training.objective import OBJECTIVES, TeacherForcing
+from dragoman.training.objectives.objectives import OBJECTIVES
+from dragoman.training.objectives.teacher_forcing import TeacherForcing
 from tests.builders import BATCH, build_model
 
 MODELS = {

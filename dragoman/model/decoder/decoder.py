@@ -1,0 +1,57 @@
+"""The interface of all decoders: one step, and its unrolling over a reference."""
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+from torch import Tensor, nn
+
+from dragoman.model.memory import Memory, StateShape
+from dragoman.model.recurrent import CellState
+from dragoman.model.shapes import Float, Int
+
+
+class State(NamedTuple):
+    """A decoder between two steps: nested tuples of tensors, of a form that only the decoder knows.
+
+    Several rows, side by side, can belong to one sentence, of which `fixed` has one.
+    """
+
+    moving: Any  # what changes from step to step
+    fixed: Any  # what was made of the source
+    masks: Any  # dropout of one sentence, drawn when it starts
+
+
+class Step(NamedTuple):
+    """The outcome of one step: features for the output layer, where it looked, and the state that follows."""
+
+    features: Float[Tensor, "B F"]
+    weights: Float[Tensor, "B S"]
+    state: State
+
+
+class Unrolled(NamedTuple):
+    """All steps over a reference."""
+
+    features: Float[Tensor, "B T F"]
+    weights: Float[Tensor, "B T S"]
+    drawn: Int[Tensor, "B T"] | None = None  # the positions that hard attention drew
+
+
+class Decoder(nn.Module, ABC):
+    """Reads the source and the symbols so far, and says what the output layer needs to predict the next one."""
+
+    features_size: int  # F
+    attends: bool  # whether it looks at the source at each step
+    state_shape: StateShape  # of what the bridge is to make
+
+    @abstractmethod
+    def start(self, memory: Memory, layers: tuple[CellState, ...]) -> State:
+        """The state before the first symbol, from the source and the bridge's layers."""
+
+    @abstractmethod
+    def step(self, embedded: Float[Tensor, "B E"], state: State) -> Step:
+        """One symbol further: the features that predict the next one."""
+
+    @abstractmethod
+    def unroll(self, embedded: Float[Tensor, "B T E"], state: State) -> Unrolled:
+        """The steps over a whole reference, all at once as far as they can be."""

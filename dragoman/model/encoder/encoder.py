@@ -1,0 +1,18 @@
+"""The interface of all encoders."""
+
+from abc import ABC, abstractmethod
+
+from torch import Tensor, nn
+
+from dragoman.model.memory import Memory, StateShape
+from dragoman.model.shapes import Bool, Float
+
+
+class Encoder(nn.Module, ABC):
+    """`encoder(embedded, mask)`: embedded source symbols to a Memory that attention reads and a decoder starts from."""
+
+    size: int  # H, of a state of the memory
+    state_shape: StateShape  # of the final states
+
+    @abstractmethod
+    def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> Memory: ...

@@ -1,0 +1,25 @@
+"""What an encoder leaves of its source, and the sizes by which a bridge joins it to a decoder."""
+
+from typing import NamedTuple
+
+from torch import Tensor
+
+from dragoman.model.recurrent import CellState
+from dragoman.model.shapes import Bool, Float, Int
+
+
+class Memory(NamedTuple):
+    """What an encoder made of its source."""
+
+    states: Float[Tensor, "B S H"]
+    mask: Bool[Tensor, "B S"]  # True = real symbol
+    final: tuple[CellState, ...] = ()  # the state after the last symbol, for each layer, each tensor (B, H)
+    ids: Int[Tensor, "B S"] | None = None  # the symbols that were read
+
+
+class StateShape(NamedTuple):
+    """Sizes of a stack of recurrent states; no layers where nothing is recurrent."""
+
+    layers: int
+    size: int
+    components: int

@@ -1,0 +1,6 @@
+"""The table of objectives."""
+
+from dragoman.training.objectives.objective import Objective
+from dragoman.training.objectives.teacher_forcing import TeacherForcing
+
+OBJECTIVES: dict[str, type[Objective]] = {"teacher_forcing": TeacherForcing}
