@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/core.stamp
 DEV := $(VENV)/dev.stamp
 
-.PHONY: demo test check bench spec
+.PHONY: demo test check bench attention-table length-plot spec
 
 demo: $(CORE)
 	$(BIN)/dragoman demo
@@ -25,6 +25,12 @@ check: $(DEV)
 
 bench: $(CORE)
 	$(BIN)/python -m benchmarks $(OPTIONS)
+
+attention-table: $(CORE)
+	$(BIN)/python -m benchmarks.mechanisms $(OPTIONS)
+
+length-plot: $(CORE)
+	$(BIN)/python -m benchmarks.lengths $(OPTIONS)
 
 spec: $(CORE)
 	$(BIN)/python -m tools.spec

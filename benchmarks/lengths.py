@@ -1,0 +1,141 @@
+"""BLEU by the length of the source, with attention and without: `python -m benchmarks.lengths --data FOLDER`.
+
+An encoder-decoder without attention squeezes a sentence into one vector, so it falls off where sentences grow long
+(CN 2.4, Bahdanau et al. 2015, figure 2). Two models of the same sizes learn Multi30k and sentences of it joined to
+longer ones; what they make of joined test sentences of 10 to 80 words is drawn as a plot. Both train side by side, a
+thread each; started again, they go on where they were.
+"""
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+
+import dragoman
+from benchmarks.corpus import DEV, TEST, TRAIN
+from dragoman.config import DeviceConfig
+from dragoman.data.corpus import Pair, read_pairs
+from dragoman.errors import UserError
+from dragoman.evaluation.metrics import Bleu
+from dragoman.files import write_atomically
+from dragoman.visualisation import curves
+
+SOURCE, TARGET = "en", "de"
+LENGTHS = range(10, 81, 10)  # words of a joined source, about
+MODELS = {
+    "attention": {},
+    "no attention": {
+        "model.attention.score": "none",
+        "model.decoder.attend": "after",
+    },
+}
+CONFIG = """
+run: {folder}/{name}
+data: {{source: en, target: de, train: {folder}/train, dev: {folder}/dev, max_length: 200}}
+text:
+  joint: true
+  source: {{tokeniser: whitespace, unit: {{kind: bpe, size: 8000}}}}
+  target: {{tokeniser: whitespace, unit: {{kind: bpe, size: 8000}}}}
+model:
+  embedding: {{size: 192, dropout: 0.2, tie: all}}
+  encoder: {{kind: rnn, cell: gru, size: 192, dropout: 0.2}}
+  attention: {{score: additive}}
+  decoder: {{kind: rnn, cell: gru, size: 384, attend: between, features: deep, dropout: 0.2}}
+  output: {{kind: full, label_smoothing: 0.1}}
+training:
+  epochs: {epochs}
+  batch: {{size: 2500, unit: tokens}}
+  optimiser: {{kind: adam, learning_rate: 0.0015}}
+  schedule: {{kind: inverse_square_root, warmup: 400}}
+  metric: loss
+  average: 3
+metrics: [{{kind: bleu, tokenise: none}}]
+search: {{kind: beam, size: 5}}
+device: {{threads: 1}}
+"""
+
+
+def joined(pairs: list[Pair], words: int, count: int, generator: np.random.Generator) -> Iterator[Pair]:
+    """So many sources of about that many words, each of several sentences drawn at random, and their targets."""
+    for _ in range(count):
+        some: list[Pair] = []
+        while sum(len(pair.source.split()) for pair in some) < words - 6:
+            some.append(pairs[int(generator.integers(len(pairs)))])
+        yield Pair(" ".join(pair.source for pair in some), " ".join(pair.target for pair in some))
+
+
+def write(place: Path, pairs: list[Pair]) -> None:
+    for suffix, lines in ((SOURCE, [pair.source for pair in pairs]), (TARGET, [pair.target for pair in pairs])):
+        with write_atomically(place.with_name(f"{place.name}.{suffix}")) as file:
+            file.write("".join(f"{line}\n" for line in lines))
+
+
+def prepare(data: Path, folder: Path, share: float) -> None:
+    """The corpora: all of Multi30k, and `share` as many joined sentences of each length."""
+    generator = np.random.default_rng(1)
+    for name, prefix in (("train", TRAIN), ("dev", DEV)):
+        pairs = list(read_pairs((str(data / prefix),), SOURCE, TARGET))
+        count = round(share * len(pairs))
+        longer = [pair for words in LENGTHS for pair in joined(pairs, words, count, generator)]
+        write(folder / name, pairs + longer)
+
+
+def scores(data: Path, run: Path, count: int) -> list[tuple[int, float]]:
+    """BLEU of a run for joined test sentences of each length."""
+    pairs = list(read_pairs((str(data / TEST),), SOURCE, TARGET))
+    model = dragoman.load(run, device=DeviceConfig(threads=1))
+    found = []
+    for words in LENGTHS:
+        some = list(joined(pairs, words, count, np.random.default_rng(words)))
+        translations = model.translate([pair.source for pair in some])
+        bleu = Bleu(tokenise="none").corpus([each.text for each in translations], [[pair.target for pair in some]])
+        found.append((words, bleu.value))
+    return found
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.lengths", description=__doc__)
+    parser.add_argument("--data", type=Path, default=Path("data/multi30k"), help="folder of Multi30k's files")
+    parser.add_argument("--folder", type=Path, default=Path("runs/lengths"), help="where all that is made goes")
+    parser.add_argument("--epochs", type=int, default=8)
+    parser.add_argument("--share", type=float, default=0.04, help="joined sentences of each length, of all pairs")
+    parser.add_argument("--test", type=int, default=200, help="joined test sentences of each length")
+    options = parser.parse_args(arguments)
+    console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+    folder = options.folder
+    try:
+        if not (folder / f"dev.{TARGET}").is_file():
+            folder.mkdir(parents=True, exist_ok=True)
+            prepare(options.data, folder, options.share)
+        processes = []
+        for name, overrides in MODELS.items():
+            slug = name.replace(" ", "-")
+            config = folder / f"{slug}.yaml"
+            config.write_text(CONFIG.format(folder=folder, name=slug, epochs=options.epochs), encoding="utf-8")
+            changes = [word for key, value in overrides.items() for word in (f"--{key}", value)]
+            processes.append(
+                subprocess.Popen([sys.executable, "-m", "dragoman", "train", str(config), *changes], stdout=sys.stderr)
+            )
+        codes = [process.wait() for process in processes]
+        if any(codes):
+            return max(codes)
+        found = {name: scores(options.data, folder / name.replace(" ", "-"), options.test) for name in MODELS}
+    except UserError as error:
+        console.print(str(error))
+        return 1
+    shown = Console(highlight=False, markup=False, soft_wrap=True)
+    shown.print("| words | " + " | ".join(found) + " |\n|" + "---|" * (len(found) + 1))
+    for number, words in enumerate(LENGTHS):
+        shown.print(f"| {words} | " + " | ".join(f"{points[number][1]:.1f}" for points in found.values()) + " |")
+    drawing = curves.svg(found, title="BLEU by length of the source", x="words")
+    (folder / "lengths.svg").write_text(drawing, encoding="utf-8")
+    console.print(f"{folder / 'lengths.svg'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,341 @@
+"""What each mechanism of attention does for translation, alignment and speed: `make attention-table`.
+
+Each configuration of configs/attention trains on the phrasebook, and so do the scores and timings; where gold
+alignments of another corpus are given, ways to learn alignments train on that. Two processes work at a time, with a
+thread each. Started again, it goes on where it was. The tables come as Markdown.
+"""
+
+import argparse
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+from rich.console import Console
+
+import dragoman
+from benchmarks.contest import Contender, Figures, measure
+from benchmarks.jobs import Job
+from dragoman import config as configuration
+from dragoman.config import Config, DeviceConfig
+from dragoman.errors import UserError
+from dragoman.evaluation.alignment import Agreement, error_rate, read_gold
+from dragoman.evaluation.metrics import Bleu
+from dragoman.files import read_lines, write_atomically
+from dragoman.phrasebook import corpus
+from dragoman.training import session
+
+CONFIGS = Path(__file__).resolve().parent.parent / "configs"
+ALIGNER = CONFIGS / "alignment.yaml"
+PLAIN = "additive"
+TESTS = {"dev": 300, "test": 500, "compositional": 500}
+TOGETHER = 8  # configurations whose speed is measured in turns
+ROUNDS = 5
+
+
+class Row(NamedTuple):
+    """A configuration, what is changed in it, and what the table calls it."""
+
+    name: str
+    config: Path
+    overrides: Mapping[str, str] = MappingProxyType({})
+
+    @property
+    def slug(self) -> str:
+        return self.name.replace(", ", "-").replace(" ", "-")
+
+
+class Result(NamedTuple):
+    """What a trained row is worth: BLEU of the test sets, alignment error rate (0 to 1), parameters."""
+
+    bleu: dict[str, float]
+    alignment: Agreement
+    parameters: int
+
+
+def mechanisms() -> list[Row]:
+    """No attention, the scores, the timings, then every configuration."""
+    plain = CONFIGS / "attention" / f"{PLAIN}.yaml"
+    found = [Row("no attention", plain, {"model.attention.score": "none", "model.decoder.attend": "after"})]
+    found += [Row(kind, plain, {"model.attention.score": kind}) for kind in ("uniform", "linear", "dot", "scaled_dot")]
+    found += [Row("bilinear", plain, {"model.attention.score": "bilinear"}), Row(PLAIN, plain)]
+    found += [Row(f"{PLAIN}, {attend}", plain, {"model.decoder.attend": attend}) for attend in ("before", "after")]
+    return found + [
+        Row(path.stem, path) for path in sorted((CONFIGS / "attention").glob("*.yaml")) if path.stem != PLAIN
+    ]
+
+
+def aligners() -> list[Row]:
+    """Ways to learn alignments, each on its own and together."""
+    biases = ["position", "markov", "fertility"]
+    found = [Row("plain", ALIGNER)]
+    found += [Row(bias, ALIGNER, {"model.attention.terms": f"[{bias}]"}) for bias in biases]
+    together = {"model.attention.terms": f"[{', '.join(biases)}]"}
+    symmetric = {"training.objective": "agreement"}
+    supervised = {"training.penalties": "[{kind: supervised}]"}
+    found += [Row("all three", ALIGNER, together), Row("symmetric", ALIGNER, symmetric)]
+    found += [Row("all three, symmetric", ALIGNER, together | symmetric), Row("supervised", ALIGNER, supervised)]
+    return [*found, Row("all three, supervised", ALIGNER, together | supervised)]
+
+
+class Corpus(NamedTuple):
+    """A prepared corpus: `texts` holds train, dev and the test sets, `gold` of which has gold alignments."""
+
+    texts: Path
+    tests: tuple[str, ...]
+    gold: str
+    overrides: dict[str, str]
+
+    def config(self, row: Row, run: Path) -> Config:
+        """The configuration of a row for this corpus, in this run folder, with a thread."""
+        places = {"run": run, "data.train": self.texts / "train", "data.dev": self.texts / "dev"}
+        overrides = {key: str(place) for key, place in places.items()} | {"device.threads": "1"} | self.overrides
+        config = session.load_config(row.config, overrides | row.overrides)
+        schedule, training = config.training.schedule, config.training
+        if schedule.kind == "cosine" and training.epochs:
+            pairs = sum(1 for _ in read_lines(f"{self.texts / 'train'}.{config.data.source}"))
+            steps = training.epochs * math.ceil(pairs / training.batch.size)
+            overrides["training.schedule"] = f"{{kind: cosine, steps: {steps}, warmup: {steps // 15}}}"
+            config = session.load_config(row.config, overrides | row.overrides)
+        return config
+
+
+def phrasebook(folder: Path, pairs: int, overrides: dict[str, str]) -> Corpus:
+    """Sampled anew; the test set has gold alignments."""
+    corpus.write(folder, "en", "fr", {"train": pairs, **TESTS}, seed=1)
+    return Corpus(folder, ("test", "compositional"), "test", overrides)
+
+
+def aligned(files: Path, folder: Path, overrides: dict[str, str]) -> Corpus:
+    """A corpus whose training and development pairs have gold alignments: `files` is named SOURCE-TARGET and holds
+    {train,dev}.{SOURCE,TARGET,talp}.gz, with links `1-1` (sure) and `1p1` (possible) counted from 1.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    source, target = files.name.split("-")
+    for part in ("train", "dev"):
+        for side in (source, target):
+            write(folder / f"{part}.{side}", read_lines(files / f"{part}.{side}.gz"))
+        links = [" ".join(map(_counted_from_0, line.split())) for line in read_lines(files / f"{part}.talp.gz")]
+        write(folder / f"{part}.{source}-{target}.align", links)
+    return Corpus(folder, (), "dev", {"data.source": source, "data.target": target, **overrides})
+
+
+def _counted_from_0(link: str) -> str:
+    sign = "-" if "-" in link else "p"
+    source, target = map(int, link.split(sign))
+    return f"{source - 1}{'-' if sign == '-' else '?'}{target - 1}"
+
+
+def write(path: Path, lines: Iterable[str]) -> None:
+    with write_atomically(path) as file:
+        file.writelines(f"{line}\n" for line in lines)
+
+
+def measured(run: Path, prepared: Corpus) -> Result:
+    """What a run makes of the test sets: translations, and alignments of the one with gold alignments."""
+    model = dragoman.load(run, device=DeviceConfig(threads=1))
+    source, target = model.source.name, model.target.name
+
+    def sides(part: str) -> tuple[list[str], list[str]]:
+        return list(read_lines(prepared.texts / f"{part}.{source}")), list(
+            read_lines(prepared.texts / f"{part}.{target}")
+        )
+
+    bleu = {}
+    for part in prepared.tests:
+        sources, references = sides(part)
+        found = [translation.text for translation in model.translate(sources)]
+        bleu[part] = Bleu().corpus(found, [references]).value
+    gold = read_gold(prepared.texts / f"{prepared.gold}.{source}-{target}.align")
+    agreement = error_rate([scored.alignment for scored in model.score(*sides(prepared.gold))], gold)
+    return Result(bleu, agreement, sum(parameter.numel() for parameter in model.model.parameters()))
+
+
+def statistical(prepared: Corpus) -> dict[str, Agreement]:
+    """The aligners of sil-thot, five iterations each, on training and development pairs without their links; nothing
+    where it is not installed.
+    """
+    try:
+        from thot import alignment
+    except ImportError:
+        return {}
+    source, target = prepared.overrides["data.source"], prepared.overrides["data.target"]
+    parts = [
+        [line.split() for part in ("train", "dev") for line in read_lines(prepared.texts / f"{part}.{side}")]
+        for side in (source, target)
+    ]
+    pairs = [([word.lower() for word in s], [word.lower() for word in t]) for s, t in zip(*parts, strict=True)]
+    gold = read_gold(prepared.texts / f"dev.{source}-{target}.align")
+
+    def fitted(model: Any) -> Any:
+        for pair in pairs:
+            model.add_sentence_pair(*pair)
+        model.start_training()
+        for _ in range(5):
+            model.train()
+        model.end_training()
+        return model
+
+    def agreement(model: Any) -> Agreement:
+        matrices = [model.get_best_alignment(*pair)[1].to_numpy() for pair in pairs[-len(gold) :]]
+        return error_rate([{(int(s), int(t)) for s, t in np.argwhere(matrix)} for matrix in matrices], gold)
+
+    first = fitted(alignment.Ibm1AlignmentModel())
+    return {
+        "IBM 1 (sil-thot)": agreement(first),
+        "FastAlign (sil-thot)": agreement(fitted(alignment.FastAlignModel())),
+        "HMM (sil-thot)": agreement(fitted(alignment.HmmAlignmentModel(first))),
+    }
+
+
+def speeds(rows: Sequence[Row], prepared: Corpus, folder: Path) -> dict[str, float]:
+    """Target tokens by processor second of training, as a multiple of plain additive attention's, measured in turns."""
+    jobs = {}
+    plain = next((row.name for row in rows if row.name in (PLAIN, "plain")), None)
+    if plain is None:
+        return {}
+    for row in rows:
+        place = folder / row.slug
+        place.mkdir(parents=True, exist_ok=True)
+        endless = {"training.epochs": "null", "training.steps": "1000000000", "training.save_every": "1000000000"}
+        config = prepared.config(row._replace(overrides=row.overrides | endless), place / "run")
+        write(place / "config.yaml", [configuration.dump(config)])
+        jobs[row.name] = Job("train", 1, 1, str(place / "symbols"), precision="auto", warm=10)
+    found = {plain: 1.0}
+    others = [name for name in jobs if name != plain]
+    for begin in range(0, len(others), TOGETHER):
+        group = [plain, *others[begin : begin + TOGETHER]]
+        contenders = [Contender(name, sys.executable, "benchmarks.worker", jobs[name]) for name in group]
+        figures = {name: each for name, each in measure(contenders, ROUNDS).items() if isinstance(each, Figures)}
+        found |= {name: figures[name].tokens_cpu / figures[plain].tokens_cpu for name in group if name in figures}
+    return found
+
+
+class Part(NamedTuple):
+    """One of the tables: its rows, and the corpus that they train on."""
+
+    rows: list[Row]
+    prepared: Corpus
+
+
+def parts(options: argparse.Namespace) -> dict[str, Part]:
+    texts: Path = options.folder / "texts"
+    overrides = {"training.epochs": str(options.epochs)}
+    found = {"phrasebook": Part(mechanisms(), phrasebook(texts / "phrasebook", options.pairs, overrides))}
+    if options.alignments:
+        files: Path = options.alignments
+        overrides = {"training.epochs": str(2 * options.epochs)}
+        found[files.name] = Part(aligners(), aligned(files, texts / files.name, overrides))
+    if options.only:
+        chosen = {name: [row for row in part.rows if row.name in options.only] for name, part in found.items()}
+        found = {name: part._replace(rows=chosen[name]) for name, part in found.items()}
+    return found
+
+
+def work(part: Part, row: Row, folder: Path) -> None:
+    """Train a row and write its result beside its run."""
+    found = measured(session.train(part.prepared.config(row, folder / row.slug), quiet=True).path, part.prepared)
+    with write_atomically(folder / f"{row.slug}.json") as file:
+        json.dump(found._asdict(), file)
+
+
+def result(path: Path) -> Result:
+    found = json.loads(path.read_text(encoding="utf-8"))
+    return Result(found["bleu"], Agreement(*found["alignment"]), found["parameters"])
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    every = parts(options)
+    if options.row:  # this process is one of the trainings
+        name, wanted = options.row
+        row = next(row for row in every[name].rows if row.name == wanted)
+        work(every[name], row, options.folder / name)
+        return 0
+    todo = [
+        (name, row)
+        for name, part in every.items()
+        for row in part.rows
+        if not (options.folder / name / f"{row.slug}.json").is_file()
+    ]
+
+    def train(task: tuple[str, Row]) -> None:
+        name, row = task
+        command = [
+            sys.executable,
+            "-m",
+            "benchmarks.mechanisms",
+            "--folder",
+            str(options.folder),
+            "--row",
+            name,
+            row.name,
+        ]
+        more = ["--alignments", str(options.alignments)] if options.alignments else []
+        done = subprocess.run([*command, *more], stderr=subprocess.PIPE, text=True, check=False)
+        said = done.stderr.strip().splitlines()
+        console.print(f"{name}: {row.name}" + (f": failed: {said[-1] if said else ''}" if done.returncode else ""))
+
+    with ThreadPoolExecutor(options.workers) as pool:
+        list(pool.map(train, todo))
+    shown = Console(width=200, highlight=False, markup=False)
+    for name, part in every.items():
+        found = {
+            row.name: result(path)
+            for row in part.rows
+            if (path := options.folder / name / f"{row.slug}.json").is_file()
+        }
+        faster = speeds([row for row in part.rows if row.name in found], part.prepared, options.folder / "speed" / name)
+        lines = table(found, faster, part.prepared)
+        if name != "phrasebook":
+            lines += [
+                f"| {aligner} | {_shares(figures)} | | |" for aligner, figures in statistical(part.prepared).items()
+            ]
+        for line in lines:
+            shown.print(line)
+    return 0
+
+
+def table(found: dict[str, Result], faster: dict[str, float], prepared: Corpus) -> list[str]:
+    """A line a row, in Markdown; `speed` is that of training, as a multiple of plain additive attention's."""
+    tests = [f"BLEU {test}" for test in prepared.tests]
+    heads = ["attention", *tests, "AER", "precision", "recall", "speed", "parameters"]
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    for name, each in found.items():
+        bleu = "".join(f" {each.bleu[test]:.1f} |" for test in prepared.tests)
+        speed = f"{faster[name]:.2f}" if name in faster else ""
+        lines.append(f"| {name} |{bleu} {_shares(each.alignment)} | {speed} | {each.parameters:,} |")
+    return lines
+
+
+def _shares(alignment: Agreement) -> str:
+    return " | ".join(f"{100 * figure:.1f}" for figure in alignment)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.mechanisms", description=__doc__)
+    parser.add_argument("--folder", type=Path, default=Path("runs/attention-table"), help="where all that is made goes")
+    parser.add_argument(
+        "--alignments", type=Path, help="folder SOURCE-TARGET with gold alignments, see docs/attention.md"
+    )
+    parser.add_argument("--pairs", type=int, default=8000, help="sentence pairs of the phrasebook to train on")
+    parser.add_argument("--epochs", type=int, default=8, help="passes over them; twice as many over aligned pairs")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="these rows alone")
+    parser.add_argument("--workers", type=int, default=2, help="trainings at a time, a thread each")
+    parser.add_argument("--row", nargs=2, metavar=("PART", "NAME"), help=argparse.SUPPRESS)  # one of those trainings
+    options = parser.parse_args(arguments)
+    console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+    try:
+        return run(options, console)
+    except UserError as error:
+        console.print(str(error))
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

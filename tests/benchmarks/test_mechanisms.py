@@ -1,0 +1,92 @@
+"""The table of mechanisms: every row is a sound configuration, and a trained row becomes a line."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from benchmarks import mechanisms
+from benchmarks.mechanisms import Corpus, Row
+from dragoman.evaluation.alignment import read_gold
+from dragoman.training import session
+
+TINY = """
+run: runs/additive
+data: {source: en, target: fr, train: data/train, dev: data/dev}
+text: {source: {unit: {kind: bpe, size: 300}}, target: {unit: {kind: bpe, size: 300}}}
+model:
+  embedding: {size: 4}
+  encoder: {kind: rnn, size: 2}
+  attention: {score: additive}
+  decoder: {kind: rnn, size: 4}
+training: {epochs: 1, batch: {size: 8}, schedule: {kind: cosine, steps: 100}}
+search: {kind: greedy, length_ratio: 0.1, length_margin: 1}
+"""
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    for part in ("train", "dev"):
+        for side in ("en", "fr", "grc"):
+            (tmp_path / f"{part}.{side}").write_text("one two\nthree\n", encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("row", [*mechanisms.mechanisms(), *mechanisms.aligners()], ids=lambda row: row.name)
+def test_every_row_is_a_sound_configuration(row: Row, texts: Path) -> None:
+    config = Corpus(texts, (), "dev", {"training.epochs": "3"}).config(row, texts / "run")
+    assert (config.run, config.training.epochs) == (str(texts / "run"), 3)
+    if config.training.schedule.kind == "cosine":
+        assert config.training.schedule.options["steps"] == 3
+    assert list(session.problems(config)) == []
+
+
+def test_no_two_rows_have_one_folder() -> None:
+    for rows in (mechanisms.mechanisms(), mechanisms.aligners()):
+        assert len({row.slug for row in rows}) == len(rows)
+
+
+def test_aligned_pairs_are_written_as_this_project_reads_them(tmp_path: Path) -> None:
+    files = tmp_path / "grc-en"
+    files.mkdir()
+    for part in ("train", "dev"):
+        for name, text in (("grc", "a b\n"), ("en", "c d e\n"), ("talp", "1-1 2-3 2p2\n")):
+            (files / f"{part}.{name}.gz").write_bytes(gzip.compress(text.encode()))
+    prepared = mechanisms.aligned(files, tmp_path / "texts", {})
+    (gold,) = read_gold(prepared.texts / "dev.grc-en.align")
+    assert gold.sure == {(0, 0), (1, 2)}
+    assert gold.possible == {(0, 0), (1, 2), (1, 1)}
+    assert prepared.overrides == {"data.source": "grc", "data.target": "en"}
+
+
+def test_a_row_is_trained_once_and_becomes_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configs = tmp_path / "configs"
+    (configs / "attention").mkdir(parents=True)
+    (configs / "attention" / "additive.yaml").write_text(TINY, encoding="utf-8")
+    monkeypatch.setattr(mechanisms, "CONFIGS", configs)
+    monkeypatch.setattr(mechanisms, "TESTS", {"dev": 4, "test": 4, "compositional": 4})
+    monkeypatch.setattr(mechanisms, "speeds", lambda rows, prepared, folder: {"dot": 1.25})
+    options = ["--folder", str(tmp_path / "table"), "--pairs", "40", "--epochs", "1", "--only", "dot"]
+    assert mechanisms.main([*options, "--row", "phrasebook", "dot"]) == 0
+    assert (tmp_path / "table" / "phrasebook" / "dot.json").is_file()
+    monkeypatch.setattr(mechanisms.subprocess, "run", None)  # nothing is left to be trained
+    assert mechanisms.main(options) == 0
+    head, rule, line = capsys.readouterr().out.strip().splitlines()
+    assert head == "| attention | BLEU test | BLEU compositional | AER | precision | recall | speed | parameters |"
+    assert rule.count("|") == head.count("|") == line.count("|")
+    assert line.startswith("| dot | ")
+    assert " | 1.25 | " in line
+
+
+def test_a_training_that_fails_is_named_and_the_others_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(mechanisms, "TESTS", {"dev": 4, "test": 4, "compositional": 4})
+    monkeypatch.setattr(mechanisms, "CONFIGS", tmp_path / "nowhere")
+    options = ["--folder", str(tmp_path / "table"), "--pairs", "40", "--only", "dot", "bilinear"]
+    assert mechanisms.main([*options, "--workers", "1", "--epochs", "0"]) == 0
+    told = capsys.readouterr().err
+    assert "dot: failed: " in told
+    assert "bilinear: failed: " in told
