@@ -68,6 +68,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "uniform": {"score": "uniform", "decoder": {"attend": "before", "features_size": 3}},
     "sparsemax": {"normaliser": "sparsemax"},
     "entmax": {"normaliser": "entmax"},
+    "linear chain": {"normaliser": {"kind": "linear_chain", "divide": True}},
     "entmax by bisection": {"normaliser": {"kind": "entmax", "alpha": 1.3}},
 }
 

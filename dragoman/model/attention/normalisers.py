@@ -1,14 +1,14 @@
 """Normalisers: from energies to weights. One class per equation, one table entry per class."""
 
 from abc import ABC, abstractmethod
-from typing import Annotated, Any, NamedTuple, final
+from typing import Annotated, Any, NamedTuple, cast, final
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from dragoman.model.shapes import Float, Int
+from dragoman.model.shapes import Bool, Float, Int
 
 
 class Reading(NamedTuple):
@@ -135,10 +135,65 @@ class Entmax(Sparse):
         return tau
 
 
+@final
+class LinearChain(Normaliser):
+    """`alpha_tj = p(z_j = 1)` of a chain of yes or no at each position (Kim et al. 2017, "segmentation attention"):
+
+        p(z_1 ... z_S) ~ exp(sum_j e_tj z_j + sum_j theta(z_j, z_(j+1)))
+
+    so that a step may look at a stretch of words, or at none. theta is learnt, from 0: then `alpha_tj = sigmoid(e_tj)`.
+    A position whose energy is -inf is not part of the chain: those around it are neighbours. `divide` divides the
+    weights by their sum, which is not 1 in the paper.
+    """
+
+    sums_to_one = False
+
+    def __init__(self, *, divide: bool = False) -> None:
+        super().__init__()
+        self.divide = divide
+        self.theta = nn.Parameter(torch.zeros(2, 2))  # theta[z_j, z_(j+1)]
+
+    def forward(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]:
+        hidden = energies.isneginf()
+        exact = energies.to(torch.promote_types(energies.dtype, torch.float32)).masked_fill(hidden, 0.0)
+        ahead = self._messages(exact, hidden, self.theta)
+        back = self._messages(exact.flip(-1), hidden.flip(-1), self.theta.t()).flip(-1)
+        odds = ahead + exact + back  # log p(z_j = 1) / p(z_j = 0)
+        if self.divide:
+            return torch.softmax(nn.functional.logsigmoid(odds).masked_fill(hidden, float("-inf")), -1)
+        return torch.sigmoid(odds).masked_fill(hidden, 0.0)
+
+    def _messages(
+        self, energies: Float[Tensor, "B T S"], hidden: Bool[Tensor, "B T S"], theta: Float[Tensor, "2 2"]
+    ) -> Float[Tensor, "B T S"]:
+        """What the positions before each say about it: log of the sum of their `exp` with z_j = 1, less that with 0."""
+
+        def turn(message: Tensor, energy: Tensor, outside: Tensor, theta: Tensor) -> list[Tensor]:
+            seen = message + energy
+            yes, no = (torch.logaddexp(theta[0, after], theta[1, after] + seen) for after in (1, 0))
+            return [torch.where(outside, message, yes - no), message.clone()]
+
+        message = torch.zeros_like(energies[..., 0])
+        if torch.compiler.is_exporting():  # a loop of any length, where Python's would have that of the example
+            steps = [energies.movedim(-1, 0), hidden.movedim(-1, 0)]
+            _, messages = torch.ops.higher_order.scan(turn, [message], steps, [theta])
+            return cast(Tensor, messages).movedim(0, -1)
+        messages = []
+        for energy, outside in zip(energies.unbind(-1), hidden.unbind(-1), strict=True):
+            message, arrived = turn(message, energy, outside, theta)
+            messages.append(arrived)
+        return torch.stack(messages, -1)
+
+
 def _falling(scaled: Float[Tensor, "B T S"]) -> tuple[Float[Tensor, "B T S"], Float[Tensor, "S"]]:
     """The energies from the largest down, and how many each ends."""
     count = torch.arange(1, scaled.size(-1) + 1, dtype=scaled.dtype, device=scaled.device)
     return scaled.sort(-1, descending=True).values, count
 
 
-NORMALISERS: dict[str, type[Normaliser]] = {"softmax": Softmax, "sparsemax": Sparsemax, "entmax": Entmax}
+NORMALISERS: dict[str, type[Normaliser]] = {
+    "softmax": Softmax,
+    "sparsemax": Sparsemax,
+    "entmax": Entmax,
+    "linear_chain": LinearChain,
+}

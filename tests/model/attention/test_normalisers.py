@@ -1,5 +1,6 @@
 """From energies to weights: each normaliser's equation."""
 
+import itertools
 import math
 from typing import Any
 
@@ -11,7 +12,7 @@ from torch.autograd import gradcheck
 from dragoman import components
 from dragoman.components import Spec
 from dragoman.model.attention.normalisers import NORMALISERS, Normaliser
-from tests.builders import noise
+from tests.builders import noise, shaken
 
 HIDDEN = -math.inf
 SPARSE: dict[float, Spec] = {
@@ -101,3 +102,53 @@ def test_rounded_energies_lose_nothing_more(alpha: float) -> None:
 def test_entmax_has_an_alpha_between_those_of_softmax_and_sparsemax(alpha: float) -> None:
     (found,) = components.problems(NORMALISERS, Spec("entmax", {"alpha": alpha}), ())
     assert "alpha" in str(found)
+
+
+def chain(row: list[float], theta: Tensor) -> list[float]:
+    """`p(z_j = 1)` summed over all assignments to the positions that are not hidden."""
+    places = [place for place, energy in enumerate(row) if energy != HIDDEN]
+    marginals, total = [0.0] * len(row), 0.0
+    for chosen in itertools.product((0, 1), repeat=len(places)):
+        unary = sum(row[place] for place, z in zip(places, chosen, strict=True) if z)
+        share = math.exp(unary + sum(float(theta[pair]) for pair in itertools.pairwise(chosen)))
+        total += share
+        for place, z in zip(places, chosen, strict=True):
+            marginals[place] += share * z
+    return [each / total for each in marginals]
+
+
+@pytest.mark.spec("A10")
+@pytest.mark.parametrize("divide", [False, True])
+def test_weights_of_a_chain_are_its_marginals(divide: bool) -> None:
+    normaliser = shaken(make("linear_chain", divide=divide), spread=2.0)
+    with torch.no_grad():
+        found = normaliser(energies())
+    for row, its in zip(found.flatten(0, 1), energies().flatten(0, 1), strict=True):
+        expected = chain(its.tolist(), normaliser.get_parameter("theta").detach())
+        scale = sum(expected) if divide else 1.0
+        assert row.tolist() == pytest.approx([each / scale for each in expected], abs=1e-12)
+
+
+@pytest.mark.spec("A10")
+def test_a_chain_that_has_learnt_nothing_is_a_logistic_function_of_each_energy() -> None:
+    torch.testing.assert_close(make("linear_chain").double()(energies()), torch.sigmoid(energies()))
+
+
+@pytest.mark.spec("A10")
+@pytest.mark.parametrize("divide", [False, True])
+def test_gradients_of_a_chain_are_those_of_its_marginals(divide: bool) -> None:
+    normaliser = shaken(make("linear_chain", divide=divide))
+    theta = normaliser.get_parameter("theta")
+    seen = noise(1, 2, 4).requires_grad_()
+    assert gradcheck(lambda seen, theta: torch.func.functional_call(normaliser, {"theta": theta}, seen), (seen, theta))
+
+
+@pytest.mark.spec("A10")
+@pytest.mark.parametrize("divide", [False, True])
+def test_a_chain_is_finite_however_large_its_energies_are(divide: bool) -> None:
+    seen = torch.tensor([[[-1e4, -2e4, -1e4], [1e4, -1e4, 1e4]]], requires_grad=True)
+    weights = make("linear_chain", divide=divide)(seen)
+    weights.square().sum().backward()
+    assert seen.grad is not None
+    assert seen.grad.isfinite().all()
+    assert weights[0].tolist() == [[0.5, 0, 0.5] if divide else [0, 0, 0], [0.5, 0, 0.5] if divide else [1, 0, 1]]
