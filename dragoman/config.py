@@ -85,7 +85,9 @@ class AttentionConfig(Section):
 
     score: Spec = Field(Spec("additive"), description="dot, scaled_dot, bilinear, additive, linear, uniform or none")
     terms: Annotated[tuple[Spec, ...], Several] = Field((), description="what else has a say")
-    normaliser: Spec = Field(Spec("softmax"), description="from energies to weights: softmax")
+    normaliser: Spec = Field(
+        Spec("softmax"), description="from energies to weights: softmax, sparsemax, entmax, linear_chain"
+    )
     window: Spec = Field(Spec("none"), description="the part of the source to look at: none, monotonic, predictive")
 
     def chosen(self) -> Iterator[Spec]:

@@ -66,6 +66,10 @@ MODELS: dict[str, dict[str, Any]] = {
     },
     "linear": {"score": "linear", "decoder": {"attend": "between", "feed": "attentional"}},
     "uniform": {"score": "uniform", "decoder": {"attend": "before", "features_size": 3}},
+    "sparsemax": {"normaliser": "sparsemax"},
+    "entmax": {"normaliser": "entmax"},
+    "linear chain": {"normaliser": {"kind": "linear_chain", "divide": True}},
+    "entmax by bisection": {"normaliser": {"kind": "entmax", "alpha": 1.3}},
 }
 
 

@@ -1,12 +1,14 @@
 """Normalisers: from energies to weights. One class per equation, one table entry per class."""
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple, final
+from typing import Annotated, Any, NamedTuple, cast, final
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
-from dragoman.model.shapes import Float, Int
+from dragoman.model.shapes import Bool, Float, Int
 
 
 class Reading(NamedTuple):
@@ -38,4 +40,160 @@ class Softmax(Normaliser):
         return torch.softmax(energies, dim=-1)
 
 
-NORMALISERS: dict[str, type[Normaliser]] = {"softmax": Softmax}
+class Sparse(Normaliser):
+    """`alpha_tj = max(0, (a - 1) e_tj - tau_t)^(1 / (a - 1))`, tau_t such that the sum is 1 (Peters et al. 2019).
+
+    Weights far below the largest are exactly 0. A variant is its way to tau.
+    """
+
+    everywhere = False
+
+    def __init__(self, alpha: float) -> None:
+        super().__init__()
+        self.alpha = alpha
+
+    def forward(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]:
+        exact = energies.to(torch.promote_types(energies.dtype, torch.float32))
+        with torch.no_grad():
+            below = (self.alpha - 1) * (exact - exact.amax(-1, keepdim=True))
+            finite = below.clamp(min=-2)  # tau is -1 or more, as no weight is above 1
+            excess = (finite - self.threshold(finite)).clamp(min=0)
+        weights: Tensor = _SparseWeights.apply(exact, excess, self.alpha)  # type: ignore[no-untyped-call]
+        return weights
+
+    @abstractmethod
+    def threshold(self, scaled: Float[Tensor, "B T S"]) -> Float[Tensor, "B T 1"]:
+        """tau of `(a - 1) e`, of which the largest is 0."""
+
+
+class _SparseWeights(torch.autograd.Function):
+    """`d alpha_i / d e_j = s_i [i = j] - s_i s_j / sum_k s_k` with `s = alpha^(2 - a)` on the support, 0 elsewhere."""
+
+    @staticmethod
+    def forward(ctx: Any, energies: Tensor, excess: Tensor, alpha: float) -> Tensor:
+        weights = excess ** (1 / (alpha - 1))
+        ctx.save_for_backward(weights)
+        ctx.alpha = alpha
+        return weights
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        (weights,) = ctx.saved_tensors
+        slopes = torch.where(weights > 0, weights ** (2 - ctx.alpha), 0)
+        mean = (slopes * gradient).sum(-1, keepdim=True) / slopes.sum(-1, keepdim=True)
+        return slopes * (gradient - mean), None, None
+
+
+@final
+class Sparsemax(Sparse):
+    """`alpha_t = argmin_p |p - e_t|^2` over distributions p, `alpha_tj = max(0, e_tj - tau_t)` (Martins and Astudillo
+    2016, algorithm 1).
+    """
+
+    def __init__(self) -> None:
+        super().__init__(2.0)
+
+    def threshold(self, scaled: Float[Tensor, "B T S"]) -> Float[Tensor, "B T 1"]:
+        falling, count = _falling(scaled)
+        found = (falling.cumsum(-1) - 1) / count  # if the support were the first 1, 2, 3, ... energies
+        support = (falling > found).sum(-1, keepdim=True)
+        return found.gather(-1, support - 1)
+
+
+@final
+class Entmax(Sparse):
+    """`alpha_t = argmax_p p . e_t + (1 - sum_j p_j^a) / (a (a - 1))` over distributions p (Peters et al. 2019).
+
+    `alpha` is a, between the softmax (1) and sparsemax (2). For 1.5, tau is found exactly (algorithm 2); for others by
+    bisection, and Newton's steps from below, which stay there as the sum is convex in tau.
+    """
+
+    def __init__(self, *, alpha: Annotated[float, Field(gt=1, lt=2)] = 1.5) -> None:
+        super().__init__(alpha)
+
+    def threshold(self, scaled: Float[Tensor, "B T S"]) -> Float[Tensor, "B T 1"]:
+        if self.alpha != 1.5:
+            return self._approached(scaled)
+        falling, count = _falling(scaled)
+        mean = falling.cumsum(-1) / count
+        variance = (falling**2).cumsum(-1) / count - mean**2
+        found = mean - (1 / count - variance).clamp(min=0).sqrt()
+        support = (falling >= found).sum(-1, keepdim=True)
+        return found.gather(-1, support - 1)
+
+    def _approached(self, scaled: Float[Tensor, "B T S"]) -> Float[Tensor, "B T 1"]:
+        power = 1 / (self.alpha - 1)
+        tau = torch.full_like(scaled[..., :1], -1.0)
+        for halving in range(1, 17):
+            middle = tau + 0.5**halving
+            tau = torch.where(((scaled - middle).clamp(min=0) ** power).sum(-1, keepdim=True) >= 1, middle, tau)
+        for _ in range(4):
+            excess = (scaled - tau).clamp(min=0)
+            slope = power * (excess ** (power - 1)).sum(-1, keepdim=True)
+            tau = tau + ((excess**power).sum(-1, keepdim=True) - 1) / slope
+        return tau
+
+
+@final
+class LinearChain(Normaliser):
+    """`alpha_tj = p(z_j = 1)` of a chain of yes or no at each position (Kim et al. 2017, "segmentation attention"):
+
+        p(z_1 ... z_S) ~ exp(sum_j e_tj z_j + sum_j theta(z_j, z_(j+1)))
+
+    so that a step may look at a stretch of words, or at none. theta is learnt, from 0: then `alpha_tj = sigmoid(e_tj)`.
+    A position whose energy is -inf is not part of the chain: those around it are neighbours. `divide` divides the
+    weights by their sum, which is not 1 in the paper.
+    """
+
+    sums_to_one = False
+
+    def __init__(self, *, divide: bool = False) -> None:
+        super().__init__()
+        self.divide = divide
+        self.theta = nn.Parameter(torch.zeros(2, 2))  # theta[z_j, z_(j+1)]
+
+    def forward(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]:
+        hidden = energies.isneginf()
+        exact = energies.to(torch.promote_types(energies.dtype, torch.float32)).masked_fill(hidden, 0.0)
+        ahead = self._messages(exact, hidden, self.theta)
+        back = self._messages(exact.flip(-1), hidden.flip(-1), self.theta.t()).flip(-1)
+        odds = ahead + exact + back  # log p(z_j = 1) / p(z_j = 0)
+        if self.divide:
+            return torch.softmax(nn.functional.logsigmoid(odds).masked_fill(hidden, float("-inf")), -1)
+        return torch.sigmoid(odds).masked_fill(hidden, 0.0)
+
+    def _messages(
+        self, energies: Float[Tensor, "B T S"], hidden: Bool[Tensor, "B T S"], theta: Float[Tensor, "2 2"]
+    ) -> Float[Tensor, "B T S"]:
+        """What the positions before each say about it: log of the sum of their `exp` with z_j = 1, less that with 0."""
+
+        def turn(message: Tensor, energy: Tensor, outside: Tensor, theta: Tensor) -> list[Tensor]:
+            seen = message + energy
+            yes, no = (torch.logaddexp(theta[0, after], theta[1, after] + seen) for after in (1, 0))
+            return [torch.where(outside, message, yes - no), message.clone()]
+
+        message = torch.zeros_like(energies[..., 0])
+        if torch.compiler.is_exporting():  # a loop of any length, where Python's would have that of the example
+            steps = [energies.movedim(-1, 0), hidden.movedim(-1, 0)]
+            _, messages = torch.ops.higher_order.scan(turn, [message], steps, [theta])
+            return cast(Tensor, messages).movedim(0, -1)
+        messages = []
+        for energy, outside in zip(energies.unbind(-1), hidden.unbind(-1), strict=True):
+            message, arrived = turn(message, energy, outside, theta)
+            messages.append(arrived)
+        return torch.stack(messages, -1)
+
+
+def _falling(scaled: Float[Tensor, "B T S"]) -> tuple[Float[Tensor, "B T S"], Float[Tensor, "S"]]:
+    """The energies from the largest down, and how many each ends."""
+    count = torch.arange(1, scaled.size(-1) + 1, dtype=scaled.dtype, device=scaled.device)
+    return scaled.sort(-1, descending=True).values, count
+
+
+NORMALISERS: dict[str, type[Normaliser]] = {
+    "softmax": Softmax,
+    "sparsemax": Sparsemax,
+    "entmax": Entmax,
+    "linear_chain": LinearChain,
+}

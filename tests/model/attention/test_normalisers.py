@@ -1,0 +1,154 @@
+"""From energies to weights: each normaliser's equation."""
+
+import itertools
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.autograd import gradcheck
+
+from dragoman import components
+from dragoman.components import Spec
+from dragoman.model.attention.normalisers import NORMALISERS, Normaliser
+from tests.builders import noise, shaken
+
+HIDDEN = -math.inf
+SPARSE: dict[float, Spec] = {
+    1.05: Spec("entmax", {"alpha": 1.05}),
+    1.3: Spec("entmax", {"alpha": 1.3}),
+    1.5: Spec("entmax"),
+    1.9: Spec("entmax", {"alpha": 1.9}),
+    2.0: Spec("sparsemax"),
+}
+each_sparse = pytest.mark.parametrize("alpha", SPARSE)
+
+
+def make(kind: str, **options: Any) -> Normaliser:
+    return components.build(NORMALISERS, Spec(kind, options))
+
+
+def energies() -> Tensor:
+    """Three rows, two steps, five positions; of the second row one is hidden, of the third all but one."""
+    made = 2 * noise(3, 2, 5)
+    made[1, :, 2] = HIDDEN
+    made[2, :, 1:] = HIDDEN
+    return made
+
+
+def sparse(row: list[float], alpha: float) -> list[float]:
+    """`max(0, (a - 1) e - tau)^(1 / (a - 1))`, tau by halving an interval until it cannot be halved."""
+
+    def weights(tau: float) -> list[float]:
+        return [max(0.0, (alpha - 1) * each - tau) ** (1 / (alpha - 1)) for each in row]
+
+    high = (alpha - 1) * max(row)
+    low = high - 1
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if sum(weights(middle)) > 1 else (low, middle)
+    return weights(low)
+
+
+@each_sparse
+def test_sparse_weights_are_those_of_the_equation(alpha: float) -> None:
+    found = components.build(NORMALISERS, SPARSE[alpha])(energies())
+    for row, its in zip(found.flatten(0, 1), energies().flatten(0, 1), strict=True):
+        assert row.tolist() == pytest.approx(sparse(its.tolist(), alpha), abs=1e-11)
+
+
+@each_sparse
+def test_sparse_gradients_are_exact(alpha: float) -> None:
+    seen = energies()[:1].requires_grad_()
+    assert gradcheck(components.build(NORMALISERS, SPARSE[alpha]), (seen,))
+
+
+@each_sparse
+def test_hidden_positions_have_no_gradient_and_equal_energies_equal_weights(alpha: float) -> None:
+    seen = torch.tensor([[[0.5, 0.5, HIDDEN, -80.0]]], dtype=torch.float64, requires_grad=True)
+    weights = components.build(NORMALISERS, SPARSE[alpha])(seen)
+    assert weights[0, 0].tolist() == pytest.approx([0.5, 0.5, 0.0, 0.0])
+    (gradient,) = torch.autograd.grad(weights[0, 0, 0], seen)
+    assert gradient[0, 0, 0] > 0.1
+    assert gradient[0, 0, 2:].tolist() == [0, 0]
+
+
+def test_sparsemax_worked_by_hand() -> None:
+    """Martins and Astudillo: [t, 0] gives (t + 1) / 2 within -1 ... 1, and beyond it a weight of 1."""
+    pairs = torch.tensor([[[0.5, 0.0], [1.0, 0.0], [3.0, 0.0]]], dtype=torch.float64)
+    assert make("sparsemax")(pairs)[0].tolist() == [[0.75, 0.25], [1.0, 0.0], [1.0, 0.0]]
+
+
+def test_entmax_lies_between_softmax_and_sparsemax() -> None:
+    row = energies()[:1]
+    supports = [int(components.build(NORMALISERS, spec)(row).gt(0).sum()) for spec in SPARSE.values()]
+    assert supports == sorted(supports, reverse=True)
+    assert supports[0] > supports[-1]
+    near = make("entmax", alpha=1.0001)(row)
+    torch.testing.assert_close(near, make("softmax")(row), rtol=0, atol=1e-3)
+
+
+@each_sparse
+def test_rounded_energies_lose_nothing_more(alpha: float) -> None:
+    rounded = energies().bfloat16()
+    normaliser = components.build(NORMALISERS, SPARSE[alpha])
+    found = normaliser(rounded)
+    assert found.dtype is torch.float32
+    torch.testing.assert_close(found.double(), normaliser(rounded.double()), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 2.0])
+def test_entmax_has_an_alpha_between_those_of_softmax_and_sparsemax(alpha: float) -> None:
+    (found,) = components.problems(NORMALISERS, Spec("entmax", {"alpha": alpha}), ())
+    assert "alpha" in str(found)
+
+
+def chain(row: list[float], theta: Tensor) -> list[float]:
+    """`p(z_j = 1)` summed over all assignments to the positions that are not hidden."""
+    places = [place for place, energy in enumerate(row) if energy != HIDDEN]
+    marginals, total = [0.0] * len(row), 0.0
+    for chosen in itertools.product((0, 1), repeat=len(places)):
+        unary = sum(row[place] for place, z in zip(places, chosen, strict=True) if z)
+        share = math.exp(unary + sum(float(theta[pair]) for pair in itertools.pairwise(chosen)))
+        total += share
+        for place, z in zip(places, chosen, strict=True):
+            marginals[place] += share * z
+    return [each / total for each in marginals]
+
+
+@pytest.mark.spec("A10")
+@pytest.mark.parametrize("divide", [False, True])
+def test_weights_of_a_chain_are_its_marginals(divide: bool) -> None:
+    normaliser = shaken(make("linear_chain", divide=divide), spread=2.0)
+    with torch.no_grad():
+        found = normaliser(energies())
+    for row, its in zip(found.flatten(0, 1), energies().flatten(0, 1), strict=True):
+        expected = chain(its.tolist(), normaliser.get_parameter("theta").detach())
+        scale = sum(expected) if divide else 1.0
+        assert row.tolist() == pytest.approx([each / scale for each in expected], abs=1e-12)
+
+
+@pytest.mark.spec("A10")
+def test_a_chain_that_has_learnt_nothing_is_a_logistic_function_of_each_energy() -> None:
+    torch.testing.assert_close(make("linear_chain").double()(energies()), torch.sigmoid(energies()))
+
+
+@pytest.mark.spec("A10")
+@pytest.mark.parametrize("divide", [False, True])
+def test_gradients_of_a_chain_are_those_of_its_marginals(divide: bool) -> None:
+    normaliser = shaken(make("linear_chain", divide=divide))
+    theta = normaliser.get_parameter("theta")
+    seen = noise(1, 2, 4).requires_grad_()
+    assert gradcheck(lambda seen, theta: torch.func.functional_call(normaliser, {"theta": theta}, seen), (seen, theta))
+
+
+@pytest.mark.spec("A10")
+@pytest.mark.parametrize("divide", [False, True])
+def test_a_chain_is_finite_however_large_its_energies_are(divide: bool) -> None:
+    seen = torch.tensor([[[-1e4, -2e4, -1e4], [1e4, -1e4, 1e4]]], requires_grad=True)
+    weights = make("linear_chain", divide=divide)(seen)
+    weights.square().sum().backward()
+    assert seen.grad is not None
+    assert seen.grad.isfinite().all()
+    assert weights[0].tolist() == [[0.5, 0, 0.5] if divide else [0, 0, 0], [0.5, 0, 0.5] if divide else [1, 0, 1]]
