@@ -118,3 +118,12 @@ def test_with_a_coverage_penalty_a_model_that_drops_words_drops_fewer() -> None:
 
     assert dropped() > 0.5
     assert dropped(coverage_penalty=0.5) < 0.2
+
+
+@pytest.mark.spec("B12")
+def test_a_model_that_waits_copies_as_it_reads_and_cannot_reverse() -> None:
+    """The first word of what is reversed stands at the end, which it has not seen."""
+    options = {**MODELS["conditional"], "bridge": "zero", "terms": {"kind": "wait", "k": 2}}
+    options["encoder"] = {"cell": "gru", "direction": "forward"}
+    assert accuracy(learn(copy, (3, 5), 200, options), copy, (3, 5)) >= 0.9
+    assert accuracy(learn(reverse, (3, 5), 200, options), reverse, (3, 5)) <= 0.2
