@@ -24,6 +24,7 @@ def settings(
     *,
     score: Any = "additive",
     normaliser: Any = "softmax",
+    terms: Any = (),
     bridge: Any = "final",
     encoder: Mapping[str, Any] | None = None,
     decoder: Mapping[str, Any] | None = None,
@@ -40,7 +41,7 @@ def settings(
             "embedding": {"size": SIZE, **(embedding or {})},
             "encoder": {"kind": "rnn", "size": SIZE // 2 if both else SIZE, **reads},
             "bridge": bridge,
-            "attention": {"score": score, "normaliser": normaliser},
+            "attention": {"score": score, "terms": terms, "normaliser": normaliser},
             "decoder": {"kind": "rnn", "size": SIZE, **(decoder or {})},
             "output": {"kind": "full", **(output or {})},
         }

@@ -14,6 +14,8 @@ from dragoman.model.recurrent import CellState
 class Bridge(nn.Module, ABC):
     """`bridge(memory)`: the states of all decoder layers before the first symbol, each tensor (B, D)."""
 
+    reads_ahead = True  # whether it depends on what follows the first symbol
+
     def __init__(self, encoder: StateShape, decoder: StateShape) -> None:
         super().__init__()
         self.encoder = encoder
@@ -31,6 +33,8 @@ class Bridge(nn.Module, ABC):
 @final
 class Zero(Bridge):
     """Every layer starts from zeros: only attention tells the decoder about the source."""
+
+    reads_ahead = False
 
     def forward(self, memory: Memory) -> tuple[CellState, ...]:
         return (self.zeros(memory),) * self.decoder.layers

@@ -11,9 +11,10 @@ from pydantic import Field
 from dragoman.data.batch import Sequence
 from dragoman.data.vocabulary import EOS
 from dragoman.model.seq2seq import Prediction
+from dragoman.model.state import select
 from dragoman.search.hypothesis import End, History, Hypothesis, Said, nothing
 from dragoman.search.limits import Limit, Margin, Ratio, forbid, number
-from dragoman.search.ranking import Alpha, NormalisationKind, Ranking
+from dragoman.search.ranking import Alpha, Beta, NormalisationKind, Ranking, coverage
 from dragoman.search.search import Predictor, Search, State
 
 Size = Annotated[int, Field(ge=1, le=1000)]
@@ -35,6 +36,9 @@ class Beam(Search):
     hypotheses of different lengths (`none` is CN's form); see `ranking.py`. Under one that rewards length, even a beam
     of 1 looks beyond the first end, where greedy search stops. Lengths are limited as in `Greedy`.
 
+    `coverage_penalty` (Wu et al. 2016's beta) lets a finished hypothesis sink for each source position that got less
+    than 1 of all its attention, the end's included. Which open ones are kept is up to their probability alone.
+
     A sentence is done when as many finished hypotheses as asked for rank above everything that an open one can still
     reach, so stopping loses nothing. Without normalisation that is soon; with it, an open hypothesis might rise by
     growing up to the limit, which costs a quarter more steps on Multi30k and all up to the limit where a model seldom
@@ -47,32 +51,39 @@ class Beam(Search):
         size: Size = 5,
         normalisation: NormalisationKind = "length",
         alpha: Alpha = 1.0,
+        coverage_penalty: Beta = 0.0,
         length_ratio: Ratio = 2.0,
         length_margin: Margin = 10,
     ) -> None:
         self.width = size
-        self.ranking = Ranking(normalisation, alpha)
+        self.ranking = Ranking(normalisation, alpha, coverage_penalty)
         self.limit = Limit(length_ratio, length_margin)
 
     def find(self, model: Predictor[State], sources: tuple[Sequence, ...], n_best: int) -> list[list[Hypothesis]]:
         history, limits, device = History(sources), self.limit.steps(sources), sources[0].ids.device
         everyone = sentences = [_Sentence(limit, [nothing(model.start_id)], []) for limit in limits]
         state, length = model.begin(sources), 1  # of what ends at this step
+        # What each row has attended to so far, if that matters; padding counts as covered.
+        attended = tuple((~source.mask).float() for source in sources if self.ranking.beta)
         while sentences:
             rows = [said for sentence in sentences for said in sentence.beam]  # as many of each
             step = model.predict(torch.tensor([said.symbol for said in rows], device=device), state)
             first = history.add(rows, step.attention)
             width = len(rows) // len(sentences)
+            attended = tuple(sums + weights for sums, weights in zip(attended, step.attention, strict=False))
+            covered = coverage(attended).tolist() if attended else [0.0] * len(rows)
             forbid(step.log_probs, [row for row in range(len(rows)) if sentences[row // width].limit < length])
             for place, candidates in enumerate(self._continue(rows, step, len(sentences))):
-                self._keep(sentences[place], first + place * width, candidates, length, n_best)
+                here = place * width
+                self._keep(sentences[place], first + here, candidates, length, covered[here:], n_best)
             left = [place for place, each in enumerate(sentences) if not self._done(each, length, n_best)]
             fewer = torch.tensor(left, device=device) if len(left) < len(sentences) else None
             sentences = [sentences[place] for place in left]
             state = step.state
             order = [said.parent - first for sentence in sentences for said in sentence.beam]
             if sentences and order != list(range(len(rows))):
-                state = model.reorder(state, torch.tensor(order, device=device), fewer)
+                kept = torch.tensor(order, device=device)
+                state, attended = model.reorder(state, kept, fewer), select(attended, kept)
             length += 1
         return history.hypotheses([sentence.finished for sentence in everyone])
 
@@ -86,9 +97,18 @@ class Beam(Search):
         found = (places // columns, step.named(places % columns), log_probs, totals)
         return (zip(*each, strict=True) for each in zip(*(part.tolist() for part in found), strict=True))
 
-    def _keep(self, sentence: _Sentence, first: int, candidates: _Candidates, length: int, n_best: int) -> None:
+    def _keep(
+        self,
+        sentence: _Sentence,
+        first: int,
+        candidates: _Candidates,
+        length: int,
+        covered: list[float],
+        n_best: int,
+    ) -> None:
         """The best `size` of those that go on; and of those among the best `size` that end, what is among the best
-        finished ones, of equals the earlier first. `first` is the node of the sentence's first row.
+        finished ones, of equals the earlier first. `first` is the node of the sentence's first row, `covered` is the
+        coverage of each of its rows.
         """
         beam: list[Said] = []
         for rank, (row, symbol, log_prob, total) in enumerate(candidates):
@@ -97,7 +117,7 @@ class Beam(Search):
             if symbol != EOS:
                 beam.append(Said(first + row, symbol, log_prob, number(total)))
             elif rank < self.width and number(total) > float("-inf"):
-                end = End(first + row, log_prob, self.ranking.rank(total, length))
+                end = End(first + row, log_prob, self.ranking.rank(total, length, covered[row]))
                 insort(sentence.finished, end, key=lambda each: -each.score)
                 del sentence.finished[n_best:]
         sentence.beam = beam

@@ -20,7 +20,7 @@ class Hypothesis:
     """One translation in symbols.
 
     `symbols` are without the end symbol; `log_probs` (one for each symbol and one for the end, in nats) add up to
-    `log P(y | x)`; `score` is that sum under the search's normalisation, by which hypotheses are ranked; `attention`
+    `log P(y | x)`; `score` is that sum under the search's ranking, by which hypotheses are ordered; `attention`
     holds for every source the weights (len(symbols) + 1, source length), the row of the end symbol last.
     """
 

@@ -3,28 +3,43 @@
 from collections.abc import Callable
 from typing import Annotated, Literal, NamedTuple
 
+import torch
 from pydantic import Field
+from torch import Tensor
+
+from dragoman.model.shapes import Float
 
 NormalisationKind = Literal["none", "length", "gnmt"]
 # Below 0 long hypotheses would sink, and a bound on open ones with them; far above 1 all ranks of long ones are 0.
 Alpha = Annotated[float, Field(ge=0, le=10)]
+Beta = Annotated[float, Field(ge=0, le=10)]
+
+LEAST = 1e-6  # attention that a position counts with at least: the logarithm of 0 would make all hypotheses equal
 
 
 class Ranking(NamedTuple):
-    """`rank = log P(y | x) / norm(|y|)`, |y| counting the end symbol.
+    """`rank = log P(y | x) / norm(|y|) + beta coverage`, |y| counting the end symbol (Wu et al. 2016, (14)).
 
-    `none`: norm = 1 (CN 4); `length`: |y|^alpha; `gnmt`: ((5 + |y|) / 6)^alpha (Wu et al. 2016, (14)).
+    `none`: norm = 1 (CN 4); `length`: |y|^alpha; `gnmt`: ((5 + |y|) / 6)^alpha.
     """
 
     normalisation: NormalisationKind
     alpha: float
+    beta: float = 0.0
 
-    def rank(self, log_prob: float, length: int) -> float:
-        return log_prob / NORMALISATIONS[self.normalisation](length, self.alpha)
+    def rank(self, log_prob: float, length: int, coverage: float = 0.0) -> float:
+        return log_prob / NORMALISATIONS[self.normalisation](length, self.alpha) + self.beta * coverage
 
     def bound(self, log_prob: float, longest: int) -> float:
-        """The best rank that an open hypothesis can reach: log P only falls, and norms grow with the length."""
+        """No open hypothesis can reach a better rank: log P only falls, norms grow with the length, and coverage is at
+        most 0.
+        """
         return self.rank(log_prob, longest)
+
+
+def coverage(attended: tuple[Float[Tensor, "R _"], ...]) -> Float[Tensor, "R"]:
+    """`sum_j log min(sum_t alpha_tj, 1)` over the positions of all sources, from `sum_t alpha_tj` of each."""
+    return torch.stack([each.clamp(LEAST, 1.0).log().sum(1) for each in attended]).sum(0)
 
 
 NORMALISATIONS: dict[str, Callable[[int, float], float]] = {

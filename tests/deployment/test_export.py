@@ -65,6 +65,7 @@ MODELS: dict[str, dict[str, Any]] = {
         "decoder": {"layers": 2, "feed": "attentional"},
     },
     "linear": {"score": "linear", "decoder": {"attend": "between", "feed": "attentional"}},
+    "wait": {"terms": "wait", "encoder": {"direction": "forward"}, "bridge": "zero", "decoder": {"attend": "between"}},
     "uniform": {"score": "uniform", "decoder": {"attend": "before", "features_size": 3}},
     "sparsemax": {"normaliser": "sparsemax"},
     "entmax": {"normaliser": "entmax"},

@@ -9,6 +9,7 @@ import torch
 
 from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
+from dragoman.search.beam import Beam
 from dragoman.search.greedy import Greedy
 from tests.builders import pairs, sentences, settings
 
@@ -97,3 +98,32 @@ def test_long_sentences_need_attention() -> None:
     plain = learn(copy, (7, 10), 250, {"score": "none", "encoder": {"cell": "gru"}, "decoder": {"cell": "gru"}})
     assert accuracy(attentive, copy, (7, 10)) >= 0.9
     assert accuracy(plain, copy, (7, 10)) <= 0.3
+
+
+@pytest.mark.spec("B16")
+def test_with_a_coverage_penalty_a_model_that_drops_words_drops_fewer() -> None:
+    """A model trained on copies that break off anywhere, all lengths alike, finds short ones most probable."""
+    random = np.random.default_rng(3)
+
+    def beginning(words: list[int]) -> list[int]:
+        return words[: random.integers(len(words), endpoint=True)]
+
+    model = learn(beginning, (4, 6), 200, MODELS["conditional"])
+    sources = draw(np.random.default_rng(2), 50, (4, 6))
+
+    def dropped(**options: float) -> float:
+        found = Beam(size=3, normalisation="none", **options)(model, (sentences(*sources),))
+        said = sum(len(best.symbols) for (best,) in found)
+        return 1 - said / sum(map(len, sources))
+
+    assert dropped() > 0.5
+    assert dropped(coverage_penalty=0.5) < 0.2
+
+
+@pytest.mark.spec("B12")
+def test_a_model_that_waits_copies_as_it_reads_and_cannot_reverse() -> None:
+    """The first word of what is reversed stands at the end, which it has not seen."""
+    options = {**MODELS["conditional"], "bridge": "zero", "terms": {"kind": "wait", "k": 2}}
+    options["encoder"] = {"cell": "gru", "direction": "forward"}
+    assert accuracy(learn(copy, (3, 5), 200, options), copy, (3, 5)) >= 0.9
+    assert accuracy(learn(reverse, (3, 5), 200, options), reverse, (3, 5)) <= 0.2

@@ -11,7 +11,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.beam import Beam
 from dragoman.search.greedy import Greedy
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.ranking import NORMALISATIONS, NormalisationKind, Ranking
+from dragoman.search.ranking import LEAST, NORMALISATIONS, NormalisationKind, Ranking
 from tests.builders import build_model, pairs, sentences
 from tests.search.toys import UNK, A, B, C, Chances, Prefix, Written, all_translations
 
@@ -52,6 +52,58 @@ def test_a_beam_that_holds_everything_finds_the_best_of_all_translations(
         assert texts(hypotheses) == best
         assert [each.score for each in hypotheses] == pytest.approx([ranks[said] for said in best])
         assert [each.log_prob for each in hypotheses] == pytest.approx([every[said] for said in best])
+
+
+@pytest.mark.spec("B16")
+@pytest.mark.parametrize("beta", [0.2, 2.0])
+@pytest.mark.parametrize("options", MODELS[:2])
+def test_a_beam_that_holds_everything_finds_the_best_under_the_coverage_penalty(
+    options: dict[str, Any], beta: float
+) -> None:
+    """Rank by plain loops over the attention of forced decoding; the order is not that of the probabilities."""
+    model = build_model(symbols=SYMBOLS, spread=1.0, **options)
+    search = Beam(size=EVERYTHING, normalisation="gnmt", alpha=0.6, coverage_penalty=beta, **SHORT)
+    found = search(model, (sentences(*SOURCES),), n_best=10)
+    for source, hypotheses in zip(SOURCES, found, strict=True):
+        said = list(all_translations(model, source, SYMBOLS, LONGEST))
+        scores, _, weights = model.score(pairs([source] * len(said), [list(each) for each in said]))
+        ranks = {}
+        scores, weights = scores.detach(), weights.detach()
+        for row, each in enumerate(said):
+            steps = range(len(each) + 1)
+            attended = [sum(float(weights[row, t, j]) for t in steps) for j in range(len(source) + 1)]
+            covered = sum(math.log(min(each, 1.0)) for each in attended)
+            log_prob = sum(float(scores[row, t]) for t in steps)
+            ranks[each] = log_prob / ((5 + len(steps)) / 6) ** 0.6 + beta * covered
+        best = sorted(ranks, key=ranks.__getitem__, reverse=True)[:10]
+        assert texts(hypotheses) == best
+        assert [each.score for each in hypotheses] == pytest.approx([ranks[each] for each in best])
+    plain = Beam(size=EVERYTHING, normalisation="gnmt", alpha=0.6, **SHORT)(model, (sentences(*SOURCES),), n_best=10)
+    assert [texts(each) for each in plain] != [texts(each) for each in found]
+
+
+@pytest.mark.spec("B16")
+@pytest.mark.parametrize("size", [2, 5])
+def test_under_the_penalty_every_score_is_that_of_its_own_attention(size: int) -> None:
+    """Narrow beams, in which hypotheses branch and change places, in a batch that shrinks."""
+    model = build_model(spread=1.0, **MODELS[0])
+    search = Beam(size=size, coverage_penalty=0.5, length_margin=3)
+    for hypotheses in search(model, (sentences(*SOURCES, width=7),), n_best=size):
+        for each in hypotheses:
+            covered = sum(math.log(min(sums, 1.0)) for sums in each.attention[0].sum(0).tolist())
+            assert each.score == pytest.approx(each.log_prob / len(each.log_probs) + 0.5 * covered, abs=1e-5)
+
+
+@pytest.mark.spec("B16")
+def test_the_coverage_of_two_sources_is_that_of_all_their_positions() -> None:
+    """Nothing at all looks at the first of two and of four positions; A and the end at two of each."""
+    model = Written(lambda word, prefix: {EOS: 1.0} if prefix else {EOS: 0.6, A: 0.4})
+    sources = sentences([A]), sentences([A, A, A])
+    (found,) = Beam(size=2, normalisation="none", coverage_penalty=0.1)(model, sources, n_best=2)
+    floor = math.log(LEAST)
+    assert texts(found) == [(A,), ()]
+    expected = [math.log(0.4) + 0.1 * 2 * floor, math.log(0.6) + 0.1 * 4 * floor]
+    assert [each.score for each in found] == pytest.approx(expected)
 
 
 def test_all_translations_are_found_when_all_are_asked_for() -> None:
@@ -244,16 +296,17 @@ def test_equal_hypotheses_are_all_found_and_none_twice() -> None:
 
 
 @pytest.mark.spec("F4")
+@pytest.mark.parametrize("penalty", [0.0, 0.3])
 @pytest.mark.parametrize(("size", "n_best"), [(1, 1), (2, 1), (2, 2), (5, 1), (5, 4)])
 @pytest.mark.parametrize("normalisation", KINDS)
 def test_stopping_early_loses_nothing(
-    normalisation: NormalisationKind, size: int, n_best: int, monkeypatch: pytest.MonkeyPatch
+    normalisation: NormalisationKind, size: int, n_best: int, penalty: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A search that goes on to the limit whatever it has found finds nothing better, but takes more steps."""
     steps = {"early": 0, "late": 0}
     for seed in range(6):
         model = build_model(seed=seed, symbols=SYMBOLS, spread=1.5)
-        search = Beam(size=size, normalisation=normalisation, alpha=0.8, length_margin=5)
+        search = Beam(size=size, normalisation=normalisation, alpha=0.8, length_margin=5, coverage_penalty=penalty)
         source = (sentences(*SOURCES),)
         with monkeypatch.context() as patch:
             count(patch, steps, "early")

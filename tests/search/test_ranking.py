@@ -3,8 +3,9 @@
 import math
 
 import pytest
+import torch
 
-from dragoman.search.ranking import NORMALISATIONS, NormalisationKind, Ranking
+from dragoman.search.ranking import LEAST, NORMALISATIONS, NormalisationKind, Ranking, coverage
 
 
 @pytest.mark.spec("F4")
@@ -35,3 +36,19 @@ def test_nothing_that_follows_an_open_hypothesis_ranks_above_its_bound(kind: Nor
         for more in (0.0, -0.5, -9.0):
             assert ranking.rank(-2.0 + more, length) <= ranking.bound(-2.0, 10) + 1e-12
     assert math.isclose(ranking.rank(-2.0, 10), ranking.bound(-2.0, 10))
+
+
+@pytest.mark.spec("B16")
+def test_coverage_is_the_logarithm_of_the_attention_that_each_position_got_at_most_one() -> None:
+    """By hand: log 0.5 + log 1 + log 0.25 and, of a second source, log 0.1; the other row lacks one position."""
+    first = torch.tensor([[0.5, 1.7, 0.25], [1.0, 1.0, 0.0]])
+    second = torch.tensor([[0.1], [2.0]])
+    expected = [math.log(0.5 * 0.25 * 0.1), math.log(LEAST)]
+    assert coverage((first, second)).tolist() == pytest.approx(expected)
+
+
+@pytest.mark.spec("B16")
+def test_a_rank_is_the_normalised_log_probability_and_beta_times_the_coverage() -> None:
+    """`log P / ((5 + |Y|) / 6)^alpha + beta sum_j log min(sum_t alpha_tj, 1)`, Wu et al. 2016 (14)."""
+    assert Ranking("gnmt", 1.0, 0.2).rank(-6.0, 7, -5.0) == pytest.approx(-6.0 / 2 - 0.2 * 5.0)
+    assert Ranking("gnmt", 1.0, 0.2).bound(-6.0, 7) == pytest.approx(-6.0 / 2)

@@ -1,12 +1,14 @@
 """Terms: what attention knows of its own past, and of places. One class per equation, one table entry per class."""
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, final
 
+import torch
 from torch import Tensor, nn
 
+from dragoman.components import Count
 from dragoman.model.memory import Memory
-from dragoman.model.shapes import Float
+from dragoman.model.shapes import Float, Int
 
 
 class Sizes(NamedTuple):
@@ -43,6 +45,8 @@ class Term(nn.Module, ABC):
     (B, T, ...). At padded positions a term may say anything; nothing that it says elsewhere depends on what is there.
     """
 
+    hides = False  # whether it keeps positions from being seen; some is always left
+
     def __init__(self, sizes: Sizes, features: int) -> None:
         super().__init__()
         self.features = features  # F, how many it gives; 0 for a prior
@@ -58,4 +62,31 @@ class Term(nn.Module, ABC):
     def forward(self, moment: Moment, prepared: Any, carried: Any) -> Said: ...
 
 
-TERMS: dict[str, type[Term]] = {}
+@final
+class Wait(Term):
+    """Target symbol t sees the first `t + k - 1` source symbols, the end symbol among them (Ma et al. 2019, wait-k).
+
+    That makes a model that translates while its source arrives, if nothing else tells it of what is hidden.
+    """
+
+    hides = True
+
+    def __init__(self, sizes: Sizes, *, k: Count = 3) -> None:
+        super().__init__(sizes, 0)
+        self.k = k
+
+    def prepare(self, memory: Memory) -> Int[Tensor, "B S"]:
+        """How many symbols stand before each."""
+        return memory.mask.cumsum(1) - 1
+
+    def start(self, weights: Float[Tensor, "B S"], prepared: Any) -> Any:
+        return weights.new_zeros(weights.size(0))  # t - 1
+
+    def forward(self, moment: Moment, prepared: Any, carried: Any) -> Said:
+        hidden = prepared.unsqueeze(1) >= carried.unsqueeze(2) + self.k
+        return Said(carried + 1, prior=torch.zeros_like(moment.weights).masked_fill(hidden, float("-inf")))
+
+
+TERMS: dict[str, type[Term]] = {
+    "wait": Wait,
+}

@@ -37,6 +37,7 @@ class Window(nn.Module, ABC):
     """
 
     deviation: float | None = None
+    reads_ahead = False  # whether it depends on what follows the symbols that it shows
 
     def __init__(self, query_size: int, *, width: Count = 10) -> None:
         super().__init__()
@@ -67,6 +68,8 @@ class Predictive(Window):
 
     Its deviation is D/2 as in the paper, or `deviation`.
     """
+
+    reads_ahead = True  # S
 
     def __init__(self, query_size: int, *, width: Count = 10, deviation: float | None = None) -> None:
         super().__init__(query_size, width=width)

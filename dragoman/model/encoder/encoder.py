@@ -13,6 +13,7 @@ class Encoder(nn.Module, ABC):
 
     size: int  # H, of a state of the memory
     state_shape: StateShape  # of the final states
+    reads_ahead = True  # whether a state of the memory depends on what follows its symbol
 
     @abstractmethod
     def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> Memory: ...
