@@ -25,6 +25,7 @@ def settings(
     score: Any = "additive",
     normaliser: Any = "softmax",
     terms: Any = (),
+    attention: Mapping[str, Any] | None = None,
     bridge: Any = "final",
     encoder: Mapping[str, Any] | None = None,
     decoder: Mapping[str, Any] | None = None,
@@ -41,7 +42,7 @@ def settings(
             "embedding": {"size": SIZE, **(embedding or {})},
             "encoder": {"kind": "rnn", "size": SIZE // 2 if both else SIZE, **reads},
             "bridge": bridge,
-            "attention": {"score": score, "terms": terms, "normaliser": normaliser},
+            "attention": {"score": score, "terms": terms, "normaliser": normaliser, **(attention or {})},
             "decoder": {"kind": "rnn", "size": SIZE, **(decoder or {})},
             "output": {"kind": "full", **(output or {})},
         }

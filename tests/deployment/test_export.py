@@ -64,6 +64,8 @@ MODELS: dict[str, dict[str, Any]] = {
         "bridge": {"kind": "copy", "layers": "first"},
         "decoder": {"layers": 2, "feed": "attentional"},
     },
+    "local-m": {"attention": {"window": {"kind": "monotonic", "width": 1}}},
+    "local-p": {"score": "dot", "attention": {"window": {"kind": "predictive", "width": 2}}},
     "linear": {"score": "linear", "decoder": {"attend": "between", "feed": "attentional"}},
     "wait": {"terms": "wait", "encoder": {"direction": "forward"}, "bridge": "zero", "decoder": {"attend": "between"}},
     "uniform": {"score": "uniform", "decoder": {"attend": "before", "features_size": 3}},

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple, final
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
-from dragoman.components import Count
+from dragoman.components import Count, Positive
 from dragoman.model.attention.attention import (
     Attended,
     Attention,
@@ -33,7 +34,8 @@ class Place(NamedTuple):
 class Window(nn.Module, ABC):
     """`centre, carried = window(query, mask, carried)`: the middle of the positions p_t - D ... p_t + D to look at.
 
-    `width` is D. Weights are multiplied by `exp(-(j - p_t)^2 / (2 deviation^2))` where there is a `deviation`.
+    `width` is D; p_t is rounded here, and at most the last position. Weights are multiplied by
+    `exp(-(j - p_t)^2 / (2 deviation^2))` where there is a `deviation`, p_t as it is; nothing divides them again.
     """
 
     deviation: float | None = None
@@ -53,7 +55,7 @@ class Window(nn.Module, ABC):
 
 @final
 class Monotonic(Window):
-    """`p_t = t` (local-m): source and target are taken to go side by side."""
+    """`p_t = t` (local-m): source and target are taken to go side by side; behind the source it stays at its end."""
 
     def start(self, weights: Float[Tensor, "B S"]) -> Any:
         return weights.new_zeros(weights.size(0))
@@ -66,12 +68,13 @@ class Monotonic(Window):
 class Predictive(Window):
     """`p_t = S sigm(v^T tanh(W s_t))`, weights times a Gaussian around it (local-p).
 
-    Its deviation is D/2 as in the paper, or `deviation`.
+    S counts the end symbol; the first position is 0, so that p_t reaches all of them. The deviation is D/2 as in the
+    paper, or `deviation`.
     """
 
     reads_ahead = True  # S
 
-    def __init__(self, query_size: int, *, width: Count = 10, deviation: float | None = None) -> None:
+    def __init__(self, query_size: int, *, width: Count = 10, deviation: Positive | None = None) -> None:
         super().__init__(query_size, width=width)
         self.deviation = width / 2 if deviation is None else deviation
         self.hidden = Linear(query_size, query_size, bias=False)
@@ -96,7 +99,8 @@ class LocalAttention(Attention):
         self.size = inner.size
 
     def prepare(self, memory: Memory) -> Attended:
-        return self.inner.prepare(memory)
+        attended = self.inner.prepare(memory)
+        return attended._replace(keys=_collecting(attended.keys), values=_collecting(attended.values))
 
     def start(self, attended: Attended) -> History:
         history = self.inner.start(attended)
@@ -109,12 +113,8 @@ class LocalAttention(Attention):
         asked = by_sentence(query, attended)  # (B, T, Q)
         centre, carried = self.window(asked, attended.mask, by_sentence(history.window, attended))
         at, inside = self.positions(centre, attended.mask)
-        windows = at.size(0) * at.size(1)
-
-        def gathered(values: Tensor) -> Tensor:
-            """(B, S, X) as (B T, W, X)."""
-            index = at.flatten(1).unsqueeze(2).expand(-1, -1, values.size(2))
-            return values.gather(1, index).view(windows, -1, values.size(2))
+        first = torch.arange(at.size(0), device=at.device) * attended.mask.size(1)  # of each sentence, all in a row
+        rows = (at + first.view(-1, 1, 1)).flatten(0, 1)  # (B T, W)
 
         def cut(values: Tensor | None) -> Tensor | None:
             """(B, T, S, ...) as (B T, 1, W, ...)."""
@@ -123,9 +123,11 @@ class LocalAttention(Attention):
             index = at.view(*at.shape, *(1 for _ in values.shape[3:])).expand(*at.shape, *values.shape[3:])
             return values.gather(2, index).flatten(0, 1).unsqueeze(1)
 
-        window = Attended(gathered(attended.keys), gathered(attended.values), inside.flatten(0, 1))
+        mask = by_row(inside)
+        keys = _gathered(attended.keys, rows) * mask.unsqueeze(2)  # a score may look at neighbours
+        window = Attended(keys, _gathered(attended.values, rows), mask)
         words = Said((), cut(said.features), cut(said.prior))
-        weights = self.inner.weights(asked.flatten(0, 1).unsqueeze(1), window, words)  # (B T, 1, W)
+        weights = self.inner.weights(by_row(asked).unsqueeze(1), window, words)  # (B T, 1, W)
         if self.window.deviation is not None:
             distance = (at - centre.unsqueeze(2)).view(weights.shape)
             weights = weights * torch.exp(-(distance**2) / (2 * self.window.deviation**2))
@@ -135,18 +137,82 @@ class LocalAttention(Attention):
         return Glimpse(
             context.squeeze(1),
             History(by_row(everywhere), said.carried, by_row(carried)),
-            None if drawn is None else at.flatten(0, 1).gather(1, drawn).squeeze(1),
+            None if drawn is None else by_row(at).gather(1, drawn).squeeze(1),
         )
 
     def positions(
         self, centre: Float[Tensor, "B T"], mask: Bool[Tensor, "B S"]
     ) -> tuple[Int[Tensor, "B T W"], Bool[Tensor, "B T W"]]:
-        """The positions of the window around each centre, and which of them are in the sentence."""
-        last = mask.sum(1, keepdim=True) - 1  # (B, 1)
-        around = torch.arange(-self.window.width, self.window.width + 1, device=centre.device)
-        at = centre.round().long().minimum(last).unsqueeze(2) + around
-        last = last.unsqueeze(2)
-        return at.clamp(min=0).minimum(last), (at >= 0) & (at <= last)
+        """The positions of the window around each centre, and which of them are in it; the others stand behind these,
+        as padding does, and name the last position.
+        """
+        last = mask.sum(1).view(-1, 1, 1) - 1
+        middle = centre.round().long().unsqueeze(2).minimum(last)
+        first = (middle - self.window.width).clamp(min=0)
+        at = first + torch.arange(2 * self.window.width + 1, device=centre.device)
+        return at.minimum(last), at <= (middle + self.window.width).minimum(last)
+
+
+class _Collecting(torch.autograd.Function):
+    """A source as it is, whose gradient is one tensor that all windows add to.
+
+    Autograd alone makes a tensor of the size of the source for each window.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, source: Tensor) -> Tensor:
+        ctx.gradient, ctx.backward = None, -1
+        ctx.set_materialize_grads(False)
+        return source.view_as(source)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor | None) -> Tensor | None:
+        # What a pass left that did not come this far is not of this one.
+        found: Tensor | None = ctx.gradient if ctx.backward == torch._C._current_graph_task_id() else None
+        ctx.gradient = None
+        if found is None or gradient is None:
+            return gradient if found is None else found
+        return found + gradient
+
+
+class _Gathered(torch.autograd.Function):
+    """Rows of a source that collects its gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, source: Tensor, rows: Tensor) -> Tensor:
+        ctx.save_for_backward(rows)
+        ctx.shape = source.shape
+        return _rows(source, rows)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[None, None]:
+        (rows,) = ctx.saved_tensors
+        ((source, _), _) = ctx.next_functions
+        backward = torch._C._current_graph_task_id()
+        if source.backward != backward:
+            source.gradient, source.backward = gradient.new_zeros(ctx.shape), backward
+        source.gradient.flatten(0, 1).index_add_(0, rows.flatten(), gradient.flatten(0, 1))
+        return None, None
+
+
+def _collecting(source: Float[Tensor, "B S X"]) -> Float[Tensor, "B S X"]:
+    if not (torch.is_grad_enabled() and source.requires_grad):
+        return source
+    collecting: Tensor = _Collecting.apply(source)  # type: ignore[no-untyped-call]
+    return collecting
+
+
+def _gathered(source: Float[Tensor, "B S X"], rows: Int[Tensor, "R W"]) -> Float[Tensor, "R W X"]:
+    if not isinstance(source.grad_fn, _Collecting._backward_cls):
+        return _rows(source, rows)
+    gathered: Tensor = _Gathered.apply(source, rows)  # type: ignore[no-untyped-call]
+    return gathered
+
+
+def _rows(source: Float[Tensor, "B S X"], rows: Int[Tensor, "R W"]) -> Float[Tensor, "R W X"]:
+    return source.flatten(0, 1).index_select(0, rows.flatten()).view(*rows.shape, -1)
 
 
 def whole(query_size: int) -> None:

@@ -1,0 +1,140 @@
+"""Windows: where they stand, what is seen through them, and what their gradient costs."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from dragoman.components import Spec, problems
+from dragoman.model.attention.attention import Attention, GlobalAttention
+from dragoman.model.attention.normalisers import Softmax
+from dragoman.model.attention.scores import Additive
+from dragoman.model.attention.windows import WINDOWS, LocalAttention, Monotonic, Predictive, Window
+from dragoman.model.memory import Memory
+from tests.builders import noise, shaken
+from tests.model import loops
+
+SIZE, PLACES, STEPS = 3, 9, 40
+STATES = noise(2, PLACES, SIZE, seed=1)
+QUERIES = 3 * noise(2, STEPS, SIZE)
+LENGTHS = (9, 4)
+MASK = torch.tensor([[place < length for place in range(PLACES)] for length in LENGTHS])
+
+
+def make(window: Window) -> LocalAttention:
+    return shaken(LocalAttention(GlobalAttention(Additive(SIZE, SIZE), Softmax()), window)).eval()
+
+
+def steps(attention: Attention, states: Tensor = STATES, count: int = STEPS) -> tuple[Tensor, Tensor]:
+    """Contexts (B, T, C) and weights (B, T, S)."""
+    attended = attention.prepare(Memory(states, MASK))
+    history = attention.start(attended)
+    found = []
+    for query in QUERIES[:, :count].unbind(1):
+        glimpse = attention(query, query, attended, history)
+        history = glimpse.history
+        found.append((glimpse.context, history.weights))
+    contexts, weights = zip(*found, strict=True)
+    return torch.stack(contexts, 1), torch.stack(weights, 1)
+
+
+def assert_printed(attention: LocalAttention, centres: list[list[float]]) -> None:
+    """The equation, one sentence, one step and one position at a time, for these p_t."""
+    context, weights = steps(attention)
+    p, width = loops.numbers(attention.inner.score), attention.window.width
+    for row, length in enumerate(LENGTHS):
+        for t, centre in enumerate(centres[row]):
+            middle = min(round(centre), length - 1)
+            there = [j for j in range(length) if abs(j - middle) <= width]
+            states = loops.array(STATES[row, there])
+            expected = loops.softmax(loops.additive(p, loops.array(QUERIES[row, t]), states))
+            if attention.window.deviation is not None:
+                for index, j in enumerate(there):
+                    expected[index] *= math.exp(-((j - centre) ** 2) / (2 * attention.window.deviation**2))
+            everywhere = [0.0] * PLACES
+            for j, weight in zip(there, expected, strict=True):
+                everywhere[j] = weight
+            assert weights[row, t].tolist() == pytest.approx(everywhere, abs=1e-12)
+            assert context[row, t].tolist() == pytest.approx(loops.mix(expected, states).tolist(), abs=1e-12)
+
+
+@pytest.mark.spec("B10")
+@pytest.mark.parametrize("width", [1, 2, 20])
+def test_monotonic(width: int) -> None:
+    """`p_t = t`; behind the source the window stays at its end, where the last symbol is the middle."""
+    assert_printed(make(Monotonic(SIZE, width=width)), [[float(t) for t in range(STEPS)]] * 2)
+
+
+@pytest.mark.spec("B10")
+@pytest.mark.parametrize("options", [{"width": 1}, {"width": 2, "deviation": 0.4}, {"width": 3}], ids=str)
+def test_predictive(options: dict[str, Any]) -> None:
+    """`p_t = S sigm(v^T tanh(W s_t))`, from one end of the source to the other."""
+    attention = make(Predictive(SIZE, **options))
+    p = loops.numbers(attention.window)
+    p["vector.weight"] *= 4
+    centres = [
+        [
+            length * loops.sigmoid(loops.dot(p["vector.weight"][0], loops.tanh(loops.times(p["hidden.weight"], query))))
+            for query in loops.array(QUERIES[row])
+        ]
+        for row, length in enumerate(LENGTHS)
+    ]
+    for length, found in zip(LENGTHS, centres, strict=True):
+        assert {0, length} <= {round(centre) for centre in found}
+    assert attention.window.deviation == options.get("deviation", options["width"] / 2)
+    assert_printed(attention, centres)
+
+
+@pytest.mark.spec("B10")
+@pytest.mark.parametrize("window", [Monotonic(SIZE, width=30), Predictive(SIZE, width=30, deviation=1e9)])
+def test_a_wide_window_is_no_window(window: Window) -> None:
+    attention = make(window)
+    for local, everywhere in zip(steps(attention), steps(attention.inner), strict=True):
+        assert torch.allclose(local, everywhere)
+
+
+@pytest.mark.spec("B10")
+def test_nothing_outside_of_the_window_is_read() -> None:
+    attention = make(Monotonic(SIZE, width=2))
+    changed = STATES.clone()
+    changed[:, 5:] = float("nan")
+    context, weights = steps(attention, changed)
+    wanted, _ = steps(attention)
+    assert torch.equal(context[:, :3], wanted[:, :3])
+    assert weights[:, :3, 5:].eq(0).all()
+
+
+def test_gradients_are_those_of_autograd_however_often_they_are_asked_for() -> None:
+    attention = make(Predictive(SIZE, width=1))
+    parameters = tuple(attention.parameters())
+
+    def function(states: Tensor, *_: Tensor) -> tuple[Tensor, Tensor]:
+        return steps(attention, states, 2)
+
+    states = STATES.clone().requires_grad_()
+    assert torch.autograd.gradcheck(function, (states, *parameters))
+    context, _ = steps(attention, states, 3)
+    (wanted,) = torch.autograd.grad(context.sum(), states, retain_graph=True)
+    torch.autograd.grad(context.sum(), attention.window.vector.weight, retain_graph=True)  # which leaves the source out
+    (again,) = torch.autograd.grad(context.sum(), states, retain_graph=True)
+    assert torch.equal(wanted, again)
+    assert wanted.abs().sum() > 0
+
+
+def test_a_source_that_is_read_both_through_a_window_and_as_a_whole_gets_both_gradients() -> None:
+    attention = make(Monotonic(SIZE, width=1))
+    states = STATES.clone().requires_grad_()
+    attended = attention.prepare(Memory(states, MASK))
+    context = attention(QUERIES[:, 0], QUERIES[:, 0], attended, attention.start(attended)).context
+    (one,) = torch.autograd.grad(context.sum(), states, retain_graph=True)
+    (both,) = torch.autograd.grad(context.sum() + attended.values.sum(), states)
+    assert torch.allclose(both, one + 1)
+
+
+@pytest.mark.parametrize("kind", ["monotonic", "predictive"])
+@pytest.mark.parametrize("options", [{"width": 0}, {"deviation": 0}, {"deviation": -1.0}], ids=str)
+def test_faulty_options_are_refused(kind: str, options: dict[str, Any]) -> None:
+    (found,) = problems(WINDOWS, Spec(kind, options), ("model", "attention", "window"))
+    assert found.path[-1] in options
