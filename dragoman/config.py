@@ -45,6 +45,9 @@ class DataConfig(Section):
         description="prefix of the training files, or a .tsv of two columns, or a list of these"
     )
     dev: Text = Field(description="the same for the pairs that training is judged by")
+    alignments: bool = Field(
+        False, description="true = read the word links of the training pairs, PREFIX.SOURCE-TARGET.align (Pharaoh)"
+    )
     max_length: Count = Field(100, description="symbols in a sentence; longer pairs are left out of training")
     max_ratio: Annotated[float, Field(ge=1)] = Field(
         9.0, description="longer side over shorter side, in symbols; pairs above it are left out"
@@ -125,6 +128,9 @@ class TrainingConfig(Section):
     steps: Count | None = Field(None, description="training steps; null = no limit; the first limit counts")
     batch: BatchConfig = Field(BatchConfig(), description="the pairs of one training step")
     objective: Spec = Field(Spec("teacher_forcing"), description="what is minimised: teacher_forcing")
+    penalties: Annotated[tuple[Spec, ...], Several] = Field(
+        (), description="what else is minimised, of attention: supervised, coverage, fertility"
+    )
     optimiser: Spec = Field(Spec("adam"), description="adam or adamw")
     schedule: Spec = Field(
         Spec("constant"), description="the learning rate: constant, inverse_square_root, cosine or plateau"

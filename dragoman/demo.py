@@ -12,8 +12,8 @@ from rich.markup import escape
 
 from dragoman import inspection, translator
 from dragoman.data.corpus import Pair, read_pairs
+from dragoman.data.pharaoh import Gold, pharaoh, read_gold
 from dragoman.errors import UserError
-from dragoman.evaluation.alignment import Gold, pharaoh, read_gold
 from dragoman.evaluation.metrics import Bleu
 from dragoman.files import write_atomically
 from dragoman.phrasebook import corpus

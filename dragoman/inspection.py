@@ -15,9 +15,10 @@ from dragoman import config as configuration
 from dragoman.components import Spec
 from dragoman.config import ModelConfig
 from dragoman.data.language import Language
+from dragoman.data.pharaoh import Gold
 from dragoman.errors import UserError
 from dragoman.evaluation import alignment
-from dragoman.evaluation.alignment import Agreement, Gold
+from dragoman.evaluation.alignment import Agreement
 from dragoman.evaluation.metrics import METRICS, Metric, Score, predicted
 from dragoman.files import read_lines, write_atomically
 from dragoman.model import build

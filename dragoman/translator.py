@@ -15,13 +15,13 @@ from dragoman.components import Spec
 from dragoman.config import DeviceConfig
 from dragoman.data.batch import Batch, pad
 from dragoman.data.language import Language
+from dragoman.data.pharaoh import Links
 from dragoman.data.vocabulary import EOS
 from dragoman.deployment import engine as onnx
 from dragoman.deployment.engine import OnnxModel
 from dragoman.devices import Device
 from dragoman.errors import UserError
 from dragoman.evaluation import alignment
-from dragoman.evaluation.alignment import Links
 from dragoman.model import linear
 from dragoman.model.int8 import Int8
 from dragoman.model.seq2seq import Seq2Seq

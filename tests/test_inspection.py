@@ -13,8 +13,8 @@ from dragoman import inspection, translator
 from dragoman.components import Spec
 from dragoman.config import ModelConfig
 from dragoman.data.corpus import Pair
+from dragoman.data.pharaoh import Gold, read_pharaoh
 from dragoman.errors import UserError
-from dragoman.evaluation.alignment import Gold, read_pharaoh
 from dragoman.evaluation.metrics import Bleu
 from dragoman.inspection import Sentences
 from dragoman.model import build

@@ -6,9 +6,10 @@ from pathlib import Path
 import typer
 
 from dragoman.commands.lines import one_stream, output, pair_portions
+from dragoman.data import pharaoh
+from dragoman.data.pharaoh import Links
 from dragoman.errors import UserError
 from dragoman.evaluation import alignment
-from dragoman.evaluation.alignment import Links
 from dragoman.translator import load
 
 PORTION = 256  # pairs at a time
@@ -37,14 +38,14 @@ def align(
     """Write the links between the words of each pair as a Pharaoh line; tell how well they agree with `gold`."""
     one_stream(source, target, gold)
     translator = load(run, weights=weights)
-    right = alignment.read_gold(gold) if gold else None
+    right = pharaoh.read_gold(gold) if gold else None
     found: list[Links] = []
     count = 0
     with output(None) as lines:
         for portion in pair_portions(source, target, PORTION):
             scored = translator.score(*map(list, zip(*portion, strict=True)))
             links = [alignment.links(each.attention, threshold) for each in scored]
-            lines.write(map(alignment.pharaoh, links))
+            lines.write(map(pharaoh.pharaoh, links))
             for each, sentence in zip(scored, right[count:] if right else (), strict=False):
                 sentence.check(len(each.source_tokens), len(each.tokens))
             count += len(links)

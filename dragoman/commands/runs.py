@@ -11,8 +11,8 @@ from dragoman import __version__, devices, inspection
 from dragoman.commands.lines import one_stream
 from dragoman.config import DeviceConfig
 from dragoman.data.corpus import read_pairs
+from dragoman.data.pharaoh import Gold, read_gold
 from dragoman.errors import UserError
-from dragoman.evaluation.alignment import Gold, read_gold
 from dragoman.files import read_lines
 from dragoman.model.weights import fill, mean, read_tensors, write_tensors
 from dragoman.run import Run, RunFolder

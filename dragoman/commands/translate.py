@@ -11,8 +11,8 @@ from rich.console import Console
 
 from dragoman.commands.lines import Output, Portion, one_line, output, portions
 from dragoman.components import Spec
+from dragoman.data.pharaoh import pharaoh
 from dragoman.errors import UserError
-from dragoman.evaluation.alignment import pharaoh
 from dragoman.translator import Engine, Translation, load
 from dragoman.visualisation import heatmap
 

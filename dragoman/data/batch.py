@@ -26,17 +26,20 @@ class Sequence(NamedTuple):
 class Batch(NamedTuple):
     """Sentence pairs. Source and target end with EOS and hold no BOS.
 
-    `rows` (B,) are the numbers of the pairs where they come from: rows of the store, or places in a list.
+    `rows` (B,) are the numbers of the pairs where they come from: rows of the store, or places in a list. `links` are
+    True where a target symbol belongs to a word that is linked to the source symbol's, where the corpus has links.
     """
 
     sources: tuple[Sequence, ...]
     target: Sequence
     rows: npt.NDArray[np.int64]
+    links: Bool[Tensor, "B T S"] | None = None
 
     def to(self, device: torch.device, *, non_blocking: bool = False) -> "Batch":
         """The same pairs on another device."""
         sources = tuple(source.to(device, non_blocking=non_blocking) for source in self.sources)
-        return Batch(sources, self.target.to(device, non_blocking=non_blocking), self.rows)
+        links = None if self.links is None else self.links.to(device, non_blocking=non_blocking)
+        return Batch(sources, self.target.to(device, non_blocking=non_blocking), self.rows, links)
 
 
 def pad(rows: Rows[list[int] | npt.NDArray[np.integer]]) -> Sequence:

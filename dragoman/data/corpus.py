@@ -5,6 +5,7 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
+from dragoman.data.pharaoh import Gold, read_pharaoh
 from dragoman.errors import UserError
 from dragoman.files import read_lines
 
@@ -33,6 +34,22 @@ def read_pairs(where: str | Path | Sequence[str], source: str, target: str) -> I
             yield from parallel(_side(place, source), _side(place, target))
 
 
+def read_aligned(where: str | Path | Sequence[str], source: str, target: str) -> Iterator[tuple[Pair, Gold]]:
+    """The pairs of a corpus with the links between their words. UserError as `read_pairs` and `read_pharaoh`, and where
+    an alignment file has not as many lines as its place has pairs.
+    """
+    for place, path in zip(places(where), alignment_files(where, source, target), strict=True):
+        both = zip_longest(read_pairs(place, source, target), read_lines(path))
+        for number, (pair, line) in enumerate(both, start=1):
+            if pair is None or line is None:
+                more = sum(1 for _ in both)
+                counts = [number + more if here is not None else number - 1 for here in (line, pair)]
+                raise UserError(
+                    f"{path} has {counts[0]:,} lines, {place} has {counts[1]:,} pairs; every pair needs its links"
+                )
+            yield pair, read_pharaoh(line, f"{path}:{number}")
+
+
 def sides(pairs: Iterable[Pair], size: int) -> Iterator[tuple[list[str], list[str]]]:
     """The sources and the targets of `size` pairs at a time; the last block may be smaller."""
     rest = iter(pairs)
@@ -54,6 +71,16 @@ def corpus_files(where: str | Path | Sequence[str], source: str, target: str) ->
         for place in places(where)
         for path in ([_table(place)] if place.endswith(COLUMNS) else [_side(place, source), _side(place, target)])
     ]
+
+
+def alignment_files(where: str | Path | Sequence[str], source: str, target: str) -> list[Path]:
+    """The file of links of each place: `corpus.en-de.align` beside `corpus.en` or `corpus.tsv`. UserError where one is
+    missing.
+    """
+    stems = (
+        place.removesuffix(".gz").removesuffix(".tsv") if place.endswith(COLUMNS) else place for place in places(where)
+    )
+    return [_side(stem, f"{source}-{target}.align") for stem in stems]
 
 
 def places(where: str | Path | Sequence[str]) -> list[str]:

@@ -1,10 +1,14 @@
 """From the user's files to batches: the corpus is prepared once and opened again."""
 
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from jaxtyping import Bool
+from torch import Tensor
 
 from dragoman.config import DataConfig, TextConfig
 from dragoman.data.batch import Batch, pad
@@ -15,6 +19,8 @@ from dragoman.data.preparation import STORE, prepare
 from dragoman.data.store import Store
 from dragoman.errors import UserError
 from dragoman.text.pipeline import Side
+
+Ids = Sequence[list[int] | npt.NDArray[np.integer]]
 
 
 class Dataset:
@@ -52,12 +58,28 @@ class Dataset:
         A function of its arguments alone: a sentence's dropout has a seed made of the run's seed, the epoch,
         the side and the row.
         """
-        source = pad([self._ids("source", self.source, int(row), epoch) for row in rows])
-        target = pad([self._ids("target", self.target, int(row), epoch) for row in rows])
-        return Batch((source,), target, rows)
+        sources = [self._ids("source", self.source, int(row), epoch) for row in rows]
+        targets = [self._ids("target", self.target, int(row), epoch) for row in rows]
+        links = self._links(rows, sources, targets) if "links" in self.train.columns else None
+        return Batch((pad(sources),), pad(targets), rows, links)
+
+    def _links(self, rows: npt.NDArray[np.int64], sources: Ids, targets: Ids) -> Bool[Tensor, "B T S"]:
+        """The links between words as links between the symbols that spell them; the end symbols have none."""
+        found = np.zeros((len(rows), max(map(len, targets), default=0), max(map(len, sources), default=0)), np.bool_)
+        for number, (row, source, target) in enumerate(zip(rows, sources, targets, strict=True)):
+            from_word, to_word = self.train.columns["links"][int(row)].reshape(-1, 2, 1).swapaxes(0, 1)  # (L, 1) each
+            to_symbol, from_symbol = to_word == _words(self.target, target), from_word == _words(self.source, source)
+            found[number, : len(target) - 1, : len(source) - 1] = to_symbol.T @ from_symbol
+        return torch.from_numpy(found)
 
     def _ids(self, side: Side, language: Language, row: int, epoch: int) -> list[int] | npt.NDArray[np.integer]:
         if not language.text.unit.samples:
             return self.train.columns[side][row]
         text = self.train.columns[f"{side}.text"][row].tobytes().decode()
         return language.ids(text, zlib.crc32(f"{self._seed}:{epoch}:{side}:{row}".encode()))
+
+
+def _words(language: Language, ids: list[int] | npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+    """The word of every symbol of a sentence, without its end."""
+    symbols = language.vocabulary.symbols([int(number) for number in ids[:-1]])
+    return np.array(language.text.words(symbols).word_of, np.int64)

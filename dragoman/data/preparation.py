@@ -11,14 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from dragoman.config import DataConfig, LanguageConfig, TextConfig
-from dragoman.data.corpus import corpus_files, read_pairs, sides
+from dragoman.data.corpus import Pair, alignment_files, corpus_files, read_aligned, read_pairs, sides
 from dragoman.data.filters import Filters
 from dragoman.data.language import Language
+from dragoman.data.pharaoh import Gold
 from dragoman.data.store import Rows, new_store, read_header
 from dragoman.data.vocabulary import Vocabulary
 from dragoman.errors import UserError
 from dragoman.text.pipeline import TextPipeline
-from dragoman.text.unit import UnfitUnitError
+from dragoman.text.unit import UnfitUnitError, flat
 
 STORE = "data"
 BLOCK = 10_000  # pairs that are in memory at a time
@@ -48,11 +49,17 @@ def prepare(data: DataConfig, text: TextConfig, seed: int, folder: Path, *, keep
 def _fingerprint(data: DataConfig, text: TextConfig, seed: int) -> str:
     """One number for everything that the store depends on."""
     files = []
-    for path in corpus_files(data.train, data.source, data.target):
+    for path in _files(data):
         found = path.stat()
         files.append([str(path.resolve()), found.st_size, found.st_mtime_ns])
     options = [repr(data.model_copy(update={"dev": None})), repr(text), seed, files]
     return hashlib.sha256(json.dumps(options).encode()).hexdigest()
+
+
+def _files(data: DataConfig) -> list[Path]:
+    """What the store is made from."""
+    names = data.train, data.source, data.target
+    return [*corpus_files(*names), *(alignment_files(*names) if data.alignments else ())]
 
 
 def _fingerprint_of(store: Path) -> str | None:
@@ -116,9 +123,12 @@ def _write(data: DataConfig, source: Language, target: Language, fingerprint: st
     # Dropout cuts a sentence anew in every epoch, for which its text is kept.
     sampled = [side for side, language in languages.items() if language.text.unit.samples]
     columns |= {f"{side}.text": np.uint8 for side in sampled}
+    if data.alignments:
+        columns["links"] = np.uint32
     filters = Filters(max_length=data.max_length, max_ratio=data.max_ratio)
     with new_store(folder, columns) as store:
-        for block in sides(read_pairs(data.train, data.source, data.target), BLOCK):
+        gold: list[Gold] = []
+        for block in sides(_pairs(data, gold), BLOCK):
             texts = {
                 side: list(map(languages[side].text.normalise, side_texts))
                 for side, side_texts in zip(languages, block, strict=True)
@@ -127,10 +137,37 @@ def _write(data: DataConfig, source: Language, target: Language, fingerprint: st
             written = {side: np.array([bool(text.strip()) for text in texts[side]]) for side in languages}
             kept = filters.keep(*(np.where(written[side], rows[side].lengths - 1, 0) for side in languages))
             rows |= {f"{side}.text": _bytes(texts[side]) for side in sampled}
+            if data.alignments:
+                rows["links"] = _links(gold, *(_words(languages[side], texts[side]) for side in languages))
+                gold.clear()
             store.append({name: each.chosen(kept) for name, each in rows.items()})
         store.notes = {"fingerprint": fingerprint, "report": filters.report._asdict()}
         if not filters.report.kept:
             raise UserError(f"{', '.join(data.train)}: no pair to train on: {filters.report}")
+
+
+def _pairs(data: DataConfig, gold: list[Gold]) -> Iterator[Pair]:
+    """The training pairs; the links of each, where they are wanted, go to the end of `gold`."""
+    names = data.train, data.source, data.target
+    if not data.alignments:
+        yield from read_pairs(*names)
+        return
+    for pair, links in read_aligned(*names):
+        gold.append(links)
+        yield pair
+
+
+def _words(language: Language, texts: list[str]) -> list[int]:
+    """How many words each normalised text has, as `TextPipeline.words` counts them."""
+    return [len(language.text.tokenise(text)) or bool(text) for text in texts]
+
+
+def _links(gold: list[Gold], sources: list[int], targets: list[int]) -> Rows:
+    """Source word and target word of every link, sure or possible. UserError where one is beyond its pair's words."""
+    for each, source, target in zip(gold, sources, targets, strict=True):
+        each.check(source, target)
+    values, lengths = flat([[word for link in sorted(each.possible) for word in link] for each in gold])
+    return Rows(values, lengths)
 
 
 def _bytes(texts: list[str]) -> Rows:

@@ -18,12 +18,15 @@ from dragoman.errors import UserError
 from dragoman.evaluation.metrics import METRICS
 from dragoman.files import alone, write_atomically
 from dragoman.model import build
+from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import RunFolder
 from dragoman.search.searches import SEARCHES
 from dragoman.text.units import UNITS
 from dragoman.training import card, checkpoint
 from dragoman.training.journal import Journal, Silence
+from dragoman.training.objectives.objective import Objective
 from dragoman.training.objectives.objectives import OBJECTIVES
+from dragoman.training.objectives.penalties import PENALTIES
 from dragoman.training.optimiser import OPTIMISERS
 from dragoman.training.progress import Progress
 from dragoman.training.schedule import SCHEDULES
@@ -50,6 +53,7 @@ TABLES: dict[components.Path, Mapping[str, Any]] = {
     ("text", "source", "unit"): UNITS,
     ("text", "target", "unit"): UNITS,
     ("training", "objective"): OBJECTIVES,
+    ("training", "penalties"): PENALTIES,
     ("training", "optimiser"): OPTIMISERS,
     ("training", "schedule"): SCHEDULES,
     ("training", "search"): SEARCHES,
@@ -70,7 +74,20 @@ def problems(config: Config) -> list[Problem]:
         except ValueError as error:
             found.append(Problem(("training", "schedule"), str(error)))
         found += _joint(config.text)
+        found += _penalties(config)
     return found
+
+
+def _penalties(config: Config) -> Iterator[Problem]:
+    """Penalties need an objective that looks, attention to judge and, if they are supervised, links."""
+    training, path = config.training, ("training", "penalties")
+    if training.penalties and not OBJECTIVES[training.objective.kind].penalised:
+        yield Problem(path, f"objective '{training.objective.kind}' takes none")
+    if training.penalties and config.model.attention.score.kind == "none":
+        yield Problem(path, "there is no attention (model.attention.score: none)")
+    for number, spec in enumerate(training.penalties):
+        if PENALTIES[spec.kind].supervised and not config.data.alignments:
+            yield Problem((*path, number), f"'{spec.kind}' needs links between words (data.alignments: true)")
 
 
 def _joint(text: TextConfig) -> Iterator[Problem]:
@@ -141,7 +158,7 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
         workers.wait()
     torch.manual_seed(config.seed)
     model = build.build(config.model, len(data.source.vocabulary), len(data.target.vocabulary)).to(device.torch_device)
-    objective = components.build(OBJECTIVES, config.training.objective).to(device.torch_device)
+    objective = _objective(config, model).to(device.torch_device)
     parameters = [*model.parameters(), *objective.parameters()]
     run = Training(
         config,
@@ -163,6 +180,12 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
         run.progress = checkpoint.load(folder.last_state, run.learner, run.optimiser)
         run.saved = run.progress.step
     return run
+
+
+def _objective(config: Config, model: Seq2Seq) -> Objective:
+    training, size = config.training, model.encoder.size
+    penalties = [components.build(PENALTIES, spec, size) for spec in training.penalties]
+    return components.build(OBJECTIVES, training.objective, *([penalties] if penalties else []))
 
 
 def finish(run: Training) -> None:

@@ -41,7 +41,10 @@ Faults = Callable[..., list[str]]
         ("text: {joint: yes}", 'text.joint: expected true or false, found "yes"'),
         ("text: {joint: 1}", "text.joint: expected true or false, found 1"),
         ("text: {source: en}", 'text.source: expected the keys lowercase, tokeniser, unit; found "en"'),
-        ("training: 5", "training: expected the keys epochs, steps, batch, objective, optimiser, schedule, "),
+        (
+            "training: 5",
+            "training: expected the keys epochs, steps, batch, objective, penalties, optimiser, schedule, ",
+        ),
         ("training: {clip: 0}", "training.clip: must be more than 0, found 0"),
         ("training: {clip: '1'}", 'training.clip: expected a number or null, found "1"'),
         ("training: {average: 0}", "training.average: must be at least 1, found 0"),

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.data.corpus import Pair, corpus_files, read_pairs, sides
+from dragoman.data.corpus import Pair, alignment_files, corpus_files, read_aligned, read_pairs, sides
+from dragoman.data.pharaoh import read_pharaoh
 from dragoman.errors import UserError
 
 
@@ -83,3 +84,35 @@ def test_sides_come_some_pairs_at_a_time() -> None:
     assert [len(sources) for sources, _ in found] == [2, 2, 1]
     assert [Pair(*pair) for block in found for pair in zip(*block, strict=True)] == pairs
     assert list(sides([], 2)) == []
+
+
+def test_links_stand_beside_their_pairs(tmp_path: Path) -> None:
+    prefix = write(tmp_path, en="a b\nc\n", de="A\nC D\n")
+    (tmp_path / "corpus.en-de.align").write_text("0-0 1?0\n\n")
+    (tmp_path / "more.tsv").write_text("e\tE\n")
+    with gzip.open(tmp_path / "more.en-de.align.gz", "wt") as file:
+        file.write("0-0\n")
+    where = [prefix, str(tmp_path / "more.tsv")]
+    paths = [tmp_path / "corpus.en-de.align", tmp_path / "more.en-de.align.gz"]
+    assert alignment_files(where, "en", "de") == paths
+    assert list(read_aligned(where, "en", "de")) == [
+        (Pair("a b", "A"), read_pharaoh("0-0 1?0", f"{paths[0]}:1")),
+        (Pair("c", "C D"), read_pharaoh("", f"{paths[0]}:2")),
+        (Pair("e", "E"), read_pharaoh("0-0", f"{paths[1]}:1")),
+    ]
+
+
+@pytest.mark.parametrize("lines", [0, 1, 4])
+def test_unequal_numbers_of_links_are_told(tmp_path: Path, lines: int) -> None:
+    prefix = write(tmp_path, en="a\nb\n", de="A\nB\n")
+    (tmp_path / "corpus.en-de.align").write_text("0-0\n" * lines)
+    with pytest.raises(UserError) as error:
+        list(read_aligned(prefix, "en", "de"))
+    told = f"{prefix}.en-de.align has {lines} lines, {prefix} has 2 pairs; every pair needs its links"
+    assert str(error.value) == told
+
+
+def test_missing_links_are_told(tmp_path: Path) -> None:
+    prefix = write(tmp_path, en="a\n", de="A\n")
+    with pytest.raises(UserError, match=r"corpus\.en-de\.align: no such file \(nor corpus\.en-de\.align\.gz\)"):
+        list(read_aligned(prefix, "en", "de"))

@@ -4,6 +4,7 @@ import gzip
 import itertools
 import multiprocessing
 import os
+import re
 import signal
 import time
 import zlib
@@ -161,6 +162,64 @@ def test_dropout_depends_on_seed_epoch_and_row_alone(tmp_path: Path) -> None:
     assert ids(again, rows, 1) != forwards
     seed = zlib.crc32(b"1:1:source:0")
     assert forwards[0][:-1] == data.source.vocabulary.ids(data.source.text.encode(SOURCE[0], seed))
+
+
+def aligned(folder: Path, links: list[str]) -> DataConfig:
+    """The corpus, shortened to so many pairs, with these links."""
+    settings = corpus(folder, SOURCE[: len(links)], TARGET[: len(links)])
+    (folder / "train.en-de.align").write_text("".join(line + "\n" for line in links), encoding="utf-8")
+    return settings.model_copy(update={"alignments": True})
+
+
+# "the cat sleeps ." - "die Katze schläft .", "a dog isn't here" - "kein Hund hier"; two pairs are left out.
+LINKS = ["0-0 1-1 2?2 3-3", "0-0 1-1 2-0 3-2", "", "", "", "2-2 0-0 1-1 0-1"]
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=NAMES)
+def test_links_between_words_become_links_between_their_symbols(tmp_path: Path, unit: Mapping[str, Any]) -> None:
+    data = Dataset.prepare(aligned(tmp_path, LINKS), text(unit), 1, tmp_path / "run")
+    kept = [row for row in range(6) if row in KEPT]
+    for epoch in (0, 1):
+        batch = data.batch(np.arange(4), epoch)
+        assert batch.links is not None
+        assert batch.links.shape == (4, batch.target.ids.size(1), batch.sources[0].ids.size(1))
+        for row, found in enumerate(batch.links):
+            words = [
+                language.text.words(language.vocabulary.symbols(side.ids[row][side.mask[row]].tolist()[:-1])).word_of
+                for language, side in ((data.source, batch.sources[0]), (data.target, batch.target))
+            ]
+            expected = {
+                (t, s)
+                for s, source in enumerate(words[0])
+                for t, target in enumerate(words[1])
+                if re.search(rf"\b{source}[-?]{target}\b", LINKS[kept[row]])
+            }
+            assert {(t, s) for t, s in found.nonzero().tolist()} == expected
+            assert expected or not LINKS[kept[row]]
+
+
+def test_a_corpus_without_links_has_none_in_its_batches(tmp_path: Path) -> None:
+    assert Dataset.prepare(corpus(tmp_path), text(), 1, tmp_path / "run").batch(np.arange(2), 0).links is None
+
+
+def test_other_links_are_prepared_anew(tmp_path: Path) -> None:
+    data = Dataset.prepare(aligned(tmp_path, LINKS), text(), 1, tmp_path / "run")
+    assert data.train.columns["links"][3].tolist() == [0, 0, 0, 1, 1, 1, 2, 2]
+    again = Dataset.prepare(aligned(tmp_path, [*LINKS[:5], "0-0"]), text(), 1, tmp_path / "run")
+    assert again.train.columns["links"][3].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("links", "message"),
+    [
+        (["0-0", "0-3"], r"train\.en-de\.align:2: the link 0-3 lies beyond the sentence pair, which has 4 and 3 words"),
+        (["0-0", "0-0", "1-0"], r"train\.en-de\.align:3: the link 1-0 lies beyond the sentence pair"),
+        (["0-0", "", "", "0:0"], r"train\.en-de\.align:4: '0:0' is not a link"),
+    ],
+)
+def test_links_past_the_words_and_other_faults_are_told(tmp_path: Path, links: list[str], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        Dataset.prepare(aligned(tmp_path, links), text({"kind": "bpe", "size": 280}), 1, tmp_path / "run")
 
 
 def test_plans_and_batches_fit_together(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from dragoman.training import session
 from dragoman.training.journal import Journal
 from dragoman.training.objectives.objective import Objective
 from dragoman.training.objectives.objectives import OBJECTIVES
-from dragoman.training.objectives.teacher_forcing import TeacherForcing
 from dragoman.training.stopping import Stop
 from dragoman.training.trainer import Training
 from dragoman.training.workers import Workers
@@ -44,16 +43,18 @@ def assembled() -> Callable[[Config], Training]:
 def meddle(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[int, Act]], None]:
     """Lets functions act on the losses of some steps, counted from 1 and from this call on."""
 
+    whole = {kind: kind.forward for kind in OBJECTIVES.values()}
+
     def arranged(acts: dict[int, Act]) -> None:
         steps = 0
 
-        class Meddled(Objective):
-            def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
-                nonlocal steps
-                steps += 1
-                loss = TeacherForcing()(model, batch)
-                return acts[steps](loss, model) if steps in acts else loss
+        def meddled(objective: Objective, model: Seq2Seq, batch: Batch) -> Loss:
+            nonlocal steps
+            steps += 1
+            loss = whole[type(objective)](objective, model, batch)
+            return acts[steps](loss, model) if steps in acts else loss
 
-        monkeypatch.setitem(OBJECTIVES, "teacher_forcing", Meddled)
+        for kind in whole:
+            monkeypatch.setattr(kind, "forward", meddled)
 
     return arranged

@@ -24,7 +24,11 @@ Train = Callable[..., RunFolder]
 
 PLAIN: dict[str, Any] = {"training.epochs": 3}  # four steps each
 OFTEN = {**PLAIN, "training.validate_every": 3, "training.schedule": {"kind": "plateau", "patience": 1}}
-CASES = {"plain": PLAIN, "often": OFTEN, "subwords": {**PLAIN, **toy.SUBWORDS}}
+PENALISED = {  # with parameters of the objective
+    **PLAIN,
+    "training.penalties": [{"kind": "fertility"}, {"kind": "coverage", "weight": 0.5}],
+}
+CASES = {"plain": PLAIN, "often": OFTEN, "subwords": {**PLAIN, **toy.SUBWORDS}, "penalised": PENALISED}
 TIMES = ("time", "train/tokens_per_second")
 
 
@@ -107,6 +111,7 @@ def test_another_seed_gives_others(straight: dict[str, Any], train: Train) -> No
         ("often", 3),  # at a validation, which comes first
         ("often", 8),
         ("subwords", 6),
+        ("penalised", 7),
     ],
 )
 def test_stopped_and_started_again_is_as_if_never_stopped(

@@ -30,6 +30,7 @@ FAULTS = {
     "text.source.unit": {"kind": "bpe", "sise": 3},
     "text.target.unit": "wort",
     "training.objective": "teacher_forced",
+    "training.penalties": [{"kind": "coverage", "weight": 0}],
     "training.optimiser": {"kind": "adam", "learning_rate": -1},
     "training.schedule": {"kind": "cosine", "steps": 20, "warmup": 20},
     "training.search": {"kind": "beam", "size": 0},
@@ -112,6 +113,31 @@ def test_what_makes_no_other_symbols_may_differ(
     text = made({"text.joint": True, **options}).text
     assert text.joint
     assert text.source != text.target
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"training.penalties": ["coverage", "supervised"]},
+            "training.penalties.1: 'supervised' needs links between words (data.alignments: true)",
+        ),
+        (
+            {"training.penalties": "coverage", "model.attention.score": "none"},
+            "training.penalties: there is no attention (model.attention.score: none)",
+        ),
+    ],
+)
+def test_penalties_need_what_they_judge(made: Callable[..., Config], options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        made(options)
+    assert str(error.value).endswith(message)
+    assert "\n" not in str(error.value)
+
+
+def test_missing_links_are_told_before_training(made: Callable[..., Config]) -> None:
+    config = made({"training.penalties": "supervised", "data.alignments": True})
+    assert refused(config).endswith("train.en-fr.align: no such file (nor train.en-fr.align.gz)")
 
 
 def test_all_faults_are_told_at_once(made: Callable[..., Config]) -> None:

@@ -1,6 +1,7 @@
 """The interface of all objectives: what training minimises."""
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 from torch import nn
 
@@ -15,6 +16,8 @@ class Objective(nn.Module, ABC):
     Its parameters are trained and saved with the model's, and are no part of it; what it counts from step to step is a
     parameter without gradient, so that a resumed training is exact.
     """
+
+    penalised: ClassVar[bool] = False  # takes penalties on attention as its part
 
     @abstractmethod
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss: ...

@@ -1,17 +1,49 @@
 """Teacher forcing."""
 
-from typing import final
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, cast, final
+
+from torch import Tensor, nn
 
 from dragoman.data.batch import Batch
+from dragoman.model.memory import Memory
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
+from dragoman.model.shapes import Float
 from dragoman.training.objectives.objective import Objective
+from dragoman.training.objectives.penalties import Penalty
+
+
+class Forced(NamedTuple):
+    """A batch under teacher forcing: its loss, and what the decoder attended to and how much."""
+
+    loss: Loss
+    memory: Memory
+    weights: Float[Tensor, "B T S"]
+
+
+def force(model: Seq2Seq, batch: Batch) -> Forced:
+    """`- sum_t log P(y_t | y_<t, x)`."""
+    memories = model.encode(batch.sources)
+    unrolled = model.unroll(model.start(memories), batch.target.ids)
+    real = batch.target.mask
+    return Forced(model.output.loss(unrolled.features[real], batch.target.ids[real]), memories[0], unrolled.weights)
 
 
 @final
 class TeacherForcing(Objective):
-    """`- sum_t log P(y_t | y_<t, x)` with the reference as the decoder's input (AN: gold y replaces the prediction)."""
+    """`- sum_t log P(y_t | y_<t, x)` with the reference as the decoder's input (AN: gold y replaces the prediction),
+    plus the penalties on attention.
+    """
+
+    penalised = True
+
+    def __init__(self, penalties: Iterable[Penalty] = ()) -> None:
+        super().__init__()
+        self.penalties = cast(Sequence[Penalty], nn.ModuleList(penalties))
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
-        real = batch.target.mask
-        return model.output.loss(model(batch).features[real], batch.target.ids[real])
+        loss, memory, weights = force(model, batch)
+        for penalty in self.penalties:
+            loss = loss._replace(total=loss.total + penalty(weights, memory, batch))
+        return loss

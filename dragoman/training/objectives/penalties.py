@@ -1,0 +1,99 @@
+"""What teacher forcing can demand of the attention beside the probability of the reference."""
+
+import math
+from abc import ABC, abstractmethod
+from typing import ClassVar, final
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from dragoman.components import Positive
+from dragoman.data.batch import Batch
+from dragoman.model.memory import Memory
+from dragoman.model.shapes import Bool, Float
+
+LEAST_WEIGHT = 1e-30  # a smaller one has no logarithm that float32 could take the gradient of
+LEAST_VARIANCE = 0.01  # of a fertility: without a least one, density and loss would have no bound
+
+
+class Penalty(nn.Module, ABC):
+    """`weight` times a sum over the words of a batch, in nats like the loss that it is added to.
+
+    End symbols have no part in it: the source's is where words without a counterpart may look. Parameters are
+    trained and saved with the model's, and are no part of it. `state_size` is that of an encoder state.
+    """
+
+    supervised: ClassVar[bool] = False  # needs `Batch.links`
+
+    def __init__(self, state_size: int, *, weight: Positive = 1.0) -> None:
+        super().__init__()
+        self.weight = weight
+
+    def forward(self, weights: Float[Tensor, "B T S"], memory: Memory, batch: Batch) -> Float[Tensor, ""]:
+        exact = weights.to(torch.promote_types(weights.dtype, torch.float32))
+        return self.weight * self.penalty(exact, memory, batch)
+
+    @abstractmethod
+    def penalty(self, weights: Float[Tensor, "B T S"], memory: Memory, batch: Batch) -> Float[Tensor, ""]: ...
+
+
+def words(mask: Bool[Tensor, "B S"]) -> Bool[Tensor, "B S"]:
+    """True for the symbols of a sentence without its end."""
+    return functional.pad(mask[:, 1:], (0, 1))
+
+
+def both(memory: Memory, batch: Batch) -> Bool[Tensor, "B T S"]:
+    """True where a symbol of the target meets one of the source, ends left out."""
+    return words(batch.target.mask).unsqueeze(2) & words(memory.mask).unsqueeze(1)
+
+
+@final
+class Supervised(Penalty):
+    """`- sum_t sum_j A_tj log alpha_tj` with gold links A, which add up to 1 for each target symbol that has any (Mi et
+    al. 2016, "Supervised attentions for neural machine translation").
+    """
+
+    supervised = True
+
+    def penalty(self, weights: Float[Tensor, "B T S"], memory: Memory, batch: Batch) -> Float[Tensor, ""]:
+        if batch.links is None:
+            raise ValueError("the batch has no links")
+        links = batch.links.to(weights.dtype)
+        gold = links / links.sum(2, keepdim=True).clamp(min=1)
+        return -(gold * weights.clamp(min=LEAST_WEIGHT).log()).sum()
+
+
+@final
+class Coverage(Penalty):
+    """`sum_t sum_j min(alpha_tj, sum_(t'<t) alpha_t'j)`: to look again where attention has been costs as much as it
+    takes (See et al. 2017, "Get to the point", (12)).
+    """
+
+    def penalty(self, weights: Float[Tensor, "B T S"], memory: Memory, batch: Batch) -> Float[Tensor, ""]:
+        before = weights.cumsum(1) - weights
+        return torch.minimum(weights, before)[both(memory, batch)].sum()
+
+
+@final
+class Fertility(Penalty):
+    """`- sum_j log N(f_j; mu(h_j), sigma^2(h_j))` with the fertility `f_j = sum_t alpha_tj` (Cohn et al. 2016, global
+    fertility): how much attention a word gets in all is to be told by its encoder state.
+
+    `mu = softplus(u . h + b)` and `sigma^2 = softplus(v . h + c) + 0.01` start at 1.
+    """
+
+    def __init__(self, state_size: int, *, weight: Positive = 1.0) -> None:
+        super().__init__(state_size, weight=weight)
+        self.moments = nn.Linear(state_size, 2)
+        nn.init.constant_(self.moments.bias, math.log(math.expm1(1.0)))
+
+    def penalty(self, weights: Float[Tensor, "B T S"], memory: Memory, batch: Batch) -> Float[Tensor, ""]:
+        real = words(memory.mask)
+        fertility = (weights * words(batch.target.mask).unsqueeze(2)).sum(1)[real]  # (N,)
+        mean, spread = functional.softplus(self.moments(memory.states[real]).to(weights.dtype)).unbind(1)
+        variance = spread + LEAST_VARIANCE
+        return (((fertility - mean) ** 2 / variance + variance.log() + math.log(2 * math.pi)) / 2).sum()
+
+
+PENALTIES: dict[str, type[Penalty]] = {"supervised": Supervised, "coverage": Coverage, "fertility": Fertility}

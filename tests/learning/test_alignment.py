@@ -1,0 +1,61 @@
+"""What is demanded of attention shows in the alignments of the phrasebook."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman import inspection, translator
+from dragoman.data.corpus import read_pairs
+from dragoman.data.pharaoh import read_gold
+from dragoman.phrasebook import corpus
+from dragoman.training import session
+
+CONFIG = """
+device: {name: cpu, threads: 1, precision: float32}
+data: {source: en, target: fr}
+text: {joint: false, source: {unit: word, lowercase: true}, target: {unit: word, lowercase: true}}
+model: {embedding: {size: 24}, encoder: {size: 16}, attention: {score: {kind: additive, size: 24}}, decoder: {size: 32}}
+training:
+  epochs: null
+  steps: 60
+  batch: {size: 16}
+  optimiser: {kind: adam, learning_rate: 0.01}
+  metric: loss
+  search: {kind: greedy, length_ratio: 1, length_margin: 3}
+"""
+
+
+@pytest.fixture(scope="module")
+def phrases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sample of the phrasebook, and a small configuration for it."""
+    folder = tmp_path_factory.mktemp("phrases")
+    corpus.write(folder, "en", "fr", {"train": 400, "dev": 4, "test": 40}, seed=1)
+    (folder / "config.yaml").write_text(CONFIG, encoding="utf-8")
+    return folder
+
+
+def trained(phrases: Path, run: str, options: Mapping[str, str]) -> Path:
+    places = {"run": str(phrases / run), "data.train": str(phrases / "train"), "data.dev": str(phrases / "dev")}
+    return session.train(session.load_config(phrases / "config.yaml", {**places, **options}), quiet=True).path
+
+
+def error_rate(phrases: Path, run: Path) -> float:
+    """AER of a run from English to French on sentences that it has not seen."""
+    pairs = list(read_pairs(str(phrases / "test"), "en", "fr"))
+    gold = read_gold(phrases / "test.en-fr.align")
+    sources, targets = zip(*pairs, strict=True)
+    return inspection.agreement(translator.load(run), sources, targets, gold).error_rate
+
+
+@pytest.fixture(scope="module")
+def plain(phrases: Path) -> float:
+    return error_rate(phrases, trained(phrases, "plain", {}))
+
+
+@pytest.mark.spec("B13")
+def test_supervised_attention_aligns_better(phrases: Path, plain: float) -> None:
+    options: dict[str, Any] = {"training.penalties": "supervised", "data.alignments": "true"}
+    found = error_rate(phrases, trained(phrases, "supervised", options))
+    assert found < plain - 0.2

@@ -1,0 +1,230 @@
+"""Penalties on attention: each is its printed sum, ends and padding have no part, and each teaches its lesson."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from dragoman.data.batch import Batch, Sequence
+from dragoman.model import build
+from dragoman.model.memory import Memory
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.training.objectives.penalties import PENALTIES, Coverage, Fertility, Penalty, Supervised
+from dragoman.training.objectives.teacher_forcing import TeacherForcing
+from tests import builders
+from tests.builders import BATCH, build_model, noise, shaken
+from tests.model.loops import array, dot, numbers
+
+SIZE = 4
+LINKED = [{(0, 0), (1, 1), (2, 1)}, {(0, 0), (0, 2)}, {(1, 0)}]  # (source, target) of each pair in BATCH
+
+
+def dense(links: list[set[tuple[int, int]]], batch: Batch) -> torch.Tensor:
+    found = torch.zeros(*batch.target.ids.shape, batch.sources[0].ids.size(1), dtype=torch.bool)
+    for row, pairs in enumerate(links):
+        for source, target in pairs:
+            found[row, target, source] = True
+    return found
+
+
+ALIGNED = BATCH._replace(links=dense(LINKED, BATCH))
+
+
+def looked(batch: Batch, extreme: float = 0.0) -> tuple[torch.Tensor, Memory]:
+    """Some attention, and encoder states, with that number in every padded place."""
+    source, target = batch.sources[0].mask, batch.target.mask
+    energies = noise(3, 9, 9, seed=3)[:, : target.size(1), : source.size(1)]
+    weights = energies.masked_fill(~source.unsqueeze(1), -math.inf).softmax(2)
+    weights = weights.masked_fill(~target.unsqueeze(2), abs(extreme)).masked_fill(~source.unsqueeze(1), 0.0)
+    states = noise(3, 9, SIZE, seed=4)[:, : source.size(1)].masked_fill(~source.unsqueeze(2), extreme)
+    return weights, Memory(states, source)
+
+
+def each_pair(batch: Batch) -> list[tuple[np.ndarray, np.ndarray, set[tuple[int, int]]]]:
+    """Weights and states of every sentence as numbers, without its ends, and its links."""
+    weights, memory = looked(batch)
+    found = []
+    for row, links in enumerate(LINKED):
+        source, target = int(memory.mask[row].sum()) - 1, int(batch.target.mask[row].sum()) - 1
+        found.append((array(weights[row, :target, :source]), array(memory.states[row, :source]), links))
+    return found
+
+
+@pytest.mark.spec("B13")
+def test_supervised_attention_is_the_cross_entropy_of_the_links() -> None:
+    expected = 0.0
+    for weights, _, links in each_pair(ALIGNED):
+        for t in range(len(weights)):
+            sources = [j for j, target in links if target == t]
+            for j in sources:
+                expected -= math.log(weights[t][j]) / len(sources)
+    assert float(Supervised(SIZE, weight=0.5)(*looked(ALIGNED), ALIGNED)) == pytest.approx(0.5 * expected, abs=1e-9)
+
+
+@pytest.mark.spec("B13")
+def test_a_weight_of_zero_where_a_link_is_costs_much_and_no_more() -> None:
+    weights, memory = looked(ALIGNED)
+    weights = torch.zeros_like(weights).requires_grad_()
+    loss = Supervised(SIZE)(weights, memory, ALIGNED)
+    loss.backward()
+    assert float(loss.detach()) == pytest.approx(5 * -math.log(1e-30))
+    assert weights.grad is not None
+    assert weights.grad.isfinite().all()
+
+
+@pytest.mark.spec("B19")
+def test_coverage_is_the_overlap_with_the_past() -> None:
+    expected = 0.0
+    for weights, _, _ in each_pair(ALIGNED):
+        for t, row in enumerate(weights):
+            for j in range(len(row)):
+                expected += min(row[j], sum(weights[before][j] for before in range(t)))
+    assert float(Coverage(SIZE, weight=2.0)(*looked(ALIGNED), ALIGNED)) == pytest.approx(2 * expected, abs=1e-9)
+
+
+@pytest.mark.spec("B19")
+def test_fertility_is_the_density_of_a_normal_that_the_encoder_state_gives() -> None:
+    penalty = shaken(Fertility(SIZE))
+    p = numbers(penalty)
+    expected = 0.0
+    for weights, states, _ in each_pair(ALIGNED):
+        for j, state in enumerate(states):
+            mean, spread = (
+                math.log1p(math.exp(dot(row, state) + bias))
+                for row, bias in zip(p["moments.weight"], p["moments.bias"], strict=True)
+            )
+            variance = spread + 0.01
+            density = math.exp(-((sum(weights[:, j]) - mean) ** 2) / (2 * variance)) / math.sqrt(2 * math.pi * variance)
+            expected -= math.log(density)
+    assert penalty(*looked(ALIGNED), ALIGNED).item() == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", PENALTIES)
+@pytest.mark.parametrize("extreme", [1e6, -1e6])
+def test_padding_has_no_part(kind: str, extreme: float) -> None:
+    penalty = shaken(PENALTIES[kind](SIZE))
+
+    def wider(sequence: Sequence, by: int) -> Sequence:
+        return Sequence(*(functional.pad(part, (0, by)) for part in sequence))
+
+    assert ALIGNED.links is not None
+    wide = Batch(
+        (wider(ALIGNED.sources[0], 2),),
+        wider(ALIGNED.target, 3),
+        ALIGNED.rows,
+        functional.pad(ALIGNED.links, (0, 2, 0, 3)),
+    )
+    expected = penalty(*looked(ALIGNED), ALIGNED).item()
+    assert penalty(*looked(wide, extreme), wide).item() == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", PENALTIES)
+def test_a_batch_is_the_sum_of_its_pairs(kind: str) -> None:
+    penalty = shaken(PENALTIES[kind](SIZE))
+    weights, memory = looked(ALIGNED)
+    assert ALIGNED.links is not None
+    alone = [
+        penalty(
+            weights[row, None],
+            Memory(memory.states[row, None], memory.mask[row, None]),
+            Batch(
+                (Sequence(*(part[row, None] for part in ALIGNED.sources[0])),),
+                Sequence(*(part[row, None] for part in ALIGNED.target)),
+                ALIGNED.rows[row : row + 1],
+                ALIGNED.links[row, None],
+            ),
+        )
+        for row in range(3)
+    ]
+    assert penalty(weights, memory, ALIGNED).item() == pytest.approx(sum(each.item() for each in alone), abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", PENALTIES)
+def test_teacher_forcing_adds_them_and_every_parameter_learns(kind: str) -> None:
+    model, penalty = build_model(), shaken(PENALTIES[kind](SIZE))
+    memories = model.encode(ALIGNED.sources)
+    unrolled = model.unroll(model.start(memories), ALIGNED.target.ids)
+    plain, penalised = (TeacherForcing(penalties)(model, ALIGNED) for penalties in ([], [penalty, penalty]))
+    expected = plain.total + 2 * penalty(unrolled.weights, memories[0], ALIGNED)
+    torch.testing.assert_close(penalised.total, expected, rtol=0, atol=1e-9)
+    assert penalised.symbols == plain.symbols
+    penalised.total.backward()
+    for parameter in [*model.parameters(), *penalty.parameters()]:
+        assert parameter.grad is not None
+        assert parameter.grad.any()
+
+
+@pytest.mark.parametrize("kind", PENALTIES)
+def test_sums_are_in_float32_under_autocast(kind: str) -> None:
+    penalty, (weights, memory) = PENALTIES[kind](SIZE), looked(ALIGNED)
+    low = memory._replace(states=memory.states.bfloat16())
+    with torch.autocast("cpu", torch.bfloat16):
+        loss = penalty(weights.bfloat16(), low, ALIGNED)
+    assert loss.dtype == torch.float32
+    exact = penalty.double()(weights, memory, ALIGNED)
+    assert loss.item() == pytest.approx(exact.item(), rel=0.05)
+
+
+def test_supervision_without_links_is_a_fault() -> None:
+    with pytest.raises(ValueError, match="the batch has no links"):
+        Supervised(SIZE)(*looked(BATCH), BATCH)
+
+
+TIMES = {4: 1, 5: 2, 6: 3}  # how often a word is to be written
+
+
+def drawn(random: np.random.Generator, count: int) -> Batch:
+    sources = [random.choice(list(TIMES), size=size).tolist() for size in random.integers(2, 4, size=count)]
+    return builders.pairs(sources, [[word for word in source for _ in range(TIMES[word])] for source in sources])
+
+
+def learn(penalty: Penalty | None, steps: int = 80) -> tuple[Seq2Seq, Batch]:
+    """A model that writes every word so many times, and pairs that it has not seen."""
+    torch.manual_seed(1)
+    random = np.random.default_rng(1)
+    options = {"embedding": {"size": 16}, "encoder": {"size": 12}, "decoder": {"size": 24}}
+    model = build.build(builders.settings(**options), 7, 7)
+    objective = TeacherForcing([penalty] if penalty else [])
+    optimiser = torch.optim.Adam([*model.parameters(), *objective.parameters()], lr=0.01)
+    for _ in range(steps):
+        total, symbols = objective(model, drawn(random, 16))
+        optimiser.zero_grad()
+        (total / symbols).backward()
+        optimiser.step()
+    return model.eval(), drawn(np.random.default_rng(2), 100)
+
+
+@torch.no_grad()
+def told(penalty: Fertility, model: Seq2Seq, batch: Batch) -> list[float]:
+    """The mean fertility that encoder states tell of each word."""
+    (memory,) = model.encode(batch.sources)
+    mean = functional.softplus(penalty.moments(memory.states))[..., 0]
+    return [float(mean[batch.sources[0].ids == word].mean()) for word in TIMES]
+
+
+@pytest.mark.spec("B19")
+def test_fertility_learns_how_many_words_a_word_takes() -> None:
+    """Some attention goes to the end symbol, so that fertilities are in proportion to the words, and below."""
+    torch.manual_seed(2)
+    penalty, untaught = Fertility(24), Fertility(24)
+    model, batch = learn(penalty)
+    one, two, three = told(penalty, model, batch)
+    assert one + 0.3 < two < three - 0.3
+    one, two, three = told(untaught, model, batch)
+    assert not one + 0.3 < two < three - 0.3
+
+
+@pytest.mark.spec("B19")
+def test_coverage_keeps_attention_from_where_it_has_been() -> None:
+    """A word that is written thrice must be looked at for as long, unless the end symbol can be looked at instead."""
+    overlaps: list[float] = []
+    for penalty in (None, Coverage(24, weight=2.0)):
+        model, batch = learn(penalty)
+        memories = model.encode(batch.sources)
+        unrolled = model.unroll(model.start(memories), batch.target.ids)
+        overlap = Coverage(24)(unrolled.weights, memories[0], batch)
+        overlaps.append(overlap.item() / int(batch.target.mask.sum()))
+    free, covered = overlaps
+    assert covered < 0.5 * free
