@@ -96,13 +96,13 @@ class Corpus(NamedTuple):
         """The configuration of a row for this corpus, in this run folder, with a thread."""
         places = {"run": run, "data.train": self.texts / "train", "data.dev": self.texts / "dev"}
         overrides = {key: str(place) for key, place in places.items()} | {"device.threads": "1"} | self.overrides
-        config = session.load_config(row.config, overrides | row.overrides)
+        config = session.load_config(row.config, {**overrides, **row.overrides})
         schedule, training = config.training.schedule, config.training
         if schedule.kind == "cosine" and training.epochs:
             pairs = sum(1 for _ in read_lines(f"{self.texts / 'train'}.{config.data.source}"))
             steps = training.epochs * math.ceil(pairs / training.batch.size)
             overrides["training.schedule"] = f"{{kind: cosine, steps: {steps}, warmup: {steps // 15}}}"
-            config = session.load_config(row.config, overrides | row.overrides)
+            config = session.load_config(row.config, {**overrides, **row.overrides})
         return config
 
 
@@ -204,7 +204,7 @@ def speeds(rows: Sequence[Row], prepared: Corpus, folder: Path) -> dict[str, flo
         place = folder / row.slug
         place.mkdir(parents=True, exist_ok=True)
         endless = {"training.epochs": "null", "training.steps": "1000000000", "training.save_every": "1000000000"}
-        config = prepared.config(row._replace(overrides=row.overrides | endless), place / "run")
+        config = prepared.config(row._replace(overrides={**row.overrides, **endless}), place / "run")
         write(place / "config.yaml", [configuration.dump(config)])
         jobs[row.name] = Job("train", 1, 1, str(place / "symbols"), precision="auto", warm=10)
     found = {plain: 1.0}

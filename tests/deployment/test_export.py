@@ -68,6 +68,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "local-p": {"score": "dot", "attention": {"window": {"kind": "predictive", "width": 2}}},
     "linear": {"score": "linear", "decoder": {"attend": "between", "feed": "attentional"}},
     "wait": {"terms": "wait", "encoder": {"direction": "forward"}, "bridge": "zero", "decoder": {"attend": "between"}},
+    "external memory": {"decoder": {"attend": "between", "feed": "attentional", "external_memory": 3}},
     "uniform": {"score": "uniform", "decoder": {"attend": "before", "features_size": 3}},
     "sparsemax": {"normaliser": "sparsemax"},
     "entmax": {"normaliser": "entmax"},

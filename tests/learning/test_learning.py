@@ -127,3 +127,10 @@ def test_a_model_that_waits_copies_as_it_reads_and_cannot_reverse() -> None:
     options["encoder"] = {"cell": "gru", "direction": "forward"}
     assert accuracy(learn(copy, (3, 5), 200, options), copy, (3, 5)) >= 0.9
     assert accuracy(learn(reverse, (3, 5), 200, options), reverse, (3, 5)) <= 0.2
+
+
+@pytest.mark.spec("B21")
+def test_an_external_memory_brings_the_source() -> None:
+    """Without attention and from zeros: what its cells start with is all that the decoder learns of two words."""
+    options = {"score": "none", "bridge": "zero", "decoder": {"external_memory": 4}}
+    assert accuracy(learn(copy, (1, 2), 200, options), copy, (1, 2)) >= 0.9
