@@ -24,8 +24,9 @@ from benchmarks.contest import Contender, Figures, measure
 from benchmarks.jobs import Job
 from dragoman import config as configuration
 from dragoman.config import Config, DeviceConfig
+from dragoman.data.pharaoh import read_gold
 from dragoman.errors import UserError
-from dragoman.evaluation.alignment import Agreement, error_rate, read_gold
+from dragoman.evaluation.alignment import Agreement, error_rate
 from dragoman.evaluation.metrics import Bleu
 from dragoman.files import read_lines, write_atomically
 from dragoman.phrasebook import corpus
@@ -78,7 +79,7 @@ def aligners() -> list[Row]:
     found += [Row(bias, ALIGNER, {"model.attention.terms": f"[{bias}]"}) for bias in biases]
     together = {"model.attention.terms": f"[{', '.join(biases)}]"}
     symmetric = {"training.objective": "agreement"}
-    supervised = {"training.penalties": "[{kind: supervised}]"}
+    supervised = {"training.penalties": "[{kind: supervised}]", "data.alignments": "true"}
     found += [Row("all three", ALIGNER, together), Row("symmetric", ALIGNER, symmetric)]
     found += [Row("all three, symmetric", ALIGNER, together | symmetric), Row("supervised", ALIGNER, supervised)]
     return [*found, Row("all three, supervised", ALIGNER, together | supervised)]

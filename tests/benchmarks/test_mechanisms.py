@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import mechanisms
 from benchmarks.mechanisms import Corpus, Row
-from dragoman.evaluation.alignment import read_gold
+from dragoman.data.pharaoh import read_gold
 from dragoman.training import session
 
 TINY = """
