@@ -1,9 +1,11 @@
 """The interface of all objectives: what training minimises."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 
 from torch import nn
 
+from dragoman.config import ModelConfig
 from dragoman.data.batch import Batch
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
@@ -15,6 +17,12 @@ class Objective(nn.Module, ABC):
     Its parameters are trained and saved with the model's, and are no part of it; what it counts from step to step is a
     parameter without gradient, so that a resumed training is exact.
     """
+
+    @classmethod
+    def problems(cls, model: ModelConfig) -> Iterator[str]:
+        """What keeps it from training such a model."""
+        if model.attention.normaliser.kind == "hard":
+            yield "no gradient passes through hard attention; use marginal or reinforce"
 
     @abstractmethod
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss: ...
