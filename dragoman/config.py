@@ -89,7 +89,7 @@ class AttentionConfig(Section):
     score: Spec = Field(Spec("additive"), description="dot, scaled_dot, bilinear, additive, linear, uniform or none")
     terms: Annotated[tuple[Spec, ...], Several] = Field((), description="what else has a say: wait")
     normaliser: Spec = Field(
-        Spec("softmax"), description="from energies to weights: softmax, sparsemax, entmax, linear_chain"
+        Spec("softmax"), description="from energies to weights: softmax, sparsemax, entmax, linear_chain, hard"
     )
     window: Spec = Field(Spec("none"), description="the part of the source to look at: none, monotonic, predictive")
 
@@ -127,7 +127,7 @@ class TrainingConfig(Section):
     epochs: Count | None = Field(30, description="passes over the training pairs; null = no limit")
     steps: Count | None = Field(None, description="training steps; null = no limit; the first limit counts")
     batch: BatchConfig = Field(BatchConfig(), description="the pairs of one training step")
-    objective: Spec = Field(Spec("teacher_forcing"), description="what is minimised: teacher_forcing")
+    objective: Spec = Field(Spec("teacher_forcing"), description="what is minimised: teacher_forcing, marginal")
     penalties: Annotated[tuple[Spec, ...], Several] = Field(
         (), description="what else is minimised, of attention: supervised, coverage, fertility"
     )

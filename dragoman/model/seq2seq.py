@@ -126,8 +126,13 @@ class Seq2Seq(nn.Module):
 
     def unroll(self, state: State, targets: Int[Tensor, "B T"]) -> Unrolled:
         """All steps over a reference: the decoder reads the start symbol and the reference without its last symbol."""
+        return self.decoder.unroll(self.read(targets), state)
+
+    def read(self, targets: Int[Tensor, "B T"]) -> Float[Tensor, "B T E"]:
+        """The start symbol and the reference without its last symbol, embedded."""
         shifted = torch.cat([torch.full_like(targets[:, :1], self.start_id), targets[:, :-1]], dim=1)
-        return self.decoder.unroll(self.target_embedding(shifted), state)
+        embedded: Tensor = self.target_embedding(shifted)
+        return embedded
 
     def forward(self, batch: Batch) -> Unrolled:
         """Teacher forcing over a batch."""

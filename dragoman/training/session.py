@@ -69,10 +69,14 @@ def problems(config: Config) -> list[Problem]:
         named = sections.specs(config, path)
         found += [each for place, spec in named.items() for each in components.problems(table, spec, place)]
     if not found:
-        try:
-            components.build(SCHEDULES, config.training.schedule)
-        except ValueError as error:
-            found.append(Problem(("training", "schedule"), str(error)))
+        named_parts: dict[str, Mapping[str, Any]] = {"objective": OBJECTIVES, "schedule": SCHEDULES}
+        for name, table in named_parts.items():
+            try:
+                components.build(table, getattr(config.training, name))
+            except ValueError as error:
+                found.append(Problem(("training", name), str(error)))
+        objective = OBJECTIVES[config.training.objective.kind]
+        found += [Problem(("training", "objective"), message) for message in objective.problems(config.model)]
         found += _joint(config.text)
         found += _penalties(config)
     return found

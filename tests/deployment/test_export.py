@@ -73,6 +73,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "sparsemax": {"normaliser": "sparsemax"},
     "entmax": {"normaliser": "entmax"},
     "linear chain": {"normaliser": {"kind": "linear_chain", "divide": True}},
+    "hard": {"normaliser": "hard"},
     "entmax by bisection": {"normaliser": {"kind": "entmax", "alpha": 1.3}},
 }
 

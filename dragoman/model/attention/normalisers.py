@@ -21,7 +21,7 @@ class Reading(NamedTuple):
 class Normaliser(nn.Module, ABC):
     """`weights = normaliser(energies)`: exactly 0 where the energy is -inf; some position of every row is above it."""
 
-    everywhere = True  # every other position has a weight above 0
+    everywhere = True  # every other position has a weight above 0 and a share in what is read
     sums_to_one = True
 
     @abstractmethod
@@ -136,6 +136,25 @@ class Entmax(Sparse):
 
 
 @final
+class Hard(Normaliser):
+    """`z_t ~ categorical(alpha_t)`, `c_t = h_(z_t)` with `alpha_t = softmax(e_t)` (Xu et al. 2015).
+
+    z_t is drawn in training; in evaluation it is the likeliest position.
+    """
+
+    everywhere = False
+
+    def forward(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]:
+        return torch.softmax(energies, dim=-1)
+
+    def read(self, weights: Float[Tensor, "B T S"], values: Float[Tensor, "B S C"]) -> Reading:
+        # The first of exponential waiting times with these rates is a draw, whatever the weights are: never an error.
+        race = weights / torch.empty_like(weights).exponential_() if self.training else weights
+        drawn = race.argmax(-1)
+        return Reading(values.gather(1, drawn.unsqueeze(-1).expand(-1, -1, values.size(-1))), drawn)
+
+
+@final
 class LinearChain(Normaliser):
     """`alpha_tj = p(z_j = 1)` of a chain of yes or no at each position (Kim et al. 2017, "segmentation attention"):
 
@@ -196,4 +215,5 @@ NORMALISERS: dict[str, type[Normaliser]] = {
     "sparsemax": Sparsemax,
     "entmax": Entmax,
     "linear_chain": LinearChain,
+    "hard": Hard,
 }

@@ -37,6 +37,13 @@ class Unrolled(NamedTuple):
     drawn: Int[Tensor, "B T"] | None = None  # the positions that hard attention drew
 
 
+class Choices(NamedTuple):
+    """All steps over a reference, with the features that each would have if attention drew each position."""
+
+    weights: Float[Tensor, "B T S"]
+    features: Float[Tensor, "B T S F"]
+
+
 class Decoder(nn.Module, ABC):
     """Reads the source and the symbols so far, and says what the output layer needs to predict the next one."""
 

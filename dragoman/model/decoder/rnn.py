@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from dragoman.components import Layers, Rate, Size
 from dragoman.model.attention.attention import Attention, Glimpse, History
-from dragoman.model.decoder.decoder import Decoder, State, Step, Unrolled
+from dragoman.model.decoder.decoder import Choices, Decoder, State, Step, Unrolled
 from dragoman.model.decoder.external_memory import Cells, ExternalMemory
 from dragoman.model.dropout import Dropout
 from dragoman.model.features import FEATURES, FeaturesKind, Sizes
@@ -150,14 +150,7 @@ class RnnDecoder(Decoder):
 
     def unroll(self, embedded: Float[Tensor, "B T E"], state: State) -> Unrolled:
         """What does not depend on the loop is computed for all steps at once."""
-        turns: list[_Turn] = []
-        fed: list[Tensor] = []
-        projected = self.cells[0].project(embedded)
-        with loop():
-            for now, now_projected in zip(embedded.unbind(1), projected.unbind(1), strict=True):
-                turn, state = self._advance(now, now_projected, state)
-                turns.append(turn)
-                fed.append(state.moving.fed)
+        turns, fed = self._turns(embedded, state)
         if self.feed == "attentional":
             features = torch.stack(fed, 1)
         else:
@@ -168,6 +161,33 @@ class RnnDecoder(Decoder):
         drawn = [turn.glimpse.drawn for turn in turns if turn.glimpse.drawn is not None]
         features = self.dropout.steps(features, state.masks.features)
         return Unrolled(features, weights, torch.stack(drawn, 1) if drawn else None)
+
+    def choices(self, embedded: Float[Tensor, "B T E"], state: State) -> Choices:
+        """For `attend: after` with `feed: nothing`, where no state depends on what was drawn before it."""
+        turns, _ = self._turns(embedded, state)
+        outputs = torch.stack([turn.output for turn in turns], 1)
+        weights = torch.stack([turn.glimpse.history.weights for turn in turns], 1)
+
+        def everywhere(each: Tensor, axis: int) -> Tensor:
+            """(B, T, X) or (B, S, X) as (B, T, S, X)."""
+            return each.unsqueeze(axis).expand(*weights.shape, -1)
+
+        contexts = everywhere(state.fixed.values, 1)
+        features = self.features(everywhere(outputs, 2), contexts, everywhere(embedded, 2))
+        flat = self.dropout.steps(features.flatten(1, 2), state.masks.features)
+        return Choices(weights, flat.view_as(features))
+
+    def _turns(self, embedded: Tensor, state: State) -> tuple[list[_Turn], list[Tensor]]:
+        """Every turn over a reference, and what each leaves to be fed."""
+        turns: list[_Turn] = []
+        fed: list[Tensor] = []
+        projected = self.cells[0].project(embedded)
+        with loop():
+            for now, now_projected in zip(embedded.unbind(1), projected.unbind(1), strict=True):
+                turn, state = self._advance(now, now_projected, state)
+                turns.append(turn)
+                fed.append(state.moving.fed)
+        return turns, fed
 
     def _advance(self, embedded: Tensor, projected: Tensor, state: State) -> tuple[_Turn, State]:
         """One turn, and the state after it, with what the next step is to be fed."""

@@ -1,10 +1,12 @@
 """The interface of all objectives: what training minimises."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import ClassVar
 
 from torch import nn
 
+from dragoman.config import ModelConfig
 from dragoman.data.batch import Batch
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
@@ -18,6 +20,12 @@ class Objective(nn.Module, ABC):
     """
 
     penalised: ClassVar[bool] = False  # takes penalties on attention as its part
+
+    @classmethod
+    def problems(cls, model: ModelConfig) -> Iterator[str]:
+        """What keeps it from training such a model."""
+        if model.attention.normaliser.kind == "hard":
+            yield "no gradient passes through hard attention; use marginal or reinforce"
 
     @abstractmethod
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss: ...

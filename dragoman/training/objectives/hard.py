@@ -1,0 +1,112 @@
+"""Objectives of hard attention, which reads one position a step: z_t."""
+
+from collections.abc import Iterator
+from typing import Literal, final
+
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from dragoman import components
+from dragoman.components import Count
+from dragoman.config import ModelConfig
+from dragoman.data.batch import Batch
+from dragoman.model.decoder.decoders import DECODERS
+from dragoman.model.decoder.rnn import RnnDecoder
+from dragoman.model.output.output import ROWS, Loss, Output
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.model.shapes import Bool, Float, Int
+from dragoman.training.objectives.objective import Objective
+
+NEVER = -1e9  # log of no probability; minus infinity less itself is no number
+
+
+def _problems(kind: str, model: ModelConfig) -> Iterator[str]:
+    if model.attention.normaliser.kind != "hard" or model.attention.score.kind == "none":
+        yield f"{kind} trains hard attention alone; use model.attention.normaliser: hard with a score"
+    if model.attention.window.kind == "predictive":
+        yield f"the weights of model.attention.window: predictive do not add up to 1, as {kind} needs them to"
+
+
+@final
+class Marginal(Objective):
+    """The exact likelihood of hard attention: the sum over all positions that could be drawn (Wu et al. 2018).
+
+    `order: 0`, where draws are independent:
+
+        - sum_t log sum_z alpha_t(z) p(y_t | z, y_<t, x)
+
+    `order: 1`, by the forward algorithm (Wu and Cotterell 2019), `- log sum_z prod_t p(z_t | z_(t-1)) p(y_t | z_t)`:
+
+        p(z_t = j | z_(t-1) = i) ~ alpha_t(j) exp(theta(j - i)),  p(z_1) = alpha_1
+
+    theta is learnt, from 0, for jumps of up to `jump` positions; longer ones are as likely as these. With `monotonic`
+    no jump goes back. Needs a decoder whose state depends on no draw: `attend: after` with `feed: nothing`.
+    Search, which follows one draw, reads the position whose alpha is largest.
+    """
+
+    def __init__(self, *, order: Literal[0, 1] = 0, monotonic: bool = False, jump: Count = 5) -> None:
+        super().__init__()
+        if monotonic and order == 0:
+            raise ValueError("monotonic: true is about jumps, which order: 0 does not see; use order: 1")
+        self.monotonic = monotonic
+        self.jump = jump
+        self.theta = nn.Parameter(torch.zeros(2 * jump + 1)) if order else None
+
+    @classmethod
+    def problems(cls, model: ModelConfig) -> Iterator[str]:
+        yield from _problems("marginal", model)
+        decoder = components.complete(DECODERS, model.decoder)
+        timing = decoder.options.get("attend"), decoder.options.get("feed")
+        if (decoder.kind, *timing) != ("rnn", "after", "nothing"):
+            yield (
+                "marginal needs a decoder whose state depends on no draw: "
+                "model.decoder of kind rnn with attend: after and feed: nothing"
+            )
+        if model.output.options.get("label_smoothing"):
+            yield "marginal has no smoothed form; set model.output.label_smoothing to 0"
+
+    def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
+        assert isinstance(model.decoder, RnnDecoder)
+        (source,), target = batch.sources, batch.target
+        weights, features = model.decoder.choices(model.read(target.ids), model.begin(batch.sources))
+        alpha = weights.clamp(min=torch.finfo(weights.dtype).tiny).log().masked_fill(~source.mask.unsqueeze(1), NEVER)
+        pairs = target.mask.unsqueeze(2) & source.mask.unsqueeze(1)  # (B, T, S)
+        symbols = target.ids.unsqueeze(2).expand_as(pairs)
+        found = _log_probs(model.output, features[pairs], symbols[pairs])
+        log_probs = torch.full_like(pairs, NEVER, dtype=found.dtype).masked_scatter(pairs, found)
+        if self.theta is None:
+            total = torch.logsumexp(alpha + log_probs, -1)[target.mask].sum()
+        else:
+            total = self._chained(alpha, log_probs, target.mask).sum()
+        return Loss(-total, int(target.mask.sum()))
+
+    def _chained(
+        self, alpha: Float[Tensor, "B T S"], log_probs: Float[Tensor, "B T S"], real: Bool[Tensor, "B T"]
+    ) -> Float[Tensor, "B"]:
+        """`log p(y | x)` of every sentence."""
+        transition = self.transition(alpha.size(2))
+        so_far = alpha[:, 0] + log_probs[:, 0]
+        for now, spoken, here in zip(alpha[:, 1:].unbind(1), log_probs[:, 1:].unbind(1), real[:, 1:].t(), strict=True):
+            jumps = torch.log_softmax(now.unsqueeze(1) + transition, -1)  # (B, S, S): from, to
+            after = torch.logsumexp(so_far.unsqueeze(2) + jumps, 1) + spoken
+            so_far = torch.where(here.unsqueeze(1), after, so_far)
+        return torch.logsumexp(so_far, -1)
+
+    def transition(self, places: int) -> Float[Tensor, "S S"]:
+        """`theta(j - i)`, from i to j."""
+        assert self.theta is not None
+        place = torch.arange(places, device=self.theta.device)
+        jumps = place - place.unsqueeze(1)
+        found = self.theta[jumps.clamp(-self.jump, self.jump) + self.jump]
+        return found.masked_fill(jumps < 0, NEVER) if self.monotonic else found
+
+
+def _log_probs(output: Output, features: Float[Tensor, "N F"], symbols: Int[Tensor, "N"]) -> Float[Tensor, "N"]:
+    """`log p` of each symbol; distributions are made anew for the gradient, so that only a few exist at a time."""
+
+    def some(features: Tensor, symbols: Tensor) -> Tensor:
+        return output.judge(features, symbols).log_probs
+
+    portions = zip(torch.split(features, ROWS), torch.split(symbols, ROWS), strict=True)
+    return torch.cat([checkpoint(some, *portion, use_reentrant=False) for portion in portions])

@@ -1,0 +1,163 @@
+"""Hard attention: exact sums over all that could be drawn, and draws that are right on average."""
+
+import itertools
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from dragoman.components import Spec
+from dragoman.data.batch import Batch
+from dragoman.model.decoder.rnn import RnnDecoder
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.sections import replaced
+from dragoman.training import session
+from dragoman.training.objectives.hard import Marginal
+from tests.builders import build_model, pairs, settings, shaken, whole
+
+FREE: dict[str, Any] = {"normaliser": "hard"}
+TWO = pairs([[4, 5], [7]], [[5, 4], [6]])
+ORDERS: dict[str, dict[str, Any]] = {
+    "zeroth": {"order": 0},
+    "first": {"order": 1, "jump": 1},
+    "monotonic": {"order": 1, "monotonic": True},
+}
+each_order = pytest.mark.parametrize("name", ORDERS)
+
+
+def objective(name: str) -> Marginal:
+    return shaken(Marginal(**ORDERS[name]))
+
+
+def at_every_position(model: Seq2Seq, batch: Batch, row: int) -> tuple[list[list[float]], list[list[float]]]:
+    """`alpha_t(z)` and `log p(y_t | z)` of a sentence, step by step through the parts of the decoder."""
+    assert isinstance(model.decoder, RnnDecoder)
+    (source,), target = batch.sources, batch.target
+    words = target.ids[row][target.mask[row]].tolist()
+    state = model.begin((source._replace(ids=source.ids[row : row + 1], mask=source.mask[row : row + 1]),))
+    previous, alphas, spoken = model.start_id, [], []
+    for word in words:
+        embedded = model.target_embedding(torch.tensor([previous]))
+        step = model.decoder.step(embedded, state)
+        state, previous = step.state, word
+        alphas.append(step.weights[0][source.mask[row]].tolist())
+        output = state.moving.layers[-1][0]
+        features = [model.decoder.features(output, h.unsqueeze(0), embedded) for h in state.fixed.values[0]]
+        spoken.append([float(model.log_probs(each)[0, word]) for each in features][: len(alphas[0])])
+    return alphas, spoken
+
+
+def transition(its: Marginal, alpha: list[float], before: int | None, z: int) -> float:
+    """`p(z_t | z_(t-1))`."""
+    if before is None or its.theta is None:
+        return alpha[z]
+
+    def share(to: int) -> float:
+        assert its.theta is not None
+        jump = to - before
+        if its.monotonic and jump < 0:
+            return 0.0
+        return alpha[to] * math.exp(float(its.theta[min(max(jump, -its.jump), its.jump) + its.jump]))
+
+    return share(z) / sum(share(to) for to in range(len(alpha)))
+
+
+@pytest.mark.spec("B11")
+@each_order
+def test_the_likelihood_is_the_sum_over_all_that_could_be_drawn(name: str) -> None:
+    model, its = build_model(**FREE), objective(name)
+    expected = 0.0
+    with torch.no_grad():
+        for row in range(2):
+            alphas, spoken = at_every_position(model, TWO, row)
+            total = 0.0
+            for drawn in itertools.product(range(len(alphas[0])), repeat=len(alphas)):
+                before = (None, *drawn[:-1])
+                each = zip(alphas, before, drawn, strict=True)
+                chance = math.prod(transition(its, alpha, last, z) for alpha, last, z in each)
+                total += chance * math.exp(sum(row[z] for row, z in zip(spoken, drawn, strict=True)))
+            expected -= math.log(total)
+        loss = its(model, TWO)
+    assert float(loss.total) == pytest.approx(expected, abs=1e-10)
+    assert loss.symbols == 5
+
+
+@pytest.mark.spec("B11")
+@each_order
+def test_padding_changes_neither_the_likelihood_nor_its_gradient(name: str) -> None:
+    model, its = build_model(**FREE), objective(name)
+
+    def found(batch: Batch) -> list[Tensor]:
+        model.zero_grad()
+        its.zero_grad()
+        total = its(model, batch).total
+        total.backward()
+        gradients = [each.grad for each in (*model.parameters(), *its.parameters()) if each.grad is not None]
+        return [total.detach(), *map(torch.clone, gradients)]
+
+    alone = [found(pairs([[4, 5]], [[5, 4]])), found(pairs([[7]], [[6]]))]
+    for one, other, together in zip(*alone, found(TWO), strict=True):
+        assert together.isfinite().all()
+        torch.testing.assert_close(one + other, together, rtol=0, atol=1e-10)
+
+
+@pytest.mark.spec("B11")
+def test_what_is_drawn_follows_the_weights_and_evaluation_takes_the_likeliest() -> None:
+    model = build_model(**FREE, spread=1.0)
+    many = pairs([[4, 5]] * 4000, [[6]] * 4000)
+    with torch.no_grad():
+        likeliest = model(many)
+        assert likeliest.drawn is not None
+        assert torch.equal(likeliest.drawn, likeliest.weights.argmax(-1))
+        torch.manual_seed(0)
+        drawn = model.train()(many).drawn
+    shares = torch.nn.functional.one_hot(drawn[:, 0], 3).double().mean(0)
+    torch.testing.assert_close(shares, likeliest.weights[0, 0], rtol=0, atol=0.03)
+
+
+@pytest.mark.spec("B11")
+@each_order
+def test_bfloat16_comes_close(name: str) -> None:
+    model, its = build_model(**FREE).float(), objective(name).float()
+    exact = its(model, TWO).total
+    with torch.autocast("cpu", torch.bfloat16):
+        rounded = its(model, TWO).total
+    rounded.backward()
+    assert rounded.item() == pytest.approx(exact.item(), rel=0.05)
+
+
+def complaints(objective: Spec, **options: Any) -> list[str]:
+    config = replaced(whole(settings(**options)), ("training", "objective"), objective)
+    return [str(problem) for problem in session.problems(config)]
+
+
+@pytest.mark.parametrize(
+    ("objective", "options", "words"),
+    [
+        (Spec("teacher_forcing"), FREE, "no gradient passes through hard attention; use marginal or reinforce"),
+        (Spec("marginal"), {}, "use model.attention.normaliser: hard"),
+        (Spec("marginal"), {**FREE, "score": "none"}, "hard with a score"),
+        (Spec("marginal"), {**FREE, "decoder": {"attend": "between"}}, "attend: after and feed: nothing"),
+        (Spec("marginal"), {**FREE, "decoder": {"feed": "context"}}, "attend: after and feed: nothing"),
+        (Spec("marginal"), {**FREE, "output": {"label_smoothing": 0.1}}, "set model.output.label_smoothing to 0"),
+        (Spec("marginal", {"monotonic": True}), FREE, "order: 0 does not see"),
+    ],
+)
+def test_what_cannot_be_trained_is_said_before_training(objective: Spec, options: dict[str, Any], words: str) -> None:
+    (found,) = complaints(objective, **options)
+    assert found.startswith("training.objective: ")
+    assert words in found
+
+
+def test_weights_that_are_no_distribution_are_refused() -> None:
+    model = settings(**FREE)
+    attention = model.attention.model_copy(update={"window": Spec("predictive")})
+    (found,) = Marginal.problems(model.model_copy(update={"attention": attention}))
+    assert "do not add up to 1" in found
+
+
+@each_order
+def test_what_fits_is_accepted(name: str) -> None:
+    assert complaints(Spec("marginal", ORDERS[name]), **FREE) == []
