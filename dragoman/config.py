@@ -84,7 +84,11 @@ class AttentionConfig(Section):
     """Where the decoder looks."""
 
     score: Spec = Field(Spec("additive"), description="dot, scaled_dot, bilinear, additive, linear, uniform or none")
-    terms: Annotated[tuple[Spec, ...], Several] = Field((), description="what else has a say")
+    terms: Annotated[tuple[Spec, ...], Several] = Field(
+        (),
+        description="what else has a say: "
+        "coverage, neural_coverage, coverage_embedding, position, markov, fertility or recurrent",
+    )
     normaliser: Spec = Field(Spec("softmax"), description="from energies to weights: softmax")
     window: Spec = Field(Spec("none"), description="the part of the source to look at: none, monotonic, predictive")
 

@@ -23,6 +23,7 @@ Part = TypeVar("Part", bound=nn.Module)
 def settings(
     *,
     score: Any = "additive",
+    attention: Mapping[str, Any] | None = None,
     bridge: Any = "final",
     encoder: Mapping[str, Any] | None = None,
     decoder: Mapping[str, Any] | None = None,
@@ -39,7 +40,7 @@ def settings(
             "embedding": {"size": SIZE, **(embedding or {})},
             "encoder": {"kind": "rnn", "size": SIZE // 2 if both else SIZE, **reads},
             "bridge": bridge,
-            "attention": {"score": score},
+            "attention": {"score": score, **(attention or {})},
             "decoder": {"kind": "rnn", "size": SIZE, **(decoder or {})},
             "output": {"kind": "full", **(output or {})},
         }

@@ -15,6 +15,7 @@ from dragoman.data.batch import Sequence
 from dragoman.deployment import export
 from dragoman.deployment.engine import VERSION, Note, OnnxModel
 from dragoman.model.attention.scores import SCORES
+from dragoman.model.attention.terms import TERMS
 from dragoman.model.bridge import BRIDGES
 from dragoman.model.decoder.rnn import TIMINGS
 from dragoman.model.features import FEATURES
@@ -66,6 +67,8 @@ MODELS: dict[str, dict[str, Any]] = {
     },
     "linear": {"score": "linear", "decoder": {"attend": "between", "feed": "attentional"}},
     "uniform": {"score": "uniform", "decoder": {"attend": "before", "features_size": 3}},
+    "terms": {"attention": {"terms": [*TERMS, {"kind": "coverage", "fertility": 2.0}]}},
+    "terms before": {"attention": {"terms": list(TERMS)}, "score": "bilinear", "decoder": {"attend": "before"}},
 }
 
 

@@ -44,6 +44,7 @@ VARIANTS = sorted(
     | {Variant(score, window=window) for score, window in itertools.product(SCORES, WINDOWS)}
     | {Variant(term=term, normaliser=normaliser) for term, normaliser in itertools.product(TERMS, NORMALISERS)}
     | {Variant(term=term, window=window) for term, window in itertools.product(TERMS, WINDOWS)}
+    | {Variant(term="all", window=window) for window in WINDOWS}
 )
 each_variant = pytest.mark.parametrize("variant", VARIANTS, ids=str)
 
@@ -52,7 +53,8 @@ def make(variant: Variant) -> Attention:
     """The attention of these parts, every parameter moved, in evaluation mode."""
     torch.manual_seed(0)
     sizes = Sizes(SIZE, SIZE, SIZE, WORDS)
-    terms = [] if variant.term == "none" else [components.build(TERMS, Spec(variant.term), sizes)]
+    kinds = {"none": [], "all": list(TERMS)}.get(variant.term, [variant.term])
+    terms = [components.build(TERMS, Spec(kind), sizes) for kind in kinds]
     score = components.build(SCORES, Spec(variant.score), SIZE, SIZE, sum(term.features for term in terms))
     whole = GlobalAttention(score, components.build(NORMALISERS, Spec(variant.normaliser)), terms)
     window = components.build(WINDOWS, Spec(variant.window, {} if variant.window == "none" else {"width": 1}), SIZE)
