@@ -87,7 +87,11 @@ class AttentionConfig(Section):
     """Where the decoder looks."""
 
     score: Spec = Field(Spec("additive"), description="dot, scaled_dot, bilinear, additive, linear, uniform or none")
-    terms: Annotated[tuple[Spec, ...], Several] = Field((), description="what else has a say: wait")
+    terms: Annotated[tuple[Spec, ...], Several] = Field(
+        (),
+        description="what else has a say: "
+        "coverage, neural_coverage, coverage_embedding, position, markov, fertility, recurrent or wait",
+    )
     normaliser: Spec = Field(
         Spec("softmax"), description="from energies to weights: softmax, sparsemax, entmax, linear_chain, hard"
     )

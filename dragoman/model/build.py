@@ -121,9 +121,9 @@ def _model(model: ModelConfig, source_symbols: int, target_symbols: int, assembl
         lambda: _bridge(model.bridge, encoder, decoder),
         lambda: Zero(encoder.state_shape, decoder.state_shape),
     )
-    if any(TERMS[term.kind].hides for term in model.attention.terms):
-        _blind(("model", "encoder"), encoder.reads_ahead, "rnn with direction: forward", assemble)
-        _blind(("model", "bridge"), bridge.reads_ahead, "zero", assemble)
+    hides = any(TERMS[term.kind].hides for term in model.attention.terms)
+    _blind(("model", "encoder"), hides and encoder.reads_ahead, "rnn with direction: forward", assemble)
+    _blind(("model", "bridge"), hides and bridge.reads_ahead, "zero", assemble)
     table = target.table if tie in ("output", "all") else None
     features = decoder.features_size
     output = assemble(
@@ -148,18 +148,20 @@ def _attention(attention: AttentionConfig, sizes: Sizes, assemble: _Assemble) ->
     )
     whole = GlobalAttention(score, components.build(NORMALISERS, attention.normaliser), terms)
     window = components.build(WINDOWS, attention.window, sizes.query)
+    hides = any(term.hides for term in terms)
+    for number, term in enumerate(terms):
+        _blind((*path, "terms", number), hides and term.reads_ahead, "others", assemble)
     if window is None:
         return whole
-    if any(term.hides for term in terms):
-        _blind((*path, "window"), window.reads_ahead, "none or monotonic", assemble)
+    _blind((*path, "window"), hides and window.reads_ahead, "none or monotonic", assemble)
     return LocalAttention(whole, window)
 
 
-def _blind(path: Path, reads_ahead: bool, instead: str, assemble: _Assemble) -> None:
+def _blind(path: Path, broken: bool, instead: str, assemble: _Assemble) -> None:
     """A problem where a part depends on source symbols that a term hides."""
 
     def check() -> None:
-        if reads_ahead:
+        if broken:
             raise ValueError(f"depends on source symbols that 'wait' (attention.terms) hides; use {instead}")
 
     assemble(path, check, lambda: None)

@@ -15,6 +15,7 @@ from dragoman.data.batch import Sequence
 from dragoman.deployment import export
 from dragoman.deployment.engine import VERSION, Note, OnnxModel
 from dragoman.model.attention.scores import SCORES
+from dragoman.model.attention.terms import TERMS
 from dragoman.model.bridge import BRIDGES
 from dragoman.model.decoder.rnn import TIMINGS
 from dragoman.model.features import FEATURES
@@ -22,6 +23,7 @@ from dragoman.model.recurrent import CELLS
 from dragoman.model.seq2seq import Seq2Seq
 from tests.builders import build_model, sentences
 
+SEEING = [term for term in TERMS if not TERMS[term].hides]
 MODELS: dict[str, dict[str, Any]] = {
     "plain": {},
     "lstm": {
@@ -75,6 +77,8 @@ MODELS: dict[str, dict[str, Any]] = {
     "linear chain": {"normaliser": {"kind": "linear_chain", "divide": True}},
     "hard": {"normaliser": "hard"},
     "entmax by bisection": {"normaliser": {"kind": "entmax", "alpha": 1.3}},
+    "terms": {"attention": {"terms": [*SEEING, {"kind": "coverage", "fertility": 2.0}]}},
+    "terms before": {"attention": {"terms": SEEING}, "score": "bilinear", "decoder": {"attend": "before"}},
 }
 
 

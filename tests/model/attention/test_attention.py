@@ -45,6 +45,7 @@ VARIANTS = sorted(
     | {Variant(term=term, normaliser=normaliser) for term, normaliser in itertools.product(TERMS, NORMALISERS)}
     | {Variant(term=term, window=window) for term, window in itertools.product(TERMS, WINDOWS)}
     - {Variant(term=term, window="predictive") for term in TERMS if TERMS[term].hides}  # which may show nothing else
+    | {Variant(term="all", window=window) for window in WINDOWS}
 )
 each_variant = pytest.mark.parametrize("variant", VARIANTS, ids=str)
 
@@ -53,7 +54,8 @@ def make(variant: Variant) -> Attention:
     """The attention of these parts, every parameter moved, in evaluation mode."""
     torch.manual_seed(0)
     sizes = Sizes(SIZE, SIZE, SIZE, WORDS)
-    terms = [] if variant.term == "none" else [components.build(TERMS, Spec(variant.term), sizes)]
+    kinds = {"none": [], "all": [term for term in TERMS if not TERMS[term].hides]}.get(variant.term, [variant.term])
+    terms = [components.build(TERMS, Spec(kind), sizes) for kind in kinds]
     score = components.build(SCORES, Spec(variant.score), SIZE, SIZE, sum(term.features for term in terms))
     whole = GlobalAttention(score, components.build(NORMALISERS, Spec(variant.normaliser)), terms)
     window = components.build(WINDOWS, Spec(variant.window, {} if variant.window == "none" else {"width": 1}), SIZE)
