@@ -25,7 +25,7 @@ from dragoman.config import DeviceConfig
 from dragoman.errors import UserError
 from dragoman.run import RunFolder
 
-WORKS = ("train", "greedy", "beam")
+WORKS = ("train", "terms", "greedy", "beam")
 MULTI30K = Path("data/multi30k")
 TINY = Sizes(embedding=8, encoder=4, decoder=8, symbols=50, batch=8)
 
@@ -58,7 +58,7 @@ def jobs(options: argparse.Namespace, folder: Path, sizes: Sizes) -> list[Job]:
             for work, beam in (("greedy", 1), ("beam", 5))
             for rows, size in ((1, 32), (64, 256))
         ]
-        every = [base, *decoding]
+        every = [base, replace(base, work="terms"), *decoding]
         if options.tiny:
             every = [replace(job, warm=2, updates=2, size=8, length=4) for job in every if job.rows > 1]
         found += [job for job in every if job.work in options.works]
@@ -106,9 +106,15 @@ def run(options: argparse.Namespace, console: Console) -> Report:
                 console.print(line, highlight=False, markup=False, soft_wrap=True)
         for job in jobs(options, folder, sizes):
             own = toolkits.own(job, exported=decoder.exported(run_folder))
-            contenders = [*own, *toolkits.peers(options.peers, job, installed)]
+            side_by_side = [*own, *toolkits.peers(options.peers, job, installed)]
+            contests = toolkits.terms(job) if job.work == "terms" else [side_by_side]
             console.print(f"{job.work}, {job.rows} a batch, {job.threads} threads ...", highlight=False)
-            for contender, figures in zip(contenders, measure(contenders, options.rounds).values(), strict=True):
+            found = [
+                pair
+                for contenders in contests
+                for pair in zip(contenders, measure(contenders, options.rounds).values(), strict=True)
+            ]
+            for contender, figures in found:
                 if isinstance(figures, str):
                     said = f"{contender.name}: failed: {figures}"
                     console.print(said, highlight=False, markup=False, soft_wrap=True)

@@ -1,14 +1,14 @@
 """What one process is to measure. Imported by the interpreters of other toolkits too: the standard library alone."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
 
 
 @dataclass(frozen=True)
 class Job:
-    """One measurement: `work` is train, greedy, beam or products; `rows` sentences make a batch.
+    """One measurement: `work` is train, terms, greedy, beam or products; `rows` sentences make a batch.
 
     `folder` holds the corpus in symbols, a sentence a line (train.source, train.target, test.source, test.target), and
     vocabulary.source and .target (symbol, tab, count). Every translation has `length` symbols, the end symbol included
@@ -28,6 +28,7 @@ class Job:
     size: int = 256
     length: int = 13
     device: str = "cpu"
+    overrides: dict[str, str] = field(default_factory=dict)  # of the configuration
 
     def __str__(self) -> str:
         return json.dumps(asdict(self))

@@ -9,11 +9,11 @@ from typing import Any
 from rich.table import Table
 
 from benchmarks.contest import Figures
-from benchmarks.toolkits import PATHS
+from benchmarks.toolkits import NO_TERM, PATHS
 from dragoman.errors import UserError
 
-WORKS = {"train": "training", "greedy": "greedy", "beam": "beam 5"}
-PLAIN = PATHS["float32"]
+WORKS = {"train": "training", "terms": "training with terms", "greedy": "greedy", "beam": "beam 5"}
+PLAIN = (PATHS["float32"], NO_TERM)  # what those after it in the table are multiples of
 MEGABYTE = 1e6
 
 
@@ -84,12 +84,14 @@ def table(report: Report, before: Report | None = None) -> Table:
     for name in (*COLUMNS, "of plain", "of products"):
         shown.add_column(name, justify="right")
     old = {(*row.contest, row.who): row.figures for row in before.rows} if before else {}
-    plain = {row.contest: row.figures.tokens_cpu for row in report.rows if row.who == PLAIN}
+    plain: dict[tuple[str, int, int], float] = {}
     for number, row in enumerate(report.rows):
         first = number == 0 or report.rows[number - 1].contest != row.contest
         if first:
             shown.add_section()
         share = "" if row.share is None else f"{row.share:.0%}"
+        if row.who in PLAIN:
+            plain[row.contest] = row.figures.tokens_cpu
         times = f"{row.figures.tokens_cpu / plain[row.contest]:.2f}" if row.contest in plain else ""
         head = (f"{WORKS[row.work]}, {row.rows} a batch", str(row.threads)) if first else ("", "")
         shown.add_row(*head, row.who, *_cells(row.figures, old.get((*row.contest, row.who))), times, share)

@@ -8,10 +8,14 @@ from typing import NamedTuple
 
 from benchmarks.contest import ROOT, Contender
 from benchmarks.jobs import Job
+from dragoman.model.attention.terms import TERMS
 
 PATHS = {"float32": "dragoman, plain", "bfloat16": "dragoman, fast"}  # by the precision of matrix products
 
 EXPORTED = {"dragoman, ONNX int8": None, "dragoman, ONNX int8, 300,20": [300, 20]}  # by candidates
+
+NO_TERM = "additive"
+TOGETHER = 4  # trainings with a term that are measured in turns
 
 
 class Peer(NamedTuple):
@@ -44,6 +48,19 @@ def own(job: Job, *, exported: bool = False) -> Iterator[Contender]:
             paths |= {name: replace(fast, engine="onnx", candidates=some) for name, some in EXPORTED.items()}
     for name, path in paths.items():
         yield Contender(name, sys.executable, "benchmarks.worker", path)
+
+
+def terms(job: Job) -> Iterator[list[Contender]]:
+    """Training with each term of attention that shows all of the source, a few at a time beside one without."""
+    found = [kind for kind, term in TERMS.items() if not term.hides]
+    for begin in range(0, len(found), TOGETHER):
+        names = {NO_TERM: [], **{f"+ {kind}": [kind] for kind in found[begin : begin + TOGETHER]}}
+        every = [(name, _with_terms(job, kinds)) for name, kinds in names.items()]
+        yield [Contender(name, sys.executable, "benchmarks.worker", each) for name, each in every]
+
+
+def _with_terms(job: Job, kinds: list[str]) -> Job:
+    return replace(job, precision="bfloat16", overrides={"model.attention.terms": f"[{', '.join(kinds)}]"})
 
 
 def peers(python: str, job: Job, installed: dict[Peer, str]) -> Iterator[Contender]:

@@ -31,7 +31,7 @@ PRODUCTS = 8  # of them in a round
 def load(job: Job) -> Config:
     """The configuration of the prepared corpus, for this device and precision."""
     device = {"name": job.device, "threads": str(job.threads), "precision": job.precision}
-    overrides = {f"device.{name}": value for name, value in device.items()}
+    overrides = {f"device.{name}": value for name, value in device.items()} | job.overrides
     return session.load_config(Path(job.folder).parent / "config.yaml", overrides)
 
 
@@ -123,4 +123,4 @@ def products(job: Job) -> None:
 
 if __name__ == "__main__":
     job = Job.read(sys.argv[1])
-    {"train": train, "greedy": decode, "beam": decode, "products": products}[job.work](job)
+    {"train": train, "terms": train, "greedy": decode, "beam": decode, "products": products}[job.work](job)

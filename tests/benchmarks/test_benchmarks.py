@@ -8,6 +8,7 @@ import pytest
 from benchmarks import corpus, toolkits
 from benchmarks.__main__ import main
 from benchmarks.architecture import Sizes
+from benchmarks.jobs import Job
 from benchmarks.report import Report
 
 TINY = ["--tiny", "--threads", "1", "--rounds", "1"]
@@ -21,18 +22,20 @@ def test_trains_and_decodes_along_all_paths(
     monkeypatch.setenv("COLUMNS", "160")
     file = tmp_path / "figures.json"
     peers = ["--peers", str(tmp_path / "no-python")]
-    assert main([*TINY, "--works", "train", "beam", "--json", str(file), *peers]) == 0
+    assert main([*TINY, "--works", "train", "terms", "beam", "--json", str(file), *peers]) == 0
     printed = capsys.readouterr()
     report = Report.read(file)
-    contests = [("train", 8, 1), ("beam", 64, 1)]
+    contests = [("train", 8, 1), ("terms", 8, 1), ("beam", 64, 1)]
     paths = ["dragoman, plain", "dragoman, fast"]
     exported = [*toolkits.EXPORTED] if importlib.util.find_spec("onnxruntime") else []
-    wanted = [*((contests[0], path) for path in paths), *((contests[1], path) for path in [*paths, *exported])]
+    terms = [each.name for group in toolkits.terms(Job("terms", 8, 1, "")) for each in group]
+    every = zip(contests, (paths, terms, [*paths, *exported]), strict=True)
+    wanted = [(contest, name) for contest, names in every for name in names]
     assert [(row.contest, row.who) for row in report.rows] == wanted
     for row in report.rows:
         assert 0 < row.figures.sentences_cpu < row.figures.tokens_cpu
         assert row.figures.peak > 100e6  # torch alone is larger
-        assert (row.share is None) == (row.who in exported)
+        assert (row.share is None) == (row.who not in paths)
         assert 0 < (row.share or 0.5) < 1
     assert report.products["float32"] > 1e9
     assert "dragoman, fast" in printed.out

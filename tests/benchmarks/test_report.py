@@ -72,3 +72,11 @@ def test_files_that_cannot_be_read_or_written_are_named(tmp_path: Path) -> None:
         Report.read(tmp_path / "none.json")
     with pytest.raises(UserError, match="cannot write"):
         report().write(tmp_path / "none" / "figures.json")
+
+
+def test_a_term_is_compared_with_the_training_without_one_above_it() -> None:
+    rows = [Row("terms", 80, 1, who, figures) for who, figures in (("additive", PLAIN), ("+ coverage", FAST))]
+    rows += [Row("terms", 80, 1, "additive", FAST), Row("terms", 80, 1, "+ markov", PLAIN)]
+    found = lines(Report("machine", "corpus", {}, rows))
+    assert line(found, "+ coverage")[-2:] == ["3.00", ""]
+    assert line(found, "+ markov")[-2:] == ["0.33", ""]

@@ -8,6 +8,7 @@ import pytest
 from benchmarks import toolkits
 from benchmarks.jobs import Job
 from benchmarks.toolkits import PEERS
+from dragoman.model.attention.terms import TERMS
 
 TRAIN = Job("train", rows=80, threads=1, folder="nowhere")
 
@@ -50,3 +51,11 @@ def test_each_path_of_dragoman_has_its_precision_or_engine() -> None:
     }
     assert len(list(toolkits.own(job))) == 2
     assert [each.name for each in toolkits.own(replace(job, device="cuda"), exported=True)] == ["dragoman, plain"]
+
+
+def test_every_term_that_shows_all_of_the_source_trains_beside_none() -> None:
+    groups = list(toolkits.terms(Job("terms", 80, 1, "folder")))
+    assert all(group[0].name == toolkits.NO_TERM for group in groups)
+    assert all(group[0].job.overrides == {"model.attention.terms": "[]"} for group in groups)
+    trained = {each.job.overrides["model.attention.terms"].strip("[]") for group in groups for each in group[1:]}
+    assert trained == {kind for kind, term in TERMS.items() if not term.hides}
