@@ -114,14 +114,14 @@ class Position(Term):
         counts = torch.stack([places, places[:, -1:].expand_as(places)], -1)
         return counts.to(torch.promote_types(memory.states.dtype, torch.float32)).log1p()
 
-    def start(self, weights: Float[Tensor, "B S"], prepared: Float[Tensor, "B S F"]) -> Float[Tensor, "B"]:
-        return weights.new_zeros(weights.size(0))
+    def start(self, weights: Float[Tensor, "B S"], prepared: Float[Tensor, "B S F"]) -> Float[Tensor, "B S"]:
+        """t - 1, at each position: as one number a row the exporter to ONNX could not follow it."""
+        return weights
 
-    def forward(self, moment: Moment, prepared: Float[Tensor, "B S F"], carried: Float[Tensor, "B T"]) -> Said:
+    def forward(self, moment: Moment, prepared: Float[Tensor, "B S F"], carried: Float[Tensor, "B T S"]) -> Said:
         step = carried + 1
-        shape = *step.shape, prepared.size(1), -1
-        features = [step.log1p()[..., None, None].expand(shape), prepared.unsqueeze(1).expand(shape)]
-        return Said(step, torch.cat(features, -1))
+        places = prepared.unsqueeze(1).expand(*step.shape, -1)
+        return Said(step, torch.cat([step.log1p().unsqueeze(-1), places], -1))
 
 
 @final
@@ -187,7 +187,7 @@ class Track(NamedTuple):
     """The state of a cell at each position, and whether a step has been made: 0 or 1."""
 
     state: CellState
-    begun: Float[Tensor, "B T"]
+    begun: Float[Tensor, "B T S"]
 
 
 class Tracker(Term):
@@ -202,13 +202,17 @@ class Tracker(Term):
 
     def start(self, weights: Float[Tensor, "B S"], prepared: Any) -> Any:
         zeros = weights.new_zeros(*weights.shape, self.cell.size)
-        return Track((zeros,) * self.cell.components, weights.new_zeros(weights.size(0)))
+        return Track((zeros,) * self.cell.components, weights)
 
     def follow(self, projected: Float[Tensor, "B T S G"], track: Track) -> Said:
         """The update with this input, from the second step on."""
-        begun = track.begun.bool()[..., None, None]
-        rows = self.cell(projected.flatten(0, 2), tuple(part.flatten(0, 2) for part in track.state))
-        state = tuple(torch.where(begun, new.view(old.shape), old) for new, old in zip(rows, track.state, strict=True))
+        rows = tuple(part.flatten(0, 2) for part in track.state)
+        begun = track.begun.flatten().bool().unsqueeze(1)
+        updated = self.cell(projected.flatten(0, 2), rows)
+        state = tuple(
+            torch.where(begun, new, old).view_as(part)
+            for new, old, part in zip(updated, rows, track.state, strict=True)
+        )
         return Said(Track(state, torch.ones_like(track.begun)), state[0])
 
 
@@ -251,7 +255,7 @@ class CoverageEmbedding(Tracker):
         return full
 
     def start(self, weights: Float[Tensor, "B S"], prepared: Float[Tensor, "B S D"]) -> Track:
-        return Track((prepared,), weights.new_zeros(weights.size(0)))
+        return Track((prepared,), weights)
 
     def forward(self, moment: Moment, prepared: Float[Tensor, "B S D"], carried: Track) -> Said:
         symbol = self.cell.project(moment.embedded)
