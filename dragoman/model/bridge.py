@@ -75,8 +75,7 @@ class Mean(Projection):
     """z is the mean of the encoder states over the real positions."""
 
     def summary(self, memory: Memory) -> Tensor:
-        real = memory.mask.unsqueeze(-1).to(memory.states.dtype)
-        return (memory.states * real).sum(1) / real.sum(1)
+        return memory.mean()
 
 
 @final

@@ -16,6 +16,11 @@ class Memory(NamedTuple):
     final: tuple[CellState, ...] = ()  # the state after the last symbol, for each layer, each tensor (B, H)
     ids: Int[Tensor, "B S"] | None = None  # the symbols that were read
 
+    def mean(self) -> Float[Tensor, "B H"]:
+        """Of the states over the real positions."""
+        real = self.mask.unsqueeze(-1).to(self.states.dtype)
+        return (self.states * real).sum(1) / real.sum(1)
+
 
 class StateShape(NamedTuple):
     """Sizes of a stack of recurrent states; no layers where nothing is recurrent."""

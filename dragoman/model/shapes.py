@@ -13,6 +13,7 @@
 | F      | size of the features that the output layer reads                 |
 | V      | symbols of the target vocabulary                                 |
 | N      | real target symbols of a batch, padding left out                 |
+| K      | cells of an external memory                                      |
 | G      | gates of a cell times its size                                   |
 
 The annotations are jaxtyping's; the tests check them at run time, users never pay for them.

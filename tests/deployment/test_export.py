@@ -64,7 +64,7 @@ MODELS: dict[str, dict[str, Any]] = {
         "bridge": {"kind": "copy", "layers": "first"},
         "decoder": {"layers": 2, "feed": "attentional"},
     },
-    "linear": {"score": "linear", "decoder": {"attend": "between", "feed": "attentional"}},
+    "linear": {"score": "linear", "decoder": {"attend": "between", "feed": "attentional", "external_memory": 3}},
     "uniform": {"score": "uniform", "decoder": {"attend": "before", "features_size": 3}},
 }
 

@@ -97,3 +97,10 @@ def test_long_sentences_need_attention() -> None:
     plain = learn(copy, (7, 10), 250, {"score": "none", "encoder": {"cell": "gru"}, "decoder": {"cell": "gru"}})
     assert accuracy(attentive, copy, (7, 10)) >= 0.9
     assert accuracy(plain, copy, (7, 10)) <= 0.3
+
+
+@pytest.mark.spec("B21")
+def test_an_external_memory_brings_the_source() -> None:
+    """Without attention and from zeros: what its cells start with is all that the decoder learns of two words."""
+    options = {"score": "none", "bridge": "zero", "decoder": {"external_memory": 4}}
+    assert accuracy(learn(copy, (1, 2), 200, options), copy, (1, 2)) >= 0.9

@@ -48,6 +48,12 @@ def test_gradients_are_those_of_the_plain_loop(cell: str, score: str, monkeypatc
             assert_equal_without_loop(model, monkeypatch, options)
 
 
+@pytest.mark.parametrize("attend", TIMINGS)
+def test_those_of_an_external_memory_too(attend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = build_model(decoder={"attend": attend, "feed": "attentional", "external_memory": 3})
+    assert_equal_without_loop(model, monkeypatch, attend)
+
+
 @pytest.mark.parametrize("cell", sorted(CELLS))
 def test_deep_layers_with_layer_normalisation_and_dropout_too(cell: str, monkeypatch: pytest.MonkeyPatch) -> None:
     part = {"cell": cell, "layers": 2, "residual": True, "layer_norm": True, "dropout": 0.3, "recurrent_dropout": 0.3}

@@ -106,6 +106,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"score": "none", "encoder": {"direction": "reversed", "cell": "lstm", "layers": 2}},
     {"score": "bilinear", "bridge": "mean", "decoder": {"attend": "before", "feed": "context", "features": "concat"}},
     {"score": "uniform", "bridge": "zero", "decoder": {"attend": "between", "cell": "gru_an"}},
+    {"decoder": {"attend": "between", "external_memory": 3}},
 ]
 
 

@@ -25,6 +25,7 @@ MODELS: list[dict[str, Any]] = [
     {"seed": 1, "decoder": {"attend": "before", "cell": "gru_an"}},
     {"seed": 2, "score": "bilinear", "decoder": {"attend": "between", "cell": "lstm", "feed": "context"}},
     {"seed": 3, "score": "none", "decoder": {"feed": "attentional", "layers": 2}, "start_symbol": "eos"},
+    {"seed": 4, "decoder": {"external_memory": 3}},
 ]
 
 

@@ -41,7 +41,7 @@ class Decoder(nn.Module, ABC):
     """Reads the source and the symbols so far, and says what the output layer needs to predict the next one."""
 
     features_size: int  # F
-    attends: bool  # whether it looks at the source at each step
+    attends: bool  # whether it reads of the source at each step, by attention or from an external memory
     state_shape: StateShape  # of what the bridge is to make
 
     @abstractmethod

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from dragoman.components import Layers, Rate, Size
 from dragoman.model.attention.attention import Attention, Glimpse, History
 from dragoman.model.decoder.decoder import Decoder, State, Step, Unrolled
+from dragoman.model.decoder.external_memory import Cells, ExternalMemory
 from dragoman.model.dropout import Dropout
 from dragoman.model.features import FEATURES, FeaturesKind, Sizes
 from dragoman.model.linear import loop
@@ -23,7 +24,7 @@ FeedKind = Literal["nothing", "context", "attentional"]
 class Masks(NamedTuple):
     """Variational dropout of one sentence, drawn when it starts; None where nothing is shared over time."""
 
-    fed: Tensor | None
+    fed: Tensor | None  # and of what is read from an external memory
     context: Tensor | None
     layers: tuple[Tensor | None, ...]
     recurrent: tuple[Tensor | None, ...]  # one a cell, the second cell of the first layer last
@@ -36,6 +37,7 @@ class Moving(NamedTuple):
     layers: tuple[CellState, ...]
     fed: Float[Tensor, "B X"]  # what the next step is fed beside its symbol; size 0 for `feed: nothing`
     history: History  # of attention
+    cells: Cells | tuple[()] = ()  # of an external memory
 
 
 class _Turn(NamedTuple):
@@ -56,11 +58,12 @@ class RnnDecoder(Decoder):
     the first cell's output (with `residual`, `before` queries with the top cell's own state). `feed` is what the
     next step is given beside its symbol: `nothing`, the `context` (NT (72)) or the `attentional` vector, which is
     the features (Luong's input feeding: concatenated with the embedding). `features` are what the output layer
-    reads; see `features.py`.
+    reads; see `features.py`. `external_memory` is a number of cells that the decoder reads and writes at each step, by
+    the state of the top cell; what is read enters the first cell beside the symbol; see `external_memory.py`.
 
-    `dropout` acts on contexts and fed vectors where they enter a cell, between layers, and on the features where the
-    output layer reads them; `recurrent_dropout` on h where it enters the recurrent matrix of a cell, with one mask a
-    cell for a whole sentence. `size` is that of each cell's state, `features_size` that of the features (by default
+    `dropout` acts on contexts, fed and read vectors where they enter a cell, between layers, and on the features where
+    the output layer reads them; `recurrent_dropout` on h where it enters the recurrent matrix of a cell, with one mask
+    a cell for a whole sentence. `size` is that of each cell's state, `features_size` that of the features (by default
     the size of the embeddings, so that the output layer can be tied to them).
     """
 
@@ -78,6 +81,7 @@ class RnnDecoder(Decoder):
         features: FeaturesKind = "tanh",
         features_size: Size | None = None,
         residual: bool = False,
+        external_memory: Size | None = None,
         dropout: Rate = 0.0,
         variational: bool = True,
         recurrent_dropout: Rate = 0.0,
@@ -99,14 +103,16 @@ class RnnDecoder(Decoder):
                 "features: concat has the size of state and context; features_size goes with tanh and deep"
             )
         self.attention = attention
-        self.attends = attention.size > 0
+        self.attends = attention.size > 0 or external_memory is not None
         self.features = FEATURES[features](Sizes(size, attention.size, input_size, features_size or input_size))
         self.features_size = self.features.size
         self.feed = feed
         self.fed_size = {"nothing": 0, "context": attention.size, "attentional": self.features.size}[feed]
         self.attend = TIMINGS[attend]
+        self.external = ExternalMemory(size, memory_size, external_memory) if external_memory else None
         self.input_size = input_size
-        first = input_size + self.fed_size + (attention.size if attend == "before" else 0)
+        self.beside_size = self.fed_size + (size if self.external else 0)
+        first = input_size + self.beside_size + (attention.size if attend == "before" else 0)
         cells = nn.ModuleList(
             CELLS[cell](inputs, size, layer_norm=layer_norm) for inputs in [first] + [size] * (layers - 1)
         )
@@ -121,7 +127,7 @@ class RnnDecoder(Decoder):
         like = layers[0][0]
         size = self.state_shape.size
         masks = Masks(
-            fed=self.dropout.mask(like, self.fed_size),
+            fed=self.dropout.mask(like, self.beside_size),
             context=self.dropout.mask(like, self.attention.size),
             layers=tuple(self.dropout.mask(like, size) for _ in layers[1:]),
             recurrent=tuple(
@@ -130,7 +136,8 @@ class RnnDecoder(Decoder):
             features=self.dropout.mask(like, self.features.size),
         )
         attended = self.attention.prepare(memory)
-        moving = Moving(layers, like.new_zeros(like.size(0), self.fed_size), self.attention.start(attended))
+        cells = self.external.start(memory) if self.external else ()
+        moving = Moving(layers, like.new_zeros(like.size(0), self.fed_size), self.attention.start(attended), cells)
         return State(moving, attended, masks)
 
     def step(self, embedded: Float[Tensor, "B E"], state: State) -> Step:
@@ -164,17 +171,23 @@ class RnnDecoder(Decoder):
 
     def _advance(self, embedded: Tensor, projected: Tensor, state: State) -> tuple[_Turn, State]:
         """One turn, and the state after it, with what the next step is to be fed."""
-        if self.fed_size:
-            fed = self.dropout.step(state.moving.fed, state.masks.fed)
-            projected = projected + self.cells[0].project(fed, self.input_size)
+        beside, cells = state.moving.fed, state.moving.cells
+        if self.external:
+            read, cells = self.external.read(state.moving.layers[-1][0], cells)
+            beside = torch.cat([beside, read], -1)
+        if self.beside_size:
+            dropped = self.dropout.step(beside, state.masks.fed)
+            projected = projected + self.cells[0].project(dropped, self.input_size)
         turn = self.attend(self, embedded, projected, state)
+        if self.external:
+            cells = self.external.write(turn.layers[-1][0], cells)
         if self.feed == "context":
             fed = turn.glimpse.context
         elif self.feed == "attentional":
             fed = self.features(turn.output, turn.glimpse.context, embedded)
         else:
             fed = state.moving.fed
-        return turn, state._replace(moving=Moving(turn.layers, fed, turn.glimpse.history))
+        return turn, state._replace(moving=Moving(turn.layers, fed, turn.glimpse.history, cells))
 
     def look(self, query: Float[Tensor, "B D"], embedded: Float[Tensor, "B E"], state: State) -> Glimpse:
         glimpse: Glimpse = self.attention(query, embedded, state.fixed, state.moving.history)
@@ -199,7 +212,7 @@ def attend_before(decoder: RnnDecoder, embedded: Tensor, projected: Tensor, stat
     glimpse = decoder.look(state.moving.layers[-1][0], embedded, state)
     dropped = decoder.dropout.step(glimpse.context, state.masks.context)
     cell = decoder.cells[0]
-    projected = projected + cell.project(dropped, decoder.input_size + decoder.fed_size)
+    projected = projected + cell.project(dropped, decoder.input_size + decoder.beside_size)
     first = cell(projected, state.moving.layers[0], state.masks.recurrent[0])
     return _Turn(*decoder.climb(first, state), glimpse)
 

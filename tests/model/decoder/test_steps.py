@@ -20,6 +20,8 @@ SAMPLE: list[tuple[str, dict[str, Any]]] = [
     ("uniform", {"attend": "after", "feed": "nothing", "features": "concat", "cell": "gru"}),
     ("none", {"attend": "after", "feed": "nothing", "features": "concat", "cell": "lstm"}),
     ("none", {"attend": "after", "feed": "attentional", "features": "deep", "cell": "gru"}),
+    ("additive", {"attend": "before", "feed": "context", "cell": "gru_an", "layers": 2, "external_memory": 3}),
+    ("none", {"cell": "lstm", "residual": True, "layers": 2, "layer_norm": True, "external_memory": 2}),
 ]
 
 
