@@ -124,7 +124,9 @@ class TrainingConfig(Section):
     epochs: Count | None = Field(30, description="passes over the training pairs; null = no limit")
     steps: Count | None = Field(None, description="training steps; null = no limit; the first limit counts")
     batch: BatchConfig = Field(BatchConfig(), description="the pairs of one training step")
-    objective: Spec = Field(Spec("teacher_forcing"), description="what is minimised: teacher_forcing, marginal")
+    objective: Spec = Field(
+        Spec("teacher_forcing"), description="what is minimised: teacher_forcing, marginal, reinforce"
+    )
     optimiser: Spec = Field(Spec("adam"), description="adam or adamw")
     schedule: Spec = Field(
         Spec("constant"), description="the learning rate: constant, inverse_square_root, cosine or plateau"
