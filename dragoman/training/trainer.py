@@ -157,6 +157,7 @@ def _update(run: Training, batch: Batch) -> bool:
         progress.loss, progress.symbols = progress.loss + total, progress.symbols + count
     else:
         progress.skipped, progress.skipped_in_a_row = progress.skipped + 1, progress.skipped_in_a_row + 1
+    run.objective.settle(finite)
     run.journal.step(progress)
     if progress.step % LOG_EVERY == 0:
         _log(run, norm)
@@ -172,7 +173,7 @@ def _gradients(run: Training, batch: Batch) -> tuple[float, float, float, bool]:
     total, count = _backward(run, batch)
     gradients = [parameter.grad for parameter in run.learner.parameters() if parameter.grad is not None]
     sums = torch.tensor([total, count, float(run.stop.asked)], dtype=torch.float64)
-    run.workers.add([*gradients, sums])
+    run.workers.add([*gradients, sums, *run.objective.tallies()])
     total, symbols, asked = sums.tolist()
     norm = float(torch.nn.utils.get_total_norm(gradients)) / symbols
     share = min(1.0, (run.config.training.clip or math.inf) / (norm + TINY))

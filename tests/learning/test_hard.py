@@ -8,7 +8,7 @@ import torch
 
 from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.training.objectives.hard import Marginal
+from dragoman.training.objectives.hard import Marginal, Reinforce
 from dragoman.training.objectives.objective import Objective
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
 from tests.builders import pairs, settings
@@ -36,6 +36,7 @@ def learn(objective: Objective, steps: int = 200) -> Seq2Seq:
         (total / symbols).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
+        objective.settle(True)
         schedule.step()
     return model.eval()
 
@@ -55,6 +56,13 @@ def test_the_exact_likelihood_teaches_where_to_look(order: int) -> None:
     model = learn(Marginal(order=order))
     assert accuracy(model, copy, (3, 5)) >= 0.9
     assert on_the_diagonal(model) >= 0.9
+
+
+@pytest.mark.spec("B11")
+def test_draws_teach_where_to_look() -> None:
+    objective = Reinforce(reward="step", entropy=0.03)
+    model = learn(objective, 300)
+    assert on_the_diagonal(model) >= 0.8
 
 
 @pytest.mark.spec("B11")

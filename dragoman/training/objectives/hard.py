@@ -1,14 +1,15 @@
 """Objectives of hard attention, which reads one position a step: z_t."""
 
 from collections.abc import Iterator
-from typing import Literal, final
+from typing import Annotated, Literal, final
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from dragoman import components
-from dragoman.components import Count
+from dragoman.components import Count, Rate
 from dragoman.config import ModelConfig
 from dragoman.data.batch import Batch
 from dragoman.model.decoder.decoders import DECODERS
@@ -100,6 +101,64 @@ class Marginal(Objective):
         jumps = place - place.unsqueeze(1)
         found = self.theta[jumps.clamp(-self.jump, self.jump) + self.jump]
         return found.masked_fill(jumps < 0, NEVER) if self.monotonic else found
+
+
+@final
+class Reinforce(Objective):
+    """Hard attention by draws (Xu et al. 2015; Williams 1992): each step draws a z_t, and the gradient is that of
+
+        - sum_t log p(y_t | y_<t, z_<=t, x) - sum_t (R_t - b_t) log alpha_t(z_t) - entropy sum_t H(alpha_t)
+
+    with R_t and b_t as constants. Without the entropy it is, on average, that of the expectation of the first sum,
+    which is also what is reported.
+
+    `reward` says of which symbols R_t adds up log p: the `rest`, y_t and all after it; or the `step`, y_t alone, which
+    varies less and is enough where no state depends on a draw (`attend: after` with `feed: nothing`; elsewhere it is
+    biased). b_t is as many times the running mean of log p, of which a training step keeps the share `decay`.
+    """
+
+    def __init__(
+        self,
+        *,
+        reward: Literal["rest", "step"] = "rest",
+        entropy: Annotated[float, Field(ge=0)] = 0.01,
+        decay: Rate = 0.9,
+    ) -> None:
+        super().__init__()
+        self.reward = reward
+        self.entropy = entropy
+        self.decay = decay
+        self.mean = nn.Parameter(torch.zeros(()), requires_grad=False)
+        self.tally: Tensor
+        self.register_buffer("tally", torch.zeros(2), persistent=False)  # of log p, and of how many symbols
+
+    @classmethod
+    def problems(cls, model: ModelConfig) -> Iterator[str]:
+        yield from _problems("reinforce", model)
+
+    def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
+        unrolled, real = model(batch), batch.target.mask
+        features, symbols = unrolled.features[real], batch.target.ids[real]
+        loss = model.output.loss(features, symbols)
+        with torch.no_grad():
+            found = model.output.judge(features, symbols).log_probs
+            self.tally.copy_(torch.stack([found.sum(), found.new_tensor(len(found))]))
+            reward = torch.zeros_like(real, dtype=found.dtype).masked_scatter(real, found - self.mean)
+            if self.reward == "rest":
+                reward = reward.flip(1).cumsum(1).flip(1)
+        log_alpha = unrolled.weights.clamp(min=torch.finfo(unrolled.weights.dtype).tiny).log()
+        chosen = log_alpha.gather(2, unrolled.drawn.unsqueeze(2)).squeeze(2)
+        entropy = -(unrolled.weights * log_alpha).sum(2)
+        drawn = -(reward * chosen + self.entropy * entropy)[real].sum()
+        return loss._replace(total=loss.total + drawn - drawn.detach())
+
+    def tallies(self) -> tuple[Tensor, ...]:
+        return (self.tally,)
+
+    def settle(self, updated: bool) -> None:
+        if updated:
+            self.mean.lerp_(self.tally[0] / self.tally[1], 1 - self.decay)
+        self.tally.zero_()
 
 
 def _log_probs(output: Output, features: Float[Tensor, "N F"], symbols: Int[Tensor, "N"]) -> Float[Tensor, "N"]:

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar
 
-from torch import nn
+from torch import Tensor, nn
 
 from dragoman.config import ModelConfig
 from dragoman.data.batch import Batch
@@ -26,6 +26,13 @@ class Objective(nn.Module, ABC):
         """What keeps it from training such a model."""
         if model.attention.normaliser.kind == "hard":
             yield "no gradient passes through hard attention; use marginal or reinforce"
+
+    def tallies(self) -> tuple[Tensor, ...]:
+        """Sums over the last batch that `settle` needs, over the shares of all workers."""
+        return ()
+
+    def settle(self, updated: bool) -> None:
+        """A step is over; it counts if it has updated the weights. Before this nothing that is saved may change."""
 
     @abstractmethod
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss: ...

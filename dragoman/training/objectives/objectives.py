@@ -1,7 +1,11 @@
 """The table of objectives."""
 
-from dragoman.training.objectives.hard import Marginal
+from dragoman.training.objectives.hard import Marginal, Reinforce
 from dragoman.training.objectives.objective import Objective
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
 
-OBJECTIVES: dict[str, type[Objective]] = {"teacher_forcing": TeacherForcing, "marginal": Marginal}
+OBJECTIVES: dict[str, type[Objective]] = {
+    "teacher_forcing": TeacherForcing,
+    "marginal": Marginal,
+    "reinforce": Reinforce,
+}

@@ -2,6 +2,8 @@
 
 import itertools
 import math
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,11 +12,14 @@ from torch import Tensor
 
 from dragoman.components import Spec
 from dragoman.data.batch import Batch
+from dragoman.model.attention.normalisers import Normaliser, Reading
 from dragoman.model.decoder.rnn import RnnDecoder
 from dragoman.model.seq2seq import Seq2Seq
+from dragoman.model.weights import read_tensors
 from dragoman.sections import replaced
 from dragoman.training import session
-from dragoman.training.objectives.hard import Marginal
+from dragoman.training.objectives.hard import Marginal, Reinforce
+from tests import toy
 from tests.builders import build_model, pairs, settings, shaken, whole
 
 FREE: dict[str, Any] = {"normaliser": "hard"}
@@ -137,6 +142,7 @@ def complaints(objective: Spec, **options: Any) -> list[str]:
     ("objective", "options", "words"),
     [
         (Spec("teacher_forcing"), FREE, "no gradient passes through hard attention; use marginal or reinforce"),
+        (Spec("reinforce"), {}, "use model.attention.normaliser: hard"),
         (Spec("marginal"), {}, "use model.attention.normaliser: hard"),
         (Spec("marginal"), {**FREE, "score": "none"}, "hard with a score"),
         (Spec("marginal"), {**FREE, "decoder": {"attend": "between"}}, "attend: after and feed: nothing"),
@@ -161,3 +167,119 @@ def test_weights_that_are_no_distribution_are_refused() -> None:
 @each_order
 def test_what_fits_is_accepted(name: str) -> None:
     assert complaints(Spec("marginal", ORDERS[name]), **FREE) == []
+
+
+class Told(Normaliser):
+    """Hard attention that is told what to draw."""
+
+    def __init__(self, positions: tuple[int, ...]) -> None:
+        super().__init__()
+        self.positions = iter(positions)
+
+    def forward(self, energies: Tensor) -> Tensor:
+        return torch.softmax(energies, -1)
+
+    def read(self, weights: Tensor, values: Tensor) -> Reading:
+        position = next(self.positions)
+        return Reading(values[:, position : position + 1], torch.full(weights.shape[:2], position))
+
+
+ONE = pairs([[4]], [[5, 6]])
+FEEDING = {**FREE, "decoder": {"attend": "before", "feed": "attentional"}}
+
+
+def every_draw(model: Seq2Seq) -> Iterator[Tensor]:
+    """Makes the model draw each of the 8 triples of two positions in turn, and tells its probability."""
+    assert isinstance(model.decoder, RnnDecoder)
+    for positions in itertools.product(range(2), repeat=3):
+        model.decoder.attention.normaliser = Told(positions)
+        with torch.no_grad():
+            weights = model(ONE).weights[0]
+        model.decoder.attention.normaliser = Told(positions)
+        yield weights.gather(1, torch.tensor(positions).unsqueeze(1)).prod()
+
+
+def gradients(model: Seq2Seq) -> list[Tensor]:
+    found = [(torch.zeros_like(each) if each.grad is None else each.grad.clone()) for each in model.parameters()]
+    model.zero_grad()
+    return found
+
+
+@pytest.mark.spec("B11")
+@pytest.mark.parametrize(("reward", "options"), [("rest", FREE), ("step", FREE), ("rest", FEEDING)])
+@pytest.mark.parametrize("mean", [0.0, -2.0])
+def test_the_gradient_of_draws_is_on_average_that_of_the_expected_loss(
+    reward: str, options: dict[str, Any], mean: float
+) -> None:
+    model, its = build_model(**options), Reinforce(reward=reward, entropy=0.0).double()  # type: ignore[arg-type]
+    its.mean.fill_(mean)
+    estimate = [torch.zeros_like(each) for each in model.parameters()]
+    for chance in every_draw(model):
+        its(model, ONE).total.backward()
+        estimate = [total + chance * each for total, each in zip(estimate, gradients(model), strict=True)]
+    for _ in every_draw(model):
+        unrolled = model(ONE)
+        assert unrolled.drawn is not None
+        chance = unrolled.weights[0].gather(1, unrolled.drawn[0].unsqueeze(1)).prod()
+        (chance * model.output.loss(unrolled.features[0], ONE.target.ids[0]).total).backward()
+    for one, other in zip(estimate, gradients(model), strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-10)
+
+
+@pytest.mark.spec("B11")
+def test_entropy_is_what_is_asked_for() -> None:
+    model, alone = build_model(**FREE), pairs([[4, 5]], [[5, 4]])
+    found = []
+    for entropy in (0.0, 0.5):
+        torch.manual_seed(0)
+        Reinforce(entropy=entropy).double()(model, alone).total.backward()
+        found.append(gradients(model))
+    weights = model(alone).weights
+    spread = -torch.xlogy(weights, weights).sum(-1).sum()
+    (-0.5 * spread).backward()
+    for without, both, expected in zip(*found, gradients(model), strict=True):
+        torch.testing.assert_close(both - without, expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.spec("B11")
+def test_the_loss_that_is_reported_is_that_of_the_words_and_the_baseline_their_running_mean() -> None:
+    model, its = build_model(**FREE), Reinforce(decay=0.75).double()
+    loss = its(model, TWO)
+    words = model.output.loss(model(TWO).features[TWO.target.mask], TWO.target.ids[TWO.target.mask])
+    assert loss.total.item() == pytest.approx(words.total.item())
+    its.settle(False)
+    assert its.mean == 0
+    its(model, TWO)
+    its.settle(True)
+    assert its.mean.item() == pytest.approx(-0.25 * words.total.item() / words.symbols)
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+@pytest.mark.spec("B11")
+def test_a_killed_training_goes_on_with_the_same_baseline(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The state of a step is saved while the next one is at work."""
+    options = {"model.attention.normaliser": "hard", "training.objective": "reinforce", "training.steps": 7}
+
+    def train(name: str) -> dict[str, bytes]:
+        folder = session.train(toy.config(corpus, tmp_path / name, {**options, "training.save_every": 1}), quiet=True)
+        return {name: tensor.numpy().tobytes() for name, tensor in read_tensors(folder.last_state)[0].items()}
+
+    straight, settle, steps = train("straight"), Reinforce.settle, itertools.count(1)
+
+    def killed(self: Reinforce, updated: bool) -> None:
+        if next(steps) == 5:
+            raise Killed
+        settle(self, updated)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Reinforce, "settle", killed)
+        with pytest.raises(Killed):
+            train("killed")
+    found = train("killed")
+    assert any(name.endswith("objective.mean") for name in found)
+    assert found == straight
