@@ -16,6 +16,7 @@ from dragoman.model import build
 from dragoman.model.decoder.rnn import TIMINGS, AttendKind
 from dragoman.model.features import FEATURES, FeaturesKind
 from dragoman.model.recurrent import CELLS, CellKind
+from dragoman.model.self_attention import POSITIONS, PositionsKind
 from dragoman.search.ranking import NORMALISATIONS, NormalisationKind
 from dragoman.search.searches import SEARCHES
 from dragoman.sections import Section
@@ -27,6 +28,7 @@ KINDS: dict[str, tuple[Any, Mapping[str, Any]]] = {
     "CellKind": (CellKind, CELLS),
     "FeaturesKind": (FeaturesKind, FEATURES),
     "NormalisationKind": (NormalisationKind, NORMALISATIONS),
+    "PositionsKind": (PositionsKind, POSITIONS),
 }
 WITHOUT_TABLE = {"FeedKind"}
 TABLES: Mapping[components.Path, Mapping[str, Any]] = {

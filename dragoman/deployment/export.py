@@ -21,7 +21,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.state import each_tensor
 from dragoman.run import Run
 
-ROWS, SENTENCES, POSITIONS = map(torch.export.Dim, "RBS")
+ROWS, SENTENCES, POSITIONS, STEPS = map(torch.export.Dim, "RBST")
 Axes = dict[int, torch.export.Dim]
 INT8 = ["MatMul", "Gemm"]  # what is done in 8-bit integers where one side is constant
 WHOLE = 1 << 40  # bytes of a constant that is computed when the graph is made: however large it is
@@ -86,13 +86,20 @@ class Graphs(NamedTuple):
 def export(model: Seq2Seq) -> Graphs:
     """The graphs of a model in evaluation mode. Tensors of its state that no step reads are left out."""
     ids, mask = _source(3, 5)
-    state = model.begin((Sequence(ids, mask),))
-    smaller = model.begin((Sequence(*_source(2, 4)),))
+    state = _state(model, ids, mask, 3)
     moving, fixed = _leaves(state.moving), _leaves(state.fixed)
+    others = [
+        _leaves((other.moving, other.fixed))
+        for other in (
+            _state(model, *_source(2, 5), 3),
+            _state(model, *_source(3, 4), 3),
+            _state(model, ids, mask, 2),
+        )
+    ]
     names = [f"moving.{number}" for number in range(len(moving))]
     fixed_names = [f"fixed.{number}" for number in range(len(fixed))]
     all_names = [*names, *fixed_names]
-    axes = tuple(map(_axes, (*moving, *fixed), _leaves((smaller.moving, smaller.fixed))))
+    axes = tuple(map(_axes, (*moving, *fixed), *others))
     both: Axes = {0: SENTENCES, 1: POSITIONS}
     start = _exported(_Start(model), (ids, mask), (both, both), ["ids", "mask"], all_names)
     after = ["features", "weights", *(f"next.{name}" for name in names)]
@@ -184,6 +191,14 @@ def _source(rows: int, positions: int) -> tuple[Tensor, Tensor]:
     return torch.ones(rows, positions, dtype=torch.long), mask
 
 
+def _state(model: Seq2Seq, ids: Tensor, mask: Tensor, steps: int) -> State:
+    """After some steps: the axes of one before the first step may have no length to trace with."""
+    state = model.begin((Sequence(ids, mask),))
+    for _ in range(steps):
+        state = model.step(ids[:, 0], state).state
+    return state
+
+
 def _leaves(tree: Any) -> list[Tensor]:
     """The tensors of a state, in the order of `each_tensor`."""
     found: list[Tensor] = []
@@ -196,10 +211,16 @@ def _leaves(tree: Any) -> list[Tensor]:
     return found
 
 
-def _axes(tensor: Tensor, smaller: Tensor) -> Axes:
-    """Which axes of a tensor count sentences and which positions of the source: these come second (see `state.py`)."""
-    differ = [axis for axis in range(tensor.dim()) if tensor.size(axis) != smaller.size(axis)]
-    return {axis: POSITIONS if axis else SENTENCES for axis in differ}
+def _axes(tensor: Tensor, *others: Tensor) -> Axes:
+    """Which axes of a tensor count sentences, positions of the source and steps: it is compared with that of a state
+    of fewer sentences, of shorter ones, and after fewer steps.
+    """
+    return {
+        axis: kind
+        for kind, other in zip((SENTENCES, POSITIONS, STEPS), others, strict=True)
+        for axis in range(tensor.dim())
+        if tensor.size(axis) != other.size(axis)
+    }
 
 
 def _exported(

@@ -15,9 +15,12 @@ class Bridge(nn.Module, ABC):
     """`bridge(memory)`: the states of all decoder layers before the first symbol, each tensor (B, D)."""
 
     reads_ahead = True  # whether it depends on what follows the first symbol
+    reads_final = False  # the encoder's final state
 
     def __init__(self, encoder: StateShape, decoder: StateShape) -> None:
         super().__init__()
+        if self.reads_final and not encoder.layers:
+            raise ValueError("starts from the encoder's final state, and this encoder has none; use 'mean' or 'zero'")
         self.encoder = encoder
         self.decoder = decoder
 
@@ -70,6 +73,8 @@ class Projection(Bridge):
 class Final(Projection):
     """z is the final state of the last encoder layer, both directions (NT: `h_0 = h^f`)."""
 
+    reads_final = True
+
     def summary(self, memory: Memory) -> Tensor:
         return memory.final[-1][0]
 
@@ -88,6 +93,8 @@ class Copy(Bridge):
 
     Sizes and cells must agree; `layers: first` copies the last encoder layer to the first decoder layer (CN 1.3).
     """
+
+    reads_final = True
 
     def __init__(self, encoder: StateShape, decoder: StateShape, *, layers: Literal["all", "first"] = "all") -> None:
         super().__init__(encoder, decoder)
@@ -108,4 +115,12 @@ class Copy(Bridge):
         return memory.final
 
 
-BRIDGES: dict[str, type[Bridge]] = {"final": Final, "zero": Zero, "mean": Mean, "copy": Copy}
+@final
+class NoBridge(Bridge):
+    """For a decoder that starts from no state: all that it knows of the source is what it attends to."""
+
+    def forward(self, memory: Memory) -> tuple[CellState, ...]:
+        return ()
+
+
+BRIDGES: dict[str, type[Bridge]] = {"final": Final, "zero": Zero, "mean": Mean, "copy": Copy, "none": NoBridge}

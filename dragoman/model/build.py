@@ -172,4 +172,8 @@ def _bridge(spec: Spec, encoder: Encoder, decoder: Decoder) -> Bridge:
         raise ValueError(
             "is 'zero' where there is no attention (score: none), so the decoder knows nothing of the source"
         )
+    if spec.kind == "none" and decoder.state_shape.layers:
+        raise ValueError("is 'none', and this decoder starts from a state; use 'final', 'zero', 'mean' or 'copy'")
+    if spec.kind != "none" and not decoder.state_shape.layers:
+        raise ValueError(f"is '{spec.kind}', and this decoder starts from no state; use 'none'")
     return components.build(BRIDGES, spec, encoder.state_shape, decoder.state_shape)

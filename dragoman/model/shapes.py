@@ -15,6 +15,8 @@
 | N      | real target symbols of a batch, padding left out                 |
 | K      | cells of an external memory                                      |
 | G      | gates of a cell times its size                                   |
+| K      | heads of attention                                               |
+| P      | size of a head's query, key or value                             |
 
 The annotations are jaxtyping's; the tests check them at run time, users never pay for them.
 """

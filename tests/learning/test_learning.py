@@ -91,6 +91,28 @@ def test_learns(name: str, task: Task) -> None:
     assert accuracy(learn(task, (3, 5), 200, MODELS[name]), task, (3, 5)) >= 0.9
 
 
+SELF = {"kind": "self_attention", "size": SIZE, "layers": 1, "heads": 4}
+ATTENTIVE: dict[str, dict[str, Any]] = {
+    "encoder": {"bridge": "mean", "encoder": SELF, "decoder": {"attend": "between"}},
+    "decoder": {"bridge": "none", "score": "scaled_dot", "decoder": SELF},
+    "both": {"bridge": "none", "score": "scaled_dot", "encoder": SELF, "decoder": SELF},
+}
+
+
+@pytest.mark.spec("A12")
+@pytest.mark.parametrize("task", [copy, reverse])
+@pytest.mark.parametrize("name", ATTENTIVE)
+def test_self_attention_learns_on_either_side(name: str, task: Task) -> None:
+    assert accuracy(learn(task, (3, 5), 300, ATTENTIVE[name]), task, (3, 5)) >= 0.9
+
+
+@pytest.mark.spec("A12")
+def test_self_attention_without_positions_cannot_copy() -> None:
+    """The source is a set of words to it."""
+    options = {**ATTENTIVE["both"], "encoder": {**SELF, "positions": "none"}}
+    assert accuracy(learn(copy, (3, 5), 300, options), copy, (3, 5)) <= 0.4
+
+
 @pytest.mark.spec("A1")
 def test_long_sentences_need_attention() -> None:
     """One vector cannot hold what attention finds: of copies of seven to ten words few are right without it."""

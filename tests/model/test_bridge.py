@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from dragoman.components import Spec, problems
-from dragoman.model.bridge import BRIDGES, Bridge, Copy, Final, Mean, Zero
+from dragoman.model.bridge import BRIDGES, Bridge, Copy, Final, Mean, NoBridge, Zero
 from dragoman.model.memory import Memory, StateShape
 from tests.builders import noise, shaken
 from tests.model import loops
@@ -98,8 +98,18 @@ def test_copy_refuses_states_that_do_not_fit(encoder: StateShape, decoder: State
         Copy(encoder, decoder)
 
 
+@pytest.mark.parametrize("kind", [Final, Copy])
+def test_a_final_state_that_is_not_there_is_refused(kind: type[Bridge]) -> None:
+    with pytest.raises(ValueError, match="this encoder has none; use 'mean' or 'zero'"):
+        kind(StateShape(0, 3, 0), StateShape(1, 3, 1))
+
+
+def test_none_makes_no_state() -> None:
+    assert NoBridge(StateShape(2, 3, 1), StateShape(0, 3, 0))(memory()) == ()
+
+
 @pytest.mark.parametrize("components", [1, 2])
-@pytest.mark.parametrize("kind", sorted(BRIDGES))
+@pytest.mark.parametrize("kind", sorted(set(BRIDGES) - {"none"}))
 def test_every_bridge(kind: str, components: int) -> None:
     """Right shapes; a row alone is the row in its batch; padding changes nothing; every parameter gets a gradient."""
     bridge = shaken(BRIDGES[kind](*shapes(components, decoder_size=3)))
@@ -122,4 +132,4 @@ def test_every_bridge(kind: str, components: int) -> None:
 def test_unknown_options_are_refused(kind: str) -> None:
     (found,) = problems(BRIDGES, Spec(kind, {"layer": "first"}), ("model", "bridge"))
     assert found.path == ("model", "bridge", "layer")
-    assert ("no options" if kind == "zero" else "did you mean 'layers'") in found.message
+    assert ("no options" if kind in ("zero", "none") else "did you mean 'layers'") in found.message

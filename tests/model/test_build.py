@@ -85,6 +85,20 @@ def test_every_encoder_and_bridge_trains(bridge: Any, direction: str, layers: in
     assert after < before
 
 
+SELF = {"kind": "self_attention", "size": 4, "heads": 2, "layers": 1}
+
+
+@pytest.mark.parametrize("score", sorted(SCORES))
+@pytest.mark.parametrize(("encoder", "decoder"), [({}, SELF), (SELF, {}), (SELF, SELF)], ids=["to", "from", "both"])
+def test_self_attention_trains_on_either_side(encoder: Any, decoder: Any, score: str) -> None:
+    for bridge in ("none",) if decoder else ("mean", "zero", {"kind": "mean", "layers": "first"}):
+        model = settings(score=score, bridge=bridge, encoder=encoder, decoder=decoder)
+        assert problems(model) == []
+        torch.manual_seed(0)
+        before, after = train(build.build(model, SYMBOLS, SYMBOLS))
+        assert after < before
+
+
 REFUSED: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
     ({"score": "dot", "decoder": {"size": 5}}, ("attention", "score"), "size 5 with encoder states of size 4"),
     ({"score": "scaled_dot", "encoder": {"size": 5}}, ("attention", "score"), "use 'bilinear'"),
@@ -104,6 +118,17 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
     ),
     ({"embedding": {"tie": "output"}, "decoder": {"features": "concat"}}, ("output",), "features have size 8"),
     ({"embedding": {"tie": "all"}, "decoder": {"features_size": 3}}, ("output",), "without features_size"),
+    ({"encoder": SELF}, ("bridge",), "this encoder has none; use 'mean' or 'zero'"),
+    ({"encoder": SELF, "bridge": "copy"}, ("bridge",), "this encoder has none; use 'mean' or 'zero'"),
+    ({"decoder": SELF}, ("bridge",), "is 'final', and this decoder starts from no state; use 'none'"),
+    ({"decoder": SELF, "bridge": "zero"}, ("bridge",), "is 'zero', and this decoder starts from no state; use 'none'"),
+    ({"bridge": "none"}, ("bridge",), "this decoder starts from a state; use 'final', 'zero', 'mean' or 'copy'"),
+    ({"decoder": SELF, "bridge": "none", "score": "none"}, ("decoder",), "a score other than none"),
+    (
+        {"decoder": {**SELF, "features_size": 3}, "bridge": "none", "embedding": {"tie": "output"}},
+        ("output",),
+        "without features_size",
+    ),
     ({"output": {"label_smoothing": 1.0}}, ("output", "label_smoothing"), "less than 1"),
 ]
 

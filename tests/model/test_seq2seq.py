@@ -101,12 +101,16 @@ def test_the_decoder_starts_with_the_start_symbol(name: str, number: int) -> Non
     assert not torch.allclose(other(BATCH).features[:, 0], unrolled[:, 0])
 
 
+SELF = {"kind": "self_attention", "size": 4, "heads": 2, "layers": 2}
 OPTIONS: list[dict[str, Any]] = [
     {},
     {"score": "none", "encoder": {"direction": "reversed", "cell": "lstm", "layers": 2}},
     {"score": "bilinear", "bridge": "mean", "decoder": {"attend": "before", "feed": "context", "features": "concat"}},
     {"score": "uniform", "bridge": "zero", "decoder": {"attend": "between", "cell": "gru_an"}},
     {"decoder": {"attend": "between", "external_memory": 3}},
+    {"score": "scaled_dot", "bridge": "none", "encoder": SELF, "decoder": SELF},
+    {"bridge": "mean", "encoder": SELF},
+    {"bridge": "none", "decoder": SELF},
 ]
 
 

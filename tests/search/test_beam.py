@@ -21,9 +21,11 @@ SYMBOLS = 6  # <unk> and two words can be said: 121 translations of up to four
 SHORT = {"length_ratio": 0.01, "length_margin": LONGEST}
 EVERYTHING = 4 * 3 ** (LONGEST - 1)  # continuations of all prefixes but the longest, the end among them
 KINDS = sorted(NORMALISATIONS)
+SELF = {"kind": "self_attention", "size": 4, "heads": 2, "layers": 2}
 MODELS: list[dict[str, Any]] = [
     {"seed": 1, "decoder": {"attend": "before", "cell": "gru_an"}},
     {"seed": 2, "score": "bilinear", "decoder": {"attend": "between", "cell": "lstm", "feed": "context"}},
+    {"seed": 4, "score": "scaled_dot", "bridge": "none", "encoder": SELF, "decoder": SELF},
     {"seed": 3, "score": "none", "decoder": {"feed": "attentional", "layers": 2}, "start_symbol": "eos"},
     {"seed": 4, "decoder": {"external_memory": 3}},
 ]

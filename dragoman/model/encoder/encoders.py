@@ -2,5 +2,6 @@
 
 from dragoman.model.encoder.encoder import Encoder
 from dragoman.model.encoder.rnn import RnnEncoder
+from dragoman.model.encoder.self_attention import SelfAttentionEncoder
 
-ENCODERS: dict[str, type[Encoder]] = {"rnn": RnnEncoder}
+ENCODERS: dict[str, type[Encoder]] = {"rnn": RnnEncoder, "self_attention": SelfAttentionEncoder}

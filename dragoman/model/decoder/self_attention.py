@@ -1,0 +1,160 @@
+"""The decoder of self-attention."""
+
+from collections.abc import Callable, Sequence
+from typing import cast, final
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.components import Layers, Rate, Size
+from dragoman.model.attention.attention import Attended, Attention, GlobalAttention, by_row
+from dragoman.model.decoder.decoder import Decoder, State, Step, Unrolled
+from dragoman.model.linear import Linear, product_kind
+from dragoman.model.memory import Memory, StateShape
+from dragoman.model.recurrent import CellState
+from dragoman.model.self_attention import Entry, FeedForward, Past, PositionsKind, SelfAttention, Turns, by_head
+from dragoman.model.shapes import Bool, Float
+from dragoman.model.state import each_tensor
+
+
+class CrossAttention(nn.Module):
+    """Heads that attend to the source, each with queries, keys and values of its own (Vaswani et al. 2017, 3.2.2).
+
+    To the attention of the configuration, the heads of a sentence are so many sentences.
+    """
+
+    def __init__(self, size: int, memory_size: int, heads: int, attention: GlobalAttention) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query = Linear(size, size, bias=False)
+        self.keys = Linear(memory_size, size, bias=False)
+        self.values = Linear(memory_size, size, bias=False)
+        self.attention = attention
+        self.mix = Linear(size, size, bias=False)
+
+    def prepare(self, memory: Memory) -> Attended:
+        """Its tensors are (B, K, ...)."""
+        keys, values = (by_head(part(memory.states), self.heads).flatten(0, 1) for part in (self.keys, self.values))
+        mask = memory.mask.repeat_interleave(self.heads, 0)  # (B K, S)
+        attended = self.attention.prepare(Memory(keys, mask))._replace(values=values)
+        return each_tensor(lambda tensor: tensor.view(-1, self.heads, *tensor.shape[1:]), attended)
+
+    def forward(
+        self, states: Float[Tensor, "R T D"], source: Attended
+    ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R T S"]]:
+        """What the heads read, and the mean of their weights."""
+        rows, steps, size = states.shape
+        sentences, heads, _ = source.mask.shape
+        query = self.query(states).view(sentences, -1, heads, size // heads)
+        weights, reading = self.attention.look(_swapped(query).flatten(0, 1), by_row(source))  # (B K, R/B T, P)
+        read = _swapped(reading.context.view(sentences, heads, -1, size // heads))
+        mean = weights.view(sentences, heads, -1, weights.size(-1)).mean(1)
+        return self.mix(read.view(states.shape)), mean.view(rows, steps, -1)
+
+
+def _swapped(tensor: Float[Tensor, "B _ _ P"]) -> Float[Tensor, "B _ _ P"]:
+    """The second axis as the third; always a copy, for the exporter cannot know whether a view would do."""
+    return tensor.transpose(1, 2).clone(memory_format=torch.contiguous_format)
+
+
+class _Layer(nn.Module):
+    """`x + self_attention(norm(x))`, `x + cross_attention(norm(x), source)`, `x + feed_forward(norm(x))`."""
+
+    def __init__(self, size: int, heads: int, hidden: int | None, dropout: float, cross: CrossAttention) -> None:
+        super().__init__()
+        self.norms = nn.ModuleList(nn.LayerNorm(size) for _ in range(3))
+        self.attention = SelfAttention(size, heads)
+        self.cross = cross
+        self.feed_forward = FeedForward(size, hidden)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self,
+        states: Float[Tensor, "R T D"],
+        turns: Turns | None,
+        seen: Bool[Tensor, "T _"] | None,
+        past: Past,
+        source: Attended,
+    ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R T S"], Past]:
+        attended, past = self.attention(self.norms[0](states), turns, seen, past)
+        states = states + self.dropout(attended)
+        looked, weights = self.cross(self.norms[1](states), source)
+        states = states + self.dropout(looked)
+        return states + self.dropout(self.feed_forward(self.norms[2](states))), weights, past
+
+
+@final
+class SelfAttentionDecoder(Decoder):
+    """Layers in which a symbol attends to those before it and to the source (Vaswani et al. 2017).
+
+    Normalised, and with options, as `SelfAttentionEncoder`. Each layer attends to the source with the score and the
+    normaliser of the configuration: `scaled_dot` and `softmax` are Vaswani's. All steps over a reference are computed
+    at once, so attention to the source has no past, and neither terms nor a window. The weights that it reports are
+    the mean over the heads of the last layer. `features_size` is by default the size of the embeddings.
+
+    What changes from step to step is the `Past` of each layer, which grows by one symbol.
+    """
+
+    attends = True
+
+    def __init__(
+        self,
+        input_size: int,
+        memory_size: int,
+        attend_to: Callable[[int, int], Attention],
+        *,
+        size: Size = 256,
+        layers: Layers = 6,
+        heads: Size = 8,
+        hidden: Size | None = None,
+        features_size: Size | None = None,
+        positions: PositionsKind = "rotary",
+        longest: Size | None = None,
+        dropout: Rate = 0.0,
+    ) -> None:
+        super().__init__()
+        self.entry = Entry(input_size, size, heads, positions, longest)
+        self.heads, self.head_size = heads, size // heads
+
+        def cross() -> CrossAttention:
+            attention = attend_to(self.head_size, self.head_size)
+            if not isinstance(attention, GlobalAttention) or attention.terms:
+                raise ValueError(
+                    "attends to the source from all steps at once: it needs a score other than none, and attention "
+                    "without terms and window, which depend on the step before"
+                )
+            return CrossAttention(size, memory_size, heads, attention)
+
+        stack = nn.ModuleList(_Layer(size, heads, hidden, dropout, cross()) for _ in range(layers))
+        self.layers = cast(Sequence[_Layer], stack)
+        self.norm = nn.LayerNorm(size)
+        self.features_size = features_size or input_size
+        self.features = Linear(size, self.features_size) if self.features_size != size else nn.Identity()
+        self.state_shape = StateShape(0, size, 0)
+
+    def start(self, memory: Memory, layers: tuple[CellState, ...]) -> State:
+        states = memory.states
+        nothing = states.new_zeros(states.size(0), self.heads, 0, self.head_size, dtype=product_kind(states))
+        moving = (Past(nothing, nothing),) * len(self.layers)
+        return State(moving, tuple(layer.cross.prepare(memory) for layer in self.layers), ())
+
+    def step(self, embedded: Float[Tensor, "B E"], state: State) -> Step:
+        features, weights, moving = self._advance(embedded.unsqueeze(1), state)
+        return Step(features.squeeze(1), weights.squeeze(1), state._replace(moving=moving))
+
+    def unroll(self, embedded: Float[Tensor, "B T E"], state: State) -> Unrolled:
+        features, weights, _ = self._advance(embedded, state)
+        return Unrolled(features, weights)
+
+    def _advance(
+        self, embedded: Float[Tensor, "R T E"], state: State
+    ) -> tuple[Float[Tensor, "R T F"], Float[Tensor, "R T S"], tuple[Past, ...]]:
+        """T symbols further."""
+        first, steps = state.moving[0].keys.size(2), embedded.size(1)
+        states, turns = self.entry(embedded, first)
+        seen = None if steps == 1 else states.new_ones(steps, first + steps, dtype=torch.bool).tril(first)
+        moving = []
+        for layer, past, source in zip(self.layers, state.moving, state.fixed, strict=True):
+            states, weights, past = layer(states, turns, seen, past, source)
+            moving.append(past)
+        return self.features(self.norm(states)), weights, tuple(moving)

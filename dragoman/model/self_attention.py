@@ -1,0 +1,164 @@
+"""What encoders and decoders of self-attention are made of (Vaswani et al. 2017)."""
+
+import math
+from abc import ABC
+from typing import Literal, NamedTuple, final
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.errors import UserError
+from dragoman.model.embedding import Embedding
+from dragoman.model.linear import Linear
+from dragoman.model.shapes import Bool, Float
+
+PositionsKind = Literal["rotary", "learned", "none"]
+LONGEST = 512
+SLOWEST = 10_000.0  # of the wave lengths of rotary positions, over 2 pi
+
+
+class Turns(NamedTuple):
+    """The angles by which pairs of numbers are turned."""
+
+    cosines: Float[Tensor, "T _"]
+    sines: Float[Tensor, "T _"]
+
+
+class Positions(nn.Module, ABC):
+    """How self-attention knows the order of symbols; `first` is the position of the first one given, from 0."""
+
+    def __init__(self, size: int, head_size: int, longest: int | None = None) -> None:
+        super().__init__()
+        if longest is not None:
+            raise ValueError("longest goes with positions: learned; all others know every sentence")
+
+    def place(self, embedded: Float[Tensor, "B T E"], first: int) -> Float[Tensor, "B T E"]:
+        """The embeddings with their positions in them."""
+        return embedded
+
+    def turns(self, embedded: Float[Tensor, "B T E"], first: int) -> Turns | None:
+        """How queries and keys are to be turned; None = not at all."""
+        return None
+
+
+@final
+class Rotary(Positions):
+    """`R_t x`: at position t, pair i of the numbers of a query or key is turned by the angle `t 10000^(-2i / d)`.
+
+    So `(R_t q) . (R_j k)` depends on t and j through t - j alone (Su et al. 2021, RoFormer, (13)-(16)).
+    """
+
+    def __init__(self, size: int, head_size: int, longest: int | None = None) -> None:
+        super().__init__(size, head_size, longest)
+        if head_size % 2:
+            raise ValueError(f"turns pairs of numbers (positions: rotary), and a head has {head_size}, which is odd")
+        self.head_size = head_size
+
+    def turns(self, embedded: Float[Tensor, "B T E"], first: int) -> Turns | None:
+        kind, device = torch.promote_types(embedded.dtype, torch.float32), embedded.device
+        places = torch.arange(first, first + embedded.size(1), dtype=kind, device=device)
+        pairs = torch.arange(0, self.head_size, 2, dtype=kind, device=device)
+        angles = places.unsqueeze(1) * torch.exp(pairs * (-math.log(SLOWEST) / self.head_size))
+        return Turns(angles.cos(), angles.sin())
+
+
+@final
+class Learned(Positions):
+    """`E y_t + P_t`: a vector for each of the first `longest` positions (Gehring et al. 2017)."""
+
+    def __init__(self, size: int, head_size: int, longest: int | None = None) -> None:
+        super().__init__(size, head_size)
+        self.longest = longest or LONGEST
+        self.table = Embedding(self.longest, size)
+
+    def place(self, embedded: Float[Tensor, "B T E"], first: int) -> Float[Tensor, "B T E"]:
+        last = first + embedded.size(1)
+        # An exported graph has no words for this; there the look-up itself fails.
+        if not torch.compiler.is_exporting() and last > self.longest:
+            raise UserError(f"a sentence has {last} symbols, and positions: learned end at {self.longest} (longest)")
+        vectors: Tensor = self.table(torch.arange(first, last, device=embedded.device))
+        return embedded + vectors
+
+
+@final
+class Unplaced(Positions):
+    """No positions: an encoder sees a set of symbols; a decoder knows from its mask alone what came before."""
+
+
+POSITIONS: dict[str, type[Positions]] = {"rotary": Rotary, "learned": Learned, "none": Unplaced}
+
+
+class Past(NamedTuple):
+    """The keys and values of all symbols so far, for each row and head."""
+
+    keys: Float[Tensor, "R K T P"]
+    values: Float[Tensor, "R K T P"]
+
+
+class Entry(nn.Module):
+    """`x_t = sqrt(E) E y_t`, with positions, projected where layers have another size (Vaswani et al. 2017, 3.4)."""
+
+    def __init__(self, input_size: int, size: int, heads: int, positions: PositionsKind, longest: int | None) -> None:
+        super().__init__()
+        if size % heads:
+            raise ValueError(f"divides its size of {size} among {heads} heads, which leaves a remainder")
+        self.scale = math.sqrt(input_size)
+        self.positions = POSITIONS[positions](input_size, size // heads, longest)
+        self.project = Linear(input_size, size, bias=False) if input_size != size else nn.Identity()
+
+    def forward(self, embedded: Float[Tensor, "B T E"], first: int = 0) -> tuple[Float[Tensor, "B T D"], Turns | None]:
+        states: Tensor = self.project(self.scale * self.positions.place(embedded, first))
+        return states, self.positions.turns(embedded, first)
+
+
+class SelfAttention(nn.Module):
+    """`[head_1; ...; head_K] O`, `head_k = softmax((X Q_k) (X K_k)^T / sqrt(P)) X V_k` (Vaswani et al. 2017, (1)).
+
+    X are the states of all symbols; those of the `past` come first, as keys and values.
+    """
+
+    def __init__(self, size: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.project = Linear(size, 3 * size, bias=False)
+        self.mix = Linear(size, size, bias=False)
+
+    def forward(
+        self,
+        states: Float[Tensor, "R T D"],
+        turns: Turns | None,
+        seen: Bool[Tensor, "*_ T _"] | None = None,
+        past: Past | None = None,
+    ) -> tuple[Float[Tensor, "R T D"], Past]:
+        """`seen` (queries, keys) says what each position may attend to; None = everything."""
+        query, key, value = (by_head(part, self.heads) for part in self.project(states).chunk(3, -1))
+        query, key = turned(query, turns).to(value.dtype), turned(key, turns).to(value.dtype)
+        if past is not None:
+            key, value = torch.cat([past.keys, key], 2), torch.cat([past.values, value], 2)
+        # Torch's scaled_dot_product_attention is no faster on processors, and four times slower in bfloat16.
+        energies = query @ key.transpose(-1, -2) / math.sqrt(query.size(-1))
+        if seen is not None:
+            energies = energies.masked_fill(~seen, float("-inf"))
+        read = torch.softmax(energies, -1).to(value.dtype) @ value
+        return self.mix(read.transpose(1, 2).flatten(2)), Past(key, value)
+
+
+def by_head(states: Float[Tensor, "R T D"], heads: int) -> Float[Tensor, "R K T P"]:
+    """Each state cut into as many parts as there are heads."""
+    return states.view(*states.shape[:2], heads, -1).transpose(1, 2)
+
+
+def turned(vectors: Float[Tensor, "R K T P"], turns: Turns | None) -> Float[Tensor, "R K T P"]:
+    """Pairs of neighbouring numbers (a, b) as `(a cos - b sin, a sin + b cos)`."""
+    if turns is None:
+        return vectors
+    a, b = vectors[..., 0::2], vectors[..., 1::2]
+    return torch.stack([a * turns.cosines - b * turns.sines, a * turns.sines + b * turns.cosines], -1).flatten(-2)
+
+
+class FeedForward(nn.Sequential):
+    """`W_2 max(0, W_1 x + b_1) + b_2` (Vaswani et al. 2017, (2)); `hidden` numbers inside, by default 4 times x's."""
+
+    def __init__(self, size: int, hidden: int | None) -> None:
+        hidden = hidden or 4 * size
+        super().__init__(Linear(size, hidden), nn.ReLU(), Linear(hidden, size))

@@ -1,0 +1,254 @@
+"""The decoder of self-attention: its equations, its steps, what it cannot do."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from dragoman.components import Spec, problems
+from dragoman.errors import UserError
+from dragoman.model.attention.attention import Attention, GlobalAttention, NoAttention
+from dragoman.model.attention.normalisers import Softmax
+from dragoman.model.attention.scores import SCORES, Dot
+from dragoman.model.attention.terms import Moment, Said, Sizes, Term
+from dragoman.model.attention.windows import LocalAttention, Monotonic
+from dragoman.model.decoder.decoders import DECODERS
+from dragoman.model.decoder.self_attention import SelfAttentionDecoder
+from dragoman.model.int8 import Int8
+from dragoman.model.linear import computed
+from dragoman.model.self_attention import POSITIONS, PositionsKind
+from dragoman.model.seq2seq import Seq2Seq
+from tests.builders import BATCH, SIZE, build_model, noise, tile
+from tests.model import loops, transformer
+
+SELF: dict[str, Any] = {"kind": "self_attention", "size": 8, "layers": 2, "heads": 2}
+STEPS = BATCH.target.ids.size(1)
+
+
+def model_of(score: Any = "scaled_dot", encoder: dict[str, Any] | None = None, **options: Any) -> Seq2Seq:
+    """A model whose decoder is one of self-attention."""
+    return build_model(score=score, bridge="none", encoder=encoder, decoder={**SELF, **options}, spread=0.3)
+
+
+def decoder_of(model: Seq2Seq) -> SelfAttentionDecoder:
+    assert isinstance(model.decoder, SelfAttentionDecoder)
+    return model.decoder
+
+
+def read(model: Seq2Seq) -> Tensor:
+    """What the decoder reads at each step."""
+    ids = BATCH.target.ids
+    return model.target_embedding(torch.cat([torch.full_like(ids[:, :1], model.start_id), ids[:, :-1]], 1))
+
+
+@pytest.mark.spec("A12")
+@pytest.mark.parametrize("positions", sorted(POSITIONS))
+@pytest.mark.parametrize(("score", "energies"), [("scaled_dot", transformer.scaled_dot), ("additive", loops.additive)])
+def test_the_decoder_is_its_equations(score: str, energies: transformer.Energies, positions: PositionsKind) -> None:
+    """Over a whole reference; the weights are the mean of the last layer's heads."""
+    model = model_of(score, positions=positions)
+    (memory,) = model.encode(BATCH.sources)
+    found = model(BATCH)
+    for row, embedded in enumerate(read(model)):
+        states = memory.states[row, memory.mask[row]]
+        features, weights = transformer.decoder(
+            loops.numbers(model.decoder),
+            loops.array(embedded),
+            loops.array(states),
+            2,
+            2,
+            energies,
+            rotary=positions == "rotary",
+        )
+        torch.testing.assert_close(found.features[row], torch.tensor(features), rtol=0, atol=1e-9)
+        seen, padding = found.weights[row].split([len(states), found.weights.size(2) - len(states)], 1)
+        torch.testing.assert_close(seen, torch.tensor(weights), rtol=0, atol=1e-9)
+        assert padding.eq(0).all()
+
+
+@pytest.mark.spec("A12")
+def test_later_symbols_do_not_influence_earlier_features() -> None:
+    """And every earlier one does."""
+    model = model_of()
+    decoder, state = decoder_of(model), model.begin(BATCH.sources)
+    embedded = noise(3, STEPS, SIZE)
+    before = decoder.unroll(embedded, state).features
+    for t in range(STEPS):
+        changed = embedded.clone()
+        changed[:, t] += 1.0
+        after = decoder.unroll(changed, state).features
+        assert torch.equal(after[:, :t], before[:, :t])
+        assert (after[:, t:] - before[:, t:]).abs().amax(-1).gt(1e-6).all()
+
+
+@pytest.mark.spec("A12")
+@pytest.mark.parametrize("positions", sorted(POSITIONS))
+@pytest.mark.parametrize("score", sorted(SCORES))
+def test_unrolling_is_stepping(score: str, positions: PositionsKind) -> None:
+    model = model_of(score, positions=positions)
+    unrolled, state = model(BATCH), model.begin(BATCH.sources)
+    for t, embedded in enumerate(read(model).unbind(1)):
+        features, weights, state = model.decoder.step(embedded, state)
+        torch.testing.assert_close(features, unrolled.features[:, t], rtol=0, atol=1e-9)
+        torch.testing.assert_close(weights, unrolled.weights[:, t], rtol=0, atol=1e-9)
+
+
+def test_a_reference_can_go_on_where_another_ended() -> None:
+    model = model_of()
+    embedded, state = read(model), model.begin(BATCH.sources)
+    whole = model.decoder.unroll(embedded, state)
+    for now in embedded[:, :2].unbind(1):
+        state = model.decoder.step(now, state).state
+    rest = model.decoder.unroll(embedded[:, 2:], state)
+    assert torch.allclose(rest.features, whole.features[:, 2:])
+    assert torch.allclose(rest.weights, whole.weights[:, 2:])
+
+
+def test_rows_of_a_sentence_keep_their_own_past_when_a_beam_moves_them() -> None:
+    """Two rows a sentence, which read different symbols, change places after each step; then sentences leave."""
+    model = model_of("additive")
+    start = model.begin(BATCH.sources)
+    one, other = noise(3, STEPS, SIZE, seed=1), noise(3, STEPS, SIZE, seed=2)
+    wanted = [model.decoder.unroll(each, start) for each in (one, other)]
+    both = start._replace(moving=tile(start.moving, 2))
+    together = model.decoder.unroll(torch.stack([one, other], 1).flatten(0, 1), both)
+    assert torch.allclose(together.features[0::2], wanted[0].features)
+    assert torch.allclose(together.weights[1::2], wanted[1].weights)
+    state, order = both, [0, 1]
+    for t in range(STEPS):
+        inputs = [(one, other)[order[row]][:, t] for row in range(2)]
+        step = model.decoder.step(torch.stack(inputs, 1).flatten(0, 1), state)
+        for row in range(2):
+            assert torch.allclose(step.features[row::2], wanted[order[row]].features[:, t])
+        state, order = model.reorder(step.state, torch.tensor([1, 0, 3, 2, 5, 4])), order[::-1]
+    left = model.reorder(both, torch.tensor([4, 5]), torch.tensor([2]))
+    step = model.decoder.step(torch.stack([one[2, 0], other[2, 0]]), left)
+    assert torch.allclose(step.features[0], wanted[0].features[2, 0])
+
+
+def test_a_step_leaves_the_state_it_was_given_alone() -> None:
+    model = model_of()
+    state = model.begin(BATCH.sources)
+    one = model.step(torch.tensor([4, 5, 6]), state)
+    model.step(torch.tensor([7, 7, 7]), one.state)
+    assert torch.equal(model.step(torch.tensor([4, 5, 6]), state).features, one.features)
+    assert state.moving[0].keys.size(2) == 0
+    assert one.state.moving[1].values.shape == (3, 2, 1, 4)
+
+
+def test_features_have_the_size_of_the_embeddings_or_their_own() -> None:
+    assert model_of().decoder.features_size == SIZE
+    assert model_of(features_size=3)(BATCH).features.shape == (3, STEPS, 3)
+    same = decoder_of(model_of(size=SIZE))
+    assert list(same.features.parameters()) == []
+    tied = build_model(bridge="none", decoder=SELF, embedding={"tie": "all"})
+    assert tied.output.weight is tied.target_embedding.table
+
+
+def test_steps_drop_in_training_alone() -> None:
+    plain, dropping = model_of(), model_of(dropout=0.5)
+    state = dropping.begin(BATCH.sources)
+    symbols = torch.tensor([4, 5, 6])
+    assert torch.equal(plain.step(symbols, plain.begin(BATCH.sources)).features, dropping.step(symbols, state).features)
+    dropping.train()
+    assert not torch.equal(dropping.step(symbols, state).features, dropping.step(symbols, state).features)
+
+
+def test_learned_positions_end() -> None:
+    model = model_of(positions="learned", longest=STEPS)
+    model(BATCH)
+    state = model.begin(BATCH.sources)
+    for _ in range(STEPS):
+        state = model.step(torch.tensor([4, 5, 6]), state).state
+    with pytest.raises(UserError, match="a sentence has 6 symbols, and positions: learned end at 5"):
+        model.step(torch.tensor([4, 5, 6]), state)
+
+
+@pytest.mark.parametrize("kind", [torch.float64, torch.bfloat16])
+def test_trains_in_either_precision(kind: torch.dtype) -> None:
+    """Three steps down the gradient, also where products are in bfloat16, which come near."""
+    losses = []
+    for low in (False, kind is torch.bfloat16):
+        model = model_of(encoder=SELF, dropout=0.0).train()
+        model = model.float() if kind is torch.bfloat16 else model
+        real, found = BATCH.target.mask, []
+        for _ in range(4):
+            with torch.autocast("cpu", torch.bfloat16, enabled=low):
+                loss = model.output.loss(model(BATCH).features[real], BATCH.target.ids[real]).total
+            found.append(loss.item())
+            gradients = torch.autograd.grad(loss, list(model.parameters()))
+            with torch.no_grad():
+                for parameter, gradient in zip(model.parameters(), gradients, strict=True):
+                    parameter -= 0.02 * gradient
+        assert found[-1] < found[0]
+        losses.append(found[0])
+    assert losses[1] == pytest.approx(losses[0], rel=0.03)
+
+
+def test_steps_under_autocast_come_near() -> None:
+    model = model_of(encoder=SELF).float()
+    wanted = model(BATCH).features
+    with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
+        state = model.begin(BATCH.sources)
+        for t, embedded in enumerate(read(model).unbind(1)):
+            features, _, state = model.decoder.step(embedded, state)
+            torch.testing.assert_close(features.float(), wanted[:, t], rtol=0.1, atol=0.15)
+    assert state.moving[0].keys.dtype is torch.bfloat16
+
+
+def test_8_bit_integers_come_near() -> None:
+    model = model_of(encoder=SELF).float()
+    way = Int8(model)
+    with torch.no_grad():
+        plain = model.score(BATCH).log_probs
+        with computed(way):
+            rounded = model.score(BATCH).log_probs
+    assert len(way.rounded) == 2 * 4 + 2 * 8 + 4  # layers of the encoder and the decoder, entries, features, output
+    assert 0 < (plain - rounded).abs().max() < 0.5
+
+
+class Earlier(Term):
+    """A prior of nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(Sizes(1, 1, 1, 1), 0)
+
+    def start(self, weights: Tensor, prepared: Any) -> Any:
+        return ()
+
+    def forward(self, moment: Moment, prepared: Any, carried: Any) -> Said:
+        return Said(())
+
+
+def windowed(query_size: int, state_size: int) -> Attention:
+    return LocalAttention(GlobalAttention(Dot(query_size, state_size), Softmax()), Monotonic(query_size))
+
+
+def remembering(query_size: int, state_size: int) -> Attention:
+    return GlobalAttention(Dot(query_size, state_size), Softmax(), [Earlier()])
+
+
+def absent(query_size: int, state_size: int) -> Attention:
+    return NoAttention()
+
+
+@pytest.mark.parametrize("attend_to", [windowed, remembering, absent])
+def test_what_asks_for_the_step_before_is_refused(attend_to: Any) -> None:
+    with pytest.raises(ValueError, match=r"a score other than none, and attention without terms and window"):
+        SelfAttentionDecoder(4, 4, attend_to, size=8, heads=2)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"attend": "before"}, "unknown key"),
+        ({"layer": 2}, "did you mean 'layers'"),
+        ({"positions": "sinus"}, "expected one of rotary, learned, none"),
+        ({"hidden": 0}, "at least 1"),
+    ],
+)
+def test_unknown_options_are_refused(options: dict[str, Any], message: str) -> None:
+    (found,) = problems(DECODERS, Spec("self_attention", options), ("model", "decoder"))
+    assert found.path == ("model", "decoder", *options)
+    assert message in found.message

@@ -1,0 +1,178 @@
+"""Self-attention, its positions, and the encoder made of them."""
+
+from typing import Any
+
+import pytest
+import torch
+
+from dragoman import components
+from dragoman.components import Spec
+from dragoman.errors import UserError
+from dragoman.model import build
+from dragoman.model.encoder.encoders import ENCODERS
+from dragoman.model.encoder.self_attention import SelfAttentionEncoder
+from dragoman.model.self_attention import POSITIONS, PositionsKind, Rotary, SelfAttention, turned
+from tests.builders import noise, settings, shaken, whole
+from tests.model import loops, transformer
+
+SIZE, HEADS, INPUTS = 8, 2, 6
+MASK = torch.tensor([[True] * 4, [True] * 2 + [False] * 2])
+WHOLE = torch.ones(1, 4, dtype=torch.bool)
+
+
+def make(**options: Any) -> SelfAttentionEncoder:
+    torch.manual_seed(0)
+    encoder = SelfAttentionEncoder(INPUTS, **{"size": SIZE, "heads": HEADS, "layers": 2, **options})
+    return shaken(encoder, spread=0.3).eval()
+
+
+@pytest.mark.spec("A12")
+@pytest.mark.parametrize("causal", [False, True])
+def test_self_attention_is_the_scaled_dot_product_of_each_head(causal: bool) -> None:
+    attention = shaken(SelfAttention(SIZE, HEADS))
+    x = noise(1, 4, SIZE)
+    seen = torch.ones(4, 4, dtype=torch.bool).tril() if causal else None
+    found, past = attention(x, None, seen)
+    wanted = transformer.self_attention(loops.numbers(attention), loops.array(x[0]), HEADS, rotary=False, causal=causal)
+    torch.testing.assert_close(found[0], torch.tensor(wanted), rtol=0, atol=1e-12)
+    assert past.keys.shape == past.values.shape == (1, HEADS, 4, SIZE // HEADS)
+
+
+@pytest.mark.spec("A12")
+def test_the_past_comes_first() -> None:
+    """Two symbols, then two more that attend to all four, as the last two of four do."""
+    attention = shaken(SelfAttention(SIZE, HEADS))
+    x = noise(2, 4, SIZE)
+    at_once, _ = attention(x, None)
+    _, past = attention(x[:, :2], None)
+    found, _ = attention(x[:, 2:], None, None, past)
+    assert torch.allclose(found, at_once[:, 2:])
+
+
+@pytest.mark.spec("A12")
+def test_rotary_positions_turn_pairs_and_energies_depend_on_the_distance_alone() -> None:
+    rotary = Rotary(INPUTS, 6)
+    query, key = noise(1, 1, 5, 6), noise(1, 1, 5, 6, seed=1)
+    energies = []
+    for first in (0, 7):
+        turns = rotary.turns(noise(1, 5, INPUTS), first)
+        one, other = turned(query, turns), turned(key, turns)
+        for t in range(5):
+            wanted = transformer.turned(loops.array(query[0, 0, t]), first + t)
+            assert one[0, 0, t].tolist() == pytest.approx(wanted.tolist(), abs=1e-12)
+        energies.append(one @ other.transpose(2, 3))
+    assert torch.allclose(energies[0], energies[1])
+    assert not torch.allclose(energies[0], query @ key.transpose(2, 3))
+
+
+@pytest.mark.spec("A12")
+@pytest.mark.parametrize("positions", sorted(POSITIONS))
+@pytest.mark.parametrize("size", [INPUTS, SIZE])
+def test_the_encoder_is_its_equations(positions: PositionsKind, size: int) -> None:
+    heads = 2 if size == SIZE else 3
+    encoder = make(positions=positions, size=size, heads=heads, hidden=5)
+    embedded = noise(1, 4, INPUTS)
+    memory = encoder(embedded, WHOLE)
+    p = loops.numbers(encoder)
+    wanted = transformer.encoder(p, loops.array(embedded[0]), 2, heads, rotary=positions == "rotary")
+    torch.testing.assert_close(memory.states[0], torch.tensor(wanted), rtol=0, atol=1e-9)
+    assert memory.final == ()
+    assert encoder.state_shape == (0, size, 0)
+
+
+@pytest.mark.spec("A12")
+def test_every_symbol_attends_to_every_other() -> None:
+    """Whichever changes, all states do: the first layer alone joins the ends of a sentence."""
+    encoder, embedded = make(layers=1), noise(1, 4, INPUTS)
+    before = encoder(embedded, WHOLE).states
+    for j in range(4):
+        changed = embedded.clone()
+        changed[0, j] += 1
+        assert (encoder(changed, WHOLE).states - before).abs().amax(-1).gt(1e-6).all()
+
+
+@pytest.mark.parametrize("positions", sorted(POSITIONS))
+def test_order_counts_where_there_are_positions(positions: PositionsKind) -> None:
+    encoder, embedded = make(positions=positions), noise(1, 4, INPUTS)
+    ahead, back = encoder(embedded, WHOLE).states, encoder(embedded.flip(1), WHOLE).states.flip(1)
+    assert torch.allclose(ahead, back) == (positions == "none")
+
+
+@pytest.mark.parametrize("positions", sorted(POSITIONS))
+def test_padding_changes_nothing_and_a_row_alone_is_the_row_in_its_batch(positions: PositionsKind) -> None:
+    encoder, embedded = make(positions=positions), noise(2, 4, INPUTS)
+    states = encoder(embedded, MASK).states
+    wide = torch.cat([embedded, 1e6 * noise(2, 3, INPUTS)], 1)
+    wide[1, 2:] = -1e6
+    wider = encoder(wide, torch.cat([MASK, MASK.new_zeros(2, 3)], 1)).states
+    for row, length in enumerate((4, 2)):
+        assert torch.allclose(wider[row, :length], states[row, :length])
+        alone = encoder(embedded[row : row + 1, :length], MASK[row : row + 1, :length])
+        assert torch.allclose(alone.states[0], states[row, :length])
+
+
+@pytest.mark.parametrize("positions", sorted(POSITIONS))
+def test_every_parameter_gets_a_gradient(positions: PositionsKind) -> None:
+    encoder = make(positions=positions).train()
+    memory = encoder(noise(2, 4, INPUTS), MASK)
+    (memory.states[MASK] * noise(6, SIZE)).sum().backward()
+    for name, parameter in encoder.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.abs().sum() > 0, name
+
+
+def test_learned_positions_end() -> None:
+    encoder, embedded = make(positions="learned", longest=4), noise(1, 5, INPUTS)
+    assert encoder(embedded[:, :4], WHOLE).states.shape == (1, 4, SIZE)
+    with pytest.raises(UserError, match=r"^a sentence has 5 symbols, and positions: learned end at 4 \(longest\)$"):
+        encoder(embedded, torch.ones(1, 5, dtype=torch.bool))
+    assert make(positions="learned").entry.positions.longest == 512
+
+
+def test_dropout_acts_on_what_each_sublayer_adds_in_training_alone() -> None:
+    plain, dropping = make(layers=1), make(layers=1, dropout=0.999999)
+    embedded = noise(1, 4, INPUTS)
+    assert torch.equal(plain(embedded, WHOLE).states, dropping(embedded, WHOLE).states)
+    bare, _ = dropping.entry(embedded)
+    torch.manual_seed(0)
+    found = dropping.train()(embedded, WHOLE).states
+    assert torch.allclose(found, dropping.norm(bare)), "nothing was added"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"size": 8, "heads": 3}, "divides its size of 8 among 3 heads, which leaves a remainder"),
+        ({"size": 6, "heads": 2}, "a head has 3, which is odd"),
+        ({"heads": 2, "positions": "rotary", "longest": 9}, "longest goes with positions: learned"),
+        ({"heads": 2, "positions": "none", "longest": 9}, "longest goes with positions: learned"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["encoder", "decoder"])
+def test_sizes_and_positions_that_do_not_fit_are_refused(kind: str, options: dict[str, Any], message: str) -> None:
+    model = settings(**{kind: {"kind": "self_attention", **options}}, bridge="none" if kind == "decoder" else "mean")
+    (found,) = build.problems(whole(model))
+    assert found.path == ("model", kind)
+    assert message in found.message
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"head": 4}, "did you mean 'heads'"),
+        ({"positions": "rotari"}, "did you mean 'rotary'"),
+        ({"heads": 0}, "at least 1"),
+        ({"dropout": 1.0}, "less than 1"),
+        ({"cell": "gru"}, "unknown key"),
+    ],
+)
+def test_unknown_options_are_refused(options: dict[str, Any], message: str) -> None:
+    (found,) = components.problems(ENCODERS, Spec("self_attention", options), ("model", "encoder"))
+    assert found.path == ("model", "encoder", *options)
+    assert message in found.message
+
+
+def test_the_table_of_encoders_names_it() -> None:
+    encoder = components.build(ENCODERS, Spec("self_attention", {"size": 4, "heads": 2}), INPUTS)
+    assert isinstance(encoder, SelfAttentionEncoder)
+    assert len(list(encoder.layers)) == 6
