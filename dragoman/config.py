@@ -125,7 +125,7 @@ class TrainingConfig(Section):
     epochs: Count | None = Field(30, description="passes over the training pairs; null = no limit")
     steps: Count | None = Field(None, description="training steps; null = no limit; the first limit counts")
     batch: BatchConfig = Field(BatchConfig(), description="the pairs of one training step")
-    objective: Spec = Field(Spec("teacher_forcing"), description="what is minimised: teacher_forcing")
+    objective: Spec = Field(Spec("teacher_forcing"), description="what is minimised: teacher_forcing, agreement")
     penalties: Annotated[tuple[Spec, ...], Several] = Field(
         (), description="what else is minimised, of attention: supervised, coverage, fertility"
     )
