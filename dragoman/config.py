@@ -132,7 +132,7 @@ class TrainingConfig(Section):
     steps: Count | None = Field(None, description="training steps; null = no limit; the first limit counts")
     batch: BatchConfig = Field(BatchConfig(), description="the pairs of one training step")
     objective: Spec = Field(
-        Spec("teacher_forcing"), description="what is minimised: teacher_forcing, marginal, reinforce"
+        Spec("teacher_forcing"), description="what is minimised: teacher_forcing, marginal, reinforce, agreement"
     )
     penalties: Annotated[tuple[Spec, ...], Several] = Field(
         (), description="what else is minimised, of attention: supervised, coverage, fertility"

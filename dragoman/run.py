@@ -13,6 +13,7 @@ checkpoints/              last.safetensors (to resume from) and the best weights
 data/                     the prepared corpus
 lexicon.safetensors       translations of each source symbol, where `dragoman lexicon` has found them
 onnx/                     the model as ONNX graphs, where `dragoman export` has made them
+reverse/                  the run of the other direction, where both were trained together (objective: agreement)
 """
 
 from dataclasses import dataclass
@@ -58,6 +59,10 @@ class RunFolder:
     @property
     def last_state(self) -> Path:
         return self.path / "checkpoints" / "last.safetensors"
+
+    @property
+    def reverse(self) -> "RunFolder":
+        return RunFolder(self.path / "reverse")
 
     def checkpoint(self, step: int) -> Path:
         """The weights of a validation that was among the best."""

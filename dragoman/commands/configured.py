@@ -19,8 +19,10 @@ def train(words: Sequence[str]) -> None:
     """Train the run of a configuration, or go on with it, and tell what can be done with it then."""
     folder = session.train(session.load_config(*overrides(words)))
     if torchrun.process().leads:
-        finished = Run.load(folder.path)
-        inspection.write_page(folder.report, [inspection.view(finished, *inspection.development(finished))])
+        for each in (folder, folder.reverse):
+            if each.path.is_dir():  # of the other direction, where both were trained
+                finished = Run.load(each.path)
+                inspection.write_page(each.report, [inspection.view(finished, *inspection.development(finished))])
         run = shlex.quote(str(folder.path))
         typer.echo(
             f"{folder.path}: trained. What next:\n"

@@ -41,6 +41,11 @@ class Batch(NamedTuple):
         links = None if self.links is None else self.links.to(device, non_blocking=non_blocking)
         return Batch(sources, self.target.to(device, non_blocking=non_blocking), self.rows, links)
 
+    def reversed(self) -> "Batch":
+        """The same pairs from target to source."""
+        (source,) = self.sources
+        return Batch((self.target,), source, self.rows, None if self.links is None else self.links.transpose(1, 2))
+
 
 def pad(rows: Rows[list[int] | npt.NDArray[np.integer]]) -> Sequence:
     """Sentences of any lengths as one Sequence, as wide as the longest."""

@@ -22,6 +22,8 @@ from dragoman.text.pipeline import Side
 
 Ids = Sequence[list[int] | npt.NDArray[np.integer]]
 
+EXCHANGED = {"source": "target", "target": "source", "source.text": "target.text", "target.text": "source.text"}
+
 
 class Dataset:
     """The prepared training pairs and the development pairs of a configuration."""
@@ -51,6 +53,11 @@ class Dataset:
         source = Language.load(folder, "source", data.source)
         target = Language.load(folder, "target", data.target)
         return cls(Store(folder / STORE), dev, source, target, seed=seed)
+
+    def reversed(self) -> "Dataset":
+        """The same pairs from target to source, without links."""
+        dev = [Pair(pair.target, pair.source) for pair in self.dev]
+        return Dataset(self.train.renamed(EXCHANGED), dev, self.target, self.source, seed=self._seed)
 
     def batch(self, rows: npt.NDArray[np.int64], epoch: int) -> Batch:
         """The pairs in these rows of the store, with the subword dropout of this epoch.

@@ -1,5 +1,6 @@
 """A prepared corpus on disk: rows of different lengths in flat files that are mapped, not read."""
 
+import copy
 import json
 import secrets
 import shutil
@@ -70,6 +71,12 @@ class Store:
 
     def __len__(self) -> int:
         return self.rows
+
+    def renamed(self, names: Mapping[str, str]) -> "Store":
+        """The same store with these columns alone, as far as it has them, under their new names."""
+        store = copy.copy(self)
+        store.columns = {names[name]: column for name, column in self.columns.items() if name in names}
+        return store
 
     def _open(self, name: str, dtype: np.dtype[Any], size: int) -> Column:
         values = _mapped(self.folder / f"{name}.values", dtype, size)

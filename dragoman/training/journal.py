@@ -42,7 +42,7 @@ class Journal:
         with write_atomically(self.folder.metrics) as file:
             file.writelines(json.dumps(row) + "\n" for row in kept)
         self._board = _board(self.folder, progress.step)
-        if self.console.is_interactive:
+        if self.console.is_interactive and not self.console.quiet:
             self._bar.start()
         epoch = progress.epochs_begun
         self._task = self._bar.add_task("", total=steps, completed=progress.step, epoch=epoch, loss="-", speed="-")

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import torch
@@ -13,6 +14,7 @@ from dragoman import components, devices, sections
 from dragoman import config as configuration
 from dragoman.components import Problem
 from dragoman.config import Config, TextConfig
+from dragoman.data.corpus import COLUMNS
 from dragoman.data.dataset import Dataset
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import METRICS
@@ -23,7 +25,9 @@ from dragoman.run import RunFolder
 from dragoman.search.searches import SEARCHES
 from dragoman.text.units import UNITS
 from dragoman.training import card, checkpoint
+from dragoman.training.directions import reverse
 from dragoman.training.journal import Journal, Silence
+from dragoman.training.objectives.agreement import Agreement
 from dragoman.training.objectives.objective import Objective
 from dragoman.training.objectives.objectives import OBJECTIVES
 from dragoman.training.objectives.penalties import PENALTIES
@@ -34,7 +38,7 @@ from dragoman.training.selection import Selection
 from dragoman.training.stopping import Stop
 from dragoman.training.trainer import Training, epoch_plan
 from dragoman.training.trainer import train as train_to_the_end
-from dragoman.training.validation import Validator
+from dragoman.training.validation import Validation, Validator
 from dragoman.training.workers import Workers
 
 # Options that may change when a run goes on; every other change would make it another run.
@@ -44,7 +48,7 @@ FREE = {("run",), ("device",), ("search",)} | {
 
 # What a run folder holds before the first save.
 BEGUN = re.compile(
-    r"config\.yaml|metrics\.jsonl|(source|target)\..*|data|checkpoints|model-(best|last)\..*|events\..*|\..*\.part"
+    r"config\.yaml|metrics\.jsonl|(source|target)\..*|data|checkpoints|reverse|model-(best|last)\..*|events\..*|\..*\.part"
 )
 
 
@@ -79,6 +83,7 @@ def problems(config: Config) -> list[Problem]:
         found += [Problem(("training", "objective"), message) for message in objective.problems(config.model)]
         found += _joint(config.text)
         found += _penalties(config)
+        found += _agreement(config)
     return found
 
 
@@ -92,6 +97,17 @@ def _penalties(config: Config) -> Iterator[Problem]:
     for number, spec in enumerate(training.penalties):
         if PENALTIES[spec.kind].supervised and not config.data.alignments:
             yield Problem((*path, number), f"'{spec.kind}' needs links between words (data.alignments: true)")
+
+
+def _agreement(config: Config) -> Iterator[Problem]:
+    """Agreement needs attention in both directions, and sides that can change places."""
+    if OBJECTIVES[config.training.objective.kind] is Agreement:
+        path = "training", "objective"
+        if config.model.attention.score.kind == "none":
+            yield Problem(path, "there is no attention (model.attention.score: none)")
+        table = next((name for name in (*config.data.train, config.data.dev) if name.endswith(COLUMNS)), None)
+        if table:
+            yield Problem(path, f"'agreement' needs a file for each side, which {table} is not")
 
 
 def _joint(text: TextConfig) -> Iterator[Problem]:
@@ -137,13 +153,14 @@ def train(config: Config, *, quiet: bool = False) -> RunFolder:
         workers = stack.enter_context(Workers())
         if workers.leads:
             stack.enter_context(_opened(folder, config))
-        journal = stack.enter_context(Journal(folder, quiet=quiet) if workers.leads else Silence(folder))
+        journal = Journal(folder, quiet=quiet) if workers.leads else Silence(folder)
         run = assemble(config, folder, workers, journal, Stop())
         steps = _steps(run)
         if run.progress.step:
             journal.say(f"{folder.path}: going on from step {run.progress.step:,}")
         journal.say(f"{run.device}; {sum(p.numel() for p in run.model.parameters()):,} parameters; {run.data.report}")
-        journal.open(run.progress, steps)
+        for each in run.directions:
+            stack.enter_context(each.journal).open(run.progress, steps)
         with run.stop:  # elsewhere nothing is lost by stopping at once
             train_to_the_end(run)
         if workers.leads:
@@ -162,7 +179,7 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
         workers.wait()
     torch.manual_seed(config.seed)
     model = build.build(config.model, len(data.source.vocabulary), len(data.target.vocabulary)).to(device.torch_device)
-    objective = _objective(config, model).to(device.torch_device)
+    objective = _objective(config, model, data).to(device.torch_device)
     parameters = [*model.parameters(), *objective.parameters()]
     run = Training(
         config,
@@ -183,28 +200,42 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
     if folder.last_state.is_file():
         run.progress = checkpoint.load(folder.last_state, run.learner, run.optimiser)
         run.saved = run.progress.step
+    if isinstance(objective, Agreement):
+        run.reverse = reverse(run, objective.reverse)
     return run
 
 
-def _objective(config: Config, model: Seq2Seq) -> Objective:
-    training, size = config.training, model.encoder.size
-    penalties = [components.build(PENALTIES, spec, size) for spec in training.penalties]
-    return components.build(OBJECTIVES, training.objective, *([penalties] if penalties else []))
+def _objective(config: Config, model: Seq2Seq, data: Dataset) -> Objective:
+    training, parts = config.training, list[Any]()
+    if OBJECTIVES[training.objective.kind] is Agreement:
+        parts.append(build.build(config.model, len(data.target.vocabulary), len(data.source.vocabulary)))
+    if training.penalties:
+        parts.append([components.build(PENALTIES, spec, model.encoder.size) for spec in training.penalties])
+    return components.build(OBJECTIVES, training.objective, *parts)
 
 
 def finish(run: Training) -> None:
     """Choose the weights to use (the mean of the best, if it is no worse on the development set); write the card."""
     settings = run.config.training
     best = run.progress.best[: settings.average]
-    run.selection.write_mean([step for _, step in best])
-    found = run.validator(run.selection.load(run.model))
-    run.journal.say(f"mean of the best {len(best)}  {found}")
-    if not run.validator.as_good(found.values[settings.metric], best[0][0]):
-        run.selection.write_best()
-        found = run.validator(run.selection.load(run.model))
-    run.validator.write(found)
-    run.journal.row(run.progress, {f"final/{name}": value for name, value in found.values.items()})
-    card.write(run.folder, run.config, run.data, run.model, run.progress, found)
+    for each in run.directions:
+        each.selection.write_mean([step for _, step in best])
+    found = _judged(run)
+    for validation in found:
+        run.journal.say(f"mean of the best {len(best)}  {validation}")
+    if not run.validator.as_good(fmean(validation.values[settings.metric] for validation in found), best[0][0]):
+        for each in run.directions:
+            each.selection.write_best()
+        found = _judged(run)
+    for each, validation in zip(run.directions, found, strict=True):
+        each.validator.write(validation)
+        each.journal.row(run.progress, {f"final/{name}": value for name, value in validation.values.items()})
+        card.write(each.folder, each.config, each.data, each.model, run.progress, validation)
+
+
+def _judged(run: Training) -> list[Validation]:
+    """What the weights to use are worth, in each direction."""
+    return [each.validator(each.selection.load(each.model)) for each in run.directions]
 
 
 @contextmanager

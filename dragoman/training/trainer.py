@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
+from statistics import fmean
 
 import torch
 from torch import nn
@@ -54,8 +55,14 @@ class Training:
     selection: Selection
     stop: Stop
     progress: Progress
+    reverse: "Training | None" = None  # of the model from target to source, where both are trained together
     saved: int = 0  # the step of the state on the disk; 0 = there is none
     clock: Clock = field(default_factory=Clock)
+
+    @property
+    def directions(self) -> "list[Training]":
+        """This run, and the other one if there are two."""
+        return [self, self.reverse] if self.reverse else [self]
 
     @cached_property
     def learner(self) -> nn.Module:
@@ -207,7 +214,8 @@ def _log(run: Training, norm: float) -> None:
     figures["train/gradient_norm"] = norm
     if progress.skipped:
         figures["train/skipped"] = progress.skipped
-    run.journal.row(progress, figures)
+    for each in run.directions:
+        each.journal.row(progress, figures)
     progress.loss = progress.symbols = progress.updating = 0.0
     devices.release_memory()
 
@@ -228,22 +236,29 @@ def _validate(run: Training) -> None:
         raise _diverged(run, fault)
     progress.note(value, HIGHER_IS_BETTER[settings.metric], settings.average)
     if run.workers.leads:
-        run.selection.keep(run.model, progress)
+        for each in run.directions:
+            each.selection.keep(each.model, progress)
     _save(run)
 
 
 def _measured(run: Training) -> tuple[float, str]:
-    """The deciding metric of the development set, or what shows that the model cannot be measured any more."""
-    try:
-        validation = run.validator(run.model)
-    except UserError as error:  # of search, which finds no probabilities: the corpus was checked before
-        return math.nan, str(error)
-    if not math.isfinite(validation.values["loss"]):
-        return math.nan, "the loss of the development data was not a finite number"
-    run.progress.seconds += run.clock.seconds()
-    run.journal.row(run.progress, {f"valid/{name}": figure for name, figure in validation.values.items()})
-    run.journal.say(f"step {run.progress.step:>7,}  {validation}")
-    return validation.values[run.config.training.metric], ""
+    """The deciding metric of the development set, the mean of both directions where there are two, or what shows that a
+    model cannot be measured any more.
+    """
+    values = []
+    for each in run.directions:
+        try:
+            validation = each.validator(each.model)
+        except UserError as error:  # of search, which finds no probabilities: the corpus was checked before
+            return math.nan, str(error)
+        if not math.isfinite(validation.values["loss"]):
+            return math.nan, "the loss of the development data was not a finite number"
+        run.progress.seconds += run.clock.seconds()
+        each.journal.row(run.progress, {f"valid/{name}": figure for name, figure in validation.values.items()})
+        languages = f"{each.config.data.source}-{each.config.data.target}  " if run.reverse else ""
+        run.journal.say(f"step {run.progress.step:>7,}  {languages}{validation}")
+        values.append(validation.values[run.config.training.metric])
+    return fmean(values), ""
 
 
 def _save(run: Training) -> None:
@@ -255,4 +270,5 @@ def _save(run: Training) -> None:
     run.saved = run.progress.step
     if run.workers.leads:
         checkpoint.save(run.folder.last_state, run.learner, run.optimiser, run.progress)
-        run.selection.prune(run.progress)
+        for each in run.directions:
+            each.selection.prune(run.progress)

@@ -28,7 +28,8 @@ PENALISED = {  # with parameters of the objective
     **PLAIN,
     "training.penalties": [{"kind": "fertility"}, {"kind": "coverage", "weight": 0.5}],
 }
-CASES = {"plain": PLAIN, "often": OFTEN, "subwords": {**PLAIN, **toy.SUBWORDS}, "penalised": PENALISED}
+BOTH = {**PLAIN, "training.objective": "agreement"}
+CASES = {"plain": PLAIN, "often": OFTEN, "subwords": {**PLAIN, **toy.SUBWORDS}, "penalised": PENALISED, "both": BOTH}
 TIMES = ("time", "train/tokens_per_second")
 
 
@@ -112,6 +113,7 @@ def test_another_seed_gives_others(straight: dict[str, Any], train: Train) -> No
         ("often", 8),
         ("subwords", 6),
         ("penalised", 7),
+        ("both", 7),
     ],
 )
 def test_stopped_and_started_again_is_as_if_never_stopped(

@@ -135,6 +135,28 @@ def test_penalties_need_what_they_judge(made: Callable[..., Config], options: di
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"model.attention.score": "none"}, "there is no attention (model.attention.score: none)"),
+        ({"data.train": "all.tsv"}, "'agreement' needs a file for each side, which all.tsv is not"),
+        ({"data.dev": "all.tsv.gz"}, "'agreement' needs a file for each side, which all.tsv.gz is not"),
+    ],
+)
+def test_agreement_needs_two_sides_that_look_at_each_other(
+    made: Callable[..., Config], options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError) as error:
+        made({"training.objective": "agreement", **options})
+    assert str(error.value).endswith(f"training.objective: {message}")
+    assert "\n" not in str(error.value)
+
+
+def test_agreement_takes_no_penalties(made: Callable[..., Config]) -> None:
+    with pytest.raises(ConfigError, match=r"training\.penalties: objective 'agreement' takes none"):
+        made({"training.objective": "agreement", "training.penalties": "coverage"})
+
+
 def test_missing_links_are_told_before_training(made: Callable[..., Config]) -> None:
     config = made({"training.penalties": "supervised", "data.alignments": True})
     assert refused(config).endswith("train.en-fr.align: no such file (nor train.en-fr.align.gz)")

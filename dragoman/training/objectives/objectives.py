@@ -1,5 +1,6 @@
 """The table of objectives."""
 
+from dragoman.training.objectives.agreement import Agreement
 from dragoman.training.objectives.hard import Marginal, Reinforce
 from dragoman.training.objectives.objective import Objective
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
@@ -8,4 +9,5 @@ OBJECTIVES: dict[str, type[Objective]] = {
     "teacher_forcing": TeacherForcing,
     "marginal": Marginal,
     "reinforce": Reinforce,
+    "agreement": Agreement,
 }

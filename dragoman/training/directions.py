@@ -1,0 +1,43 @@
+"""The second run of a training that makes two models, one for each direction."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from dragoman import config as configuration
+from dragoman.config import Config
+from dragoman.files import write_atomically
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.run import RunFolder
+from dragoman.training.journal import Journal, Silence
+from dragoman.training.selection import Selection
+from dragoman.training.trainer import Training
+from dragoman.training.validation import Validator
+
+
+def reversed_config(config: Config) -> Config:
+    """The same configuration with source and target exchanged, for the run in the folder `reverse` of the other."""
+    names, text = config.data, config.text
+    data = names.model_copy(update={"source": names.target, "target": names.source, "alignments": False})
+    text = text.model_copy(update={"source": text.target, "target": text.source})
+    run = str(RunFolder(Path(config.run)).reverse.path)
+    return config.model_copy(update={"run": run, "data": data, "text": text})
+
+
+def reverse(run: Training, model: Seq2Seq) -> Training:
+    """What validates, selects and tells of the model from target to source, with all else of the run."""
+    config, folder, data = reversed_config(run.config), run.folder.reverse, run.data.reversed()
+    if run.workers.leads:
+        data.source.save(folder.path, "source")
+        data.target.save(folder.path, "target")
+        with write_atomically(folder.config) as file:
+            file.write(configuration.dump(config))
+    return replace(
+        run,
+        config=config,
+        folder=folder,
+        data=data,
+        model=model,
+        journal=Journal(folder, quiet=True) if run.workers.leads else Silence(folder),
+        validator=Validator(config, data, run.device, folder),
+        selection=Selection(folder),
+    )

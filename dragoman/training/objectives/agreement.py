@@ -1,0 +1,32 @@
+"""Two models, one for each direction of translation, that are to look at the same words."""
+
+from typing import final
+
+from dragoman.components import Positive
+from dragoman.data.batch import Batch
+from dragoman.model.output.output import Loss
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.training.objectives.objective import Objective
+from dragoman.training.objectives.penalties import both
+from dragoman.training.objectives.teacher_forcing import force
+
+
+@final
+class Agreement(Objective):
+    """`- log P(y | x) - log P(x | y) - weight * trace(A B^T)` with attention `A` (T, S) of the model, `B^T` (S, T) of
+    `reverse`: the trace is `sum_t sum_j A_tj B^T_jt`, ends left out (Cohn et al. 2016, bilingual symmetry).
+
+    The symbols of both sides count.
+    """
+
+    def __init__(self, reverse: Seq2Seq, *, weight: Positive = 1.0) -> None:
+        super().__init__()
+        self.reverse = reverse
+        self.weight = weight
+
+    def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
+        forward, backward = force(model, batch), force(self.reverse, batch.reversed())
+        together = forward.weights * backward.weights.transpose(1, 2)  # (B, T, S)
+        trace = together[both(forward.memory, batch)].sum()
+        total = forward.loss.total + backward.loss.total - self.weight * trace
+        return Loss(total, forward.loss.symbols + backward.loss.symbols)

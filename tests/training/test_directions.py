@@ -1,0 +1,93 @@
+"""Two models are trained together, and each has a run of its own."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.components import Spec
+from dragoman.data.corpus import Pair
+from dragoman.data.dataset import Dataset
+from dragoman.evaluation.metrics import HIGHER_IS_BETTER
+from dragoman.run import Run, RunFolder
+from dragoman.training import session
+from dragoman.training.directions import reversed_config
+from dragoman.translator import load
+from tests import toy
+
+WHOLE = {
+    "text.target.unit": {"kind": "word", "size": 50},
+    "text.source.lowercase": True,
+    "training.objective": {"kind": "agreement", "weight": 0.5},
+    "training.epochs": 3,
+    "training.metric": "chrf",
+}
+
+
+@pytest.fixture(scope="module")
+def run(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    return session.train(toy.config(corpus, tmp_path_factory.mktemp("both") / "run", WHOLE), quiet=True)
+
+
+def rows(folder: RunFolder) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in folder.metrics.read_text("utf-8").splitlines()]
+
+
+def test_the_reverse_configuration_exchanges_source_and_target(corpus: Path) -> None:
+    config = toy.config(corpus, Path("runs/toy"), WHOLE)
+    other = reversed_config(config)
+    assert (other.run, other.data.source, other.data.target) == ("runs/toy/reverse", "fr", "en")
+    assert other.text.source == config.text.target
+    assert other.text.target == config.text.source
+    assert other.model == config.model
+
+
+@pytest.mark.spec("B20")
+def test_both_runs_are_whole(run: RunFolder) -> None:
+    names = {path.name for path in run.path.iterdir()} - {"reverse", "data"}
+    assert {path.name for path in run.reverse.path.iterdir()} == names
+    assert (Run.load(run.path).source.name, Run.load(run.reverse.path).source.name) == ("en", "fr")
+    assert Run.load(run.reverse.path).config.text.target.lowercase
+    assert "# fr to en" in run.reverse.card.read_text("utf-8")
+    one, other = load(run.path), load(run.reverse.path)
+    assert set(one.translate(["two three"])[0].tokens) <= set(toy.WORDS.values())
+    assert set(other.translate(["trois deux"])[0].tokens) <= set(toy.WORDS)
+    assert other.score(["trois deux"], ["two three"])[0].attention.shape == (2, 2)
+    assert other.model.source_embedding.table.size(0) == len(Run.load(run.path).target.vocabulary)
+
+
+@pytest.mark.spec("B20")
+def test_what_is_best_is_best_for_both_on_average(run: RunFolder) -> None:
+    measured = [
+        {row["step"]: row["valid/chrf"] for row in rows(folder) if "valid/chrf" in row} for folder in (run, run.reverse)
+    ]
+    assert measured[0] != measured[1]
+    assert len(measured[0]) == 3
+    mean = {step: (value + measured[1][step]) / 2 for step, value in measured[0].items()}
+    assert HIGHER_IS_BETTER["chrf"]
+    best = sorted(mean, key=lambda step: (-mean[step], step))[:2]  # training.average
+    for folder in (run, run.reverse):
+        kept = {path.stem for path in folder.checkpoint(0).parent.glob("step-*.safetensors")}
+        assert kept == {folder.checkpoint(step).stem for step in best}
+        assert sum("final/chrf" in row for row in rows(folder)) == 1
+
+
+def test_a_reversed_data_set_has_the_same_pairs(run: RunFolder) -> None:
+    config = Run.load(run.path).config
+    data = Dataset.prepare(config.data, config.text, config.seed, run.path)
+    other = data.reversed()
+    numbers = data.train.columns["source"].lengths.argsort()[:3]
+    expected = data.batch(numbers, 0).reversed()
+    found = other.batch(numbers, 0)
+    assert found.target.ids.equal(expected.target.ids)
+    assert found.sources[0].ids.equal(expected.sources[0].ids)
+    assert other.dev[0] == Pair(data.dev[0].target, data.dev[0].source)
+    assert other.report == data.report
+
+
+def test_subword_dropout_and_one_inventory_for_both(corpus: Path, tmp_path: Path) -> None:
+    options = {**toy.SUBWORDS, "training.objective": "agreement", "training.epochs": 1}
+    folder = session.train(toy.config(corpus, tmp_path / "run", options), quiet=True)
+    assert Run.load(folder.path).config.training.objective == Spec("agreement", {"weight": 1.0})
+    assert load(folder.reverse.path).translate(["deux trois"])[0].source_tokens == ["deux", "trois"]
