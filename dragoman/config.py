@@ -83,7 +83,9 @@ class EmbeddingConfig(Section):
 class AttentionConfig(Section):
     """Where the decoder looks."""
 
-    score: Spec = Field(Spec("additive"), description="dot, scaled_dot, bilinear, additive, linear, uniform or none")
+    score: Spec = Field(
+        Spec("additive"), description="dot, scaled_dot, bilinear, additive, linear, convolutional, uniform or none"
+    )
     terms: Annotated[tuple[Spec, ...], Several] = Field((), description="what else has a say")
     normaliser: Spec = Field(Spec("softmax"), description="from energies to weights: softmax")
     window: Spec = Field(Spec("none"), description="the part of the source to look at: none, monotonic, predictive")

@@ -66,6 +66,7 @@ MODELS: dict[str, dict[str, Any]] = {
     },
     "local-m": {"attention": {"window": {"kind": "monotonic", "width": 1}}},
     "local-p": {"score": "dot", "attention": {"window": {"kind": "predictive", "width": 2}}},
+    "convolutional": {"score": {"kind": "convolutional", "widths": [2, 3, 4]}},
     "linear": {"score": "linear", "decoder": {"attend": "between", "feed": "attentional"}},
     "uniform": {"score": "uniform", "decoder": {"attend": "before", "features_size": 3}},
 }
@@ -127,7 +128,7 @@ def test_the_sample_has_every_entry_of_the_tables() -> None:
     chosen = [
         (
             each.get("decoder", {}),
-            each.get("score", "additive"),
+            score["kind"] if isinstance(score := each.get("score", "additive"), dict) else score,
             bridge["kind"] if isinstance(bridge := each.get("bridge", "final"), dict) else bridge,
         )
         for each in MODELS.values()
