@@ -86,7 +86,9 @@ class EmbeddingConfig(Section):
 class AttentionConfig(Section):
     """Where the decoder looks."""
 
-    score: Spec = Field(Spec("additive"), description="dot, scaled_dot, bilinear, additive, linear, uniform or none")
+    score: Spec = Field(
+        Spec("additive"), description="dot, scaled_dot, bilinear, additive, linear, convolutional, uniform or none"
+    )
     terms: Annotated[tuple[Spec, ...], Several] = Field(
         (),
         description="what else has a say: "

@@ -81,6 +81,7 @@ MODELS: dict[str, dict[str, Any]] = {
         "decoder": {**SELF, "positions": "learned", "features_size": 3},
     },
     "self-attention encoder": {"encoder": {**SELF, "positions": "none"}, "bridge": "mean"},
+    "convolutional": {"score": {"kind": "convolutional", "widths": [2, 3, 4]}},
     "linear": {"score": "linear", "decoder": {"attend": "between", "feed": "attentional"}},
     "wait": {"terms": "wait", "encoder": {"direction": "forward"}, "bridge": "zero", "decoder": {"attend": "between"}},
     "external memory": {"decoder": {"attend": "between", "feed": "attentional", "external_memory": 3}},
@@ -152,7 +153,7 @@ def test_the_sample_has_every_entry_of_the_tables() -> None:
     chosen = [
         (
             each.get("decoder", {}),
-            each.get("score", "additive"),
+            score["kind"] if isinstance(score := each.get("score", "additive"), dict) else score,
             bridge["kind"] if isinstance(bridge := each.get("bridge", "final"), dict) else bridge,
         )
         for each in MODELS.values()

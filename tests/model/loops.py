@@ -122,6 +122,20 @@ def additive(p: dict[str, Vector], query: Vector, states: Vector) -> Vector:
     return np.array(energies)
 
 
+def convolved(kernel: Vector, bias: Vector | None, rows: Vector) -> Vector:
+    """Over one sentence; the kernel (O, I, w) reaches floor((w - 1) / 2) to the left and floor(w / 2) to the right."""
+    size, _, width = kernel.shape
+    found = np.zeros((len(rows), size))
+    for j in range(len(rows)):
+        for o in range(size):
+            for k in range(width):
+                place = j + k - (width - 1) // 2
+                if 0 <= place < len(rows):
+                    found[j, o] += dot(kernel[o, :, k], rows[place])
+            found[j, o] += 0.0 if bias is None else float(bias[o])
+    return found
+
+
 def mixture(p: dict[str, Vector], *parts: Vector) -> Vector:
     """`tanh(W [parts] + b)` of the features `tanh` and `deep`."""
     return tanh(times(p["mix.weight"], join(*parts)) + p["mix.bias"])

@@ -9,7 +9,8 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from dragoman.components import Size
+from dragoman.components import Size, Width
+from dragoman.model.convolution import Convolution, around
 from dragoman.model.linear import Linear as LinearLayer
 from dragoman.model.shapes import Bool, Float
 
@@ -177,6 +178,41 @@ class Linear(Score):
 
 
 @final
+class Convolutional(Score):
+    """`L1 = relu(conv(H; K1))`, `L2 = conv(L1; K2) * s_t`, each of its vectors scaled to length 1, `e_t = conv(L2; K3)`
+    (Allamanis et al. 2016): the energy of a position depends on its neighbours.
+
+    `widths` are those of the three kernels, in positions; `size` is that of the vectors of L1, by default of the
+    decoder state. Behind a window the third kernel sees what is in the window alone.
+    """
+
+    def __init__(
+        self,
+        query_size: int,
+        state_size: int,
+        features: int = 0,
+        *,
+        size: Size | None = None,
+        widths: tuple[Width, Width, Width] = (3, 3, 3),
+    ) -> None:
+        super().__init__(query_size, state_size, features)
+        size = size or query_size
+        self.first = Convolution(state_size, size, widths[0])
+        self.second = Convolution(size, query_size, widths[1])
+        self.third = LinearLayer(query_size, widths[2], bias=False)  # a row for each place of the kernel
+
+    def keys(self, states: Float[Tensor, "B S H"], mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B S A"]:
+        keys: Tensor = self.second(torch.relu(self.first(states, mask)), mask)
+        return keys.masked_fill(~mask.unsqueeze(2), 0)  # where the third kernel reads it
+
+    def energies(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
+        gated = functional.normalize(keys.unsqueeze(1) * query.unsqueeze(2), dim=-1)  # (B, T, S, Q)
+        width, places = self.third.out_features, keys.size(1)
+        shares = functional.pad(self.third(gated), (0, 0, *around(width)))  # to the energies of neighbours
+        return torch.stack([shares[:, :, k : k + places, k] for k in range(width)]).sum(0)
+
+
+@final
 class Uniform(Score):
     """`e_tj = 0`: every real position has the same weight, the context is their mean (SL, mean pooling)."""
 
@@ -190,5 +226,6 @@ SCORES: dict[str, type[Score]] = {
     "bilinear": Bilinear,
     "additive": Additive,
     "linear": Linear,
+    "convolutional": Convolutional,
     "uniform": Uniform,
 }

@@ -100,7 +100,7 @@ class LocalAttention(Attention):
 
     def prepare(self, memory: Memory) -> Attended:
         attended = self.inner.prepare(memory)
-        return attended._replace(keys=_collecting(attended.keys), values=_collecting(attended.values))
+        return attended._replace(keys=_collecting(attended.keys.contiguous()), values=_collecting(attended.values))
 
     def start(self, attended: Attended) -> History:
         history = self.inner.start(attended)

@@ -131,12 +131,29 @@ def test_the_decoders_share_of_a_linear_score_cancels() -> None:
         assert torch.allclose(one, other) == (kind == "linear")
 
 
+@pytest.mark.spec("A8")
+@pytest.mark.parametrize("options", [{}, {"size": 2, "widths": (2, 4, 5)}, {"widths": (1, 1, 1)}], ids=str)
+def test_convolutional(options: dict[str, Any]) -> None:
+    """Three convolutions in a row, those of a short sentence as if it stood alone."""
+    score, query, states = make("convolutional", **options), noise(2, STEPS, 3), noise(2, PLACES, 4, seed=1)
+    p, mask = loops.numbers(score), torch.tensor([[True] * PLACES, [True] * 3 + [False] * 2])
+    found = score(query, score.keys(states, mask))
+    for b, length in enumerate((PLACES, 3)):
+        first = loops.convolved(p["first.kernel.weight"], p["first.kernel.bias"], loops.array(states[b, :length]))
+        second = loops.convolved(p["second.kernel.weight"], p["second.kernel.bias"], first.clip(min=0))
+        for t in range(STEPS):
+            gated = second * loops.array(query[b, t])
+            scaled = gated / [[math.sqrt(loops.dot(row, row))] for row in gated]
+            expected = loops.convolved(p["third.weight"].T[None], None, scaled)[:, 0]
+            assert found[b, t, :length].tolist() == pytest.approx(expected.tolist(), abs=1e-12)
+
+
 def test_uniform() -> None:
     assert_each("uniform", lambda p, s, h: 0.0)
 
 
 @pytest.mark.spec("B22")
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "convolutional"])  # which sees neighbours
 def test_many_queries_and_positions_at_once_are_one_at_a_time(kind: str) -> None:
     score, query, states = parts(kind)
     found = energies(score, query, states)
@@ -182,4 +199,10 @@ def test_products_need_equal_sizes(kind: str) -> None:
 def test_unknown_options_are_refused(kind: str) -> None:
     (found,) = problems(SCORES, Spec(kind, {"siz": 3}), ("model", "attention", "score"))
     assert found.path == ("model", "attention", "score", "siz")
-    assert ("did you mean 'size'" if kind == "additive" else "no options") in found.message
+    assert ("did you mean 'size'" if kind in ("additive", "convolutional") else "no options") in found.message
+
+
+@pytest.mark.parametrize("widths", [(3, 3), (3, 3, 0), (3, 3, 2.5), 3], ids=str)
+def test_widths_that_no_kernels_can_have_are_refused(widths: Any) -> None:
+    found = problems(SCORES, Spec("convolutional", {"widths": widths}), ("model", "attention", "score"))
+    assert {problem.path[-1] for problem in found} == {"widths"}

@@ -1,0 +1,39 @@
+"""What scores are for."""
+
+import pytest
+import torch
+
+from dragoman.model.attention.attention import GlobalAttention
+from dragoman.model.attention.normalisers import Softmax
+from dragoman.model.attention.scores import Additive, Convolutional, Score
+from dragoman.model.memory import Memory
+
+WORDS, SIZE, ROWS, PLACES = 8, 16, 32, 10
+MARK = 0
+
+
+def weight_behind_the_mark(score: Score) -> float:
+    """What attention to words, read by no encoder, gives to the one behind the only mark, after some training."""
+    random = torch.Generator().manual_seed(1)
+    words, query = torch.randn(WORDS, SIZE, generator=random), torch.ones(ROWS, 1, SIZE)
+    attention = GlobalAttention(score, Softmax())
+    optimiser = torch.optim.Adam(attention.parameters(), lr=0.03)
+    mask = torch.ones(ROWS, PLACES, dtype=torch.bool)
+    for _ in range(200):
+        source = torch.randint(1, WORDS, (ROWS, PLACES), generator=random)
+        place = torch.randint(PLACES - 1, (ROWS, 1), generator=random)
+        attended = attention.prepare(Memory(words[source.scatter(1, place, MARK)], mask))
+        weights, _ = attention.look(query, attended)
+        found = weights.squeeze(1).gather(1, place + 1)
+        optimiser.zero_grad()
+        (-found.log().mean()).backward()
+        optimiser.step()
+    return found.mean().item()
+
+
+@pytest.mark.spec("A8")
+def test_a_convolutional_score_finds_the_word_behind_a_mark() -> None:
+    """A score of single positions can do no better than to leave out the mark."""
+    torch.manual_seed(1)
+    assert weight_behind_the_mark(Convolutional(SIZE, SIZE)) >= 0.9
+    assert weight_behind_the_mark(Additive(SIZE, SIZE)) <= 0.2
