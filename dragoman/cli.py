@@ -140,12 +140,16 @@ def translate(
         Engines, typer.Option(help="What computes: torch, int8 (8-bit integers), or onnx after `export --onnx`.")
     ] = Engines.torch,
     candidates: Candidates = None,
+    wait: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="K", help="Write words while a line arrives, K source symbols behind (wait-k)."),
+    ] = None,
 ) -> None:
     """Translate lines with one run: one line out for each line in."""
     from dragoman.commands import translate
 
     wanted = translate.Wanted(
-        search, beam, n_best, alignments, attention, show, weights, batch_lines, engine.value, two(candidates)
+        search, beam, n_best, alignments, attention, show, weights, batch_lines, engine.value, two(candidates), wait
     )
     translate.translate(run, file, output, wanted)
 

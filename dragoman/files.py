@@ -3,13 +3,14 @@
 import gzip
 import io
 import os
+import re
 import secrets
 import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Literal, cast
+from typing import IO, Any, Literal, cast
 
 from dragoman.errors import UserError
 
@@ -19,6 +20,8 @@ except ImportError:  # Windows: nothing hinders a second process there
     fcntl = None  # type: ignore[assignment]
 
 LONGEST_NAME = 200  # bytes of the target's name kept in the temporary one: file systems stop at 255
+
+CHUNK = 65_536  # bytes asked for at a time
 
 
 @contextmanager
@@ -121,11 +124,42 @@ def read_lines(path: str | Path) -> Iterator[str]:
     missing or unreadable file, a folder, a damaged or truncated .gz, and text in another encoding (with line,
     byte and column, in bytes).
     """
-    name = "<stdin>" if str(path) == "-" else str(path)
+    name = _shown(path)
+    with _readable(name), _open(path) as file:
+        for number, line in enumerate(file, start=1):
+            yield _decode(line, name, number)
+
+
+def read_words(path: str | Path) -> Iterator[str]:
+    """The same text as words between spaces or tabs, each as soon as what ends it is there, and a newline behind those
+    of each line.
+    """
+    name, rest, number, column = _shown(path), b"", 1, 0
+    with _readable(name), _open(path) as file:
+        while data := file.read1(CHUNK):
+            *pieces, rest = re.split(rb"([ \t\n])", rest + data)
+            for word, mark in zip(pieces[::2], pieces[1::2], strict=True):
+                if text := _decode(word, name, number, column):
+                    yield text
+                column += len(word + mark)
+                if mark == b"\n":
+                    yield "\n"
+                    number, column = number + 1, 0
+        if rest:
+            yield _decode(rest, name, number, column)
+        if rest or column:
+            yield "\n"
+
+
+def _shown(path: str | Path) -> str:
+    return "<stdin>" if str(path) == "-" else str(path)
+
+
+@contextmanager
+def _readable(name: str) -> Iterator[None]:
+    """What hinders reading as one line."""
     try:
-        with _open(path) as file:
-            for number, line in enumerate(file, start=1):
-                yield _decode(line, name, number)
+        yield
     except FileNotFoundError:
         raise UserError(f"{name}: no such file") from None
     except IsADirectoryError:
@@ -139,22 +173,22 @@ def read_lines(path: str | Path) -> Iterator[str]:
 
 
 @contextmanager
-def _open(path: str | Path) -> Iterator[BinaryIO]:
+def _open(path: str | Path) -> Iterator[io.BufferedReader]:
     if str(path) == "-":
-        yield sys.stdin.buffer  # not ours to close
+        yield cast(io.BufferedReader, sys.stdin.buffer)  # not ours to close
     elif str(path).endswith(".gz"):
         with gzip.open(path, "rb") as packed:
-            yield cast(BinaryIO, packed)
+            yield cast(io.BufferedReader, packed)
     else:
         with open(path, "rb") as plain:
             yield plain
 
 
-def _decode(line: bytes, name: str, number: int) -> str:
+def _decode(line: bytes, name: str, number: int, before: int = 0) -> str:
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
-        where = f"byte 0x{line[error.start]:02X} at column {error.start + 1}"
+        where = f"byte 0x{line[error.start]:02X} at column {before + error.start + 1}"
         raise UserError(f"{name}:{number}: not UTF-8 ({where})") from None
     if number == 1:
         text = text.removeprefix("\ufeff")

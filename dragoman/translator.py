@@ -1,8 +1,9 @@
 """Text to translations: everything above (training, commands, services) translates through this."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -28,7 +29,9 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import Run
 from dragoman.search import candidates as lists
 from dragoman.search.candidates import CandidateList, Narrowed
+from dragoman.search.greedy import Greedy
 from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.incremental import wait_k
 from dragoman.search.search import Predictor, Search
 from dragoman.search.searches import SEARCHES
 from dragoman.visualisation import heatmap
@@ -71,6 +74,13 @@ class Translation:
     def _repr_html_(self) -> str:
         """A heat map, in a notebook."""
         return heatmap.html(self.attention, self.source_tokens, self.tokens)
+
+
+class Spoken(NamedTuple):
+    """A word of a translation, and how many words of the source had been read when its last symbol was decided."""
+
+    text: str
+    read: int
 
 
 class Scored(NamedTuple):
@@ -143,6 +153,45 @@ class Translator:
             self._translation(text, encoded[number], found[number]) if number in found else self._nothing(text)
             for number, text in enumerate(texts)
         ]
+
+    def simultaneous(self, words: Iterable[str], *, wait: int) -> Iterator[Spoken]:
+        """The translation of a text whose words are still arriving (wait-k, greedy search): each word is given as soon
+        as the next one begins, and no source word is taken before it is needed.
+
+        `wait` counts source symbols. Nothing else is read, whatever the model; one trained with the term `wait` and as
+        many symbols has learnt to do with that. UserError for an engine other than torch, and for candidates.
+        """
+        if self._predictor or self.way or self.candidates:
+            raise UserError("a source that is still arriving is translated by engine torch, without candidates")
+        said: list[str] = []
+        read: list[int] = []
+        told = 0
+        limit = Greedy().limit
+        for decided in wait_k(self.model, self._arriving(words), wait, limit, self.device.torch_device):
+            said += self.target.vocabulary.symbols([decided.symbol])
+            read.append(decided.read)
+            whole = self._spoken(said, read)[:-1]
+            yield from whole[told:]
+            told = len(whole)
+        yield from self._spoken(said, read)[told:]
+
+    def _arriving(self, words: Iterable[str]) -> Iterator[list[int]]:
+        """The ids of the symbols that each word brings, at most LONGEST in all. Those of earlier words stay as they
+        are, even where all words together would have been cut in another way.
+        """
+        text, known = "", 0
+        for word in words:
+            text = f"{text} {word}".strip()
+            symbols = self.source.text.encode(text)[:LONGEST]
+            yield self.source.vocabulary.ids(symbols[known:])
+            known = max(known, len(symbols))
+
+    def _spoken(self, symbols: list[str], read: list[int]) -> list[Spoken]:
+        """The words between spaces that these symbols spell."""
+        surfaces = self.target.text.unit.surfaces(symbols)
+        letters = [(letter, when) for surface, when in zip(surfaces, read, strict=True) for letter in surface]
+        words = [list(word) for blank, word in groupby(letters, key=lambda each: each[0] == " ") if not blank]
+        return [Spoken("".join(letter for letter, _ in word), word[-1][1]) for word in words]
 
     def hypotheses(self, searcher: Search, encoded: Sequence[list[str]], n_best: int = 1) -> list[list[Hypothesis]]:
         """What a search finds for sentences in symbols, one or more, in one batch: `n_best` each, the best first."""

@@ -11,8 +11,9 @@ from typing import Literal
 
 import pytest
 
+from dragoman import files
 from dragoman.errors import UserError
-from dragoman.files import read_lines, write_atomically
+from dragoman.files import read_lines, read_words, write_atomically
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
@@ -39,6 +40,34 @@ def lines_of(folder: Path, content: bytes, name: str = "text") -> list[str]:
 )
 def test_only_a_newline_ends_a_line(tmp_path: Path, content: bytes, expected: list[str]) -> None:
     assert lines_of(tmp_path, content) == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"", []),
+        (b"a", ["a", "\n"]),
+        (b"a bc\nd\n", ["a", "bc", "\n", "d", "\n"]),
+        (b"a ", ["a", "\n"]),
+        (b" a\t\tb \n\n c", ["a", "b", "\n", "\n", "c", "\n"]),
+        (b"a b\r\nc\r\n", ["a", "b", "\n", "c", "\n"]),
+        (b"\xef\xbb\xbfa\n", ["a", "\n"]),
+        ("\u00e4\u2028b c".encode(), ["\u00e4\u2028b", "c", "\n"]),
+    ],
+)
+def test_words_come_one_by_one_with_the_ends_of_their_lines(
+    tmp_path: Path, content: bytes, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "text").write_bytes(content)
+    assert list(read_words(tmp_path / "text")) == expected
+    monkeypatch.setattr(files, "CHUNK", 1)
+    assert list(read_words(tmp_path / "text")) == expected
+
+
+def test_a_word_in_another_encoding_is_told_with_line_and_byte(tmp_path: Path) -> None:
+    (tmp_path / "text").write_bytes(b"a\nbc na\xefve\n")
+    with pytest.raises(UserError, match=r":2: not UTF-8 \(byte 0xEF at column 6\)$"):
+        list(read_words(tmp_path / "text"))
 
 
 def test_a_packed_file_is_read_like_a_plain_one(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Text to translations: order, odd texts, search, attention between words, scores of given pairs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -284,3 +284,41 @@ def test_loads_on_a_chosen_device(run: Path) -> None:
     found = dragoman.load(run, device=DeviceConfig(name="cpu", threads=1, precision="bfloat16"))
     assert found.device.precision is torch.bfloat16
     assert found.translate(["one two"])[0].text == "deux un"
+
+
+@pytest.mark.spec("B12")
+@pytest.mark.parametrize("name", ["subwords", "characters", "no attention"])
+def test_words_are_written_while_a_text_arrives(name: str, others: dict[str, Translator]) -> None:
+    """With a wait that sees all, they are those of greedy search; what is written early knows no later word."""
+    translator, texts = others[name], ["one two three four", "five one six two"]
+    for text, whole in zip(texts, translator.translate(texts, search=Spec("greedy")), strict=True):
+        spoken = list(translator.simultaneous(text.split(), wait=1000))
+        assert [word.text for word in spoken] == whole.text.split()
+        assert all(word.read == 4 for word in spoken)
+    one, other = (list(translator.simultaneous(["one", "two", *rest], wait=1)) for rest in (["six"], ["five", "four"]))
+    early = [word for word in one if word.read <= 2]
+    assert other[: len(early)] == early
+
+
+@pytest.mark.spec("B12")
+def test_a_word_is_there_before_the_text_is(translator: Translator) -> None:
+    taken: list[str] = []
+
+    def arriving() -> Iterator[str]:
+        for word in ["one", "two", "three", "four", "five"]:
+            taken.append(word)
+            yield word
+
+    first = next(translator.simultaneous(arriving(), wait=2))
+    assert first.read == 2
+    assert taken == ["one", "two", "three"]
+
+
+def test_nothing_is_written_of_blank_texts(translator: Translator) -> None:
+    assert list(translator.simultaneous([], wait=2)) == []
+    assert list(translator.simultaneous(["\u2028"], wait=2)) == []
+
+
+def test_no_other_engine_translates_what_is_arriving(run: Path) -> None:
+    with pytest.raises(dragoman.UserError, match="engine torch, without candidates"):
+        next(dragoman.load(run, engine="int8").simultaneous(["one"], wait=1))

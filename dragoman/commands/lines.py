@@ -67,6 +67,11 @@ class Output(NamedTuple):
         self.file.writelines(line + "\n" for line in lines)
         self.file.flush()
 
+    def say(self, text: str) -> None:
+        """A part of a line, at once."""
+        self.file.write(text)
+        self.file.flush()
+
 
 @contextmanager
 def output(path: Path | None) -> Iterator[Output]:

@@ -1,8 +1,10 @@
 """`dragoman translate`: one line out for each line in."""
 
 import json
+from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +15,8 @@ from dragoman.commands.lines import Output, Portion, one_line, output, portions
 from dragoman.components import Spec
 from dragoman.data.pharaoh import pharaoh
 from dragoman.errors import UserError
+from dragoman.evaluation.latency import average_lagging
+from dragoman.files import read_words
 from dragoman.translator import Engine, Translation, load
 from dragoman.visualisation import heatmap
 
@@ -30,6 +34,7 @@ class Wanted(NamedTuple):
     portion: int = 256
     engine: Engine = "torch"
     candidates: tuple[int, int] | None = None
+    wait: int | None = None
 
 
 def translate(run: Path, source: Path, target: Path | None, wanted: Wanted) -> None:
@@ -40,6 +45,9 @@ def translate(run: Path, source: Path, target: Path | None, wanted: Wanted) -> N
         raise UserError("--attention -: translations go to standard output; write them to a file with -o")
     if wanted.beam is not None and wanted.search == "greedy":
         raise UserError("--beam: greedy search has no beam; leave out --beam or --search greedy")
+    if wanted.wait is not None:
+        _follow(run, source, target, wanted.wait, wanted)
+        return
     translator = load(run, weights=wanted.weights, engine=wanted.engine, candidates=wanted.candidates)
     search = translator.search if wanted.search in (None, translator.search.kind) else Spec(str(wanted.search))
     with ExitStack() as stack:
@@ -52,6 +60,50 @@ def translate(run: Path, source: Path, target: Path | None, wanted: Wanted) -> N
                 _write(texts, number, translation, wanted)
             if matrices:
                 matrices.write(json.dumps(_matrix(translation), ensure_ascii=False) for translation in found)
+
+
+def _follow(run: Path, source: Path, target: Path | None, wait: int, wanted: Wanted) -> None:
+    """Write each word as soon as it is decided, while the lines arrive; and tell how far words were behind."""
+    refused = {
+        "--beam": wanted.beam,
+        "--search": wanted.search == "beam",
+        "--n-best": wanted.n_best,
+        "--alignments": wanted.alignments,
+        "--attention": wanted.attention,
+        "--show": wanted.show,
+        "--engine": wanted.engine != "torch",
+        "--candidates": wanted.candidates,
+    }
+    for option, given in refused.items():
+        if given:
+            raise UserError(f"{option}: --wait writes word by word, by greedy search with engine torch; leave out one")
+    translator = load(run, weights=wanted.weights)
+    lagging = []
+    with output(target) as texts:
+        pieces = read_words(source)
+        for piece in pieces:
+            arrived: list[str] = []
+            line = _line(chain([piece], pieces), arrived)
+            read: list[int] = []
+            for word in translator.simultaneous(line, wait=wait):
+                texts.say(" " * bool(read) + one_line(word.text))
+                read.append(word.read)
+            texts.say("\n")
+            deque(line, maxlen=0)  # a translation may end before its source
+            if read:
+                lagging.append([average_lagging(read, len(arrived), corrected=each) for each in (True, False)])
+    if lagging:
+        corrected, plain = (sum(each) / len(lagging) for each in zip(*lagging, strict=True))
+        typer.echo(f"average lagging {corrected:.2f} words ({plain:.2f} without correction for lengths)", err=True)
+
+
+def _line(pieces: Iterator[str], arrived: list[str]) -> Iterator[str]:
+    """The words of a line, which are noted as they come."""
+    for word in pieces:
+        if word == "\n":
+            return
+        arrived.append(word)
+        yield word
 
 
 def _warn(source: Path, portion: Portion, found: list[Translation]) -> None:

@@ -15,7 +15,7 @@ from dragoman.model.encoder.encoder import Encoder
 from dragoman.model.memory import Memory
 from dragoman.model.output.output import Output
 from dragoman.model.shapes import Bool, Float, Int
-from dragoman.model.state import Tree, select
+from dragoman.model.state import Tree, grown, select
 
 StartSymbol = Literal["bos", "eos"]
 
@@ -123,6 +123,11 @@ class Seq2Seq(nn.Module):
         """
         fixed = state.fixed if sentences is None else select(state.fixed, sentences)
         return State(select(state.moving, rows), fixed, select(state.masks, rows))
+
+    def extend(self, state: State, sources: tuple[Sequence, ...]) -> State:
+        """The state of one row a sentence after more of the sources has arrived; it keeps what it has seen."""
+        fresh = self.begin(sources)
+        return State(grown(state.moving, fresh.moving), fresh.fixed, state.masks)
 
     def unroll(self, state: State, targets: Int[Tensor, "B T"]) -> Unrolled:
         """All steps over a reference: the decoder reads the start symbol and the reference without its last symbol."""

@@ -1,8 +1,9 @@
 """State is a value: nested (named) tuples of tensors, batch first, passed in and returned."""
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
+import torch
 from torch import Tensor
 
 from dragoman.model.shapes import Int
@@ -23,6 +24,20 @@ def each_tensor(function: Callable[[Tensor], Tensor], tree: Tree) -> Tree:
     if tree is None:
         return tree
     raise TypeError(f"a state holds tensors in tuples, found {type(tree).__name__}")
+
+
+def grown(old: Tree, start: Tree) -> Tree:
+    """A state whose source has become longer: `old`, and at new positions (axis 1) what stands in `start`.
+
+    `start` is of the same form and, where there are positions, has more of them.
+    """
+    if isinstance(old, Tensor):
+        longer = cast(Tensor, start)
+        return cast(Tree, old if old.shape == longer.shape else torch.cat([old, longer[:, old.size(1) :]], 1))
+    if isinstance(old, tuple):
+        parts = map(grown, old, cast(tuple[Any, ...], start))
+        return cast(Tree, type(old)(*parts) if hasattr(old, "_fields") else tuple(parts))
+    return old
 
 
 def select(state: Tree, rows: Int[Tensor, "R"]) -> Tree:

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.model.state import select
+from dragoman.model.state import grown, select
 from tests.builders import BATCH, build_model, tile
 
 
@@ -60,3 +60,14 @@ def test_a_tiled_state_is_the_state_of_copies() -> None:
     tiled = model.step(torch.tensor([4, 4, 5, 5, 6, 6]), tile(state, 2))
     assert torch.allclose(tiled.features[::2], model.step(torch.tensor([4, 5, 6]), state).features)
     assert torch.allclose(tiled.features[::2], tiled.features[1::2])
+
+
+def test_a_state_grows_by_what_stands_at_new_positions_and_keeps_the_rest() -> None:
+    old = Pair(torch.tensor([[1, 2]]), (torch.tensor([[[3], [4]]]), None))
+    start = Pair(torch.tensor([[0, 0, 9]]), (torch.zeros(1, 4, 1).long(), None))
+    found = grown(old, start)
+    assert isinstance(found, Pair)
+    assert found.left.tolist() == [[1, 2, 9]]
+    assert found.right[0].tolist() == [[[3], [4], [0], [0]]]
+    assert found.right[1] is None
+    assert grown(torch.tensor([[5, 6]]), torch.tensor([[7, 8]])).tolist() == [[5, 6]]

@@ -1,0 +1,87 @@
+"""Greedy search while the source arrives."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.search.greedy import Greedy
+from dragoman.search.incremental import Decided, wait_k
+from tests.builders import build_model, sentences
+
+FORWARD: dict[str, Any] = {"encoder": {"direction": "forward"}, "bridge": "zero", "spread": 1.5}
+SOURCES = [[4, 5, 6, 7, 8, 4], [8], [7, 6, 5]]
+LIMIT = Greedy().limit
+CPU = torch.device("cpu")
+
+
+def written(model: Seq2Seq, parts: list[list[int]], k: int) -> list[Decided]:
+    return list(wait_k(model, parts, k, LIMIT, CPU))
+
+
+def singly(source: list[int]) -> list[list[int]]:
+    return [[symbol] for symbol in source]
+
+
+@pytest.mark.spec("B12")
+@pytest.mark.parametrize("k", [1, 2, 4, 100])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"seed": 1},
+        {"seed": 2, "decoder": {"attend": "before", "feed": "attentional", "cell": "lstm"}},
+        {"seed": 3, "decoder": {"attend": "between", "layers": 2}, "encoder": {"direction": "forward", "layers": 2}},
+    ],
+)
+def test_what_is_written_while_a_source_arrives_is_what_a_model_that_waits_writes(
+    options: dict[str, Any], k: int
+) -> None:
+    """The term `wait` over whole sources, and a model without it that is given no more than it shows."""
+    waits = build_model(terms={"kind": "wait", "k": k}, **{**FORWARD, **options})
+    plain = build_model(**{**FORWARD, **options})
+    for source in SOURCES:
+        ((expected,),) = Greedy()(waits, (sentences(source),))
+        for model in (waits, plain):
+            found = written(model, singly(source), k)
+            assert tuple(each.symbol for each in found) == expected.symbols
+            assert [each.read for each in found] == [min(t + k, len(source)) for t in range(len(found))]
+
+
+@pytest.mark.spec("B12")
+def test_no_part_is_taken_before_it_is_needed() -> None:
+    taken = 0
+
+    def arriving() -> Iterator[list[int]]:
+        nonlocal taken
+        for part in ([4, 5], [6], [7, 8, 4], [5]):
+            taken += 1
+            yield part
+
+    model = build_model(**FORWARD)
+    for t, decided in enumerate(wait_k(model, arriving(), 2, LIMIT, CPU)):
+        assert decided.read == taken == [1, 2, 3, 3, 3, 4, 4][min(t, 6)]
+
+
+@pytest.mark.spec("B12")
+@pytest.mark.parametrize("direction", ["forward", "reversed", "bidirectional"])
+def test_what_comes_later_changes_nothing_that_was_written_before_it_was_read(direction: str) -> None:
+    """Whatever the encoder and the bridge read."""
+    model = build_model(encoder={"direction": direction}, spread=2.0, seed=4)
+    one, other = (written(model, singly([4, 5, 6, last, last, last]), 2) for last in (7, 8))
+    early = [each for each in one if each.read <= 3]
+    assert early
+    assert other[: len(early)] == early
+
+
+@pytest.mark.spec("B12")
+def test_parts_of_several_symbols_are_seen_one_symbol_at_a_time() -> None:
+    model = build_model(**FORWARD)
+    together, alone = written(model, [[4, 5, 6], [7, 8]], 2), written(model, singly([4, 5, 6, 7, 8]), 2)
+    assert [each.symbol for each in together] == [each.symbol for each in alone]
+
+
+@pytest.mark.parametrize("parts", [[], [[]], [[], []]])
+def test_nothing_is_written_of_nothing(parts: list[list[int]]) -> None:
+    assert written(build_model(), parts, 3) == []

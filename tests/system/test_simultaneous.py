@@ -1,0 +1,68 @@
+"""`translate --wait`: words come out while a line is still coming in."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.system.conftest import ONE_THREAD, Shell
+
+
+@pytest.mark.spec("B12")
+def test_a_word_is_written_before_its_line_has_ended(trained: Shell) -> None:
+    """A pipe that stays open: two words in, one out; then the rest."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dragoman", "translate", "runs/toy", "--wait", "1"],
+        cwd=trained.folder,
+        env=os.environ | ONE_THREAD,
+        bufsize=0,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write(b"one two three ")
+    process.stdin.flush()
+    early = process.stdout.read(2)  # it would wait for ever
+    rest, errors = process.communicate(b"four\n", timeout=300)
+    assert process.returncode == 0
+    written = (early + rest).decode()
+    assert re.fullmatch(r"[a-z ]+\n", written)
+    assert re.fullmatch(rb"average lagging \d\.\d\d words \(\d\.\d\d without correction for lengths\)\n", errors)
+    assert trained("translate", "runs/toy", "--wait", "1", stdin="one two three four").out == written
+
+
+def test_there_is_a_line_out_for_every_line_in(trained: Shell) -> None:
+    outcome = trained("translate", "runs/toy", "--wait=100", stdin="one two\n\n \n\tthree  four\r\none\u2028two")
+    assert outcome.code == 0
+    expected = trained("translate", "runs/toy", "--search=greedy", stdin="one two\n\n \nthree four\none two\n")
+    assert outcome.lines == expected.lines
+    assert outcome.err.startswith("average lagging ")
+    assert trained("translate", "runs/toy", "--wait=2", stdin="\n").err == ""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--beam=2",
+        "--search=beam",
+        "--n-best=1",
+        "--alignments",
+        "--attention=a.jsonl",
+        "--show",
+        "--engine=int8",
+        "--engine=onnx",
+        "--candidates=3,2",
+    ],
+)
+def test_what_does_not_go_word_by_word_is_refused(options: str, trained: Shell) -> None:
+    message = trained.fails("translate", "runs/toy", "--wait=2", options, stdin="one")
+    assert message.startswith(options.split("=")[0] + ": --wait writes word by word")
+
+
+def test_another_encoding_is_told_by_line(trained: Shell) -> None:
+    outcome = trained("translate", "runs/toy", "--wait=1", stdin=b"one\ntwo \xff\n")
+    assert outcome.err == "<stdin>:2: not UTF-8 (byte 0xFF at column 5)\n"
