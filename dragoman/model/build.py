@@ -124,6 +124,7 @@ def _model(model: ModelConfig, source_symbols: int, target_symbols: int, assembl
     hides = any(TERMS[term.kind].hides for term in model.attention.terms)
     _blind(("model", "encoder"), hides and encoder.reads_ahead, "rnn with direction: forward", assemble)
     _blind(("model", "bridge"), hides and bridge.reads_ahead, "zero", assemble)
+    _blind(("model", "decoder"), hides and decoder.reads_ahead, "no external_memory", assemble)
     table = target.table if tie in ("output", "all") else None
     features = decoder.features_size
     output = assemble(

@@ -14,7 +14,6 @@ from dragoman import components, devices, sections
 from dragoman import config as configuration
 from dragoman.components import Problem
 from dragoman.config import Config, TextConfig
-from dragoman.data.corpus import COLUMNS
 from dragoman.data.dataset import Dataset
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import METRICS
@@ -73,17 +72,14 @@ def problems(config: Config) -> list[Problem]:
         named = sections.specs(config, path)
         found += [each for place, spec in named.items() for each in components.problems(table, spec, place)]
     if not found:
-        named_parts: dict[str, Mapping[str, Any]] = {"objective": OBJECTIVES, "schedule": SCHEDULES}
-        for name, table in named_parts.items():
-            try:
-                components.build(table, getattr(config.training, name))
-            except ValueError as error:
-                found.append(Problem(("training", name), str(error)))
+        try:
+            components.build(SCHEDULES, config.training.schedule)
+        except ValueError as error:
+            found.append(Problem(("training", "schedule"), str(error)))
         objective = OBJECTIVES[config.training.objective.kind]
-        found += [Problem(("training", "objective"), message) for message in objective.problems(config.model)]
+        found += [Problem(("training", "objective"), message) for message in objective.problems(config)]
         found += _joint(config.text)
         found += _penalties(config)
-        found += _agreement(config)
     return found
 
 
@@ -97,17 +93,6 @@ def _penalties(config: Config) -> Iterator[Problem]:
     for number, spec in enumerate(training.penalties):
         if PENALTIES[spec.kind].supervised and not config.data.alignments:
             yield Problem((*path, number), f"'{spec.kind}' needs links between words (data.alignments: true)")
-
-
-def _agreement(config: Config) -> Iterator[Problem]:
-    """Agreement needs attention in both directions, and sides that can change places."""
-    if OBJECTIVES[config.training.objective.kind] is Agreement:
-        path = "training", "objective"
-        if config.model.attention.score.kind == "none":
-            yield Problem(path, "there is no attention (model.attention.score: none)")
-        table = next((name for name in (*config.data.train, config.data.dev) if name.endswith(COLUMNS)), None)
-        if table:
-            yield Problem(path, f"'agreement' needs a file for each side, which {table} is not")
 
 
 def _joint(text: TextConfig) -> Iterator[Problem]:

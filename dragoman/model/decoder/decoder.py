@@ -50,6 +50,7 @@ class Decoder(nn.Module, ABC):
     features_size: int  # F
     attends: bool  # whether it reads of the source at each step, by attention or from an external memory
     state_shape: StateShape  # of what the bridge is to make
+    reads_ahead = False  # whether it depends on source symbols that attention does not show
 
     @abstractmethod
     def start(self, memory: Memory, layers: tuple[CellState, ...]) -> State:

@@ -104,6 +104,7 @@ class RnnDecoder(Decoder):
             )
         self.attention = attention
         self.attends = attention.size > 0 or external_memory is not None
+        self.reads_ahead = external_memory is not None  # which starts from the whole source
         self.features = FEATURES[features](Sizes(size, attention.size, input_size, features_size or input_size))
         self.features_size = self.features.size
         self.feed = feed

@@ -1,9 +1,12 @@
 """Two models, one for each direction of translation, that are to look at the same words."""
 
+from collections.abc import Iterator
 from typing import final
 
 from dragoman.components import Positive
+from dragoman.config import Config
 from dragoman.data.batch import Batch
+from dragoman.data.corpus import COLUMNS
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training.objectives.objective import Objective
@@ -23,6 +26,16 @@ class Agreement(Objective):
         super().__init__()
         self.reverse = reverse
         self.weight = weight
+
+    @classmethod
+    def problems(cls, config: Config) -> Iterator[str]:
+        """It needs attention in both directions, and sides that can change places."""
+        yield from super().problems(config)
+        if config.model.attention.score.kind == "none":
+            yield "there is no attention (model.attention.score: none)"
+        table = next((name for name in (*config.data.train, config.data.dev) if name.endswith(COLUMNS)), None)
+        if table:
+            yield f"'agreement' needs a file for each side, which {table} is not"
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
         forward, backward = force(model, batch), force(self.reverse, batch.reversed())

@@ -10,7 +10,7 @@ from torch.utils.checkpoint import checkpoint
 
 from dragoman import components
 from dragoman.components import Count, Rate
-from dragoman.config import ModelConfig
+from dragoman.config import Config, ModelConfig
 from dragoman.data.batch import Batch
 from dragoman.model.decoder.decoders import DECODERS
 from dragoman.model.decoder.rnn import RnnDecoder
@@ -55,8 +55,13 @@ class Marginal(Objective):
         self.theta = nn.Parameter(torch.zeros(2 * jump + 1)) if order else None
 
     @classmethod
-    def problems(cls, model: ModelConfig) -> Iterator[str]:
+    def problems(cls, config: Config) -> Iterator[str]:
+        model = config.model
         yield from _problems("marginal", model)
+        try:
+            cls(**config.training.objective.options)
+        except ValueError as error:
+            yield str(error)
         decoder = components.complete(DECODERS, model.decoder)
         timing = decoder.options.get("attend"), decoder.options.get("feed")
         if (decoder.kind, *timing) != ("rnn", "after", "nothing"):
@@ -133,8 +138,8 @@ class Reinforce(Objective):
         self.register_buffer("tally", torch.zeros(2), persistent=False)  # of log p, and of how many symbols
 
     @classmethod
-    def problems(cls, model: ModelConfig) -> Iterator[str]:
-        yield from _problems("reinforce", model)
+    def problems(cls, config: Config) -> Iterator[str]:
+        yield from _problems("reinforce", config.model)
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
         unrolled, real = model(batch), batch.target.mask

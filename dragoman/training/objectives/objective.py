@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from torch import Tensor, nn
 
-from dragoman.config import ModelConfig
+from dragoman.config import Config
 from dragoman.data.batch import Batch
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
@@ -22,9 +22,9 @@ class Objective(nn.Module, ABC):
     penalised: ClassVar[bool] = False  # takes penalties on attention as its part
 
     @classmethod
-    def problems(cls, model: ModelConfig) -> Iterator[str]:
-        """What keeps it from training such a model."""
-        if model.attention.normaliser.kind == "hard":
+    def problems(cls, config: Config) -> Iterator[str]:
+        """What keeps it from training what is configured."""
+        if config.model.attention.normaliser.kind == "hard":
             yield "no gradient passes through hard attention; use marginal or reinforce"
 
     def tallies(self) -> tuple[Tensor, ...]:

@@ -160,7 +160,8 @@ def test_what_cannot_be_trained_is_said_before_training(objective: Spec, options
 def test_weights_that_are_no_distribution_are_refused() -> None:
     model = settings(**FREE)
     attention = model.attention.model_copy(update={"window": Spec("predictive")})
-    (found,) = Marginal.problems(model.model_copy(update={"attention": attention}))
+    config = whole(model.model_copy(update={"attention": attention}))
+    (found,) = Marginal.problems(replaced(config, ("training", "objective"), Spec("marginal")))
     assert "do not add up to 1" in found
 
 
