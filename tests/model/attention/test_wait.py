@@ -106,6 +106,7 @@ REFUSED: dict[str, tuple[dict[str, Any], list[str]]] = {
     "backwards": ({"bridge": "zero", "encoder": {"direction": "reversed"}}, ["model.encoder"]),
     "bridge": ({"encoder": {"direction": "forward"}}, ["model.bridge"]),
     "both": ({}, ["model.encoder", "model.bridge"]),
+    "memory": ({**FORWARD, "decoder": {"external_memory": 2}}, ["model.decoder"]),
     "neither": (FORWARD, []),
 }
 
@@ -118,6 +119,11 @@ def test_parts_that_have_read_what_is_hidden_are_refused(name: str) -> None:
     assert [each.split(":")[0] for each in found] == keys
     assert all("depends on source symbols that 'wait' (attention.terms) hides; use " in each for each in found)
     assert not build.problems(whole(settings(**options)))
+
+
+def test_a_term_that_depends_on_the_length_of_the_source_is_refused() -> None:
+    (found,) = build.problems(whole(settings(terms=["wait", "coverage", "position"], **FORWARD)))
+    assert str(found).startswith("model.attention.terms.2: depends on source symbols that 'wait'")
 
 
 def test_a_window_that_depends_on_the_length_of_the_source_is_refused() -> None:
