@@ -149,6 +149,11 @@ def test_every_kind_of_model_gives_the_same_in_onnx_runtime(kind: str, tmp_path:
         assert max(differences(model, exported, source)) < 1e-5
 
 
+def test_trees_are_refused_as_onnx_has_no_inverse_of_a_matrix() -> None:
+    with pytest.raises(torch.onnx.OnnxExporterError):
+        export.export(build_model(encoder={"trees": True}).float())
+
+
 def test_the_sample_has_every_entry_of_the_tables() -> None:
     chosen = [
         (

@@ -175,23 +175,27 @@ class LinearChain(Normaliser):
     def forward(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]:
         hidden = energies.isneginf()
         exact = energies.to(torch.promote_types(energies.dtype, torch.float32)).masked_fill(hidden, 0.0)
-        ahead = self._messages(exact, hidden, self.theta)
-        back = self._messages(exact.flip(-1), hidden.flip(-1), self.theta.t()).flip(-1)
-        odds = ahead + exact + back  # log p(z_j = 1) / p(z_j = 0)
+        messages = self._messages(*(torch.stack([each, each.flip(-1)]) for each in (exact, hidden)))
+        ahead, back = messages.unbind(0)
+        odds = ahead + exact + back.flip(-1)  # log p(z_j = 1) / p(z_j = 0)
         if self.divide:
             return torch.softmax(nn.functional.logsigmoid(odds).masked_fill(hidden, float("-inf")), -1)
         return torch.sigmoid(odds).masked_fill(hidden, 0.0)
 
     def _messages(
-        self, energies: Float[Tensor, "B T S"], hidden: Bool[Tensor, "B T S"], theta: Float[Tensor, "2 2"]
-    ) -> Float[Tensor, "B T S"]:
-        """What the positions before each say about it: log of the sum of their `exp` with z_j = 1, less that with 0."""
+        self, energies: Float[Tensor, "2 B T S"], hidden: Bool[Tensor, "2 B T S"]
+    ) -> Float[Tensor, "2 B T S"]:
+        """What the positions before each say about it: log of the sum of their `exp` with z_j = 1, less that with 0.
+
+        Both directions go in one loop, the second through the chain turned round.
+        """
 
         def turn(message: Tensor, energy: Tensor, outside: Tensor, theta: Tensor) -> list[Tensor]:
             seen = message + energy
-            yes, no = (torch.logaddexp(theta[0, after], theta[1, after] + seen) for after in (1, 0))
+            yes, no = (torch.logaddexp(theta[..., 0, after], theta[..., 1, after] + seen) for after in (1, 0))
             return [torch.where(outside, message, yes - no), message.clone()]
 
+        theta = torch.stack([self.theta, self.theta.t()]).view(2, 1, 1, 2, 2)
         message = torch.zeros_like(energies[..., 0])
         if torch.compiler.is_exporting():  # a loop of any length, where Python's would have that of the example
             steps = [energies.movedim(-1, 0), hidden.movedim(-1, 0)]

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from dragoman.components import Layers, Rate, Size
 from dragoman.model.dropout import Dropout
 from dragoman.model.encoder.encoder import Encoder
+from dragoman.model.encoder.trees import Trees
 from dragoman.model.memory import Memory, StateShape
 from dragoman.model.recurrent import CELLS, Cell, CellKind, CellState
 from dragoman.model.shapes import Bool, Float
@@ -25,7 +26,8 @@ class RnnEncoder(Encoder):
     them to its own where sizes agree. Output states stand at the positions of their symbols in every direction.
 
     `dropout` acts on the states that a layer hands on, the last one included, `recurrent_dropout` on h inside the
-    recurrence; `variational` shares the first one's mask over time, the second is always shared.
+    recurrence; `variational` shares the first one's mask over time, the second is always shared. With `trees` the
+    states of the last layer are joined with those of their likely parents: see `trees.py`.
     """
 
     def __init__(
@@ -41,6 +43,7 @@ class RnnEncoder(Encoder):
         variational: bool = True,
         recurrent_dropout: Rate = 0.0,
         layer_norm: bool = False,
+        trees: bool = False,
     ) -> None:
         super().__init__()
         self.backward = {"forward": (False,), "reversed": (True,), "bidirectional": (False, True)}[direction]
@@ -52,6 +55,7 @@ class RnnEncoder(Encoder):
             nn.ModuleList(CELLS[cell](inputs, size, layer_norm=layer_norm) for _ in self.backward) for inputs in sizes
         )
         self.layers = cast(Iterable[Iterable[Cell]], layer_list)
+        self.trees = Trees(self.size) if trees else None
         self.dropout = Dropout(dropout, variational)
         self.recurrent_dropout = Dropout(recurrent_dropout)
         self.state_shape = StateShape(layers, self.size, CELLS[cell].components)
@@ -65,6 +69,8 @@ class RnnEncoder(Encoder):
                 outputs = outputs + states
             states = self.dropout(outputs)
             finals.append(final)
+        if self.trees is not None:
+            states = self.trees(states, mask)
         return Memory(states, mask, tuple(finals))
 
     def _layer(self, cells: Iterable[Cell], inputs: Tensor, mask: Tensor) -> tuple[Tensor, CellState]:

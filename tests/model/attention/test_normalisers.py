@@ -11,7 +11,11 @@ from torch.autograd import gradcheck
 
 from dragoman import components
 from dragoman.components import Spec
+from dragoman.model.attention.attention import GlobalAttention
 from dragoman.model.attention.normalisers import NORMALISERS, Normaliser
+from dragoman.model.attention.scores import Bilinear
+from dragoman.model.attention.windows import LocalAttention, Monotonic
+from dragoman.model.memory import Memory
 from tests.builders import noise, shaken
 
 HIDDEN = -math.inf
@@ -152,3 +156,22 @@ def test_a_chain_is_finite_however_large_its_energies_are(divide: bool) -> None:
     assert seen.grad is not None
     assert seen.grad.isfinite().all()
     assert weights[0].tolist() == [[0.5, 0, 0.5] if divide else [0, 0, 0], [0.5, 0, 0.5] if divide else [1, 0, 1]]
+
+
+@pytest.mark.spec("B11")
+@pytest.mark.parametrize("training", [False, True])
+def test_hard_attention_reads_one_position_also_through_a_window(training: bool) -> None:
+    attention = LocalAttention(GlobalAttention(shaken(Bilinear(3, 3)), make("hard")), Monotonic(3, width=1))
+    attention.train(training)
+    torch.manual_seed(0)
+    states = noise(2, 5, 3, seed=1)
+    attended = attention.prepare(Memory(states, torch.tensor([[True] * 5, [True] * 2 + [False] * 3])))
+    history, seen = attention.start(attended), set()
+    for _ in range(4):
+        context, history, drawn = attention(noise(2, 3), noise(2, 3), attended, history)
+        assert drawn is not None
+        assert torch.equal(context, states[torch.arange(2), drawn])
+        assert history.weights[torch.arange(2), drawn].gt(0).all()
+        assert training or torch.equal(drawn, history.weights.argmax(-1))
+        seen.add(int(drawn[0]))
+    assert len(seen) > 1
