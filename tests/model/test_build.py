@@ -88,7 +88,7 @@ def test_every_encoder_and_bridge_trains(bridge: Any, direction: str, layers: in
 SELF = {"kind": "self_attention", "size": 4, "heads": 2, "layers": 1}
 
 
-@pytest.mark.parametrize("score", sorted(SCORES))
+@pytest.mark.parametrize("score", sorted(set(SCORES) - {"uniform"}))  # where queries have no effect
 @pytest.mark.parametrize(("encoder", "decoder"), [({}, SELF), (SELF, {}), (SELF, SELF)], ids=["to", "from", "both"])
 def test_self_attention_trains_on_either_side(encoder: Any, decoder: Any, score: str) -> None:
     for bridge in ("none",) if decoder else ("mean", "zero", {"kind": "mean", "layers": "first"}):
