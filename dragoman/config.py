@@ -89,6 +89,9 @@ class AttentionConfig(Section):
     terms: Annotated[tuple[Spec, ...], Several] = Field((), description="what else has a say")
     normaliser: Spec = Field(Spec("softmax"), description="from energies to weights: softmax")
     window: Spec = Field(Spec("none"), description="the part of the source to look at: none, monotonic, predictive")
+    sentences: Text | None = Field(
+        None, description="what stands between the sentences of a document, to attend to these too; null = nothing does"
+    )
 
     def chosen(self) -> Iterator[Spec]:
         """The score, and what else a user has chosen."""

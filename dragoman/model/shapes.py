@@ -12,7 +12,7 @@
 | A      | size of an attention key                                         |
 | F      | size of the features that the output layer reads                 |
 | V      | symbols of the target vocabulary                                 |
-| N      | real target symbols of a batch, padding left out                 |
+| N      | real target symbols of a batch, padding left out; sentences      |
 | G      | gates of a cell times its size                                   |
 
 The annotations are jaxtyping's; the tests check them at run time, users never pay for them.

@@ -140,7 +140,9 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
     if workers.leads:
         workers.wait()
     torch.manual_seed(config.seed)
-    model = build.build(config.model, len(data.source.vocabulary), len(data.target.vocabulary)).to(device.torch_device)
+    symbols = len(data.source.vocabulary), len(data.target.vocabulary)
+    mark = data.source.mark(config.model.attention.sentences)
+    model = build.build(config.model, *symbols, mark).to(device.torch_device)
     objective = components.build(OBJECTIVES, config.training.objective).to(device.torch_device)
     parameters = [*model.parameters(), *objective.parameters()]
     run = Training(

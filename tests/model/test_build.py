@@ -105,6 +105,11 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
     ({"embedding": {"tie": "output"}, "decoder": {"features": "concat"}}, ("output",), "features have size 8"),
     ({"embedding": {"tie": "all"}, "decoder": {"features_size": 3}}, ("output",), "without features_size"),
     ({"output": {"label_smoothing": 1.0}}, ("output", "label_smoothing"), "less than 1"),
+    (
+        {"attention": {"sentences": "|", "window": "monotonic"}},
+        ("attention", "sentences"),
+        "looks at all of a document; use window: none",
+    ),
 ]
 
 
