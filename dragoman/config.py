@@ -98,6 +98,9 @@ class AttentionConfig(Section):
         Spec("softmax"), description="from energies to weights: softmax, sparsemax, entmax, linear_chain, hard"
     )
     window: Spec = Field(Spec("none"), description="the part of the source to look at: none, monotonic, predictive")
+    sentences: Text | None = Field(
+        None, description="what stands between the sentences of a document, to attend to these too; null = nothing does"
+    )
 
     def chosen(self) -> Iterator[Spec]:
         """The score, and what else a user has chosen."""

@@ -109,6 +109,7 @@ class Run:
         """The model with these weights, in evaluation mode."""
         path = self.weights(weights)
         tensors, _ = read_tensors(path)
-        model = build.build(self.config.model, len(self.source.vocabulary), len(self.target.vocabulary))
+        mark = self.source.mark(self.config.model.attention.sentences)
+        model = build.build(self.config.model, len(self.source.vocabulary), len(self.target.vocabulary), mark)
         fill(model, tensors, path)
         return model.eval()

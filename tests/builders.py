@@ -55,10 +55,12 @@ def whole(model: ModelConfig) -> Config:
     return Config.model_validate({"data": data, "model": model})
 
 
-def build_model(*, symbols: int = SYMBOLS, seed: int = 0, spread: float = 0.5, **options: Any) -> Seq2Seq:
+def build_model(
+    *, symbols: int = SYMBOLS, mark: int | None = None, seed: int = 0, spread: float = 0.5, **options: Any
+) -> Seq2Seq:
     """A model for evaluation in float64, every parameter moved away from its initial value (zeros hide faults)."""
     torch.manual_seed(seed)
-    model = build.build(settings(**options), symbols, symbols)
+    model = build.build(settings(**options), symbols, symbols, mark)
     return shaken(model, seed, spread).eval()
 
 

@@ -11,12 +11,12 @@ CONFIGS = sorted(ROOT.glob("configs/**/*.yaml"))
 WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 
 
-def corpus(folder: Path, source: str, target: str) -> None:
+def corpus(folder: Path, source: str, target: str, between: str) -> None:
     """Numbers in words, and the same backwards, with their links."""
     folder.mkdir()
     lines = [[WORDS[(number * step) % 10] for step in range(1, 3 + number % 5)] for number in range(60)]
     for name in ("train", "dev"):
-        (folder / f"{name}.{source}").write_text("".join(" ".join(line) + "\n" for line in lines), encoding="utf-8")
+        (folder / f"{name}.{source}").write_text("".join(between.join(line) + "\n" for line in lines), encoding="utf-8")
         backwards = "".join(" ".join(reversed(line)) + "\n" for line in lines)
         (folder / f"{name}.{target}").write_text(backwards, encoding="utf-8")
         links = [" ".join(f"{place}-{len(line) - 1 - place}" for place in range(len(line))) for line in lines]
@@ -30,7 +30,8 @@ def test_there_are_configurations() -> None:
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_trains_a_few_steps(path: Path, tmp_path: Path) -> None:
     config = session.load_config(path)
-    corpus(tmp_path / "data", config.data.source, config.data.target)
+    mark = config.model.attention.sentences
+    corpus(tmp_path / "data", config.data.source, config.data.target, f" {mark} " if mark else " ")
     overrides = {
         "run": str(tmp_path / "run"),
         "data.train": str(tmp_path / "data" / "train"),

@@ -8,6 +8,7 @@ import numpy as np
 
 from dragoman.data.store import Rows
 from dragoman.data.vocabulary import EOS, SPECIALS, UNK, Vocabulary
+from dragoman.errors import UserError
 from dragoman.text.pipeline import Side, TextPipeline
 
 
@@ -28,6 +29,20 @@ class Language:
         places, lengths = self.text.unit.numbers(texts)
         ids = np.where(places == 0, UNK, places + len(SPECIALS) - 1)
         return Rows(np.insert(ids, np.cumsum(lengths), EOS), lengths + 1)
+
+    def mark(self, text: str | None) -> int | None:
+        """The symbol of what stands between sentences. UserError where that is not always one known symbol."""
+        if text is None:
+            return None
+        key, symbols = "model.attention.sentences", self.text.encode(text)
+        if len(symbols) != 1:
+            raise UserError(f"{key}: '{text}' is {len(symbols)} symbols ({' '.join(symbols)}), and must be one")
+        if self.text.unit.samples:
+            raise UserError(f"{key}: subword dropout would cut '{text}', which must be one symbol; leave it out")
+        (number,) = self.vocabulary.ids(symbols)
+        if number == UNK:
+            raise UserError(f"{key}: '{text}' is not in the vocabulary; it must stand between sentences of the corpus")
+        return number
 
     def save(self, folder: Path, side: Side) -> None:
         """Writes `SIDE.json`, `SIDE.units` and `SIDE.vocabulary`."""

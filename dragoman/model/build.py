@@ -9,8 +9,10 @@ import torch
 from dragoman import components, sections
 from dragoman.components import Path, Problem, Spec
 from dragoman.config import AttentionConfig, Config, ModelConfig
+from dragoman.data.vocabulary import UNK
 from dragoman.errors import UserError
 from dragoman.model.attention.attention import Attention, GlobalAttention, NoAttention
+from dragoman.model.attention.documents import HierarchicalAttention
 from dragoman.model.attention.normalisers import NORMALISERS
 from dragoman.model.attention.scores import SCORES, Uniform
 from dragoman.model.attention.terms import TERMS, Sizes
@@ -34,8 +36,11 @@ class _Assemble(Protocol):
     def __call__(self, path: Path, make: Callable[[], Part], instead: Callable[[], Part] | None = None) -> Part: ...
 
 
-def build(model: ModelConfig, source_symbols: int, target_symbols: int) -> Seq2Seq:
-    """A freshly initialised model for vocabularies of these sizes; UserError where the parts do not fit."""
+def build(model: ModelConfig, source_symbols: int, target_symbols: int, mark: int | None = None) -> Seq2Seq:
+    """A freshly initialised model for vocabularies of these sizes; UserError where the parts do not fit.
+
+    `mark` is the symbol that ends a sentence, for `attention.sentences`.
+    """
     found = _option_problems(model)
     if found:
         raise UserError("; ".join(map(str, found)))
@@ -46,7 +51,7 @@ def build(model: ModelConfig, source_symbols: int, target_symbols: int) -> Seq2S
         except ValueError as error:
             raise UserError(str(Problem(path, str(error)))) from error
 
-    return _model(model, source_symbols, target_symbols, assemble)
+    return _model(model, source_symbols, target_symbols, mark, assemble)
 
 
 def problems(config: Config) -> list[Problem]:
@@ -69,7 +74,7 @@ def problems(config: Config) -> list[Problem]:
             return instead()
 
     with torch.device("meta"), contextlib.suppress(ValueError):  # which stands in `found`
-        _model(model, 8, 8, assemble)
+        _model(model, 8, 8, None, assemble)
     return found
 
 
@@ -100,7 +105,9 @@ def complete(model: ModelConfig) -> ModelConfig:
     return sections.completed(model, TABLES)
 
 
-def _model(model: ModelConfig, source_symbols: int, target_symbols: int, assemble: _Assemble) -> Seq2Seq:
+def _model(
+    model: ModelConfig, source_symbols: int, target_symbols: int, mark: int | None, assemble: _Assemble
+) -> Seq2Seq:
     tie = model.embedding.tie
     size, dropout = model.embedding.size, model.embedding.dropout
     source = Embedding(source_symbols, size, dropout=dropout)
@@ -111,7 +118,7 @@ def _model(model: ModelConfig, source_symbols: int, target_symbols: int, assembl
     encoder = assemble(("model", "encoder"), lambda: components.build(ENCODERS, model.encoder, size))
 
     def attend_to(query_size: int, state_size: int) -> Attention:
-        return _attention(model.attention, Sizes(query_size, state_size, size, source_symbols), assemble)
+        return _attention(model.attention, Sizes(query_size, state_size, size, source_symbols), mark, assemble)
 
     decoder = assemble(
         ("model", "decoder"), lambda: components.build(DECODERS, model.decoder, size, encoder.size, attend_to)
@@ -135,7 +142,7 @@ def _model(model: ModelConfig, source_symbols: int, target_symbols: int, assembl
     return Seq2Seq(Parts(source, encoder, bridge, target, decoder, output), model.start_symbol)
 
 
-def _attention(attention: AttentionConfig, sizes: Sizes, assemble: _Assemble) -> Attention:
+def _attention(attention: AttentionConfig, sizes: Sizes, mark: int | None, assemble: _Assemble) -> Attention:
     """How a decoder with queries of this size looks at states of this size."""
     path = "model", "attention"
     if attention.score.kind == "none":
@@ -148,6 +155,8 @@ def _attention(attention: AttentionConfig, sizes: Sizes, assemble: _Assemble) ->
         lambda: Uniform(sizes.query, sizes.state, features),
     )
     whole = GlobalAttention(score, components.build(NORMALISERS, attention.normaliser), terms)
+    if attention.sentences is not None:
+        return assemble((*path, "sentences"), lambda: _hierarchical(attention, whole, sizes, mark), lambda: whole)
     window = components.build(WINDOWS, attention.window, sizes.query)
     hides = any(term.hides for term in terms)
     for number, term in enumerate(terms):
@@ -166,6 +175,16 @@ def _blind(path: Path, broken: bool, instead: str, assemble: _Assemble) -> None:
             raise ValueError(f"depends on source symbols that 'wait' (attention.terms) hides; use {instead}")
 
     assemble(path, check, lambda: None)
+
+
+def _hierarchical(
+    attention: AttentionConfig, words: GlobalAttention, sizes: Sizes, mark: int | None
+) -> HierarchicalAttention:
+    """Attention to sentences too; without a mark, as where a model is only looked at, it has nothing to go by."""
+    if attention.window.kind != "none":
+        raise ValueError("looks at all of a document; use window: none")
+    score = components.build(SCORES, attention.score, sizes.query, sizes.state)
+    return HierarchicalAttention(words, score, UNK if mark is None else mark)
 
 
 def _bridge(spec: Spec, encoder: Encoder, decoder: Decoder) -> Bridge:

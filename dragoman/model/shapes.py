@@ -12,10 +12,9 @@
 | A      | size of an attention key                                         |
 | F      | size of the features that the output layer reads                 |
 | V      | symbols of the target vocabulary                                 |
-| N      | real target symbols of a batch, padding left out                 |
-| K      | cells of an external memory                                      |
+| N      | real target symbols of a batch, padding left out; sentences      |
 | G      | gates of a cell times its size                                   |
-| K      | heads of attention                                               |
+| K      | heads of attention; cells of an external memory                  |
 | P      | size of a head's query, key or value                             |
 
 The annotations are jaxtyping's; the tests check them at run time, users never pay for them.

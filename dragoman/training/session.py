@@ -163,7 +163,9 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
     if workers.leads:
         workers.wait()
     torch.manual_seed(config.seed)
-    model = build.build(config.model, len(data.source.vocabulary), len(data.target.vocabulary)).to(device.torch_device)
+    symbols = len(data.source.vocabulary), len(data.target.vocabulary)
+    mark = data.source.mark(config.model.attention.sentences)
+    model = build.build(config.model, *symbols, mark).to(device.torch_device)
     objective = _objective(config, model, data).to(device.torch_device)
     parameters = [*model.parameters(), *objective.parameters()]
     run = Training(
@@ -193,7 +195,8 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
 def _objective(config: Config, model: Seq2Seq, data: Dataset) -> Objective:
     training, parts = config.training, list[Any]()
     if OBJECTIVES[training.objective.kind] is Agreement:
-        parts.append(build.build(config.model, len(data.target.vocabulary), len(data.source.vocabulary)))
+        symbols = len(data.target.vocabulary), len(data.source.vocabulary)
+        parts.append(build.build(config.model, *symbols, data.target.mark(config.model.attention.sentences)))
     if training.penalties:
         parts.append([components.build(PENALTIES, spec, model.encoder.size) for spec in training.penalties])
     return components.build(OBJECTIVES, training.objective, *parts)

@@ -82,6 +82,7 @@ MODELS: dict[str, dict[str, Any]] = {
     },
     "self-attention encoder": {"encoder": {**SELF, "positions": "none"}, "bridge": "mean"},
     "convolutional": {"score": {"kind": "convolutional", "widths": [2, 3, 4]}},
+    "hierarchical": {"attention": {"sentences": "|"}},
     "linear": {"score": "linear", "decoder": {"attend": "between", "feed": "attentional"}},
     "wait": {"terms": "wait", "encoder": {"direction": "forward"}, "bridge": "zero", "decoder": {"attend": "between"}},
     "external memory": {"decoder": {"attend": "between", "feed": "attentional", "external_memory": 3}},
@@ -142,7 +143,7 @@ def differences(model: Seq2Seq, exported: OnnxModel, source: Sequence) -> list[f
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", MODELS)
 def test_every_kind_of_model_gives_the_same_in_onnx_runtime(kind: str, tmp_path: Path) -> None:
-    model = build_model(**MODELS[kind]).float()
+    model = build_model(mark=4, **MODELS[kind]).float()
     exported = of(tmp_path, model)
     assert exported.start_id == model.start_id
     for source in (sentences([4, 5, 6], [7], [8, 4]), sentences([]), sentences([4] * 20, width=30)):

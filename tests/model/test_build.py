@@ -130,6 +130,11 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
         "without features_size",
     ),
     ({"output": {"label_smoothing": 1.0}}, ("output", "label_smoothing"), "less than 1"),
+    (
+        {"attention": {"sentences": "|", "window": "monotonic"}},
+        ("attention", "sentences"),
+        "looks at all of a document; use window: none",
+    ),
 ]
 
 

@@ -23,6 +23,7 @@ class Attended(NamedTuple):
     values: Float[Tensor, "B S C"]
     mask: Bool[Tensor, "B S"]
     terms: tuple[Any, ...] = ()  # what each term made of the source
+    sentences: Any = ()  # Int (B, S): the number of each word's, where the source is a document; -1 at padding
 
 
 class History(NamedTuple):
@@ -129,11 +130,15 @@ class GlobalAttention(Attention):
         return weights, self.normaliser.read(weights, attended.values)
 
     def weights(self, query: Float[Tensor, "B T Q"], attended: Attended, said: Said) -> Float[Tensor, "B T S"]:
-        energies = self.score(query, attended.keys, said.features)
+        weights: Tensor = self.normaliser(self.energies(query, attended, said))
+        return weights
+
+    def energies(self, query: Float[Tensor, "B T Q"], attended: Attended, said: Said) -> Float[Tensor, "B T S"]:
+        """-inf where there is nothing to see."""
+        energies: Tensor = self.score(query, attended.keys, said.features)
         if said.prior is not None:
             energies = energies + said.prior
-        weights: Tensor = self.normaliser(energies.masked_fill(~attended.mask.unsqueeze(1), float("-inf")))
-        return weights
+        return energies.masked_fill(~attended.mask.unsqueeze(1), float("-inf"))
 
 
 def by_sentence(rows: Tree, attended: Attended) -> Tree:

@@ -10,6 +10,7 @@ from torch import Tensor
 from dragoman import components
 from dragoman.components import Spec
 from dragoman.model.attention.attention import Attended, Attention, GlobalAttention, NoAttention
+from dragoman.model.attention.documents import HierarchicalAttention
 from dragoman.model.attention.normalisers import NORMALISERS, Softmax
 from dragoman.model.attention.scores import SCORES, Dot, Linear, Score, Uniform
 from dragoman.model.attention.terms import TERMS, Sizes
@@ -46,6 +47,8 @@ VARIANTS = sorted(
     | {Variant(term=term, window=window) for term, window in itertools.product(TERMS, WINDOWS)}
     - {Variant(term=term, window="predictive") for term in TERMS if TERMS[term].hides}  # which may show nothing else
     | {Variant(term="all", window=window) for window in WINDOWS}
+    | {Variant(score, window="sentences") for score in SCORES}
+    | {Variant(term=term, window="sentences") for term in TERMS}
 )
 each_variant = pytest.mark.parametrize("variant", VARIANTS, ids=str)
 
@@ -58,6 +61,8 @@ def make(variant: Variant) -> Attention:
     terms = [components.build(TERMS, Spec(kind), sizes) for kind in kinds]
     score = components.build(SCORES, Spec(variant.score), SIZE, SIZE, sum(term.features for term in terms))
     whole = GlobalAttention(score, components.build(NORMALISERS, Spec(variant.normaliser)), terms)
+    if variant.window == "sentences":
+        return shaken(HierarchicalAttention(whole, components.build(SCORES, Spec(variant.score), SIZE, SIZE), 5)).eval()
     window = components.build(WINDOWS, Spec(variant.window, {} if variant.window == "none" else {"width": 1}), SIZE)
     return shaken(whole if window is None else LocalAttention(whole, window)).eval()
 

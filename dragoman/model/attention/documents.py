@@ -1,0 +1,80 @@
+"""Attention to the sentences of a document and to the words in each (Yang et al. 2016)."""
+
+from typing import final
+
+import torch
+from torch import Tensor
+
+from dragoman.model.attention.attention import (
+    Attended,
+    Attention,
+    Glimpse,
+    GlobalAttention,
+    History,
+    by_row,
+    by_sentence,
+)
+from dragoman.model.attention.normalisers import Softmax
+from dragoman.model.attention.scores import Score
+from dragoman.model.attention.terms import Said
+from dragoman.model.memory import Memory
+from dragoman.model.shapes import Bool, Float
+
+
+@final
+class HierarchicalAttention(Attention):
+    """Words within each sentence, then sentences; the weight of a word is the product of both.
+
+        beta_tj  = softmax over the words j of a sentence n, of score(s_t, h_j)
+        c_tn     = sum over the words j of n, of beta_tj h_j
+        gamma_tn = softmax over the sentences n, of score'(s_t, c_tn)
+        alpha_tj = gamma_tn beta_tj,   c_t = sum_n gamma_tn c_tn = sum_j alpha_tj h_j
+
+    A document is one source; `mark` is the number of the symbol that ends each sentence but the last, and is a word of
+    the sentence that it ends. Terms are of words; where they hide all words of a sentence, its gamma is 0.
+    """
+
+    def __init__(self, words: GlobalAttention, sentence_score: Score, mark: int) -> None:
+        super().__init__()
+        if not isinstance(words.normaliser, Softmax):
+            raise ValueError("has a softmax over words and one over sentences; use normaliser: softmax")
+        self.words = words
+        self.sentence_score = sentence_score
+        self.mark = mark
+        self.size = words.size
+
+    def prepare(self, memory: Memory) -> Attended:
+        assert memory.ids is not None
+        ends = (memory.ids == self.mark).long()
+        return self.words.prepare(memory)._replace(sentences=(ends.cumsum(1) - ends).masked_fill(~memory.mask, -1))
+
+    def start(self, attended: Attended) -> History:
+        return self.words.start(attended)
+
+    def forward(
+        self, query: Float[Tensor, "R Q"], embedded: Float[Tensor, "R E"], attended: Attended, history: History
+    ) -> Glimpse:
+        said = self.words.consult(query, embedded, attended, history)
+        asked = by_sentence(query, attended)  # (B, T, Q)
+        there, words = self.within(asked, attended, said)  # (B, T, N), (B, T, N, S)
+        values = attended.values
+        contexts = torch.bmm(words.flatten(1, 2).to(values.dtype), values).view(*there.shape, -1)  # (B, T, N, C)
+        keys = self.sentence_score.keys(by_row(contexts), by_row(there))
+        energies = self.sentence_score(query.unsqueeze(1), keys).squeeze(1)  # (R, N)
+        sentences = torch.softmax(energies.masked_fill(~by_row(there), float("-inf")), -1).unsqueeze(1)
+        context = torch.bmm(sentences.to(values.dtype), by_row(contexts))
+        weights = torch.bmm(sentences, by_row(words))
+        return Glimpse(context.squeeze(1), History(weights.squeeze(1), said.carried))
+
+    def within(
+        self, query: Float[Tensor, "B T Q"], attended: Attended, said: Said
+    ) -> tuple[Bool[Tensor, "B T N"], Float[Tensor, "B T N S"]]:
+        """Which sentences have a word that can be seen, and the weights of the words of each, 0 in the others."""
+        numbers = attended.sentences
+        # A graph that is to serve any document has room for as many sentences as there are words.
+        count = numbers.size(1) if torch.compiler.is_exporting() else int(numbers.max()) + 1
+        members = numbers.unsqueeze(1) == torch.arange(count, device=numbers.device).unsqueeze(1)  # (B, N, S)
+        energies = self.words.energies(query, attended, said).unsqueeze(2)
+        seen = members.unsqueeze(1) & (energies > float("-inf"))
+        weights = torch.softmax(energies.masked_fill(~seen, torch.finfo(energies.dtype).min), -1)
+        return seen.any(-1), weights.masked_fill(~seen, 0)

@@ -1,0 +1,42 @@
+"""What stands between the sentences of a document is one symbol, or is refused."""
+
+import pytest
+
+from dragoman.components import Spec
+from dragoman.data.language import Language
+from dragoman.data.vocabulary import Vocabulary
+from dragoman.errors import UserError
+from dragoman.text.pipeline import TextPipeline
+
+LINES = ["the cat sleeps . § a dog runs . § it is late .", "a cat runs . § the dog sleeps ."] * 20
+UNITS = [Spec("word"), Spec("character"), Spec("bpe", {"size": 300})]
+
+
+def language(unit: Spec) -> Language:
+    pipeline = TextPipeline(lowercase=False, tokeniser="punctuation", unit=unit)
+    pipeline.unit.fit(LINES, 1)
+    return Language("en", pipeline, Vocabulary(pipeline.unit.inventory))
+
+
+@pytest.mark.spec("A9")
+@pytest.mark.parametrize("unit", UNITS, ids=str)
+def test_a_mark_is_found_where_it_stands_in_a_text_and_nowhere_else(unit: Spec) -> None:
+    found = language(unit)
+    assert [found.ids(line).count(found.mark("§")) for line in (*LINES[:2], "the cat sleeps .")] == [2, 1, 0]
+    assert found.mark(None) is None
+
+
+REFUSED = [
+    (Spec("word"), "|||", r"'\|\|\|' is 3 symbols \(.*\), and must be one"),
+    (Spec("word"), "", r"'' is 0 symbols"),
+    (Spec("word"), "§§", r"'§§' is 2 symbols"),
+    (Spec("word"), "¶", r"'¶' is not in the vocabulary; it must stand between sentences of the corpus"),
+    (Spec("bpe", {"size": 300}), "¶", r"'¶' is \d symbols \(.*<0xC2> <0xB6>\), and must be one"),
+    (Spec("bpe", {"size": 300, "dropout": 0.1}), "§", r"subword dropout would cut '§'"),
+]
+
+
+@pytest.mark.parametrize(("unit", "text", "message"), REFUSED)
+def test_what_is_not_always_one_known_symbol_is_refused(unit: Spec, text: str, message: str) -> None:
+    with pytest.raises(UserError, match=f"^model.attention.sentences: {message}"):
+        language(unit).mark(text)

@@ -1,0 +1,101 @@
+"""Attention to the sentences of a document and to their words."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from dragoman.model.attention.attention import Attention, GlobalAttention
+from dragoman.model.attention.documents import HierarchicalAttention
+from dragoman.model.attention.normalisers import Normaliser, Softmax
+from dragoman.model.attention.scores import Additive
+from dragoman.model.attention.terms import Moment, Said, Sizes, Term
+from dragoman.model.memory import Memory
+from tests.builders import noise, shaken
+from tests.model import loops
+
+SIZE, PLACES, MARK = 3, 8, 5
+DOCUMENTS = [  # the positions of each sentence; a mark belongs to the sentence that it ends
+    ([7, 8, MARK, 6, MARK, MARK, 7, 3], [[0, 1, 2], [3, 4], [5], [6, 7]]),
+    ([7, 8, MARK, 3, 1, 1, 1, 1], [[0, 1, 2], [3]]),
+    ([7, 8, 6, 3, 1, 1, 1, 1], [[0, 1, 2, 3]]),
+]
+IDS = torch.tensor([ids for ids, _ in DOCUMENTS])
+STATES, QUERY = noise(3, PLACES, SIZE, seed=1), noise(3, SIZE)
+
+
+class Hidden(Term):
+    """The first sentences of the first document cannot be seen."""
+
+    def __init__(self) -> None:
+        super().__init__(Sizes(SIZE, SIZE, SIZE, 9), 0)
+
+    def start(self, weights: Tensor, prepared: object) -> tuple[()]:
+        return ()
+
+    def forward(self, moment: Moment, prepared: object, carried: object) -> Said:
+        prior = torch.zeros_like(moment.weights)
+        prior[0, :, :4] = float("-inf")
+        return Said((), prior=prior)
+
+
+def make(*terms: Term) -> HierarchicalAttention:
+    words = GlobalAttention(Additive(SIZE, SIZE), Softmax(), terms)
+    return shaken(HierarchicalAttention(words, Additive(SIZE, SIZE), MARK)).eval()
+
+
+def look(attention: Attention) -> tuple[Tensor, Tensor]:
+    attended = attention.prepare(Memory(STATES, IDS != 1, ids=IDS))
+    glimpse = attention(QUERY, QUERY, attended, attention.start(attended))
+    return glimpse.context, glimpse.history.weights
+
+
+def assert_printed(attention: HierarchicalAttention, documents: list[list[list[int]]]) -> None:
+    """The equation, for documents of these sentences of these positions."""
+    context, weights = look(attention)
+    words, sentence = loops.numbers(attention.words.score), loops.numbers(attention.sentence_score)
+    for row, sentences in enumerate(documents):
+        query, states = loops.array(QUERY[row]), loops.array(STATES[row])
+        within = [loops.softmax(loops.additive(words, query, states[places])) for places in sentences]
+        contexts = [loops.mix(share, states[places]) for share, places in zip(within, sentences, strict=True)]
+        among = loops.softmax(loops.additive(sentence, query, loops.np.array(contexts)))
+        expected = [0.0] * PLACES
+        for gamma, share, places in zip(among, within, sentences, strict=True):
+            for beta, place in zip(share, places, strict=True):
+                expected[place] = gamma * beta
+        assert weights[row].tolist() == pytest.approx(expected, abs=1e-12)
+        assert context[row].tolist() == pytest.approx(loops.mix(among, loops.np.array(contexts)).tolist(), abs=1e-12)
+
+
+@pytest.mark.spec("A9")
+def test_a_words_weight_is_that_of_its_sentence_times_its_own_there() -> None:
+    assert_printed(make(), [sentences for _, sentences in DOCUMENTS])
+
+
+@pytest.mark.spec("A9")
+def test_a_document_of_one_sentence_is_attended_to_as_any_source() -> None:
+    attention = make()
+    for found, wanted in zip(look(attention), look(attention.words), strict=True):
+        assert torch.allclose(found[2], wanted[2])
+        assert not torch.allclose(found[0], wanted[0])
+
+
+def test_what_a_term_hides_is_in_no_sentence() -> None:
+    assert_printed(make(Hidden()), [[[4], [5], [6, 7]], *(sentences for _, sentences in DOCUMENTS[1:])])
+
+
+def test_gradients_stay_numbers_where_a_sentence_is_hidden() -> None:
+    attention = make(Hidden())
+    context, weights = look(attention)
+    (context.sum() + weights.square().sum()).backward()
+    for parameter in attention.parameters():
+        assert parameter.grad is not None
+        assert parameter.grad.isfinite().all()
+
+
+def test_other_normalisers_than_the_softmax_are_refused() -> None:
+    class Other(Normaliser):
+        def forward(self, energies: Tensor) -> Tensor:
+            return energies
+
+    with pytest.raises(ValueError, match="one over sentences; use normaliser: softmax"):
+        HierarchicalAttention(GlobalAttention(Additive(SIZE, SIZE), Other()), Additive(SIZE, SIZE), MARK)
