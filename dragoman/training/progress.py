@@ -16,8 +16,8 @@ class Progress:
     `step` counts updates, `position` batches done in the current `epoch`. `validations` holds the value of the
     deciding metric at each validation, `best` the (value, step) of the best ones, the best first,
     `validated` the step of the last one. `seconds` is time, `updating` the part of it since the last row of
-    metrics that was no validation, `loss` (nats) and `symbols` what the updates since then add up to. `plan` is the
-    version of the rule that puts batches together, without which `position` means nothing.
+    metrics that was no validation, `loss` (nats), its `parts` and `symbols` what the updates since then add up to.
+    `plan` is the version of the rule that puts batches together, without which `position` means nothing.
     """
 
     step: int = 0
@@ -27,6 +27,7 @@ class Progress:
     updating: float = 0.0
     loss: float = 0.0
     symbols: float = 0.0
+    parts: list[float] = field(default_factory=list)
     skipped: int = 0
     skipped_in_a_row: int = 0
     validations: list[float] = field(default_factory=list)

@@ -90,7 +90,10 @@ def _penalties(config: Config) -> Iterator[Problem]:
         yield Problem(path, f"objective '{training.objective.kind}' takes none")
     if training.penalties and config.model.attention.score.kind == "none":
         yield Problem(path, "there is no attention (model.attention.score: none)")
+    kinds = [spec.kind for spec in training.penalties]
     for number, spec in enumerate(training.penalties):
+        if spec.kind in kinds[:number]:
+            yield Problem((*path, number), f"'{spec.kind}' is there already")
         if PENALTIES[spec.kind].supervised and not config.data.alignments:
             yield Problem((*path, number), f"'{spec.kind}' needs links between words (data.alignments: true)")
 
@@ -198,7 +201,8 @@ def _objective(config: Config, model: Seq2Seq, data: Dataset) -> Objective:
         symbols = len(data.target.vocabulary), len(data.source.vocabulary)
         parts.append(build.build(config.model, *symbols, data.target.mark(config.model.attention.sentences)))
     if training.penalties:
-        parts.append([components.build(PENALTIES, spec, model.encoder.size) for spec in training.penalties])
+        size = model.encoder.size
+        parts.append({spec.kind: components.build(PENALTIES, spec, size) for spec in training.penalties})
     return components.build(OBJECTIVES, training.objective, *parts)
 
 

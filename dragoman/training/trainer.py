@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean
+from typing import NamedTuple
 
 import torch
 from torch import nn
@@ -149,7 +150,7 @@ def _update(run: Training, batch: Batch) -> bool:
     """
     progress, settings = run.progress, run.config.training
     torch.manual_seed(zlib.crc32(f"{run.config.seed}:{progress.step}:{run.workers.rank}".encode()))
-    total, norm, count, asked = _gradients(run, batch)
+    total, count, norm, asked, parts = _gradients(run, batch)
     finite = math.isfinite(total) and math.isfinite(norm)
     if finite and progress.step % settings.save_every == 0 and progress.step != run.saved:
         _save(run)  # now that a loss shows that the last update has not ruined the weights
@@ -162,6 +163,7 @@ def _update(run: Training, batch: Batch) -> bool:
             group["lr"] = rate
         run.optimiser.step()
         progress.loss, progress.symbols = progress.loss + total, progress.symbols + count
+        progress.parts = [old + new for old, new in zip(progress.parts or [0.0] * len(parts), parts, strict=True)]
     else:
         progress.skipped, progress.skipped_in_a_row = progress.skipped + 1, progress.skipped_in_a_row + 1
     run.objective.settle(finite)
@@ -173,33 +175,45 @@ def _update(run: Training, batch: Batch) -> bool:
     return asked
 
 
-def _gradients(run: Training, batch: Batch) -> tuple[float, float, float, bool]:
-    """Gradients of the mean loss of all workers' shares, clipped; the summed loss (nats), the norm before clipping,
-    the symbols, and whether to stop.
+class Summed(NamedTuple):
+    """What all workers' shares of a batch add up to: the loss (nats) with its parts, the symbols, the norm of the mean
+    gradient before clipping, and whether to stop.
     """
-    total, count = _backward(run, batch)
+
+    loss: float
+    symbols: float
+    norm: float
+    asked: bool
+    parts: list[float]
+
+
+def _gradients(run: Training, batch: Batch) -> Summed:
+    """Gradients of the mean loss of all workers' shares, clipped."""
+    total, count, *shares = _backward(run, batch)
     gradients = [parameter.grad for parameter in run.learner.parameters() if parameter.grad is not None]
-    sums = torch.tensor([total, count, float(run.stop.asked)], dtype=torch.float64)
+    sums = torch.tensor([total, count, float(run.stop.asked), *shares], dtype=torch.float64)
     run.workers.add([*gradients, sums, *run.objective.tallies()])
-    total, symbols, asked = sums.tolist()
+    total, symbols, asked, *parts = sums.tolist()
     norm = float(torch.nn.utils.get_total_norm(gradients)) / symbols
     share = min(1.0, (run.config.training.clip or math.inf) / (norm + TINY))
     torch._foreach_mul_(gradients, share / symbols)
-    return total, norm, symbols, bool(asked)
+    return Summed(total, symbols, norm, bool(asked), parts)
 
 
-def _backward(run: Training, batch: Batch) -> tuple[float, int]:
-    """Gradients of this worker's summed loss; the loss (nats) and its number of symbols. A share may be empty."""
+def _backward(run: Training, batch: Batch) -> list[float]:
+    """Gradients of this worker's summed loss; the loss (nats), its number of symbols, and its parts. A share may be
+    empty.
+    """
     run.learner.train()
     for parameter in run.learner.parameters():
         shared = run.workers.count > 1 and parameter.requires_grad
         parameter.grad = torch.zeros_like(parameter) if shared else None
     if not len(batch.rows):
-        return 0.0, 0
+        return [0.0, 0.0, *(0.0 for _ in run.objective.parts)]
     with run.device.autocast():
         loss: Loss = run.objective(run.model, batch)
     loss.total.backward()  # type: ignore[no-untyped-call]
-    return loss.total.item(), loss.symbols
+    return [loss.total.item(), float(loss.symbols), *(part.item() for part in loss.parts)]
 
 
 def _log(run: Training, norm: float) -> None:
@@ -209,6 +223,8 @@ def _log(run: Training, norm: float) -> None:
     figures: dict[str, float] = {}
     if progress.symbols:  # some step was not skipped
         figures["train/loss"] = progress.loss / progress.symbols
+        for name, part in zip(run.objective.parts, progress.parts, strict=True):
+            figures[f"train/{name}"] = part / progress.symbols
         figures["train/tokens_per_second"] = progress.symbols / progress.updating
     figures["train/learning_rate"] = run.optimiser.param_groups[0]["lr"]
     figures["train/gradient_norm"] = norm
@@ -217,6 +233,7 @@ def _log(run: Training, norm: float) -> None:
     for each in run.directions:
         each.journal.row(progress, figures)
     progress.loss = progress.symbols = progress.updating = 0.0
+    progress.parts = []
     devices.release_memory()
 
 

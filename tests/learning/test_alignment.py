@@ -1,4 +1,4 @@
-"""What is demanded of attention shows in the alignments of the phrasebook."""
+"""What is demanded of attention shows in alignments."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,9 +8,10 @@ import pytest
 
 from dragoman import inspection, translator
 from dragoman.data.corpus import read_pairs
-from dragoman.data.pharaoh import read_gold
+from dragoman.data.pharaoh import Gold, read_gold
 from dragoman.phrasebook import corpus
 from dragoman.training import session
+from tests import toy
 
 CONFIG = """
 device: {name: cpu, threads: 1, precision: float32}
@@ -59,3 +60,26 @@ def test_supervised_attention_aligns_better(phrases: Path, plain: float) -> None
     options: dict[str, Any] = {"training.penalties": "supervised", "data.alignments": "true"}
     found = error_rate(phrases, trained(phrases, "supervised", options))
     assert found < plain - 0.2
+
+
+@pytest.mark.spec("B20")
+def test_directions_that_agree_align_better_both_of_them(tmp_path: Path) -> None:
+    """After as many steps; the toy language has one word for each word, in the opposite order."""
+    corpora = toy.corpus(tmp_path, train=160, longest=5)
+    pairs = toy.pairs(60, seed=9)
+    places = [frozenset((place, len(x.split()) - 1 - place) for place in range(len(x.split()))) for x, _ in pairs]
+    gold = [Gold(links, links) for links in places]
+    steps = {"seed": 1, "training.epochs": None, "training.steps": 100, "training.validate_every": 100}
+
+    def rate(run: Path, reverse: bool = False) -> float:
+        sources, targets = zip(*((y, x) if reverse else (x, y) for x, y in pairs), strict=True)
+        return inspection.agreement(translator.load(run), sources, targets, gold).error_rate
+
+    def made(name: str, options: Mapping[str, Any]) -> Path:
+        return session.train(toy.config(corpora, tmp_path / name, {**steps, **options}), quiet=True).path
+
+    both = made("both", {"training.objective": "agreement"})
+    assert rate(both) < rate(made("forward", {})) - 0.05
+    assert rate(both / "reverse", reverse=True) < (
+        rate(made("backward", {"data.source": "fr", "data.target": "en"}), reverse=True) - 0.05
+    )

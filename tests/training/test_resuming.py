@@ -97,6 +97,18 @@ def test_the_same_seed_gives_the_same_bits(case: str, straight: dict[str, Any], 
     assert result(train("again", CASES[case])) == straight[case]
 
 
+def test_rows_of_metrics_tell_what_the_loss_is_made_of(straight: dict[str, Any]) -> None:
+    for case, parts in (
+        ("penalised", ("cross_entropy", "fertility", "coverage")),
+        ("both", ("cross_entropy", "agreement")),
+    ):
+        rows = [row for row in straight[case]["metrics"] if "train/loss" in row]
+        assert rows
+        for row in rows:
+            assert sum(row[f"train/{part}"] for part in parts) == pytest.approx(row["train/loss"], rel=1e-5)
+    assert not any("train/cross_entropy" in row for row in straight["plain"]["metrics"])
+
+
 def test_another_seed_gives_others(straight: dict[str, Any], train: Train) -> None:
     other = result(train("other", {**PLAIN, "seed": 4}))
     assert other["model.safetensors"] != straight["plain"]["model.safetensors"]

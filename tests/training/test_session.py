@@ -123,6 +123,10 @@ def test_what_makes_no_other_symbols_may_differ(
             "training.penalties.1: 'supervised' needs links between words (data.alignments: true)",
         ),
         (
+            {"training.penalties": ["coverage", "fertility", {"kind": "coverage", "weight": 2}]},
+            "training.penalties.2: 'coverage' is there already",
+        ),
+        (
             {"training.penalties": "coverage", "model.attention.score": "none"},
             "training.penalties: there is no attention (model.attention.score: none)",
         ),

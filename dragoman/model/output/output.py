@@ -12,10 +12,13 @@ ROWS = 512  # symbols of a batch whose distributions exist at once
 
 
 class Loss(NamedTuple):
-    """A sum and over how many symbols it runs, so that batches and workers can be added up."""
+    """A sum and over how many symbols it runs, so that batches and workers can be added up; and the sums that an
+    objective adds up to it, where there are several.
+    """
 
     total: Float[Tensor, ""]
     symbols: int
+    parts: tuple[Float[Tensor, ""], ...] = ()
 
 
 class Judgement(NamedTuple):

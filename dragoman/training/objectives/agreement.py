@@ -22,6 +22,8 @@ class Agreement(Objective):
     The symbols of both sides count.
     """
 
+    parts = "cross_entropy", "agreement"
+
     def __init__(self, reverse: Seq2Seq, *, weight: Positive = 1.0) -> None:
         super().__init__()
         self.reverse = reverse
@@ -41,5 +43,5 @@ class Agreement(Objective):
         forward, backward = force(model, batch), force(self.reverse, batch.reversed())
         together = forward.weights * backward.weights.transpose(1, 2)  # (B, T, S)
         trace = together[both(forward.memory, batch)].sum()
-        total = forward.loss.total + backward.loss.total - self.weight * trace
-        return Loss(total, forward.loss.symbols + backward.loss.symbols)
+        parts = forward.loss.total + backward.loss.total, -self.weight * trace
+        return Loss(parts[0] + parts[1], forward.loss.symbols + backward.loss.symbols, parts)

@@ -1,8 +1,9 @@
 """Teacher forcing."""
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple, cast, final
+from collections.abc import Mapping
+from typing import NamedTuple, final
 
+import torch
 from torch import Tensor, nn
 
 from dragoman.data.batch import Batch
@@ -38,12 +39,14 @@ class TeacherForcing(Objective):
 
     penalised = True
 
-    def __init__(self, penalties: Iterable[Penalty] = ()) -> None:
+    def __init__(self, penalties: Mapping[str, Penalty] = {}) -> None:
         super().__init__()
-        self.penalties = cast(Sequence[Penalty], nn.ModuleList(penalties))
+        self.penalties = nn.ModuleDict(penalties)
+        self.parts = ("cross_entropy", *penalties) if penalties else ()
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
         loss, memory, weights = force(model, batch)
-        for penalty in self.penalties:
-            loss = loss._replace(total=loss.total + penalty(weights, memory, batch))
-        return loss
+        if not self.penalties:
+            return loss
+        parts = loss.total, *(penalty(weights, memory, batch) for penalty in self.penalties.values())
+        return Loss(torch.stack(parts).sum(), loss.symbols, parts)

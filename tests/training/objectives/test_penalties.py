@@ -146,9 +146,19 @@ def test_teacher_forcing_adds_them_and_every_parameter_learns(kind: str) -> None
     model, penalty = build_model(), shaken(PENALTIES[kind](SIZE))
     memories = model.encode(ALIGNED.sources)
     unrolled = model.unroll(model.start(memories), ALIGNED.target.ids)
-    plain, penalised = (TeacherForcing(penalties)(model, ALIGNED) for penalties in ([], [penalty, penalty]))
-    expected = plain.total + 2 * penalty(unrolled.weights, memories[0], ALIGNED)
-    torch.testing.assert_close(penalised.total, expected, rtol=0, atol=1e-9)
+    other = Coverage(SIZE, weight=2.0)
+    plain, penalised = (
+        TeacherForcing()(model, ALIGNED),
+        TeacherForcing({"one": penalty, "other": other})(model, ALIGNED),
+    )
+    expected = [plain.total, *(each(unrolled.weights, memories[0], ALIGNED) for each in (penalty, other))]
+    torch.testing.assert_close(torch.stack(penalised.parts), torch.stack(expected), rtol=0, atol=1e-9)
+    torch.testing.assert_close(penalised.total, torch.stack(expected).sum(), rtol=0, atol=1e-9)
+    assert (TeacherForcing({"one": penalty}).parts, TeacherForcing().parts, plain.parts) == (
+        ("cross_entropy", "one"),
+        (),
+        (),
+    )
     assert penalised.symbols == plain.symbols
     penalised.total.backward()
     for parameter in [*model.parameters(), *penalty.parameters()]:
@@ -186,7 +196,7 @@ def learn(penalty: Penalty | None, steps: int = 80) -> tuple[Seq2Seq, Batch]:
     random = np.random.default_rng(1)
     options = {"embedding": {"size": 16}, "encoder": {"size": 12}, "decoder": {"size": 24}}
     model = build.build(builders.settings(**options), 7, 7)
-    objective = TeacherForcing([penalty] if penalty else [])
+    objective = TeacherForcing({"penalty": penalty} if penalty else {})
     optimiser = torch.optim.Adam([*model.parameters(), *objective.parameters()], lr=0.01)
     for _ in range(steps):
         total, symbols = objective(model, drawn(random, 16))
