@@ -7,7 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.components import Layers, Rate, Size
-from dragoman.model.attention.attention import Attention, Glimpse, History
+from dragoman.model.attention.attention import Attention, Glimpse, GlobalAttention, History
+from dragoman.model.attention.normalisers import Reading
 from dragoman.model.decoder.decoder import Decoder, State, Step, Unrolled
 from dragoman.model.decoder.external_memory import Cells, ExternalMemory
 from dragoman.model.dropout import Dropout
@@ -46,6 +47,9 @@ class _Turn(NamedTuple):
     layers: tuple[CellState, ...]
     output: Float[Tensor, "B D"]  # of the top layer
     glimpse: Glimpse
+
+
+Timing = Callable[["RnnDecoder", Tensor, Tensor, State], _Turn]
 
 
 @final
@@ -109,6 +113,7 @@ class RnnDecoder(Decoder):
         self.feed = feed
         self.fed_size = {"nothing": 0, "context": attention.size, "attentional": self.features.size}[feed]
         self.attend = TIMINGS[attend]
+        self.at_once = attend == "after" and feed == "nothing" and attention.at_once
         self.external = ExternalMemory(size, memory_size, external_memory) if external_memory else None
         self.input_size = input_size
         self.beside_size = self.fed_size + (size if self.external else 0)
@@ -141,7 +146,7 @@ class RnnDecoder(Decoder):
         return State(moving, attended, masks)
 
     def step(self, embedded: Float[Tensor, "B E"], state: State) -> Step:
-        turn, state = self._advance(embedded, self.cells[0].project(embedded), state)
+        turn, state = self._advance(embedded, self.cells[0].project(embedded), state, self.attend)
         if self.feed == "attentional":
             features = state.moving.fed
         else:
@@ -153,23 +158,25 @@ class RnnDecoder(Decoder):
         turns: list[_Turn] = []
         fed: list[Tensor] = []
         projected = self.cells[0].project(embedded)
+        attend = attend_later if self.at_once else self.attend
         with loop():
             for now, now_projected in zip(embedded.unbind(1), projected.unbind(1), strict=True):
-                turn, state = self._advance(now, now_projected, state)
+                turn, state = self._advance(now, now_projected, state, attend)
                 turns.append(turn)
                 fed.append(state.moving.fed)
+        outputs = torch.stack([turn.output for turn in turns], 1)  # (B, T, D)
+        if self.at_once:
+            assert isinstance(self.attention, GlobalAttention)
+            weights, reading = self.attention.look(outputs, state.fixed)
+        else:
+            weights, reading = _together([turn.glimpse for turn in turns])
         if self.feed == "attentional":
             features = torch.stack(fed, 1)
         else:
-            outputs = torch.stack([turn.output for turn in turns], 1)  # (B, T, D)
-            contexts = torch.stack([turn.glimpse.context for turn in turns], 1)  # (B, T, C)
-            features = self.features(outputs, contexts, embedded)
-        weights = torch.stack([turn.glimpse.history.weights for turn in turns], 1)
-        drawn = [turn.glimpse.drawn for turn in turns if turn.glimpse.drawn is not None]
-        features = self.dropout.steps(features, state.masks.features)
-        return Unrolled(features, weights, torch.stack(drawn, 1) if drawn else None)
+            features = self.features(outputs, reading.context, embedded)
+        return Unrolled(self.dropout.steps(features, state.masks.features), weights, reading.drawn)
 
-    def _advance(self, embedded: Tensor, projected: Tensor, state: State) -> tuple[_Turn, State]:
+    def _advance(self, embedded: Tensor, projected: Tensor, state: State, attend: Timing) -> tuple[_Turn, State]:
         """One turn, and the state after it, with what the next step is to be fed."""
         beside, cells = state.moving.fed, state.moving.cells
         if self.external:
@@ -178,7 +185,7 @@ class RnnDecoder(Decoder):
         if self.beside_size:
             dropped = self.dropout.step(beside, state.masks.fed)
             projected = projected + self.cells[0].project(dropped, self.input_size)
-        turn = self.attend(self, embedded, projected, state)
+        turn = attend(self, embedded, projected, state)
         if self.external:
             cells = self.external.write(turn.layers[-1][0], cells)
         if self.feed == "context":
@@ -219,9 +226,15 @@ def attend_before(decoder: RnnDecoder, embedded: Tensor, projected: Tensor, stat
 
 def attend_after(decoder: RnnDecoder, embedded: Tensor, projected: Tensor, state: State) -> _Turn:
     """`s_t = cell(x_t, s_(t-1))`, `c_t = attend(s_t)`."""
+    turn = attend_later(decoder, embedded, projected, state)
+    return turn._replace(glimpse=decoder.look(turn.output, embedded, state))
+
+
+def attend_later(decoder: RnnDecoder, embedded: Tensor, projected: Tensor, state: State) -> _Turn:
+    """`s_t = cell(x_t, s_(t-1))`; the contexts of all t are left to be found together."""
     first = decoder.cells[0](projected, state.moving.layers[0], state.masks.recurrent[0])
     layers, output = decoder.climb(first, state)
-    return _Turn(layers, output, decoder.look(output, embedded, state))
+    return _Turn(layers, output, Glimpse(output[:, :0], state.moving.history))
 
 
 def attend_between(decoder: RnnDecoder, embedded: Tensor, projected: Tensor, state: State) -> _Turn:
@@ -232,6 +245,13 @@ def attend_between(decoder: RnnDecoder, embedded: Tensor, projected: Tensor, sta
     dropped = decoder.dropout.step(glimpse.context, state.masks.context)
     first = decoder.second(decoder.second.project(dropped), middle, state.masks.recurrent[-1])
     return _Turn(*decoder.climb(first, state), glimpse)
+
+
+def _together(glimpses: list[Glimpse]) -> tuple[Float[Tensor, "B T S"], Reading]:
+    """What the steps saw, in the form that `GlobalAttention.look` gives."""
+    contexts, weights = zip(*((glimpse.context, glimpse.history.weights) for glimpse in glimpses), strict=True)
+    drawn = [glimpse.drawn for glimpse in glimpses if glimpse.drawn is not None]
+    return torch.stack(weights, 1), Reading(torch.stack(contexts, 1), torch.stack(drawn, 1) if drawn else None)
 
 
 TIMINGS = {"before": attend_before, "after": attend_after, "between": attend_between}
