@@ -52,6 +52,7 @@ class Attention(nn.Module, ABC):
     """
 
     size: int  # C, of a context
+    at_once = False  # whether looks that do not depend on each other are better taken together
 
     @abstractmethod
     def prepare(self, memory: Memory) -> Attended: ...
@@ -84,6 +85,7 @@ class GlobalAttention(Attention):
         self.normaliser = normaliser
         self.terms = cast(Sequence[Term], nn.ModuleList(terms))
         self.size = score.state_size
+        self.at_once = score.product and not self.terms
 
     def prepare(self, memory: Memory) -> Attended:
         states = memory.states.to(product_kind(memory.states))  # autocast would cast the values anew at every step

@@ -27,6 +27,7 @@ class Score(nn.Module, ABC):
     """
 
     equal_sizes = False
+    product = False  # one product with the keys, which is faster for many steps at once and takes no more memory
 
     def __init__(self, query_size: int, state_size: int, features: int = 0, width: int = 1) -> None:
         super().__init__()
@@ -66,6 +67,7 @@ class Dot(Score):
     """`e_tj = h_j . s_t`, for all j at once `H^T s_t` (NT (76)-(77), CN 3.1 case 1)."""
 
     equal_sizes = True
+    product = True
 
     def energies(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
         return torch.bmm(query, keys.transpose(1, 2))
@@ -76,6 +78,7 @@ class ScaledDot(Score):
     """`e_tj = h_j . s_t / sqrt(|h_j|)` (NT (78), Vaswani et al. 2017)."""
 
     equal_sizes = True
+    product = True
 
     def energies(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
         return torch.bmm(query, keys.transpose(1, 2)) / math.sqrt(self.state_size)
@@ -84,6 +87,8 @@ class ScaledDot(Score):
 @final
 class Bilinear(Score):
     """`e_tj = s_t^T W h_j` (NT (79), CN 3.1 case 2; Luong's "general")."""
+
+    product = True
 
     def __init__(self, query_size: int, state_size: int, features: int = 0) -> None:
         super().__init__(query_size, state_size, features)

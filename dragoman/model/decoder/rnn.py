@@ -7,7 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.components import Layers, Rate, Size
-from dragoman.model.attention.attention import Attention, Glimpse, History
+from dragoman.model.attention.attention import Attention, Glimpse, GlobalAttention, History
+from dragoman.model.attention.normalisers import Reading
 from dragoman.model.decoder.decoder import Choices, Decoder, State, Step, Unrolled
 from dragoman.model.decoder.external_memory import Cells, ExternalMemory
 from dragoman.model.dropout import Dropout
@@ -46,6 +47,18 @@ class _Turn(NamedTuple):
     layers: tuple[CellState, ...]
     output: Float[Tensor, "B D"]  # of the top layer
     glimpse: Glimpse
+
+
+class _Course(NamedTuple):
+    """All turns over a reference."""
+
+    outputs: Float[Tensor, "B T D"]
+    weights: Float[Tensor, "B T S"]
+    reading: Reading
+    fed: Float[Tensor, "B T F"] | None  # for `feed: attentional`
+
+
+Timing = Callable[["RnnDecoder", Tensor, Tensor, State], _Turn]
 
 
 @final
@@ -110,6 +123,7 @@ class RnnDecoder(Decoder):
         self.feed = feed
         self.fed_size = {"nothing": 0, "context": attention.size, "attentional": self.features.size}[feed]
         self.attend = TIMINGS[attend]
+        self.at_once = attend == "after" and feed == "nothing" and attention.at_once
         self.external = ExternalMemory(size, memory_size, external_memory) if external_memory else None
         self.input_size = input_size
         self.beside_size = self.fed_size + (size if self.external else 0)
@@ -142,7 +156,7 @@ class RnnDecoder(Decoder):
         return State(moving, attended, masks)
 
     def step(self, embedded: Float[Tensor, "B E"], state: State) -> Step:
-        turn, state = self._advance(embedded, self.cells[0].project(embedded), state)
+        turn, state = self._advance(embedded, self.cells[0].project(embedded), state, self.attend)
         if self.feed == "attentional":
             features = state.moving.fed
         else:
@@ -151,46 +165,46 @@ class RnnDecoder(Decoder):
 
     def unroll(self, embedded: Float[Tensor, "B T E"], state: State) -> Unrolled:
         """What does not depend on the loop is computed for all steps at once."""
-        turns, fed = self._turns(embedded, state)
-        if self.feed == "attentional":
-            features = torch.stack(fed, 1)
+        course = self._course(embedded, state)
+        if course.fed is None:
+            features = self.features(course.outputs, course.reading.context, embedded)
         else:
-            outputs = torch.stack([turn.output for turn in turns], 1)  # (B, T, D)
-            contexts = torch.stack([turn.glimpse.context for turn in turns], 1)  # (B, T, C)
-            features = self.features(outputs, contexts, embedded)
-        weights = torch.stack([turn.glimpse.history.weights for turn in turns], 1)
-        drawn = [turn.glimpse.drawn for turn in turns if turn.glimpse.drawn is not None]
+            features = course.fed
         features = self.dropout.steps(features, state.masks.features)
-        return Unrolled(features, weights, torch.stack(drawn, 1) if drawn else None)
+        return Unrolled(features, course.weights, course.reading.drawn)
 
     def choices(self, embedded: Float[Tensor, "B T E"], state: State) -> Choices:
         """For `attend: after` with `feed: nothing`, where no state depends on what was drawn before it."""
-        turns, _ = self._turns(embedded, state)
-        outputs = torch.stack([turn.output for turn in turns], 1)
-        weights = torch.stack([turn.glimpse.history.weights for turn in turns], 1)
+        course = self._course(embedded, state)
 
         def everywhere(each: Tensor, axis: int) -> Tensor:
             """(B, T, X) or (B, S, X) as (B, T, S, X)."""
-            return each.unsqueeze(axis).expand(*weights.shape, -1)
+            return each.unsqueeze(axis).expand(*course.weights.shape, -1)
 
         contexts = everywhere(state.fixed.values, 1)
-        features = self.features(everywhere(outputs, 2), contexts, everywhere(embedded, 2))
+        features = self.features(everywhere(course.outputs, 2), contexts, everywhere(embedded, 2))
         flat = self.dropout.steps(features.flatten(1, 2), state.masks.features)
-        return Choices(weights, flat.view_as(features))
+        return Choices(course.weights, flat.view_as(features))
 
-    def _turns(self, embedded: Tensor, state: State) -> tuple[list[_Turn], list[Tensor]]:
-        """Every turn over a reference, and what each leaves to be fed."""
+    def _course(self, embedded: Float[Tensor, "B T E"], state: State) -> _Course:
         turns: list[_Turn] = []
         fed: list[Tensor] = []
         projected = self.cells[0].project(embedded)
+        attend = attend_later if self.at_once else self.attend
         with loop():
             for now, now_projected in zip(embedded.unbind(1), projected.unbind(1), strict=True):
-                turn, state = self._advance(now, now_projected, state)
+                turn, state = self._advance(now, now_projected, state, attend)
                 turns.append(turn)
                 fed.append(state.moving.fed)
-        return turns, fed
+        outputs = torch.stack([turn.output for turn in turns], 1)
+        if self.at_once:
+            assert isinstance(self.attention, GlobalAttention)
+            weights, reading = self.attention.look(outputs, state.fixed)
+        else:
+            weights, reading = _together([turn.glimpse for turn in turns])
+        return _Course(outputs, weights, reading, torch.stack(fed, 1) if self.feed == "attentional" else None)
 
-    def _advance(self, embedded: Tensor, projected: Tensor, state: State) -> tuple[_Turn, State]:
+    def _advance(self, embedded: Tensor, projected: Tensor, state: State, attend: Timing) -> tuple[_Turn, State]:
         """One turn, and the state after it, with what the next step is to be fed."""
         beside, cells = state.moving.fed, state.moving.cells
         if self.external:
@@ -199,7 +213,7 @@ class RnnDecoder(Decoder):
         if self.beside_size:
             dropped = self.dropout.step(beside, state.masks.fed)
             projected = projected + self.cells[0].project(dropped, self.input_size)
-        turn = self.attend(self, embedded, projected, state)
+        turn = attend(self, embedded, projected, state)
         if self.external:
             cells = self.external.write(turn.layers[-1][0], cells)
         if self.feed == "context":
@@ -240,9 +254,15 @@ def attend_before(decoder: RnnDecoder, embedded: Tensor, projected: Tensor, stat
 
 def attend_after(decoder: RnnDecoder, embedded: Tensor, projected: Tensor, state: State) -> _Turn:
     """`s_t = cell(x_t, s_(t-1))`, `c_t = attend(s_t)`."""
+    turn = attend_later(decoder, embedded, projected, state)
+    return turn._replace(glimpse=decoder.look(turn.output, embedded, state))
+
+
+def attend_later(decoder: RnnDecoder, embedded: Tensor, projected: Tensor, state: State) -> _Turn:
+    """`s_t = cell(x_t, s_(t-1))`; the contexts of all t are left to be found together."""
     first = decoder.cells[0](projected, state.moving.layers[0], state.masks.recurrent[0])
     layers, output = decoder.climb(first, state)
-    return _Turn(layers, output, decoder.look(output, embedded, state))
+    return _Turn(layers, output, Glimpse(output[:, :0], state.moving.history))
 
 
 def attend_between(decoder: RnnDecoder, embedded: Tensor, projected: Tensor, state: State) -> _Turn:
@@ -253,6 +273,13 @@ def attend_between(decoder: RnnDecoder, embedded: Tensor, projected: Tensor, sta
     dropped = decoder.dropout.step(glimpse.context, state.masks.context)
     first = decoder.second(decoder.second.project(dropped), middle, state.masks.recurrent[-1])
     return _Turn(*decoder.climb(first, state), glimpse)
+
+
+def _together(glimpses: list[Glimpse]) -> tuple[Float[Tensor, "B T S"], Reading]:
+    """What the steps saw, in the form that `GlobalAttention.look` gives."""
+    contexts, weights = zip(*((glimpse.context, glimpse.history.weights) for glimpse in glimpses), strict=True)
+    drawn = [glimpse.drawn for glimpse in glimpses if glimpse.drawn is not None]
+    return torch.stack(weights, 1), Reading(torch.stack(contexts, 1), torch.stack(drawn, 1) if drawn else None)
 
 
 TIMINGS = {"before": attend_before, "after": attend_after, "between": attend_between}

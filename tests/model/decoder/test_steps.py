@@ -17,6 +17,7 @@ SAMPLE: list[tuple[str, dict[str, Any]]] = [
     ("bilinear", {"attend": "before", "feed": "context", "features": "concat", "cell": "gru_an"}),
     ("dot", {"attend": "before", "feed": "attentional", "features": "deep", "cell": "rnn", "residual": True}),
     ("linear", {"attend": "between", "feed": "context", "features": "tanh", "cell": "lstm", "layers": 2}),
+    ("bilinear", {"attend": "after", "feed": "nothing", "features": "deep", "cell": "gru", "layers": 2}),
     ("uniform", {"attend": "after", "feed": "nothing", "features": "concat", "cell": "gru"}),
     ("none", {"attend": "after", "feed": "nothing", "features": "concat", "cell": "lstm"}),
     ("none", {"attend": "after", "feed": "attentional", "features": "deep", "cell": "gru"}),

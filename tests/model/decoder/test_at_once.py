@@ -1,0 +1,73 @@
+"""A decoder without feedback attends to all steps at once, and nothing else changes."""
+
+from typing import Any, final
+
+import pytest
+import torch
+from torch import Tensor
+
+from dragoman.model.attention.attention import GlobalAttention
+from dragoman.model.attention.normalisers import Softmax
+from dragoman.model.attention.scores import Dot
+from dragoman.model.attention.terms import Moment, Said, Sizes, Term
+from dragoman.model.attention.windows import LocalAttention, Monotonic
+from tests.builders import BATCH, build_model
+from tests.model.test_linear import gradients
+
+
+@pytest.mark.spec("B22")
+@pytest.mark.parametrize("variational", [True, False])
+@pytest.mark.parametrize("score", ["dot", "scaled_dot", "bilinear"])
+def test_features_weights_and_gradients_are_those_of_one_step_after_another(score: str, variational: bool) -> None:
+    """The score is asked once instead of at each of five steps."""
+    part = {"layers": 2, "features": "deep", "dropout": 0.3, "variational": variational, "external_memory": 3}
+    model = build_model(score=score, decoder=part).train()
+    asked: list[tuple[int, ...]] = []
+    model.decoder.attention.score.register_forward_pre_hook(lambda _, given: asked.append(given[0].shape))
+    found = []
+    assert model.decoder.at_once
+    for at_once in (True, False):
+        model.decoder.at_once = at_once
+        torch.manual_seed(1)
+        unrolled = model(BATCH)
+        torch.manual_seed(1)
+        found.append([unrolled.features, unrolled.weights, *gradients(model)])
+    assert asked == [(3, 5, 4)] * 2 + [(3, 1, 4)] * 10
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"decoder": {"attend": "before"}},
+        {"decoder": {"attend": "between"}},
+        {"decoder": {"feed": "context"}},
+        {"decoder": {"feed": "attentional"}},
+        {"score": "additive"},  # which would hold (B, T, S, A)
+        {"score": "none"},
+    ],
+)
+def test_others_attend_step_by_step(options: dict[str, Any]) -> None:
+    assert not build_model(**{"score": "dot", **options}).decoder.at_once
+
+
+@final
+class Silent(Term):
+    """Says nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(Sizes(4, 4, 4, 9), 0)
+
+    def start(self, weights: Tensor, prepared: Any) -> Any:
+        return ()
+
+    def forward(self, moment: Moment, prepared: Any, carried: Any) -> Said:
+        return Said(())
+
+
+def test_so_do_those_with_terms_or_a_window() -> None:
+    whole = GlobalAttention(Dot(4, 4), Softmax())
+    assert whole.at_once
+    assert not GlobalAttention(Dot(4, 4), Softmax(), [Silent()]).at_once
+    assert not LocalAttention(whole, Monotonic(4)).at_once
