@@ -84,7 +84,7 @@ class AttentionConfig(Section):
     """Where the decoder looks."""
 
     score: Spec = Field(Spec("additive"), description="dot, scaled_dot, bilinear, additive, linear, uniform or none")
-    terms: Annotated[tuple[Spec, ...], Several] = Field((), description="what else has a say: wait")
+    terms: Annotated[tuple[Spec, ...], Several] = Field((), description="what else has a say: wait, shift")
     normaliser: Spec = Field(Spec("softmax"), description="from energies to weights: softmax")
     window: Spec = Field(Spec("none"), description="the part of the source to look at: none, monotonic, predictive")
 
@@ -122,7 +122,7 @@ class TrainingConfig(Section):
     epochs: Count | None = Field(30, description="passes over the training pairs; null = no limit")
     steps: Count | None = Field(None, description="training steps; null = no limit; the first limit counts")
     batch: BatchConfig = Field(BatchConfig(), description="the pairs of one training step")
-    objective: Spec = Field(Spec("teacher_forcing"), description="what is minimised: teacher_forcing")
+    objective: Spec = Field(Spec("teacher_forcing"), description="what is minimised: teacher_forcing, segment")
     optimiser: Spec = Field(Spec("adam"), description="adam or adamw")
     schedule: Spec = Field(
         Spec("constant"), description="the learning rate: constant, inverse_square_root, cosine or plateau"

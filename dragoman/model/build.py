@@ -121,9 +121,10 @@ def _model(model: ModelConfig, source_symbols: int, target_symbols: int, assembl
         lambda: _bridge(model.bridge, encoder, decoder),
         lambda: Zero(encoder.state_shape, decoder.state_shape),
     )
-    if any(TERMS[term.kind].hides for term in model.attention.terms):
-        _blind(("model", "encoder"), encoder.reads_ahead, "rnn with direction: forward", assemble)
-        _blind(("model", "bridge"), bridge.reads_ahead, "zero", assemble)
+    for term in model.attention.terms:
+        if TERMS[term.kind].hides:
+            _blind(("model", "encoder"), term, encoder.reads_ahead, "rnn with direction: forward", assemble)
+            _blind(("model", "bridge"), term, bridge.reads_ahead, "zero", assemble)
     table = target.table if tie in ("output", "all") else None
     features = decoder.features_size
     output = assemble(
@@ -150,17 +151,19 @@ def _attention(attention: AttentionConfig, sizes: Sizes, assemble: _Assemble) ->
     window = components.build(WINDOWS, attention.window, sizes.query)
     if window is None:
         return whole
-    if any(term.hides for term in terms):
-        _blind((*path, "window"), window.reads_ahead, "none or monotonic", assemble)
+    for spec, term in zip(attention.terms, terms, strict=True):
+        if term.hides:
+            instead = "none" if term.decides else "none or monotonic"
+            _blind((*path, "window"), spec, window.reads_ahead or term.decides, instead, assemble)
     return LocalAttention(whole, window)
 
 
-def _blind(path: Path, reads_ahead: bool, instead: str, assemble: _Assemble) -> None:
+def _blind(path: Path, term: Spec, unfit: bool, instead: str, assemble: _Assemble) -> None:
     """A problem where a part depends on source symbols that a term hides."""
 
     def check() -> None:
-        if reads_ahead:
-            raise ValueError(f"depends on source symbols that 'wait' (attention.terms) hides; use {instead}")
+        if unfit:
+            raise ValueError(f"depends on source symbols that '{term.kind}' (attention.terms) hides; use {instead}")
 
     assemble(path, check, lambda: None)
 

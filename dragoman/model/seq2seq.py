@@ -131,8 +131,13 @@ class Seq2Seq(nn.Module):
 
     def unroll(self, state: State, targets: Int[Tensor, "B T"]) -> Unrolled:
         """All steps over a reference: the decoder reads the start symbol and the reference without its last symbol."""
+        return self.decoder.unroll(self.before(targets), state)
+
+    def before(self, targets: Int[Tensor, "B T"]) -> Float[Tensor, "B T E"]:
+        """What the decoder reads before each symbol of a reference."""
         shifted = torch.cat([torch.full_like(targets[:, :1], self.start_id), targets[:, :-1]], dim=1)
-        return self.decoder.unroll(self.target_embedding(shifted), state)
+        embedded: Tensor = self.target_embedding(shifted)
+        return embedded
 
     def forward(self, batch: Batch) -> Unrolled:
         """Teacher forcing over a batch."""

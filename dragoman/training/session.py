@@ -70,7 +70,19 @@ def problems(config: Config) -> list[Problem]:
         except ValueError as error:
             found.append(Problem(("training", "schedule"), str(error)))
         found += _joint(config.text)
+        found += _learnable(config)
     return found
+
+
+def _learnable(config: Config) -> Iterator[Problem]:
+    """An objective may need parts of a model, and a part an objective."""
+    if not build.problems(config):
+        with torch.device("meta"):
+            model = build.build(config.model, 8, 8)
+        try:
+            components.build(OBJECTIVES, config.training.objective).check(model)
+        except ValueError as error:
+            yield Problem(("training", "objective"), str(error))
 
 
 def _joint(text: TextConfig) -> Iterator[Problem]:

@@ -37,6 +37,13 @@ class Unrolled(NamedTuple):
     drawn: Int[Tensor, "B T"] | None = None  # the positions that hard attention drew
 
 
+class EachPosition(NamedTuple):
+    """All steps over a reference, as they would be had each looked at one position of the source."""
+
+    queries: Float[Tensor, "B T D"]  # what they look with
+    features: Float[Tensor, "B T S F"]
+
+
 class Decoder(nn.Module, ABC):
     """Reads the source and the symbols so far, and says what the output layer needs to predict the next one."""
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from dragoman.components import Layers, Rate, Size
 from dragoman.model.attention.attention import Attention, Glimpse, History
-from dragoman.model.decoder.decoder import Decoder, State, Step, Unrolled
+from dragoman.model.decoder.decoder import Decoder, EachPosition, State, Step, Unrolled
 from dragoman.model.dropout import Dropout
 from dragoman.model.features import FEATURES, FeaturesKind, Sizes
 from dragoman.model.linear import loop
@@ -161,6 +161,26 @@ class RnnDecoder(Decoder):
         drawn = [turn.glimpse.drawn for turn in turns if turn.glimpse.drawn is not None]
         features = self.dropout.steps(features, state.masks.features)
         return Unrolled(features, weights, torch.stack(drawn, 1) if drawn else None)
+
+    @property
+    def looks_last(self) -> bool:
+        """Whether no step depends on where another has looked."""
+        return self.attend is attend_after and self.feed == "nothing"
+
+    def each_position(self, embedded: Float[Tensor, "B T E"], state: State) -> EachPosition:
+        """For a decoder that looks last: the steps without their look, and the features had each seen each position."""
+        outputs = []
+        with loop():
+            for projected in self.cells[0].project(embedded).unbind(1):
+                first = self.cells[0](projected, state.moving.layers[0], state.masks.recurrent[0])
+                layers, output = self.climb(first, state)
+                state = state._replace(moving=state.moving._replace(layers=layers))
+                outputs.append(output)
+        queries = torch.stack(outputs, 1)
+        grid = queries.size(0), queries.size(1), state.fixed.values.size(1), -1
+        seen = state.fixed.values.unsqueeze(1).expand(grid)
+        features = self.features(queries.unsqueeze(2).expand(grid), seen, embedded.unsqueeze(2).expand(grid))
+        return EachPosition(queries, self.dropout.steps(features.flatten(1, 2), state.masks.features).view_as(features))
 
     def _advance(self, embedded: Tensor, projected: Tensor, state: State) -> tuple[_Turn, State]:
         """One turn, and the state after it, with what the next step is to be fed."""

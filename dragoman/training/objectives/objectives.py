@@ -1,6 +1,7 @@
 """The table of objectives."""
 
 from dragoman.training.objectives.objective import Objective
+from dragoman.training.objectives.segment import Segment
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
 
-OBJECTIVES: dict[str, type[Objective]] = {"teacher_forcing": TeacherForcing}
+OBJECTIVES: dict[str, type[Objective]] = {"teacher_forcing": TeacherForcing, "segment": Segment}
