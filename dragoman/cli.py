@@ -144,12 +144,26 @@ def translate(
         int | None,
         typer.Option(min=1, metavar="K", help="Write words while a line arrives, K source symbols behind (wait-k)."),
     ] = None,
+    incremental: Annotated[
+        bool, typer.Option("--incremental", help="Write words while a line arrives, as the model decides (shift).")
+    ] = False,
 ) -> None:
     """Translate lines with one run: one line out for each line in."""
     from dragoman.commands import translate
 
     wanted = translate.Wanted(
-        search, beam, n_best, alignments, attention, show, weights, batch_lines, engine.value, two(candidates), wait
+        search,
+        beam,
+        n_best,
+        alignments,
+        attention,
+        show,
+        weights,
+        batch_lines,
+        engine.value,
+        two(candidates),
+        wait,
+        incremental,
     )
     translate.translate(run, file, output, wanted)
 

@@ -92,7 +92,7 @@ class AttentionConfig(Section):
     terms: Annotated[tuple[Spec, ...], Several] = Field(
         (),
         description="what else has a say: "
-        "coverage, neural_coverage, coverage_embedding, position, markov, fertility, recurrent or wait",
+        "coverage, neural_coverage, coverage_embedding, position, markov, fertility, recurrent, wait or shift",
     )
     normaliser: Spec = Field(
         Spec("softmax"), description="from energies to weights: softmax, sparsemax, entmax, linear_chain, hard"
@@ -137,7 +137,8 @@ class TrainingConfig(Section):
     steps: Count | None = Field(None, description="training steps; null = no limit; the first limit counts")
     batch: BatchConfig = Field(BatchConfig(), description="the pairs of one training step")
     objective: Spec = Field(
-        Spec("teacher_forcing"), description="what is minimised: teacher_forcing, marginal, reinforce, agreement"
+        Spec("teacher_forcing"),
+        description="what is minimised: teacher_forcing, marginal, reinforce, segment, agreement",
     )
     penalties: Annotated[tuple[Spec, ...], Several] = Field(
         (), description="what else is minimised, of attention: supervised, coverage, fertility"

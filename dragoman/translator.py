@@ -24,6 +24,7 @@ from dragoman.devices import Device
 from dragoman.errors import UserError
 from dragoman.evaluation import alignment
 from dragoman.model import linear
+from dragoman.model.attention.terms import Shift
 from dragoman.model.int8 import Int8
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import Run
@@ -31,7 +32,7 @@ from dragoman.search import candidates as lists
 from dragoman.search.candidates import CandidateList, Narrowed
 from dragoman.search.greedy import Greedy
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.incremental import wait_k
+from dragoman.search.incremental import as_it_decides, wait_k
 from dragoman.search.search import Predictor, Search
 from dragoman.search.searches import SEARCHES
 from dragoman.visualisation import heatmap
@@ -154,20 +155,27 @@ class Translator:
             for number, text in enumerate(texts)
         ]
 
-    def simultaneous(self, words: Iterable[str], *, wait: int) -> Iterator[Spoken]:
-        """The translation of a text whose words are still arriving (wait-k, greedy search): each word is given as soon
-        as the next one begins, and no source word is taken before it is needed.
+    def simultaneous(self, words: Iterable[str], *, wait: int | None = None) -> Iterator[Spoken]:
+        """The translation of a text whose words are still arriving, by greedy search: each word is given as soon as the
+        next one begins, and no source word is taken before it is needed.
 
-        `wait` counts source symbols. Nothing else is read, whatever the model; one trained with the term `wait` and as
-        many symbols has learnt to do with that. UserError for an engine other than torch, and for candidates.
+        `wait` counts source symbols (wait-k). Nothing else is read, whatever the model; one trained with the term
+        `wait` and as many symbols has learnt to do with that. Without it the model decides when to read, by its term
+        `shift`. UserError where it has none, for an engine other than torch, and for candidates.
         """
         if self._predictor or self.way or self.candidates:
             raise UserError("a source that is still arriving is translated by engine torch, without candidates")
+        rest = self.model, self._arriving(words), Greedy().limit, self.device.torch_device
+        if wait is not None:
+            found = wait_k(*rest, k=wait)
+        elif any(isinstance(part, Shift) for part in self.model.modules()):
+            found = as_it_decides(*rest)
+        else:
+            raise UserError("this model does not decide when to read (model.attention.terms: shift); give it a wait")
         said: list[str] = []
         read: list[int] = []
         told = 0
-        limit = Greedy().limit
-        for decided in wait_k(self.model, self._arriving(words), wait, limit, self.device.torch_device):
+        for decided in found:
             said += self.target.vocabulary.symbols([decided.symbol])
             read.append(decided.read)
             whole = self._spoken(said, read)[:-1]

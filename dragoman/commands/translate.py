@@ -35,6 +35,7 @@ class Wanted(NamedTuple):
     engine: Engine = "torch"
     candidates: tuple[int, int] | None = None
     wait: int | None = None
+    incremental: bool = False
 
 
 def translate(run: Path, source: Path, target: Path | None, wanted: Wanted) -> None:
@@ -45,8 +46,8 @@ def translate(run: Path, source: Path, target: Path | None, wanted: Wanted) -> N
         raise UserError("--attention -: translations go to standard output; write them to a file with -o")
     if wanted.beam is not None and wanted.search == "greedy":
         raise UserError("--beam: greedy search has no beam; leave out --beam or --search greedy")
-    if wanted.wait is not None:
-        _follow(run, source, target, wanted.wait, wanted)
+    if wanted.wait is not None or wanted.incremental:
+        _follow(run, source, target, wanted)
         return
     translator = load(run, weights=wanted.weights, engine=wanted.engine, candidates=wanted.candidates)
     search = translator.search if wanted.search in (None, translator.search.kind) else Spec(str(wanted.search))
@@ -62,9 +63,11 @@ def translate(run: Path, source: Path, target: Path | None, wanted: Wanted) -> N
                 matrices.write(json.dumps(_matrix(translation), ensure_ascii=False) for translation in found)
 
 
-def _follow(run: Path, source: Path, target: Path | None, wait: int, wanted: Wanted) -> None:
+def _follow(run: Path, source: Path, target: Path | None, wanted: Wanted) -> None:
     """Write each word as soon as it is decided, while the lines arrive; and tell how far words were behind."""
+    way = "--incremental" if wanted.wait is None else "--wait"
     refused = {
+        "--incremental": wanted.incremental and wanted.wait is not None,
         "--beam": wanted.beam,
         "--search": wanted.search == "beam",
         "--n-best": wanted.n_best,
@@ -76,7 +79,7 @@ def _follow(run: Path, source: Path, target: Path | None, wait: int, wanted: Wan
     }
     for option, given in refused.items():
         if given:
-            raise UserError(f"{option}: --wait writes word by word, by greedy search with engine torch; leave out one")
+            raise UserError(f"{option}: {way} writes word by word, by greedy search with engine torch; leave out one")
     translator = load(run, weights=wanted.weights)
     lagging = []
     with output(target) as texts:
@@ -85,7 +88,7 @@ def _follow(run: Path, source: Path, target: Path | None, wait: int, wanted: Wan
             arrived: list[str] = []
             line = _line(chain([piece], pieces), arrived)
             read: list[int] = []
-            for word in translator.simultaneous(line, wait=wait):
+            for word in translator.simultaneous(line, wait=wanted.wait):
                 texts.say(" " * bool(read) + one_line(word.text))
                 read.append(word.read)
             texts.say("\n")

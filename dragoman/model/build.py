@@ -128,10 +128,10 @@ def _model(
         lambda: _bridge(model.bridge, encoder, decoder),
         lambda: Zero(encoder.state_shape, decoder.state_shape),
     )
-    hides = any(TERMS[term.kind].hides for term in model.attention.terms)
-    _blind(("model", "encoder"), hides and encoder.reads_ahead, "rnn with direction: forward", assemble)
-    _blind(("model", "bridge"), hides and bridge.reads_ahead, "zero", assemble)
-    _blind(("model", "decoder"), hides and decoder.reads_ahead, "no external_memory", assemble)
+    hiding = _hiding(model.attention)
+    _blind(("model", "encoder"), hiding, encoder.reads_ahead, "rnn with direction: forward", assemble)
+    _blind(("model", "bridge"), hiding, bridge.reads_ahead, "zero", assemble)
+    _blind(("model", "decoder"), hiding, decoder.reads_ahead, "no external_memory", assemble)
     table = target.table if tie in ("output", "all") else None
     features = decoder.features_size
     output = assemble(
@@ -155,24 +155,32 @@ def _attention(attention: AttentionConfig, sizes: Sizes, mark: int | None, assem
         lambda: Uniform(sizes.query, sizes.state, features),
     )
     whole = GlobalAttention(score, components.build(NORMALISERS, attention.normaliser), terms)
+    hiding = _hiding(attention)
+    for number, term in enumerate(terms):
+        _blind((*path, "terms", number), hiding, term.reads_ahead, "others", assemble)
     if attention.sentences is not None:
+        _blind((*path, "sentences"), hiding, True, "null", assemble)
         return assemble((*path, "sentences"), lambda: _hierarchical(attention, whole, sizes, mark), lambda: whole)
     window = components.build(WINDOWS, attention.window, sizes.query)
-    hides = any(term.hides for term in terms)
-    for number, term in enumerate(terms):
-        _blind((*path, "terms", number), hides and term.reads_ahead, "others", assemble)
     if window is None:
         return whole
-    _blind((*path, "window"), hides and window.reads_ahead, "none or monotonic", assemble)
+    decides = any(term.decides for term in terms)
+    instead = "none" if decides else "none or monotonic"
+    _blind((*path, "window"), hiding, decides or window.reads_ahead, instead, assemble)
     return LocalAttention(whole, window)
 
 
-def _blind(path: Path, broken: bool, instead: str, assemble: _Assemble) -> None:
+def _hiding(attention: AttentionConfig) -> str | None:
+    """The term that keeps source symbols from being seen."""
+    return next((term.kind for term in attention.terms if TERMS[term.kind].hides), None)
+
+
+def _blind(path: Path, hiding: str | None, reads_ahead: bool, instead: str, assemble: _Assemble) -> None:
     """A problem where a part depends on source symbols that a term hides."""
 
     def check() -> None:
-        if broken:
-            raise ValueError(f"depends on source symbols that 'wait' (attention.terms) hides; use {instead}")
+        if hiding and reads_ahead:
+            raise ValueError(f"depends on source symbols that '{hiding}' (attention.terms) hides; use {instead}")
 
     assemble(path, check, lambda: None)
 

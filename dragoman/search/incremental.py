@@ -8,7 +8,8 @@ import torch
 
 from dragoman.data.batch import pad
 from dragoman.data.vocabulary import EOS
-from dragoman.model.seq2seq import Seq2Seq
+from dragoman.model.decoder.decoder import State
+from dragoman.model.seq2seq import Prediction, Seq2Seq
 from dragoman.search.limits import Limit, forbid, number
 
 
@@ -20,7 +21,9 @@ class Decided(NamedTuple):
 
 
 @torch.inference_mode()
-def wait_k(model: Seq2Seq, parts: Iterable[list[int]], k: int, limit: Limit, device: torch.device) -> Iterator[Decided]:
+def wait_k(
+    model: Seq2Seq, parts: Iterable[list[int]], limit: Limit, device: torch.device, *, k: int
+) -> Iterator[Decided]:
     """`y_t = argmax P(y | y_<t, x_(<= t+k-1))`: k source symbols are read first, one more before each further target
     symbol (Ma et al. 2019, wait-k; at test time alone where the model has not been trained so).
 
@@ -44,10 +47,49 @@ def wait_k(model: Seq2Seq, parts: Iterable[list[int]], k: int, limit: Limit, dev
             state = model.extend(state, (source,))
         seen = source.ids.size(1)
         step = model.predict(torch.tensor([said], device=device), state)
-        forbid(step.log_probs, [0] if ended and limit.steps((source,))[0] <= t else [])
-        log_prob, best = step.log_probs[0].max(0)
-        number(log_prob.item())
-        said, state = int(best.item()), step.state
+        said, state = _said(step, forced=ended and limit.steps((source,))[0] <= t), step.state
         if said == EOS:
             return
         yield Decided(said, read)
+
+
+@torch.inference_mode()
+def as_it_decides(model: Seq2Seq, parts: Iterable[list[int]], limit: Limit, device: torch.device) -> Iterator[Decided]:
+    """The same where the model decides when to read (the term `shift`): as long as it would write nowhere but at the
+    end of what has been read, as if the source ended there, another part is read; and also where the translation is as
+    long as one of what has been read may become.
+    """
+    arriving, ids, read, state, said = iter(parts), list[int](), 0, None, model.start_id
+    seen, ended = 0, False
+    for t in count():
+        while True:
+            source = pad([[*ids, EOS]]).to(device)
+            if state is None:
+                state = model.begin((source,))
+            elif len(ids) > seen:
+                state = model.extend(state, (source,))
+            seen = len(ids)
+            step = model.predict(torch.tensor([said], device=device), state)
+            longest = limit.steps((source,))[0]
+            if ended or (int(step.attention[0].argmax().item()) < seen and t < longest):
+                break
+            part = next(arriving, None)
+            if part is None:
+                ended = True
+                break
+            ids += part
+            read += 1
+        if not ids:
+            return
+        said, state = _said(step, forced=ended and longest <= t), step.state
+        if said == EOS:
+            return
+        yield Decided(said, read)
+
+
+def _said(step: Prediction[State], *, forced: bool) -> int:
+    """The most probable symbol; the end, where it is forced."""
+    forbid(step.log_probs, [0] if forced else [])
+    log_prob, best = step.log_probs[0].max(0)
+    number(log_prob.item())
+    return int(best.item())

@@ -86,6 +86,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "linear": {"score": "linear", "decoder": {"attend": "between", "feed": "attentional"}},
     "wait": {"terms": "wait", "encoder": {"direction": "forward"}, "bridge": "zero", "decoder": {"attend": "between"}},
     "external memory": {"decoder": {"attend": "between", "feed": "attentional", "external_memory": 3}},
+    "shift": {"score": "uniform", "terms": "shift", "encoder": {"direction": "forward"}, "bridge": "zero"},
     "uniform": {"score": "uniform", "decoder": {"attend": "before", "features_size": 3}},
     "sparsemax": {"normaliser": "sparsemax"},
     "entmax": {"normaliser": "entmax"},

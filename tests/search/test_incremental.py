@@ -18,7 +18,7 @@ CPU = torch.device("cpu")
 
 
 def written(model: Seq2Seq, parts: list[list[int]], k: int) -> list[Decided]:
-    return list(wait_k(model, parts, k, LIMIT, CPU))
+    return list(wait_k(model, parts, LIMIT, CPU, k=k))
 
 
 def singly(source: list[int]) -> list[list[int]]:
@@ -60,7 +60,7 @@ def test_no_part_is_taken_before_it_is_needed() -> None:
             yield part
 
     model = build_model(**FORWARD)
-    for t, decided in enumerate(wait_k(model, arriving(), 2, LIMIT, CPU)):
+    for t, decided in enumerate(wait_k(model, arriving(), LIMIT, CPU, k=2)):
         assert decided.read == taken == [1, 2, 3, 3, 3, 4, 4][min(t, 6)]
 
 

@@ -56,6 +56,7 @@ def test_there_is_a_line_out_for_every_line_in(trained: Shell) -> None:
         "--engine=int8",
         "--engine=onnx",
         "--candidates=3,2",
+        "--incremental",
     ],
 )
 def test_what_does_not_go_word_by_word_is_refused(options: str, trained: Shell) -> None:
@@ -66,3 +67,8 @@ def test_what_does_not_go_word_by_word_is_refused(options: str, trained: Shell) 
 def test_another_encoding_is_told_by_line(trained: Shell) -> None:
     outcome = trained("translate", "runs/toy", "--wait=1", stdin=b"one\ntwo \xff\n")
     assert outcome.err == "<stdin>:2: not UTF-8 (byte 0xFF at column 5)\n"
+
+
+def test_a_model_that_cannot_decide_when_to_read_says_so(trained: Shell) -> None:
+    message = trained.fails("translate", "runs/toy", "--incremental", stdin="one")
+    assert message == "this model does not decide when to read (model.attention.terms: shift); give it a wait"

@@ -8,11 +8,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from dragoman.components import Count, Positive, Size
+from dragoman.model.attention.scores import Additive
 from dragoman.model.embedding import Embedding
-from dragoman.model.linear import Linear
+from dragoman.model.linear import Linear, product_kind
 from dragoman.model.memory import Memory
 from dragoman.model.recurrent import CELLS, Cell, CellKind, CellState, Lstm
-from dragoman.model.shapes import Float, Int
+from dragoman.model.shapes import Bool, Float, Int
 
 
 class Sizes(NamedTuple):
@@ -50,6 +51,7 @@ class Term(nn.Module, ABC):
     """
 
     hides = False  # whether it keeps positions from being seen; some is always left
+    decides = False  # whether only one is left, so that no gradient says which it should be
     reads_ahead = False  # whether it depends on what follows a symbol
 
     def __init__(self, sizes: Sizes, features: int) -> None:
@@ -90,6 +92,43 @@ class Wait(Term):
     def forward(self, moment: Moment, prepared: Any, carried: Any) -> Said:
         hidden = prepared.unsqueeze(1) >= carried.unsqueeze(2) + self.k
         return Said(carried + 1, prior=torch.zeros_like(moment.weights).masked_fill(hidden, float("-inf")))
+
+
+@final
+class Shift(Term):
+    """Reads on or writes: a position that only moves to the right (Yu, Buys and Blunsom 2016, segment to segment).
+
+    `e_ti = v^T tanh(W s_t + U h_i + b)`, `p(emit at i) = sigmoid(e_ti)`; from `a_(t-1)` on, symbol t is written at the
+    first position where that is above a half, and at the last one of the source at the latest. All others are hidden.
+    Trained by the objective `segment`, which sums over all positions.
+    """
+
+    hides = True
+    decides = True
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__(sizes, 0)
+        self.score = Additive(sizes.query, sizes.state)
+
+    def prepare(self, memory: Memory) -> tuple[Float[Tensor, "B S A"], Bool[Tensor, "B S"]]:
+        return self.score.keys(memory.states.to(product_kind(memory.states)), memory.mask), memory.mask
+
+    def energies(self, query: Float[Tensor, "B T Q"], prepared: Any) -> Float[Tensor, "B T S"]:
+        """The log-odds of writing at each position."""
+        energies: Tensor = self.score(query, prepared[0])
+        return energies
+
+    def start(self, weights: Float[Tensor, "B S"], prepared: Any) -> Any:
+        return weights.new_zeros(weights.size(0))  # a_0, the first position
+
+    def forward(self, moment: Moment, prepared: Any, carried: Any) -> Said:
+        mask = prepared[1].unsqueeze(1)
+        place = torch.arange(mask.size(2), device=mask.device)
+        last = (place * mask).amax(2, keepdim=True)
+        writes = (self.energies(moment.query, prepared) > 0) & mask & (place >= carried.unsqueeze(2)) | (place == last)
+        at = (writes.cumsum(2) == 0).sum(2)
+        prior = torch.zeros_like(moment.weights).masked_fill(place != at.unsqueeze(2), float("-inf"))
+        return Said(at.to(carried.dtype), prior=prior)
 
 
 def around(numbers: Float[Tensor, "B T S"], width: int) -> Float[Tensor, "B T S F"]:
@@ -284,4 +323,5 @@ TERMS: dict[str, type[Term]] = {
     "fertility": Fertility,
     "recurrent": Recurrent,
     "wait": Wait,
+    "shift": Shift,
 }

@@ -40,6 +40,7 @@ class Unrolled(NamedTuple):
 class Choices(NamedTuple):
     """All steps over a reference, with the features that each would have if attention drew each position."""
 
+    queries: Float[Tensor, "B T D"]
     weights: Float[Tensor, "B T S"]
     features: Float[Tensor, "B T S F"]
 

@@ -184,7 +184,7 @@ class RnnDecoder(Decoder):
         contexts = everywhere(state.fixed.values, 1)
         features = self.features(everywhere(course.outputs, 2), contexts, everywhere(embedded, 2))
         flat = self.dropout.steps(features.flatten(1, 2), state.masks.features)
-        return Choices(course.weights, flat.view_as(features))
+        return Choices(course.outputs, course.weights, flat.view_as(features))
 
     def _course(self, embedded: Float[Tensor, "B T E"], state: State) -> _Course:
         turns: list[_Turn] = []

@@ -10,19 +10,21 @@ from torch.utils.checkpoint import checkpoint
 
 from dragoman import components
 from dragoman.components import Count, Rate
-from dragoman.config import Config, ModelConfig
+from dragoman.config import Config
 from dragoman.data.batch import Batch
 from dragoman.model.decoder.decoders import DECODERS
 from dragoman.model.decoder.rnn import RnnDecoder
 from dragoman.model.output.output import ROWS, Loss, Output
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.shapes import Bool, Float, Int
-from dragoman.training.objectives.objective import Objective
+from dragoman.training.objectives.objective import Objective, undecided
 
 NEVER = -1e9  # log of no probability; minus infinity less itself is no number
 
 
-def _problems(kind: str, model: ModelConfig) -> Iterator[str]:
+def _problems(kind: str, config: Config) -> Iterator[str]:
+    model = config.model
+    yield from undecided(config)
     if model.attention.normaliser.kind != "hard" or model.attention.score.kind == "none":
         yield f"{kind} trains hard attention alone; use model.attention.normaliser: hard with a score"
     if model.attention.window.kind == "predictive":
@@ -57,7 +59,7 @@ class Marginal(Objective):
     @classmethod
     def problems(cls, config: Config) -> Iterator[str]:
         model = config.model
-        yield from _problems("marginal", model)
+        yield from _problems("marginal", config)
         try:
             cls(**config.training.objective.options)
         except ValueError as error:
@@ -75,7 +77,7 @@ class Marginal(Objective):
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
         assert isinstance(model.decoder, RnnDecoder)
         (source,), target = batch.sources, batch.target
-        weights, features = model.decoder.choices(model.read(target.ids), model.begin(batch.sources))
+        _, weights, features = model.decoder.choices(model.read(target.ids), model.begin(batch.sources))
         alpha = weights.clamp(min=torch.finfo(weights.dtype).tiny).log().masked_fill(~source.mask.unsqueeze(1), NEVER)
         pairs = target.mask.unsqueeze(2) & source.mask.unsqueeze(1)  # (B, T, S)
         symbols = target.ids.unsqueeze(2).expand_as(pairs)
@@ -139,7 +141,7 @@ class Reinforce(Objective):
 
     @classmethod
     def problems(cls, config: Config) -> Iterator[str]:
-        yield from _problems("reinforce", config.model)
+        yield from _problems("reinforce", config)
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
         unrolled, real = model(batch), batch.target.mask

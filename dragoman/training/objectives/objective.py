@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from dragoman.config import Config
 from dragoman.data.batch import Batch
+from dragoman.model.attention.terms import TERMS
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 
@@ -28,6 +29,7 @@ class Objective(nn.Module, ABC):
         """What keeps it from training what is configured."""
         if config.model.attention.normaliser.kind == "hard":
             yield "no gradient passes through hard attention; use marginal or reinforce"
+        yield from undecided(config)
 
     def tallies(self) -> tuple[Tensor, ...]:
         """Sums over the last batch that `settle` needs, over the shares of all workers."""
@@ -38,3 +40,10 @@ class Objective(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss: ...
+
+
+def undecided(config: Config) -> Iterator[str]:
+    """A problem where a term has to be taught what to decide."""
+    for term in config.model.attention.terms:
+        if TERMS[term.kind].decides:
+            yield f"cannot teach '{term.kind}' (model.attention.terms) where to write; use segment"

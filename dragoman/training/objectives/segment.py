@@ -1,0 +1,85 @@
+"""Segment to segment: all ways to read and write, summed."""
+
+from collections.abc import Iterator
+from typing import final
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from dragoman import components
+from dragoman.config import Config
+from dragoman.data.batch import Batch
+from dragoman.model.attention.attention import GlobalAttention
+from dragoman.model.attention.terms import TERMS, Shift
+from dragoman.model.decoder.decoders import DECODERS
+from dragoman.model.decoder.rnn import RnnDecoder
+from dragoman.model.output.output import Loss
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.model.shapes import Bool, Float
+from dragoman.training.objectives.objective import Objective
+
+NEVER = -1e9  # the log of a probability of 0, with a gradient
+
+
+@final
+class Segment(Objective):
+    """`-log P(y | x) = -log sum_a prod_t p(a_t | a_(t-1), s_t) p(y_t | h_(a_t), s_t)` over all `a_1 <= ... <= a_T`
+    (Yu, Buys and Blunsom 2016).
+
+    `p(a_t = i | a_(t-1) = j) = sigmoid(e_ti) prod_(i'=j..i-1) (1 - sigmoid(e_ti'))`, with the energies of the term
+    `shift`; at the last position of the source, the probability to write is 1. The sum is exact, by the forward
+    algorithm. Words are never smoothed.
+    """
+
+    @classmethod
+    def problems(cls, config: Config) -> Iterator[str]:
+        model = config.model
+        attention, decoder = model.attention, components.complete(DECODERS, model.decoder)
+        timing = decoder.options.get("attend"), decoder.options.get("feed")
+        shifts = any(TERMS[term.kind].decides for term in attention.terms) and attention.score.kind != "none"
+        if not shifts or (decoder.kind, *timing) != ("rnn", "after", "nothing"):
+            yield (
+                "segment needs model.attention.terms: shift, and model.decoder of kind rnn with attend: after and "
+                "feed: nothing"
+            )
+        if attention.normaliser.kind != "softmax":
+            yield "segment looks at one position, which model.attention.normaliser cannot change; use softmax"
+        if model.output.options.get("label_smoothing"):
+            yield "segment has no smoothed form; set model.output.label_smoothing to 0"
+
+    def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
+        assert isinstance(model.decoder, RnnDecoder)
+        mask, real, targets = batch.sources[0].mask, batch.target.mask, batch.target.ids
+        state = model.begin(batch.sources)
+        choices = model.decoder.choices(model.read(targets), state)
+        shift, place = shift_of(model.decoder)
+        energies = shift.energies(choices.queries, state.fixed.terms[place])
+        pairs = real.unsqueeze(2) & mask.unsqueeze(1)
+        judged = model.output.judge(choices.features[pairs], targets.unsqueeze(2).expand(pairs.shape)[pairs]).log_probs
+        words = judged.new_zeros(pairs.shape).masked_scatter(pairs, judged)
+        return Loss(-log_likelihood(energies.to(words.dtype), words, mask, real).sum(), int(real.sum()))
+
+
+def shift_of(decoder: RnnDecoder) -> tuple[Shift, int]:
+    """The term that decides, and its place among the terms."""
+    assert isinstance(decoder.attention, GlobalAttention)
+    return next((term, place) for place, term in enumerate(decoder.attention.terms) if isinstance(term, Shift))
+
+
+def log_likelihood(
+    energies: Float[Tensor, "B T S"],
+    words: Float[Tensor, "B T S"],
+    mask: Bool[Tensor, "B S"],
+    real: Bool[Tensor, "B T"],
+) -> Float[Tensor, "B"]:
+    """`log P(y | x)` from the log-odds of writing and `log p(y_t | h_i, s_t)`, for each t and i."""
+    last = mask & (mask.cumsum(1) == mask.sum(1, keepdim=True))
+    write = functional.logsigmoid(energies).masked_fill(last.unsqueeze(1), 0.0).masked_fill(~mask.unsqueeze(1), NEVER)
+    read = functional.logsigmoid(-energies).masked_fill((last | ~mask).unsqueeze(1), 0.0)
+    to = read.cumsum(2) - read  # log of the probability to read from the first position to each
+    forward = functional.pad(torch.zeros_like(to[:, 0, :1]), (0, to.size(2) - 1), value=NEVER)
+    for t in range(to.size(1)):
+        reached = to[:, t] + torch.logcumsumexp(forward - to[:, t], 1)
+        forward = torch.where(real[:, t, None], reached + write[:, t] + words[:, t], forward)
+    return torch.logsumexp(forward, 1)
