@@ -83,9 +83,9 @@ def test_the_loss_is_that_of_the_models_own_steps_at_each_position(decoder: dict
             source = BATCH.sources[0].ids[row][BATCH.sources[0].mask[row]].unsqueeze(0)
             target = BATCH.target.ids[row][BATCH.target.mask[row]]
             state = model.begin((Sequence(source, torch.ones_like(source).bool()),))
-            decoder = model.decoder
-            assert isinstance(decoder, RnnDecoder)
-            shift, _ = shift_of(decoder)
+            writer = model.decoder
+            assert isinstance(writer, RnnDecoder)
+            shift, _ = shift_of(writer)
             previous = torch.tensor([model.start_id])
             energies, words = [], []
             for symbol in target:
@@ -95,7 +95,7 @@ def test_the_loss_is_that_of_the_models_own_steps_at_each_position(decoder: dict
                 query = state.moving.layers[0][0] + top if decoder.get("residual") else top
                 energies.append(shift.energies(query.unsqueeze(1), state.fixed.terms[0])[0, 0])
                 features = [
-                    decoder.features(query, state.fixed.values[:, place], embedded) for place in range(source.size(1))
+                    writer.features(query, state.fixed.values[:, place], embedded) for place in range(source.size(1))
                 ]
                 words.append(torch.stack([model.log_probs(each)[0, symbol] for each in features]))
                 previous = symbol.unsqueeze(0)
