@@ -93,8 +93,8 @@ MODELS: dict[str, dict[str, Any]] = {
     "linear chain": {"normaliser": {"kind": "linear_chain", "divide": True}},
     "hard": {"normaliser": "hard"},
     "entmax by bisection": {"normaliser": {"kind": "entmax", "alpha": 1.3}},
-    "terms": {"attention": {"terms": [*SEEING, {"kind": "coverage", "fertility": 2.0}]}},
-    "terms before": {"attention": {"terms": SEEING}, "score": "bilinear", "decoder": {"attend": "before"}},
+    "terms": {"attention": {"terms": [{"kind": "coverage", "fertility": 2.0}, "position", "markov", "fertility"]}},
+    "terms with cells": {"attention": {"terms": ["neural_coverage", "coverage_embedding", "recurrent"]}},
 }
 
 
@@ -171,6 +171,8 @@ def test_the_sample_has_every_entry_of_the_tables() -> None:
     assert {decoder.get("features", "tanh") for decoder, _, _ in chosen} == set(FEATURES)
     assert {score for _, score, _ in chosen} == {*SCORES, "none"}
     assert {bridge for _, _, bridge in chosen} == set(BRIDGES)
+    terms = [term for each in MODELS.values() for term in each.get("attention", {}).get("terms", ())]
+    assert {term["kind"] if isinstance(term, dict) else term for term in terms} == set(TERMS)
 
 
 @pytest.mark.slow
