@@ -14,8 +14,12 @@ from dragoman.model.recurrent import CellState
 class Bridge(nn.Module, ABC):
     """`bridge(memory)`: the states of all decoder layers before the first symbol, each tensor (B, D)."""
 
+    reads_final = False  # the encoder's final state
+
     def __init__(self, encoder: StateShape, decoder: StateShape) -> None:
         super().__init__()
+        if self.reads_final and not encoder.layers:
+            raise ValueError("starts from the encoder's final state, and this encoder has none; use 'mean' or 'zero'")
         self.encoder = encoder
         self.decoder = decoder
 
@@ -66,6 +70,8 @@ class Projection(Bridge):
 class Final(Projection):
     """z is the final state of the last encoder layer, both directions (NT: `h_0 = h^f`)."""
 
+    reads_final = True
+
     def summary(self, memory: Memory) -> Tensor:
         return memory.final[-1][0]
 
@@ -85,6 +91,8 @@ class Copy(Bridge):
 
     Sizes and cells must agree; `layers: first` copies the last encoder layer to the first decoder layer (CN 1.3).
     """
+
+    reads_final = True
 
     def __init__(self, encoder: StateShape, decoder: StateShape, *, layers: Literal["all", "first"] = "all") -> None:
         super().__init__(encoder, decoder)

@@ -67,6 +67,10 @@ MODELS: dict[str, dict[str, Any]] = {
     "local-m": {"attention": {"window": {"kind": "monotonic", "width": 1}}},
     "local-p": {"score": "dot", "attention": {"window": {"kind": "predictive", "width": 2}}},
     "convolutional": {"score": {"kind": "convolutional", "widths": [2, 3, 4]}},
+    "convolutional encoder": {
+        "encoder": {"kind": "convolutional", "layers": 2, "longest": 10, "dropout": 0.5},
+        "bridge": "mean",
+    },
     "hierarchical": {"attention": {"sentences": "|"}},
     "linear": {"score": "linear", "decoder": {"attend": "between", "feed": "attentional"}},
     "uniform": {"score": "uniform", "decoder": {"attend": "before", "features_size": 3}},
