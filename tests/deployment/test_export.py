@@ -82,6 +82,10 @@ MODELS: dict[str, dict[str, Any]] = {
     },
     "self-attention encoder": {"encoder": {**SELF, "positions": "none"}, "bridge": "mean"},
     "convolutional": {"score": {"kind": "convolutional", "widths": [2, 3, 4]}},
+    "convolutional encoder": {
+        "encoder": {"kind": "convolutional", "layers": 2, "longest": 10, "dropout": 0.5},
+        "bridge": "mean",
+    },
     "hierarchical": {"attention": {"sentences": "|"}},
     "linear": {"score": "linear", "decoder": {"attend": "between", "feed": "attentional"}},
     "wait": {"terms": "wait", "encoder": {"direction": "forward"}, "bridge": "zero", "decoder": {"attend": "between"}},

@@ -135,6 +135,12 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
         ("attention", "sentences"),
         "looks at all of a document; use window: none",
     ),
+    ({"encoder": {"kind": "convolutional"}}, ("bridge",), "this encoder has none; use 'mean' or 'zero'"),
+    (
+        {"encoder": {"kind": "convolutional"}, "bridge": {"kind": "copy", "layers": "first"}},
+        ("bridge",),
+        "this encoder has none; use 'mean' or 'zero'",
+    ),
 ]
 
 

@@ -1,7 +1,12 @@
 """The table of encoders."""
 
+from dragoman.model.encoder.convolutional import ConvolutionalEncoder
 from dragoman.model.encoder.encoder import Encoder
 from dragoman.model.encoder.rnn import RnnEncoder
 from dragoman.model.encoder.self_attention import SelfAttentionEncoder
 
-ENCODERS: dict[str, type[Encoder]] = {"rnn": RnnEncoder, "self_attention": SelfAttentionEncoder}
+ENCODERS: dict[str, type[Encoder]] = {
+    "rnn": RnnEncoder,
+    "self_attention": SelfAttentionEncoder,
+    "convolutional": ConvolutionalEncoder,
+}
