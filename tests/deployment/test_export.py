@@ -22,7 +22,7 @@ from dragoman.model.recurrent import CELLS
 from dragoman.model.seq2seq import Seq2Seq
 from tests.builders import build_model, sentences
 
-SELF = {"kind": "self_attention", "size": 8, "layers": 2, "heads": 2}
+SELF = {"kind": "self_attention", "size": 8, "layers": 1, "heads": 2}
 MODELS: dict[str, dict[str, Any]] = {
     "plain": {},
     "lstm": {
@@ -66,15 +66,15 @@ MODELS: dict[str, dict[str, Any]] = {
         "decoder": {"layers": 2, "feed": "attentional"},
     },
     "transformer": {
-        "encoder": {**SELF, "positions": "learned"},
+        "encoder": SELF,
         "score": "scaled_dot",
         "bridge": "none",
-        "decoder": {**SELF, "positions": "rotary", "dropout": 0.5},
+        "decoder": {**SELF, "layers": 2, "dropout": 0.5},
     },
     "self-attention decoder": {
         "encoder": {"size": 5},
         "bridge": "none",
-        "decoder": {**SELF, "positions": "learned", "features_size": 3},
+        "decoder": {**SELF, "positions": "none", "features_size": 3},
     },
     "self-attention encoder": {"encoder": {**SELF, "positions": "none"}, "bridge": "mean"},
     "linear": {"score": "linear", "decoder": {"attend": "between", "feed": "attentional"}},
@@ -150,6 +150,12 @@ def test_the_sample_has_every_entry_of_the_tables() -> None:
     assert {decoder.get("features", "tanh") for decoder, _, _ in chosen} == set(FEATURES)
     assert {score for _, score, _ in chosen} == {*SCORES, "none"}
     assert {bridge for _, _, bridge in chosen} == set(BRIDGES)
+
+
+def test_a_graph_cannot_say_where_learned_positions_end() -> None:
+    model = build_model(bridge="mean", encoder={**SELF, "positions": "learned"})
+    with pytest.raises(torch.onnx.OnnxExporterError, match="a graph cannot say where positions: learned end"):
+        export.export(model)
 
 
 @pytest.mark.slow
