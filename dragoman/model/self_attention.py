@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from dragoman.errors import UserError
 from dragoman.model.embedding import Embedding
 from dragoman.model.linear import Linear
-from dragoman.model.shapes import Bool, Float
+from dragoman.model.shapes import Bool, Float, Int
 
 PositionsKind = Literal["rotary", "learned", "none"]
 LONGEST = 512
@@ -25,18 +25,18 @@ class Turns(NamedTuple):
 
 
 class Positions(nn.Module, ABC):
-    """How self-attention knows the order of symbols; `first` is the position of the first one given, from 0."""
+    """How self-attention knows the order of symbols; `places` count from 0."""
 
     def __init__(self, size: int, head_size: int, longest: int | None = None) -> None:
         super().__init__()
         if longest is not None:
             raise ValueError("longest goes with positions: learned; all others know every sentence")
 
-    def place(self, embedded: Float[Tensor, "B T E"], first: int) -> Float[Tensor, "B T E"]:
+    def place(self, embedded: Float[Tensor, "B T E"], places: Int[Tensor, "T"]) -> Float[Tensor, "B T E"]:
         """The embeddings with their positions in them."""
         return embedded
 
-    def turns(self, embedded: Float[Tensor, "B T E"], first: int) -> Turns | None:
+    def turns(self, embedded: Float[Tensor, "B T E"], places: Int[Tensor, "T"]) -> Turns | None:
         """How queries and keys are to be turned; None = not at all."""
         return None
 
@@ -54,11 +54,10 @@ class Rotary(Positions):
             raise ValueError(f"turns pairs of numbers (positions: rotary), and a head has {head_size}, which is odd")
         self.head_size = head_size
 
-    def turns(self, embedded: Float[Tensor, "B T E"], first: int) -> Turns | None:
+    def turns(self, embedded: Float[Tensor, "B T E"], places: Int[Tensor, "T"]) -> Turns | None:
         kind, device = torch.promote_types(embedded.dtype, torch.float32), embedded.device
-        places = torch.arange(first, first + embedded.size(1), dtype=kind, device=device)
         pairs = torch.arange(0, self.head_size, 2, dtype=kind, device=device)
-        angles = places.unsqueeze(1) * torch.exp(pairs * (-math.log(SLOWEST) / self.head_size))
+        angles = places.to(kind).unsqueeze(1) * torch.exp(pairs * (-math.log(SLOWEST) / self.head_size))
         return Turns(angles.cos(), angles.sin())
 
 
@@ -71,12 +70,11 @@ class Learned(Positions):
         self.longest = longest or LONGEST
         self.table = Embedding(self.longest, size)
 
-    def place(self, embedded: Float[Tensor, "B T E"], first: int) -> Float[Tensor, "B T E"]:
-        last = first + embedded.size(1)
-        # An exported graph has no words for this; there the look-up itself fails.
-        if not torch.compiler.is_exporting() and last > self.longest:
-            raise UserError(f"a sentence has {last} symbols, and positions: learned end at {self.longest} (longest)")
-        vectors: Tensor = self.table(torch.arange(first, last, device=embedded.device))
+    def place(self, embedded: Float[Tensor, "B T E"], places: Int[Tensor, "T"]) -> Float[Tensor, "B T E"]:
+        symbols = int(places[-1]) + 1
+        if symbols > self.longest:
+            raise UserError(f"a sentence has {symbols} symbols, and positions: learned end at {self.longest} (longest)")
+        vectors: Tensor = self.table(places)
         return embedded + vectors
 
 
@@ -106,9 +104,11 @@ class Entry(nn.Module):
         self.positions = POSITIONS[positions](input_size, size // heads, longest)
         self.project = Linear(input_size, size, bias=False) if input_size != size else nn.Identity()
 
-    def forward(self, embedded: Float[Tensor, "B T E"], first: int = 0) -> tuple[Float[Tensor, "B T D"], Turns | None]:
-        states: Tensor = self.project(self.scale * self.positions.place(embedded, first))
-        return states, self.positions.turns(embedded, first)
+    def forward(
+        self, embedded: Float[Tensor, "B T E"], places: Int[Tensor, "T"]
+    ) -> tuple[Float[Tensor, "B T D"], Turns | None]:
+        states: Tensor = self.project(self.scale * self.positions.place(embedded, places))
+        return states, self.positions.turns(embedded, places)
 
 
 class SelfAttention(nn.Module):
@@ -135,7 +135,7 @@ class SelfAttention(nn.Module):
         query, key = turned(query, turns).to(value.dtype), turned(key, turns).to(value.dtype)
         if past is not None:
             key, value = torch.cat([past.keys, key], 2), torch.cat([past.values, value], 2)
-        # Torch's scaled_dot_product_attention is no faster on processors, and four times slower in bfloat16.
+        # On processors torch's scaled_dot_product_attention is hardly faster, and four times slower in bfloat16.
         energies = query @ key.transpose(-1, -2) / math.sqrt(query.size(-1))
         if seen is not None:
             energies = energies.masked_fill(~seen, float("-inf"))

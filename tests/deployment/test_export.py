@@ -23,8 +23,7 @@ from dragoman.model.recurrent import CELLS
 from dragoman.model.seq2seq import Seq2Seq
 from tests.builders import build_model, sentences
 
-SEEING = [term for term in TERMS if not TERMS[term].hides]
-SELF = {"kind": "self_attention", "size": 8, "layers": 2, "heads": 2}
+SELF = {"kind": "self_attention", "size": 8, "layers": 1, "heads": 2}
 MODELS: dict[str, dict[str, Any]] = {
     "plain": {},
     "lstm": {
@@ -70,15 +69,15 @@ MODELS: dict[str, dict[str, Any]] = {
     "local-m": {"attention": {"window": {"kind": "monotonic", "width": 1}}},
     "local-p": {"score": "dot", "attention": {"window": {"kind": "predictive", "width": 2}}},
     "transformer": {
-        "encoder": {**SELF, "positions": "learned"},
+        "encoder": SELF,
         "score": "scaled_dot",
         "bridge": "none",
-        "decoder": {**SELF, "positions": "rotary", "dropout": 0.5},
+        "decoder": {**SELF, "layers": 2, "dropout": 0.5},
     },
     "self-attention decoder": {
         "encoder": {"size": 5},
         "bridge": "none",
-        "decoder": {**SELF, "positions": "learned", "features_size": 3},
+        "decoder": {**SELF, "positions": "none", "features_size": 3},
     },
     "self-attention encoder": {"encoder": {**SELF, "positions": "none"}, "bridge": "mean"},
     "convolutional": {"score": {"kind": "convolutional", "widths": [2, 3, 4]}},
@@ -88,9 +87,14 @@ MODELS: dict[str, dict[str, Any]] = {
     },
     "hierarchical": {"attention": {"sentences": "|"}},
     "linear": {"score": "linear", "decoder": {"attend": "between", "feed": "attentional"}},
-    "wait": {"terms": "wait", "encoder": {"direction": "forward"}, "bridge": "zero", "decoder": {"attend": "between"}},
+    "wait": {"attention": {"terms": ["wait"]}, "encoder": {"direction": "forward"}, "bridge": "zero", "decoder": {"attend": "between"}},
     "external memory": {"decoder": {"attend": "between", "feed": "attentional", "external_memory": 3}},
-    "shift": {"score": "uniform", "terms": "shift", "encoder": {"direction": "forward"}, "bridge": "zero"},
+    "shift": {
+        "score": "uniform",
+        "attention": {"terms": ["shift"]},
+        "encoder": {"direction": "forward"},
+        "bridge": "zero",
+    },
     "uniform": {"score": "uniform", "decoder": {"attend": "before", "features_size": 3}},
     "sparsemax": {"normaliser": "sparsemax"},
     "entmax": {"normaliser": "entmax"},
@@ -177,6 +181,12 @@ def test_the_sample_has_every_entry_of_the_tables() -> None:
     assert {bridge for _, _, bridge in chosen} == set(BRIDGES)
     terms = [term for each in MODELS.values() for term in each.get("attention", {}).get("terms", ())]
     assert {term["kind"] if isinstance(term, dict) else term for term in terms} == set(TERMS)
+
+
+def test_a_graph_cannot_say_where_learned_positions_end() -> None:
+    model = build_model(bridge="mean", encoder={**SELF, "positions": "learned"})
+    with pytest.raises(torch.onnx.OnnxExporterError, match="a graph cannot say where positions: learned end"):
+        export.export(model)
 
 
 @pytest.mark.slow

@@ -55,7 +55,7 @@ def test_rotary_positions_turn_pairs_and_energies_depend_on_the_distance_alone()
     query, key = noise(1, 1, 5, 6), noise(1, 1, 5, 6, seed=1)
     energies = []
     for first in (0, 7):
-        turns = rotary.turns(noise(1, 5, INPUTS), first)
+        turns = rotary.turns(noise(1, 5, INPUTS), torch.arange(first, first + 5))
         one, other = turned(query, turns), turned(key, turns)
         for t in range(5):
             wanted = transformer.turned(loops.array(query[0, 0, t]), first + t)
@@ -133,7 +133,7 @@ def test_dropout_acts_on_what_each_sublayer_adds_in_training_alone() -> None:
     plain, dropping = make(layers=1), make(layers=1, dropout=0.999999)
     embedded = noise(1, 4, INPUTS)
     assert torch.equal(plain(embedded, WHOLE).states, dropping(embedded, WHOLE).states)
-    bare, _ = dropping.entry(embedded)
+    bare, _ = dropping.entry(embedded, torch.arange(4))
     torch.manual_seed(0)
     found = dropping.train()(embedded, WHOLE).states
     assert torch.allclose(found, dropping.norm(bare)), "nothing was added"

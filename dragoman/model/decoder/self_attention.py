@@ -151,7 +151,7 @@ class SelfAttentionDecoder(Decoder):
     ) -> tuple[Float[Tensor, "R T F"], Float[Tensor, "R T S"], tuple[Past, ...]]:
         """T symbols further."""
         first, steps = state.moving[0].keys.size(2), embedded.size(1)
-        states, turns = self.entry(embedded, first)
+        states, turns = self.entry(embedded, torch.arange(first, first + steps, device=embedded.device))
         seen = None if steps == 1 else states.new_ones(steps, first + steps, dtype=torch.bool).tril(first)
         moving = []
         for layer, past, source in zip(self.layers, state.moving, state.fixed, strict=True):

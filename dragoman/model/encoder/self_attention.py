@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import cast, final
 
+import torch
 from torch import Tensor, nn
 
 from dragoman.components import Layers, Rate, Size
@@ -62,7 +63,7 @@ class SelfAttentionEncoder(Encoder):
         self.state_shape = StateShape(0, size, 0)
 
     def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> Memory:
-        states, turns = self.entry(embedded)
+        states, turns = self.entry(embedded, torch.arange(mask.size(1), device=mask.device))
         seen = mask[:, None, None, :].expand(-1, -1, mask.size(1), -1)
         for layer in self.layers:
             states = layer(states, turns, seen)
