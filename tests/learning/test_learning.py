@@ -47,9 +47,9 @@ def learn(task: Task, lengths: tuple[int, int], steps: int, options: dict[str, A
         sources = draw(random, 32, lengths)
         batch = pairs(sources, [task(source) for source in sources])
         real = batch.target.mask
-        total, symbols = model.output.loss(model(batch).features[real], batch.target.ids[real])
+        loss = model.output.loss(model(batch).features[real], batch.target.ids[real])
         optimiser.zero_grad()
-        (total / symbols).backward()
+        (loss.total / loss.symbols).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
         schedule.step()
