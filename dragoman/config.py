@@ -116,9 +116,7 @@ class ModelConfig(Section):
 
     start_symbol: Literal["bos", "eos"] = Field("bos", description="what the decoder reads first: bos or eos")
     embedding: EmbeddingConfig = Field(EmbeddingConfig(), description="symbols as vectors")
-    encoder: Spec = Field(
-        Spec("rnn"), description="reads the source sentence: rnn, self_attention or convolutional"
-    )
+    encoder: Spec = Field(Spec("rnn"), description="reads the source sentence: rnn, self_attention or convolutional")
     bridge: Spec = Field(Spec("final"), description="the decoder's first state: final, zero, mean, copy or none")
     attention: AttentionConfig = Field(AttentionConfig(), description="where the decoder looks")
     decoder: Spec = Field(Spec("rnn"), description="writes the target sentence: rnn or self_attention")

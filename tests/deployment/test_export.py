@@ -87,7 +87,12 @@ MODELS: dict[str, dict[str, Any]] = {
     },
     "hierarchical": {"attention": {"sentences": "|"}},
     "linear": {"score": "linear", "decoder": {"attend": "between", "feed": "attentional"}},
-    "wait": {"attention": {"terms": ["wait"]}, "encoder": {"direction": "forward"}, "bridge": "zero", "decoder": {"attend": "between"}},
+    "wait": {
+        "attention": {"terms": ["wait"]},
+        "encoder": {"direction": "forward"},
+        "bridge": "zero",
+        "decoder": {"attend": "between"},
+    },
     "external memory": {"decoder": {"attend": "between", "feed": "attentional", "external_memory": 3}},
     "shift": {
         "score": "uniform",

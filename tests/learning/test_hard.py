@@ -31,7 +31,7 @@ def learn(objective: Objective, steps: int = 200) -> Seq2Seq:
     schedule = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.01, steps)
     for _ in range(steps):
         words = draw(random, 32, (3, 5))
-        total, symbols = objective(model, pairs(words, words))
+        total, symbols, _ = objective(model, pairs(words, words))
         optimiser.zero_grad()
         (total / symbols).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)

@@ -58,9 +58,9 @@ def learn(
     for _ in range(steps):
         sources = draw(random, 32, lengths)
         batch = pairs(sources, [task(source) for source in sources])
-        total, symbols = objective(model, batch)
+        loss = objective(model, batch)
         optimiser.zero_grad()
-        (total / symbols).backward()
+        (loss.total / loss.symbols).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
         schedule.step()

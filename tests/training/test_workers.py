@@ -49,7 +49,7 @@ def together(corpus: Path, tmp_path_factory: pytest.TempPathFactory, repository:
 def alone(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same, of one worker, as far as no dropout makes them differ."""
     folder = tmp_path_factory.mktemp("alone")
-    for name in ("step", "single"):
+    for name in ("step", "single", "both"):
         session.train(toy.config(corpus, folder / name, worker.RUNS[name]), quiet=True)
     return folder
 
@@ -58,7 +58,7 @@ def state(folder: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     return read_tensors(RunFolder(folder).last_state)
 
 
-@pytest.mark.parametrize("name", ["step", "single"])
+@pytest.mark.parametrize("name", ["step", "single", "both"])
 def test_gradients_are_those_of_one_worker_with_the_whole_batch(name: str, together: Path, alone: Path) -> None:
     """The optimiser's first moments are sums of gradients. In `single` a worker's share of each batch is empty."""
     found, wanted = state(together / name)[0], state(alone / name)[0]
@@ -86,6 +86,8 @@ def test_the_run_is_finished_once(together: Path) -> None:
 def test_losses_are_sums_over_all_workers(together: Path, alone: Path) -> None:
     (found, wanted) = (state(folder / "single")[1] for folder in (together, alone))
     assert found["loss"] == pytest.approx(wanted["loss"], rel=1e-4)
+    assert found["parts"] == pytest.approx(wanted["parts"], rel=1e-4)
+    assert len(found["parts"]) == 2
     assert found["symbols"] == wanted["symbols"]
 
 

@@ -13,7 +13,8 @@ from tests import toy
 RUNS: dict[str, dict[str, Any]] = {
     "whole": {"training.epochs": 2, "model.encoder": {"kind": "rnn", "size": 12, "dropout": 0.3}},
     "step": {"training.steps": 1, "training.clip": None},
-    "single": {"training.steps": 3, "training.clip": None, "training.batch.size": 1},
+    "single": {"training.steps": 3, "training.clip": None, "training.batch.size": 1, "training.penalties": "fertility"},
+    "both": {"training.steps": 1, "training.clip": None, "training.objective": "agreement"},
 }
 
 

@@ -199,9 +199,9 @@ def learn(penalty: Penalty | None, steps: int = 80) -> tuple[Seq2Seq, Batch]:
     objective = TeacherForcing({"penalty": penalty} if penalty else {})
     optimiser = torch.optim.Adam([*model.parameters(), *objective.parameters()], lr=0.01)
     for _ in range(steps):
-        total, symbols = objective(model, drawn(random, 16))
+        loss = objective(model, drawn(random, 16))
         optimiser.zero_grad()
-        (total / symbols).backward()
+        (loss.total / loss.symbols).backward()
         optimiser.step()
     return model.eval(), drawn(np.random.default_rng(2), 100)
 
