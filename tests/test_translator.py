@@ -28,6 +28,13 @@ OTHERS: dict[str, dict[str, Any]] = {
     "subwords": {**toy.SUBWORDS, **ONE_STEP},
     "characters": {"text.source.unit": "character", "text.target.unit": "character", **ONE_STEP},
     "no attention": {"model.attention.score": "none", **ONE_STEP},
+    "shift": {
+        "model.attention": {"score": "uniform", "terms": "shift"},
+        "model.encoder": {"kind": "rnn", "size": 12, "direction": "forward"},
+        "model.bridge": "zero",
+        "training.objective": "segment",
+        **ONE_STEP,
+    },
 }
 
 
@@ -322,3 +329,16 @@ def test_nothing_is_written_of_blank_texts(translator: Translator) -> None:
 def test_no_other_engine_translates_what_is_arriving(run: Path) -> None:
     with pytest.raises(dragoman.UserError, match="engine torch, without candidates"):
         next(dragoman.load(run, engine="int8").simultaneous(["one"], wait=1))
+
+
+@pytest.mark.spec("B12")
+def test_a_model_that_decides_when_to_read_writes_what_greedy_search_writes(others: dict[str, Translator]) -> None:
+    text = "one two three four"
+    spoken = list(others["shift"].simultaneous(text.split()))
+    (whole,) = others["shift"].translate([text], search=Spec("greedy"))
+    assert [word.text for word in spoken] == whole.text.split()
+
+
+def test_a_model_that_does_not_decide_needs_a_wait(translator: Translator) -> None:
+    with pytest.raises(dragoman.UserError, match="give it a wait"):
+        next(translator.simultaneous(["one"]))
