@@ -142,6 +142,8 @@ class Reinforce(Objective):
     @classmethod
     def problems(cls, config: Config) -> Iterator[str]:
         yield from _problems("reinforce", config)
+        if config.model.decoder.kind != "rnn":
+            yield "reinforce needs a decoder that says what it drew: model.decoder of kind rnn"
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
         unrolled, real = model(batch), batch.target.mask

@@ -149,6 +149,11 @@ def complaints(objective: Spec, **options: Any) -> list[str]:
         (Spec("marginal"), {**FREE, "decoder": {"feed": "context"}}, "attend: after and feed: nothing"),
         (Spec("marginal"), {**FREE, "output": {"label_smoothing": 0.1}}, "set model.output.label_smoothing to 0"),
         (Spec("marginal", {"monotonic": True}), FREE, "order: 0 does not see"),
+        (
+            Spec("reinforce"),
+            {"normaliser": "hard", "bridge": "none", "decoder": {"kind": "self_attention", "heads": 2}},
+            "a decoder that says what it drew",
+        ),
     ],
 )
 def test_what_cannot_be_trained_is_said_before_training(objective: Spec, options: dict[str, Any], words: str) -> None:
