@@ -156,6 +156,7 @@ def _attention(attention: AttentionConfig, sizes: Sizes, mark: int | None, assem
     )
     whole = GlobalAttention(score, components.build(NORMALISERS, attention.normaliser), terms)
     hiding = _hiding(attention)
+    _blind((*path, "score"), hiding, score.reads_ahead, "another", assemble)
     for number, term in enumerate(terms):
         _blind((*path, "terms", number), hiding, term.reads_ahead, "others", assemble)
     if attention.sentences is not None:

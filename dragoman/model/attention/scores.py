@@ -27,6 +27,7 @@ class Score(nn.Module, ABC):
     """
 
     equal_sizes = False
+    reads_ahead = False  # whether the energy of a position depends on what follows it
     product = False  # one product with the keys, which is faster for many steps at once and takes no more memory
 
     def __init__(self, query_size: int, state_size: int, features: int = 0, width: int = 1) -> None:
@@ -190,6 +191,8 @@ class Convolutional(Score):
     `widths` are those of the three kernels, in positions; `size` is that of the vectors of L1, by default of the
     decoder state. Behind a window the third kernel sees what is in the window alone.
     """
+
+    reads_ahead = True
 
     def __init__(
         self,

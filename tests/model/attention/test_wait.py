@@ -106,6 +106,7 @@ REFUSED: dict[str, tuple[dict[str, Any], list[str]]] = {
     "backwards": ({"bridge": "zero", "encoder": {"direction": "reversed"}}, ["model.encoder"]),
     "bridge": ({"encoder": {"direction": "forward"}}, ["model.bridge"]),
     "both": ({}, ["model.encoder", "model.bridge"]),
+    "score": ({**FORWARD, "score": "convolutional"}, ["model.attention.score"]),
     "memory": ({**FORWARD, "decoder": {"external_memory": 2}}, ["model.decoder"]),
     "neither": (FORWARD, []),
 }
