@@ -47,7 +47,7 @@ class RnnEncoder(Encoder):
     ) -> None:
         super().__init__()
         self.backward = {"forward": (False,), "reversed": (True,), "bidirectional": (False, True)}[direction]
-        self.reads_ahead = any(self.backward)
+        self.reads_ahead = any(self.backward) or trees
         self.size = size * len(self.backward)
         self.residual = residual
         sizes = [input_size] + [self.size] * (layers - 1)

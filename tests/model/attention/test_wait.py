@@ -107,6 +107,7 @@ REFUSED: dict[str, tuple[dict[str, Any], list[str]]] = {
     "bridge": ({"encoder": {"direction": "forward"}}, ["model.bridge"]),
     "both": ({}, ["model.encoder", "model.bridge"]),
     "score": ({**FORWARD, "score": "convolutional"}, ["model.attention.score"]),
+    "trees": ({"bridge": "zero", "encoder": {"direction": "forward", "trees": True}}, ["model.encoder"]),
     "memory": ({**FORWARD, "decoder": {"external_memory": 2}}, ["model.decoder"]),
     "neither": (FORWARD, []),
 }
