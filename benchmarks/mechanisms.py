@@ -34,7 +34,9 @@ from dragoman.training import session
 
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"
 ALIGNER = CONFIGS / "alignment.yaml"
-PLAIN = "additive"
+PLAIN, DOCUMENTS = "additive", "hierarchical"
+BIASES = ("position", "markov", "fertility")
+MARK = " § "  # between the sentences of a document
 TESTS = {"dev": 300, "test": 500, "compositional": 500}
 TOGETHER = 8  # configurations whose speed is measured in turns
 ROUNDS = 5
@@ -53,10 +55,10 @@ class Row(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What a trained row is worth: BLEU of the test sets, alignment error rate (0 to 1), parameters."""
+    """What a trained row is worth: BLEU of the test sets, agreement with gold alignments (0 to 1), parameters."""
 
     bleu: dict[str, float]
-    alignment: Agreement
+    alignment: Agreement | None
     parameters: int
 
 
@@ -67,17 +69,22 @@ def mechanisms() -> list[Row]:
     found += [Row(kind, plain, {"model.attention.score": kind}) for kind in ("uniform", "linear", "dot", "scaled_dot")]
     found += [Row("bilinear", plain, {"model.attention.score": "bilinear"}), Row(PLAIN, plain)]
     found += [Row(f"{PLAIN}, {attend}", plain, {"model.decoder.attend": attend}) for attend in ("before", "after")]
-    return found + [
-        Row(path.stem, path) for path in sorted((CONFIGS / "attention").glob("*.yaml")) if path.stem != PLAIN
-    ]
+    found += [Row(bias, plain, {"model.attention.terms": bias}) for bias in BIASES]
+    every = sorted((CONFIGS / "attention").glob("*.yaml"))
+    return found + [Row(path.stem, path) for path in every if path.stem not in (PLAIN, DOCUMENTS)]
+
+
+def of_documents() -> list[Row]:
+    """With and without attention to sentences."""
+    hierarchical = CONFIGS / "attention" / f"{DOCUMENTS}.yaml"
+    return [Row("all words alike", hierarchical, {"model.attention.sentences": "null"}), Row(DOCUMENTS, hierarchical)]
 
 
 def aligners() -> list[Row]:
     """Ways to learn alignments, each on its own and together."""
-    biases = ["position", "markov", "fertility"]
     found = [Row("plain", ALIGNER)]
-    found += [Row(bias, ALIGNER, {"model.attention.terms": f"[{bias}]"}) for bias in biases]
-    together = {"model.attention.terms": f"[{', '.join(biases)}]"}
+    found += [Row(bias, ALIGNER, {"model.attention.terms": bias}) for bias in BIASES]
+    together = {"model.attention.terms": f"[{', '.join(BIASES)}]"}
     symmetric = {"training.objective": "agreement"}
     supervised = {"training.penalties": "[{kind: supervised}]", "data.alignments": "true"}
     found += [Row("all three", ALIGNER, together), Row("symmetric", ALIGNER, symmetric)]
@@ -86,11 +93,11 @@ def aligners() -> list[Row]:
 
 
 class Corpus(NamedTuple):
-    """A prepared corpus: `texts` holds train, dev and the test sets, `gold` of which has gold alignments."""
+    """A prepared corpus: `texts` holds train, dev and the test sets; `gold`, if any, has gold alignments."""
 
     texts: Path
     tests: tuple[str, ...]
-    gold: str
+    gold: str | None
     overrides: dict[str, str]
 
     def config(self, row: Row, run: Path) -> Config:
@@ -111,6 +118,16 @@ def phrasebook(folder: Path, pairs: int, overrides: dict[str, str]) -> Corpus:
     """Sampled anew; the test set has gold alignments."""
     corpus.write(folder, "en", "fr", {"train": pairs, **TESTS}, seed=1)
     return Corpus(folder, ("test", "compositional"), "test", overrides)
+
+
+def documents(sentences: Corpus, folder: Path) -> Corpus:
+    """Of two sentences each."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for part in ("train", "dev", *sentences.tests):
+        for side in ("en", "fr"):
+            lines = list(read_lines(sentences.texts / f"{part}.{side}"))
+            write(folder / f"{part}.{side}", map(MARK.join, zip(lines[::2], lines[1::2], strict=True)))
+    return Corpus(folder, sentences.tests, None, sentences.overrides)
 
 
 def aligned(files: Path, folder: Path, overrides: dict[str, str]) -> Corpus:
@@ -153,8 +170,10 @@ def measured(run: Path, prepared: Corpus) -> Result:
         sources, references = sides(part)
         found = [translation.text for translation in model.translate(sources)]
         bleu[part] = Bleu().corpus(found, [references]).value
-    gold = read_gold(prepared.texts / f"{prepared.gold}.{source}-{target}.align")
-    agreement = error_rate([scored.alignment for scored in model.score(*sides(prepared.gold))], gold)
+    agreement = None
+    if prepared.gold:
+        gold = read_gold(prepared.texts / f"{prepared.gold}.{source}-{target}.align")
+        agreement = error_rate([scored.alignment for scored in model.score(*sides(prepared.gold))], gold)
     return Result(bleu, agreement, sum(parameter.numel() for parameter in model.model.parameters()))
 
 
@@ -198,7 +217,7 @@ def statistical(prepared: Corpus) -> dict[str, Agreement]:
 def speeds(rows: Sequence[Row], prepared: Corpus, folder: Path) -> dict[str, float]:
     """Target tokens by processor second of training, as a multiple of plain additive attention's, measured in turns."""
     jobs = {}
-    plain = next((row.name for row in rows if row.name in (PLAIN, "plain")), None)
+    plain = next((row.name for row in rows if row.name in (PLAIN, "plain", "all words alike")), None)
     if plain is None:
         return {}
     for row in rows:
@@ -228,14 +247,16 @@ class Part(NamedTuple):
 def parts(options: argparse.Namespace) -> dict[str, Part]:
     texts: Path = options.folder / "texts"
     overrides = {"training.epochs": str(options.epochs)}
-    found = {"phrasebook": Part(mechanisms(), phrasebook(texts / "phrasebook", options.pairs, overrides))}
+    sentences = phrasebook(texts / "phrasebook", options.pairs, overrides)
+    found = {"phrasebook": Part(mechanisms(), sentences)}
+    found["documents"] = Part(of_documents(), documents(sentences, texts / "documents"))
     if options.alignments:
         files: Path = options.alignments
         overrides = {"training.epochs": str(2 * options.epochs)}
         found[files.name] = Part(aligners(), aligned(files, texts / files.name, overrides))
     if options.only:
         chosen = {name: [row for row in part.rows if row.name in options.only] for name, part in found.items()}
-        found = {name: part._replace(rows=chosen[name]) for name, part in found.items()}
+        found = {name: part._replace(rows=chosen[name]) for name, part in found.items() if chosen[name]}
     return found
 
 
@@ -248,7 +269,8 @@ def work(part: Part, row: Row, folder: Path) -> None:
 
 def result(path: Path) -> Result:
     found = json.loads(path.read_text(encoding="utf-8"))
-    return Result(found["bleu"], Agreement(*found["alignment"]), found["parameters"])
+    alignment = found["alignment"]
+    return Result(found["bleu"], alignment and Agreement(*alignment), found["parameters"])
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
@@ -293,7 +315,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         }
         faster = speeds([row for row in part.rows if row.name in found], part.prepared, options.folder / "speed" / name)
         lines = table(found, faster, part.prepared)
-        if name != "phrasebook":
+        if options.alignments and name == options.alignments.name:
             lines += [
                 f"| {aligner} | {_shares(figures)} | | |" for aligner, figures in statistical(part.prepared).items()
             ]
@@ -314,8 +336,8 @@ def table(found: dict[str, Result], faster: dict[str, float], prepared: Corpus) 
     return lines
 
 
-def _shares(alignment: Agreement) -> str:
-    return " | ".join(f"{100 * figure:.1f}" for figure in alignment)
+def _shares(alignment: Agreement | None) -> str:
+    return " | ".join(f"{100 * figure:.1f}" for figure in alignment) if alignment else " |  | "
 
 
 def main(arguments: list[str] | None = None) -> int:

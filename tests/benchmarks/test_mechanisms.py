@@ -13,7 +13,7 @@ from dragoman.training import session
 TINY = """
 run: runs/additive
 data: {source: en, target: fr, train: data/train, dev: data/dev}
-text: {source: {unit: {kind: bpe, size: 300}}, target: {unit: {kind: bpe, size: 300}}}
+text: {source: {unit: {kind: bpe, size: 400}}, target: {unit: {kind: bpe, size: 400}}}
 model:
   embedding: {size: 4}
   encoder: {kind: rnn, size: 2}
@@ -32,7 +32,9 @@ def texts(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("row", [*mechanisms.mechanisms(), *mechanisms.aligners()], ids=lambda row: row.name)
+@pytest.mark.parametrize(
+    "row", [*mechanisms.mechanisms(), *mechanisms.of_documents(), *mechanisms.aligners()], ids=lambda row: row.name
+)
 def test_every_row_is_a_sound_configuration(row: Row, texts: Path) -> None:
     config = Corpus(texts, (), "dev", {"training.epochs": "3"}).config(row, texts / "run")
     assert (config.run, config.training.epochs) == (str(texts / "run"), 3)
@@ -44,6 +46,11 @@ def test_every_row_is_a_sound_configuration(row: Row, texts: Path) -> None:
 def test_no_two_rows_have_one_folder() -> None:
     for rows in (mechanisms.mechanisms(), mechanisms.aligners()):
         assert len({row.slug for row in rows}) == len(rows)
+
+
+def test_documents_are_two_sentences_each(texts: Path) -> None:
+    folder = mechanisms.documents(Corpus(texts, (), "test", {}), texts / "documents").texts
+    assert (folder / "train.fr").read_text(encoding="utf-8") == "one two § three\n"
 
 
 def test_aligned_pairs_are_written_as_this_project_reads_them(tmp_path: Path) -> None:
