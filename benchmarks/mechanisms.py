@@ -289,18 +289,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
     def train(task: tuple[str, Row]) -> None:
         name, row = task
-        command = [
-            sys.executable,
-            "-m",
-            "benchmarks.mechanisms",
-            "--folder",
-            str(options.folder),
-            "--row",
-            name,
-            row.name,
-        ]
-        more = ["--alignments", str(options.alignments)] if options.alignments else []
-        done = subprocess.run([*command, *more], stderr=subprocess.PIPE, text=True, check=False)
+        given = {"folder": options.folder, "pairs": options.pairs, "epochs": options.epochs}
+        if options.alignments:
+            given["alignments"] = options.alignments
+        command = [sys.executable, "-m", "benchmarks.mechanisms", "--row", name, row.name]
+        command += [word for key, value in given.items() for word in (f"--{key}", str(value))]
+        done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
         said = done.stderr.strip().splitlines()
         console.print(f"{name}: {row.name}" + (f": failed: {said[-1] if said else ''}" if done.returncode else ""))
 
