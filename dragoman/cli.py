@@ -135,7 +135,9 @@ def translate(
     ] = None,
     show: Annotated[bool, typer.Option("--show", help="Draw the attention of each sentence.")] = False,
     weights: Weights = None,
-    batch_lines: Annotated[int, typer.Option(min=1, metavar="N", help="Lines read at a time, at most.")] = 256,
+    batch_lines: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Lines read at a time, at most (otherwise 256).")
+    ] = None,
     engine: Annotated[
         Engines, typer.Option(help="What computes: torch, int8 (8-bit integers), or onnx after `export --onnx`.")
     ] = Engines.torch,

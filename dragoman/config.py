@@ -102,6 +102,11 @@ class AttentionConfig(Section):
         None, description="what stands between the sentences of a document, to attend to these too; null = nothing does"
     )
 
+    def beside_score(self) -> Iterator[str]:
+        """The other keys that a user has set."""
+        fields = type(self).model_fields
+        return (name for name in fields if name != "score" and getattr(self, name) != fields[name].default)
+
     def chosen(self) -> Iterator[Spec]:
         """The score, and what else a user has chosen."""
         yield self.score

@@ -30,7 +30,6 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import Run
 from dragoman.search import candidates as lists
 from dragoman.search.candidates import CandidateList, Narrowed
-from dragoman.search.greedy import Greedy
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.incremental import as_it_decides, wait_k
 from dragoman.search.search import Predictor, Search
@@ -165,13 +164,14 @@ class Translator:
         """
         if self._predictor or self.way or self.candidates:
             raise UserError("a source that is still arriving is translated by engine torch, without candidates")
-        rest = self.model, self._arriving(words), Greedy().limit, self.device.torch_device
+        limit = components.build(SEARCHES, self.search).limit
+        rest = self.model, self._arriving(words), limit, self.device.torch_device
         if wait is not None:
             found = wait_k(*rest, k=wait)
         elif any(isinstance(part, Shift) for part in self.model.modules()):
             found = as_it_decides(*rest)
         else:
-            raise UserError("this model does not decide when to read (model.attention.terms: shift); give it a wait")
+            raise UserError("this model does not decide when to read (it has no term shift); use --wait K")
         said: list[str] = []
         read: list[int] = []
         told = 0
@@ -189,6 +189,8 @@ class Translator:
         """
         text, known = "", 0
         for word in words:
+            if known == LONGEST:
+                return
             text = f"{text} {word}".strip()
             symbols = self.source.text.encode(text)[:LONGEST]
             yield self.source.vocabulary.ids(symbols[known:])

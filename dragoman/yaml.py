@@ -3,6 +3,7 @@
 import math
 import re
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
@@ -194,7 +195,7 @@ def _lines(values: Mapping[str, Any], path: Path, notes: Mapping[Path, str]) -> 
         if note is not None and len(noted := f"{line:<{NOTE_COLUMN}}  # {note}") <= WIDEST:
             line = noted
         elif note is not None:
-            yield f"{margin}# {note}"
+            yield from (f"{margin}# {part}" for part in textwrap.wrap(note, WIDEST - len(margin) - 2))
         yield line
         if block:
             yield from _lines(value, (*path, name), notes)

@@ -340,5 +340,5 @@ def test_a_model_that_decides_when_to_read_writes_what_greedy_search_writes(othe
 
 
 def test_a_model_that_does_not_decide_needs_a_wait(translator: Translator) -> None:
-    with pytest.raises(dragoman.UserError, match="give it a wait"):
+    with pytest.raises(dragoman.UserError, match="use --wait K"):
         next(translator.simultaneous(["one"]))

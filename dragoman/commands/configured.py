@@ -17,12 +17,13 @@ CHARACTERS = 200  # assumed where the data alone say how many symbols there are
 
 def train(words: Sequence[str]) -> None:
     """Train the run of a configuration, or go on with it, and tell what can be done with it then."""
-    folder = session.train(session.load_config(*overrides(words)))
+    config = session.load_config(*overrides(words))
+    folder = session.train(config)
     if torchrun.process().leads:
-        for each in (folder, folder.reverse):
-            if each.path.is_dir():  # of the other direction, where both were trained
-                finished = Run.load(each.path)
-                inspection.write_page(each.report, [inspection.view(finished, *inspection.development(finished))])
+        both = config.training.objective.kind == "agreement"
+        for each in (folder, folder.reverse) if both else (folder,):
+            finished = Run.load(each.path)
+            inspection.write_page(each.report, [inspection.view(finished, *inspection.development(finished))])
         run = shlex.quote(str(folder.path))
         typer.echo(
             f"{folder.path}: trained. What next:\n"

@@ -20,6 +20,8 @@ from dragoman.files import read_words
 from dragoman.translator import Engine, Translation, load
 from dragoman.visualisation import heatmap
 
+PORTION = 256  # lines that are translated together, at most
+
 
 class Wanted(NamedTuple):
     """How to search, and what to write of each translation beside its text."""
@@ -31,7 +33,7 @@ class Wanted(NamedTuple):
     attention: Path | None = None
     show: bool = False
     weights: str | None = None
-    portion: int = 256
+    portion: int | None = None
     engine: Engine = "torch"
     candidates: tuple[int, int] | None = None
     wait: int | None = None
@@ -54,7 +56,7 @@ def translate(run: Path, source: Path, target: Path | None, wanted: Wanted) -> N
     with ExitStack() as stack:
         texts = stack.enter_context(output(target))
         matrices = stack.enter_context(output(wanted.attention)) if wanted.attention else None
-        for portion in portions(source, wanted.portion):
+        for portion in portions(source, wanted.portion or PORTION):
             found = translator.translate(portion.lines, n_best=wanted.n_best or 1, beam_size=wanted.beam, search=search)
             _warn(source, portion, found)
             for number, translation in enumerate(found, start=portion.first - 1):
@@ -76,6 +78,7 @@ def _follow(run: Path, source: Path, target: Path | None, wanted: Wanted) -> Non
         "--show": wanted.show,
         "--engine": wanted.engine != "torch",
         "--candidates": wanted.candidates,
+        "--batch-lines": wanted.portion,
     }
     for option, given in refused.items():
         if given:

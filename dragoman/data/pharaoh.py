@@ -11,7 +11,7 @@ from dragoman.files import read_lines
 Link: TypeAlias = tuple[int, int]  # (source word, target word), both counted from 0
 Links: TypeAlias = frozenset[Link]
 
-_LINK = re.compile(r"([0-9]+)([-?])([0-9]+)", re.ASCII)
+_LINK = re.compile(r"([0-9]{1,9})([-?])([0-9]{1,9})", re.ASCII)
 
 
 class Gold(NamedTuple):

@@ -17,7 +17,6 @@ from dragoman.deployment.engine import FOLDER, NOTE, VERSION, Note, Precision, d
 from dragoman.errors import UserError
 from dragoman.files import write_atomically
 from dragoman.model.decoder.decoder import State
-from dragoman.model.self_attention import Learned
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.state import each_tensor
 from dragoman.run import Run
@@ -86,8 +85,6 @@ class Graphs(NamedTuple):
 @torch.no_grad()
 def export(model: Seq2Seq) -> Graphs:
     """The graphs of a model in evaluation mode. Tensors of its state that no step reads are left out."""
-    if any(isinstance(part, Learned) for part in model.modules()):
-        raise torch.onnx.OnnxExporterError("a graph cannot say where positions: learned end; use rotary")
     ids, mask = _source(3, 5)
     state = _state(model, ids, mask, 3)
     moving, fixed = _leaves(state.moving), _leaves(state.fixed)

@@ -119,6 +119,8 @@ class Copy(Bridge):
 class NoBridge(Bridge):
     """For a decoder that starts from no state: all that it knows of the source is what it attends to."""
 
+    reads_ahead = False
+
     def forward(self, memory: Memory) -> tuple[CellState, ...]:
         return ()
 

@@ -68,7 +68,9 @@ def problems(config: Config) -> list[Problem]:
         try:
             return make()
         except ValueError as error:
-            found.append(Problem(path, str(error)))
+            problem = Problem(path, str(error))
+            if problem not in found:  # every layer of a decoder has attention of the same parts
+                found.append(problem)
             if instead is None:
                 raise
             return instead()
@@ -146,6 +148,8 @@ def _attention(attention: AttentionConfig, sizes: Sizes, mark: int | None, assem
     """How a decoder with queries of this size looks at states of this size."""
     path = "model", "attention"
     if attention.score.kind == "none":
+        for name in attention.beside_score():
+            assemble((*path, name), _refuse("needs attention, and there is none (score: none)"), lambda: None)
         return NoAttention()
     terms = [components.build(TERMS, spec, sizes) for spec in attention.terms]
     features = sum(term.features for term in terms)
@@ -158,14 +162,16 @@ def _attention(attention: AttentionConfig, sizes: Sizes, mark: int | None, assem
     hiding = _hiding(attention)
     _blind((*path, "score"), hiding, score.reads_ahead, "another", assemble)
     for number, term in enumerate(terms):
-        _blind((*path, "terms", number), hiding, term.reads_ahead, "others", assemble)
+        _blind((*path, "terms", number), hiding, term.reads_ahead or term.ages, "others", assemble)
+    if sum(term.hides for term in terms) > 1:
+        assemble((*path, "terms"), _refuse("two of them hide source symbols, so that none may be left"), lambda: None)
+    decides = any(term.decides for term in terms)
     if attention.sentences is not None:
-        _blind((*path, "sentences"), hiding, True, "null", assemble)
+        _blind((*path, "sentences"), hiding, decides, "null", assemble)
         return assemble((*path, "sentences"), lambda: _hierarchical(attention, whole, sizes, mark), lambda: whole)
     window = components.build(WINDOWS, attention.window, sizes.query)
     if window is None:
         return whole
-    decides = any(term.decides for term in terms)
     instead = "none" if decides else "none or monotonic"
     _blind((*path, "window"), hiding, decides or window.reads_ahead, instead, assemble)
     return LocalAttention(whole, window)
@@ -173,17 +179,25 @@ def _attention(attention: AttentionConfig, sizes: Sizes, mark: int | None, assem
 
 def _hiding(attention: AttentionConfig) -> str | None:
     """The term that keeps source symbols from being seen."""
-    return next((term.kind for term in attention.terms if TERMS[term.kind].hides), None)
+    looks = attention.score.kind != "none"
+    return next((term.kind for term in attention.terms if looks and TERMS[term.kind].hides), None)
 
 
 def _blind(path: Path, hiding: str | None, reads_ahead: bool, instead: str, assemble: _Assemble) -> None:
     """A problem where a part depends on source symbols that a term hides."""
 
-    def check() -> None:
-        if hiding and reads_ahead:
-            raise ValueError(f"depends on source symbols that '{hiding}' (attention.terms) hides; use {instead}")
+    if hiding and reads_ahead:
+        message = f"depends on source symbols that '{hiding}' (attention.terms) hides; use {instead}"
+        assemble(path, _refuse(message), lambda: None)
 
-    assemble(path, check, lambda: None)
+
+def _refuse(message: str) -> Callable[[], None]:
+    """A part that cannot be made."""
+
+    def make() -> None:
+        raise ValueError(message)
+
+    return make
 
 
 def _hierarchical(

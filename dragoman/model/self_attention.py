@@ -7,13 +7,12 @@ from typing import Literal, NamedTuple, final
 import torch
 from torch import Tensor, nn
 
-from dragoman.errors import UserError
 from dragoman.model.embedding import Embedding
 from dragoman.model.linear import Linear
 from dragoman.model.shapes import Bool, Float, Int
 
 PositionsKind = Literal["rotary", "learned", "none"]
-LONGEST = 512
+LONGEST = 1000
 SLOWEST = 10_000.0  # of the wave lengths of rotary positions, over 2 pi
 
 
@@ -63,7 +62,9 @@ class Rotary(Positions):
 
 @final
 class Learned(Positions):
-    """`E y_t + P_t`: a vector for each of the first `longest` positions (Gehring et al. 2017)."""
+    """`E y_t + P_t`: a vector for each of the first `longest` positions; those behind share the last (Gehring et al.
+    2017).
+    """
 
     def __init__(self, size: int, head_size: int, longest: int | None = None) -> None:
         super().__init__(size, head_size)
@@ -71,10 +72,7 @@ class Learned(Positions):
         self.table = Embedding(self.longest, size)
 
     def place(self, embedded: Float[Tensor, "B T E"], places: Int[Tensor, "T"]) -> Float[Tensor, "B T E"]:
-        symbols = int(places[-1]) + 1
-        if symbols > self.longest:
-            raise UserError(f"a sentence has {symbols} symbols, and positions: learned end at {self.longest} (longest)")
-        vectors: Tensor = self.table(places)
+        vectors: Tensor = self.table(places.clamp(max=self.longest - 1))
         return embedded + vectors
 
 

@@ -33,7 +33,8 @@ def grown(old: Tree, start: Tree) -> Tree:
     """
     if isinstance(old, Tensor):
         longer = cast(Tensor, start)
-        return cast(Tree, old if old.shape == longer.shape else torch.cat([old, longer[:, old.size(1) :]], 1))
+        same = old.dim() < 2 or old.size(1) == longer.size(1)
+        return cast(Tree, old if same else torch.cat([old, longer[:, old.size(1) :]], 1))
     if isinstance(old, tuple):
         parts = map(grown, old, cast(tuple[Any, ...], start))
         return cast(Tree, type(old)(*parts) if hasattr(old, "_fields") else tuple(parts))

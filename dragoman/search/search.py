@@ -11,6 +11,7 @@ from dragoman.errors import UserError
 from dragoman.model.seq2seq import Prediction
 from dragoman.model.shapes import Int
 from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.limits import Limit
 
 State = TypeVar("State")
 
@@ -39,6 +40,7 @@ class Predictor(Protocol[State]):
 class Search(ABC):
     """`search(model, sources, n_best)`: for each sentence its best hypotheses, the best first; at least one each."""
 
+    limit: Limit  # how long a hypothesis may become
     width: int  # how many hypotheses of a sentence are followed at once: as many can be asked for
 
     @torch.inference_mode()

@@ -19,6 +19,8 @@ from dragoman.errors import UserError
 from dragoman.evaluation.metrics import METRICS
 from dragoman.files import alone, write_atomically
 from dragoman.model import build
+from dragoman.model.attention.normalisers import NORMALISERS
+from dragoman.model.attention.terms import TERMS
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import RunFolder
 from dragoman.search.searches import SEARCHES
@@ -80,22 +82,41 @@ def problems(config: Config) -> list[Problem]:
         found += [Problem(("training", "objective"), message) for message in objective.problems(config)]
         found += _joint(config.text)
         found += _penalties(config)
+        found += _coverage(config)
     return found
 
 
 def _penalties(config: Config) -> Iterator[Problem]:
     """Penalties need an objective that looks, attention to judge and, if they are supervised, links."""
-    training, path = config.training, ("training", "penalties")
+    training, attention, path = config.training, config.model.attention, ("training", "penalties")
     if training.penalties and not OBJECTIVES[training.objective.kind].penalised:
         yield Problem(path, f"objective '{training.objective.kind}' takes none")
-    if training.penalties and config.model.attention.score.kind == "none":
+    if training.penalties and attention.score.kind == "none":
         yield Problem(path, "there is no attention (model.attention.score: none)")
+    if training.penalties and attention.score.kind == "uniform" and not attention.terms:
+        yield Problem(path, "all weights are alike (model.attention.score: uniform)")
     kinds = [spec.kind for spec in training.penalties]
-    for number, spec in enumerate(training.penalties):
-        if spec.kind in kinds[:number]:
-            yield Problem((*path, number), f"'{spec.kind}' is there already")
-        if PENALTIES[spec.kind].supervised and not config.data.alignments:
-            yield Problem((*path, number), f"'{spec.kind}' needs links between words (data.alignments: true)")
+    for number, kind in enumerate(kinds):
+        if kind in kinds[:number]:
+            yield Problem((*path, number), f"'{kind}' is there already")
+    supervised = [(*path, number) for number, kind in enumerate(kinds) if PENALTIES[kind].supervised]
+    sparse = not NORMALISERS[attention.normaliser.kind].everywhere
+    hides = any(TERMS[term.kind].hides for term in attention.terms)
+    for place in supervised:
+        if not config.data.alignments:
+            yield Problem(place, "'supervised' needs links between words (data.alignments: true)")
+        if sparse or hides or attention.window.kind != "none":
+            yield Problem(place, "'supervised' cannot raise a weight of 0: no sparse normaliser, window or hiding term")
+    if config.data.alignments and not supervised:
+        yield Problem(("data", "alignments"), "nothing reads the links (training.penalties: supervised)")
+
+
+def _coverage(config: Config) -> Iterator[Problem]:
+    """A search that looks at attention needs some."""
+    if config.model.attention.score.kind == "none":
+        for path in (("search",), ("training", "search")):
+            if sections.at(config, path).options.get("coverage_penalty"):
+                yield Problem((*path, "coverage_penalty"), "there is no attention (model.attention.score: none)")
 
 
 def _joint(text: TextConfig) -> Iterator[Problem]:

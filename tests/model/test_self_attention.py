@@ -7,11 +7,10 @@ import torch
 
 from dragoman import components
 from dragoman.components import Spec
-from dragoman.errors import UserError
 from dragoman.model import build
 from dragoman.model.encoder.encoders import ENCODERS
 from dragoman.model.encoder.self_attention import SelfAttentionEncoder
-from dragoman.model.self_attention import POSITIONS, PositionsKind, Rotary, SelfAttention, turned
+from dragoman.model.self_attention import LONGEST, POSITIONS, Learned, PositionsKind, Rotary, SelfAttention, turned
 from tests.builders import noise, settings, shaken, whole
 from tests.model import loops, transformer
 
@@ -121,12 +120,14 @@ def test_every_parameter_gets_a_gradient(positions: PositionsKind) -> None:
         assert parameter.grad.abs().sum() > 0, name
 
 
-def test_learned_positions_end() -> None:
-    encoder, embedded = make(positions="learned", longest=4), noise(1, 5, INPUTS)
-    assert encoder(embedded[:, :4], WHOLE).states.shape == (1, 4, SIZE)
-    with pytest.raises(UserError, match=r"^a sentence has 5 symbols, and positions: learned end at 4 \(longest\)$"):
-        encoder(embedded, torch.ones(1, 5, dtype=torch.bool))
-    assert make(positions="learned").entry.positions.longest == 512
+def test_positions_behind_the_learned_ones_share_the_last() -> None:
+    positions, embedded = Learned(INPUTS, INPUTS, 3), noise(1, 5, INPUTS)
+    added = positions.double().place(embedded, torch.arange(5)) - embedded
+    assert torch.allclose(added[0, 2], added[0, 4])
+    assert not torch.allclose(added[0, 1], added[0, 2])
+    learned = make(positions="learned").entry.positions
+    assert isinstance(learned, Learned)
+    assert learned.longest == LONGEST
 
 
 def test_dropout_acts_on_what_each_sublayer_adds_in_training_alone() -> None:

@@ -85,3 +85,35 @@ def test_parts_of_several_symbols_are_seen_one_symbol_at_a_time() -> None:
 @pytest.mark.parametrize("parts", [[], [[]], [[], []]])
 def test_nothing_is_written_of_nothing(parts: list[list[int]]) -> None:
     assert written(build_model(), parts, 3) == []
+
+
+SELF = {"kind": "self_attention", "size": 4, "layers": 1, "heads": 2}
+
+
+@pytest.mark.spec("B12")
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"bridge": "none", "decoder": SELF},
+        {"bridge": "mean", "encoder": SELF},
+        {"bridge": "mean", "encoder": {"kind": "convolutional", "size": 4, "layers": 1}},
+        {"attention": {"terms": ["position", "recurrent"], "window": {"kind": "predictive", "width": 1}}},
+    ],
+    ids=str,
+)
+def test_any_model_translates_what_is_still_arriving(options: dict[str, Any]) -> None:
+    found = list(wait_k(build_model(**options), [[4], [5, 6], [7]], Greedy().limit, torch.device("cpu"), k=1))
+    assert [each.read for each in found] == sorted(each.read for each in found)
+
+
+@pytest.mark.spec("B12")
+@pytest.mark.parametrize("terms", [["wait"], ["wait", "coverage", "fertility", "markov"]], ids=str)
+def test_a_model_that_has_learnt_to_wait_does_so_while_its_source_arrives(terms: list[str]) -> None:
+    """Symbol by symbol it says what it says of the whole source, of which it has been shown as much."""
+    waiting: list[Any] = [{"kind": "wait", "k": 2}, *terms[1:]]
+    options = {"attention": {"terms": waiting}, "encoder": {"direction": "forward"}, "bridge": "zero"}
+    model = build_model(**options, spread=1.5)
+    for source in ([4, 5, 6, 7, 8], [8, 4], [7, 7, 5, 4]):
+        ((expected,),) = Greedy()(model, (sentences(source),))
+        found = wait_k(model, [[symbol] for symbol in source], Greedy().limit, torch.device("cpu"), k=2)
+        assert tuple(each.symbol for each in found) == expected.symbols

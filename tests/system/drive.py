@@ -21,7 +21,7 @@ from dragoman.training.validation import Validator
 
 MOMENTS: dict[str, tuple[Any, str]] = {
     "preparation": (ColumnWriter, "append"),  # half of the corpus is in the store
-    "step": (Seq2Seq, "forward"),
+    "step": (Seq2Seq, "unroll"),
     "save": (os, "fsync"),  # a file is written, and not yet in its place
     "saved": (Path, "replace"),
     "validation": (Validator, "__call__"),

@@ -71,4 +71,4 @@ def test_another_encoding_is_told_by_line(trained: Shell) -> None:
 
 def test_a_model_that_cannot_decide_when_to_read_says_so(trained: Shell) -> None:
     message = trained.fails("translate", "runs/toy", "--incremental", stdin="one")
-    assert message == "this model does not decide when to read (model.attention.terms: shift); give it a wait"
+    assert message == "this model does not decide when to read (it has no term shift); use --wait K"

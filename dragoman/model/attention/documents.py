@@ -14,7 +14,7 @@ from dragoman.model.attention.attention import (
     by_row,
     by_sentence,
 )
-from dragoman.model.attention.normalisers import Softmax
+from dragoman.model.attention.normalisers import Softmax, softmax
 from dragoman.model.attention.scores import Score
 from dragoman.model.attention.terms import Said
 from dragoman.model.memory import Memory
@@ -61,10 +61,10 @@ class HierarchicalAttention(Attention):
         contexts = torch.bmm(words.flatten(1, 2).to(values.dtype), values).view(*there.shape, -1)  # (B, T, N, C)
         keys = self.sentence_score.keys(by_row(contexts), by_row(there))
         energies = self.sentence_score(query.unsqueeze(1), keys).squeeze(1)  # (R, N)
-        sentences = torch.softmax(energies.masked_fill(~by_row(there), float("-inf")), -1).unsqueeze(1)
+        sentences = softmax(energies.masked_fill(~by_row(there), float("-inf"))).unsqueeze(1)
         context = torch.bmm(sentences.to(values.dtype), by_row(contexts))
-        weights = torch.bmm(sentences, by_row(words))
-        return Glimpse(context.squeeze(1), History(weights.squeeze(1), said.carried))
+        weights = (sentences.transpose(1, 2) * by_row(words)).sum(1)  # autocast would round a product of matrices
+        return Glimpse(context.squeeze(1), History(weights, said.carried))
 
     def within(
         self, query: Float[Tensor, "B T Q"], attended: Attended, said: Said
@@ -76,5 +76,5 @@ class HierarchicalAttention(Attention):
         members = numbers.unsqueeze(1) == torch.arange(count, device=numbers.device).unsqueeze(1)  # (B, N, S)
         energies = self.words.energies(query, attended, said).unsqueeze(2)
         seen = members.unsqueeze(1) & (energies > float("-inf"))
-        weights = torch.softmax(energies.masked_fill(~seen, torch.finfo(energies.dtype).min), -1)
+        weights = softmax(energies.masked_fill(~seen, torch.finfo(energies.dtype).min))
         return seen.any(-1), weights.masked_fill(~seen, 0)

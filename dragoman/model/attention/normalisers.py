@@ -32,12 +32,17 @@ class Normaliser(nn.Module, ABC):
         return Reading(torch.bmm(weights.to(values.dtype), values))
 
 
+def softmax(energies: Float[Tensor, "*rows S"]) -> Float[Tensor, "*rows S"]:
+    """In float32 at least: on a processor, autocast would leave it in bfloat16."""
+    return torch.softmax(energies, -1, dtype=torch.promote_types(energies.dtype, torch.float32))
+
+
 @final
 class Softmax(Normaliser):
     """`alpha_tj = exp(e_tj) / sum_k exp(e_tk)` (NT (74), LH (2))."""
 
     def forward(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]:
-        return torch.softmax(energies, dim=-1)
+        return softmax(energies)
 
 
 class Sparse(Normaliser):
@@ -109,7 +114,7 @@ class Entmax(Sparse):
     bisection, and Newton's steps from below, which stay there as the sum is convex in tau.
     """
 
-    def __init__(self, *, alpha: Annotated[float, Field(gt=1, lt=2)] = 1.5) -> None:
+    def __init__(self, *, alpha: Annotated[float, Field(ge=1.01, lt=2)] = 1.5) -> None:
         super().__init__(alpha)
 
     def threshold(self, scaled: Float[Tensor, "B T S"]) -> Float[Tensor, "B T 1"]:
@@ -145,7 +150,7 @@ class Hard(Normaliser):
     everywhere = False
 
     def forward(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]:
-        return torch.softmax(energies, dim=-1)
+        return softmax(energies)
 
     def read(self, weights: Float[Tensor, "B T S"], values: Float[Tensor, "B S C"]) -> Reading:
         # The first of exponential waiting times with these rates is a draw, whatever the weights are: never an error.

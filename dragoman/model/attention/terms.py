@@ -53,6 +53,7 @@ class Term(nn.Module, ABC):
     hides = False  # whether it keeps positions from being seen; some is always left
     decides = False  # whether only one is left, so that no gradient says which it should be
     reads_ahead = False  # whether it depends on what follows a symbol
+    ages = False  # whether a position changes before it is seen, as it cannot where the source is still arriving
 
     def __init__(self, sizes: Sizes, features: int) -> None:
         super().__init__()
@@ -158,7 +159,7 @@ class Position(Term):
         return weights
 
     def forward(self, moment: Moment, prepared: Float[Tensor, "B S F"], carried: Float[Tensor, "B T S"]) -> Said:
-        step = carried + 1
+        step = (carried.amax(-1, keepdim=True) + 1).expand_as(carried)  # positions that arrive late know no steps
         places = prepared.unsqueeze(1).expand(*step.shape, -1)
         return Said(step, torch.cat([step.log1p().unsqueeze(-1), places], -1))
 
@@ -234,6 +235,8 @@ class Tracker(Term):
 
     What happened at a step is known to the next one, which then does the update; the first step sees C_0j.
     """
+
+    ages = True
 
     def __init__(self, sizes: Sizes, cell: Cell) -> None:
         super().__init__(sizes, cell.size)

@@ -84,7 +84,8 @@ class Predictive(Window):
         return ()
 
     def forward(self, query: Float[Tensor, "B T Q"], mask: Bool[Tensor, "B S"], carried: Any) -> Place:
-        share = torch.sigmoid(self.vector(torch.tanh(self.hidden(query))).squeeze(-1))  # (B, T)
+        guess = self.vector(torch.tanh(self.hidden(query))).squeeze(-1)  # (B, T)
+        share = torch.sigmoid(guess.to(torch.promote_types(guess.dtype, torch.float32)))  # bfloat16 counts to 256
         return Place(mask.sum(1, keepdim=True) * share, carried)
 
 

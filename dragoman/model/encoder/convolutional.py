@@ -7,12 +7,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dragoman.components import Count, Layers, Rate, Size, Width
+from dragoman.components import Layers, Rate, Size, Width
 from dragoman.model.convolution import Convolution
 from dragoman.model.dropout import Dropout
 from dragoman.model.encoder.encoder import Encoder
 from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory, StateShape
+from dragoman.model.self_attention import LONGEST, Learned
 from dragoman.model.shapes import Bool, Float
 
 
@@ -35,24 +36,23 @@ class ConvolutionalEncoder(Encoder):
         layers: Layers = 4,
         width: Width = 3,
         positions: Literal["learned", "none"] = "learned",
-        longest: Count = 1000,
+        longest: Size = LONGEST,
         dropout: Rate = 0.0,
         variational: bool = True,
     ) -> None:
         super().__init__()
         self.size = size
-        self.places = nn.Embedding(longest, input_size) if positions == "learned" else None
+        self.positions = Learned(input_size, input_size, longest) if positions == "learned" else None
         self.first = Linear(input_size, size)
         self.layers = cast(
             Sequence[Convolution], nn.ModuleList(Convolution(size, 2 * size, width) for _ in range(layers))
         )
         self.dropout = Dropout(dropout, variational)
-        self.state_shape = StateShape(0, size, 1)
+        self.state_shape = StateShape(0, size, 0)
 
     def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> Memory:
-        if self.places is not None:
-            numbers = torch.arange(embedded.size(1), device=embedded.device)
-            embedded = embedded + self.places(numbers.clamp(max=self.places.num_embeddings - 1))
+        if self.positions is not None:
+            embedded = self.positions.place(embedded, torch.arange(embedded.size(1), device=embedded.device))
         states: Tensor = self.first(embedded)
         for layer in self.layers:
             states = (states + functional.glu(layer(self.dropout(states), mask), -1)) * 0.5**0.5

@@ -38,7 +38,7 @@ class SelfAttentionEncoder(Encoder):
 
     Each sublayer reads what is normalised and adds to what is not, and the last states are normalised (Xiong et al.
     2020), so that training needs no warm-up. `heads` share the `size` of a state, `hidden` is the size inside the
-    feed-forward sublayers. `positions`: `rotary`, `learned` for sentences of up to `longest` symbols (512 if not
+    feed-forward sublayers. `positions`: `rotary`, `learned` for the first `longest` symbols (1000 if not
     said), or `none`. `dropout` acts on what a sublayer adds. There is no final state.
     """
 

@@ -35,6 +35,8 @@ class Agreement(Objective):
         yield from super().problems(config)
         if config.model.attention.score.kind == "none":
             yield "there is no attention (model.attention.score: none)"
+        if config.model.attention.score.kind == "uniform" and not config.model.attention.terms:
+            yield "all weights are alike (model.attention.score: uniform)"
         table = next((name for name in (*config.data.train, config.data.dev) if name.endswith(COLUMNS)), None)
         if table:
             yield f"'agreement' needs a file for each side, which {table} is not"

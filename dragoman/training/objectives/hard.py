@@ -6,20 +6,16 @@ from typing import Annotated, Literal, final
 import torch
 from pydantic import Field
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
-from dragoman import components
 from dragoman.components import Count, Rate
 from dragoman.config import Config
 from dragoman.data.batch import Batch
-from dragoman.model.decoder.decoders import DECODERS
-from dragoman.model.decoder.rnn import RnnDecoder
-from dragoman.model.output.output import ROWS, Loss, Output
+from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.model.shapes import Bool, Float, Int
+from dragoman.model.shapes import Bool, Float
+from dragoman.training.objectives import lattice as lattices
+from dragoman.training.objectives.lattice import NEVER, lattice
 from dragoman.training.objectives.objective import Objective, undecided
-
-NEVER = -1e9  # log of no probability; minus infinity less itself is no number
 
 
 def _problems(kind: str, config: Config) -> Iterator[str]:
@@ -58,36 +54,22 @@ class Marginal(Objective):
 
     @classmethod
     def problems(cls, config: Config) -> Iterator[str]:
-        model = config.model
         yield from _problems("marginal", config)
         try:
             cls(**config.training.objective.options)
         except ValueError as error:
             yield str(error)
-        decoder = components.complete(DECODERS, model.decoder)
-        timing = decoder.options.get("attend"), decoder.options.get("feed")
-        if (decoder.kind, *timing) != ("rnn", "after", "nothing"):
-            yield (
-                "marginal needs a decoder whose state depends on no draw: "
-                "model.decoder of kind rnn with attend: after and feed: nothing"
-            )
-        if model.output.options.get("label_smoothing"):
-            yield "marginal has no smoothed form; set model.output.label_smoothing to 0"
+        yield from lattices.problems("marginal", config)
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
-        assert isinstance(model.decoder, RnnDecoder)
-        (source,), target = batch.sources, batch.target
-        _, weights, features = model.decoder.choices(model.read(target.ids), model.begin(batch.sources))
-        alpha = weights.clamp(min=torch.finfo(weights.dtype).tiny).log().masked_fill(~source.mask.unsqueeze(1), NEVER)
-        pairs = target.mask.unsqueeze(2) & source.mask.unsqueeze(1)  # (B, T, S)
-        symbols = target.ids.unsqueeze(2).expand_as(pairs)
-        found = _log_probs(model.output, features[pairs], symbols[pairs])
-        log_probs = torch.full_like(pairs, NEVER, dtype=found.dtype).masked_scatter(pairs, found)
+        found, real = lattice(model, batch), batch.target.mask
+        weights, log_probs = found.weights, found.log_probs
+        alpha = weights.clamp(min=torch.finfo(weights.dtype).tiny).log().masked_fill(weights == 0, NEVER)
         if self.theta is None:
-            total = torch.logsumexp(alpha + log_probs, -1)[target.mask].sum()
+            total = torch.logsumexp(alpha + log_probs, -1)[real].sum()
         else:
-            total = self._chained(alpha, log_probs, target.mask).sum()
-        return Loss(-total, int(target.mask.sum()))
+            total = self._chained(alpha, log_probs, real).sum()
+        return Loss(-total, int(real.sum()))
 
     def _chained(
         self, alpha: Float[Tensor, "B T S"], log_probs: Float[Tensor, "B T S"], real: Bool[Tensor, "B T"]
@@ -168,13 +150,3 @@ class Reinforce(Objective):
         if updated:
             self.mean.lerp_(self.tally[0] / self.tally[1], 1 - self.decay)
         self.tally.zero_()
-
-
-def _log_probs(output: Output, features: Float[Tensor, "N F"], symbols: Int[Tensor, "N"]) -> Float[Tensor, "N"]:
-    """`log p` of each symbol; distributions are made anew for the gradient, so that only a few exist at a time."""
-
-    def some(features: Tensor, symbols: Tensor) -> Tensor:
-        return output.judge(features, symbols).log_probs
-
-    portions = zip(torch.split(features, ROWS), torch.split(symbols, ROWS), strict=True)
-    return torch.cat([checkpoint(some, *portion, use_reentrant=False) for portion in portions])

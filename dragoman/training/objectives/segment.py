@@ -7,19 +7,18 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from dragoman import components
-from dragoman.config import Config
+from dragoman.components import Spec
+from dragoman.config import AttentionConfig, Config
 from dragoman.data.batch import Batch
 from dragoman.model.attention.attention import GlobalAttention
 from dragoman.model.attention.terms import TERMS, Shift
-from dragoman.model.decoder.decoders import DECODERS
 from dragoman.model.decoder.rnn import RnnDecoder
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.shapes import Bool, Float
+from dragoman.training.objectives import lattice as lattices
+from dragoman.training.objectives.lattice import NEVER, lattice
 from dragoman.training.objectives.objective import Objective
-
-NEVER = -1e9  # the log of a probability of 0, with a gradient
 
 
 @final
@@ -34,31 +33,21 @@ class Segment(Objective):
 
     @classmethod
     def problems(cls, config: Config) -> Iterator[str]:
-        model = config.model
-        attention, decoder = model.attention, components.complete(DECODERS, model.decoder)
-        timing = decoder.options.get("attend"), decoder.options.get("feed")
-        shifts = any(TERMS[term.kind].decides for term in attention.terms) and attention.score.kind != "none"
-        if not shifts or (decoder.kind, *timing) != ("rnn", "after", "nothing"):
+        attention = config.model.attention
+        if not any(TERMS[term.kind].decides for term in attention.terms) or attention.score.kind == "none":
+            yield "segment needs model.attention.terms: shift"
+        elif attention != AttentionConfig(score=Spec("uniform"), terms=attention.terms[:1]):
             yield (
-                "segment needs model.attention.terms: shift, and model.decoder of kind rnn with attend: after and "
-                "feed: nothing"
+                "segment looks at the one position that shift decides on, which nothing else can change: "
+                "use model.attention: {score: uniform, terms: shift}"
             )
-        if attention.normaliser.kind != "softmax":
-            yield "segment looks at one position, which model.attention.normaliser cannot change; use softmax"
-        if model.output.options.get("label_smoothing"):
-            yield "segment has no smoothed form; set model.output.label_smoothing to 0"
+        yield from lattices.problems("segment", config)
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
-        assert isinstance(model.decoder, RnnDecoder)
-        mask, real, targets = batch.sources[0].mask, batch.target.mask, batch.target.ids
-        state = model.begin(batch.sources)
-        choices = model.decoder.choices(model.read(targets), state)
-        shift, place = shift_of(model.decoder)
-        energies = shift.energies(choices.queries, state.fixed.terms[place])
-        pairs = real.unsqueeze(2) & mask.unsqueeze(1)
-        judged = model.output.judge(choices.features[pairs], targets.unsqueeze(2).expand(pairs.shape)[pairs]).log_probs
-        words = judged.new_zeros(pairs.shape).masked_scatter(pairs, judged)
-        return Loss(-log_likelihood(energies.to(words.dtype), words, mask, real).sum(), int(real.sum()))
+        found, mask, real = lattice(model, batch), batch.sources[0].mask, batch.target.mask
+        shift, place = shift_of(found.decoder)
+        energies = shift.energies(found.queries, found.state.fixed.terms[place]).to(found.log_probs.dtype)
+        return Loss(-log_likelihood(energies, found.log_probs, mask, real).sum(), int(real.sum()))
 
 
 def shift_of(decoder: RnnDecoder) -> tuple[Shift, int]:

@@ -50,7 +50,7 @@ VARIANTS = sorted(
     - {Variant(term=term, window="monotonic") for term in TERMS if TERMS[term].decides}
     | {Variant(term="all", window=window) for window in WINDOWS}
     | {Variant(score, window="sentences") for score in SCORES}
-    | {Variant(term=term, window="sentences") for term in TERMS if not TERMS[term].hides}
+    | {Variant(term=term, window="sentences") for term in TERMS if not TERMS[term].decides}
 )
 each_variant = pytest.mark.parametrize("variant", VARIANTS, ids=str)
 

@@ -128,6 +128,16 @@ def test_a_term_that_depends_on_the_length_of_the_source_is_refused() -> None:
     assert str(found).startswith("model.attention.terms.2: depends on source symbols that 'wait'")
 
 
+def test_a_term_that_changes_a_position_before_it_is_seen_is_refused() -> None:
+    (found,) = build.problems(whole(settings(terms=["wait", "recurrent"], **FORWARD)))
+    assert str(found).startswith("model.attention.terms.1: depends on source symbols that 'wait'")
+
+
+def test_two_terms_that_hide_are_refused() -> None:
+    found = build.problems(whole(settings(terms=["wait", "shift"], **FORWARD)))
+    assert "model.attention.terms: two of them hide source symbols, so that none may be left" in map(str, found)
+
+
 def test_a_window_that_depends_on_the_length_of_the_source_is_refused() -> None:
     model = settings(terms="wait", **FORWARD)
     for window, wrong in (("predictive", 1), ("monotonic", 0)):

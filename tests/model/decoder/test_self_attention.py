@@ -7,7 +7,6 @@ import torch
 from torch import Tensor
 
 from dragoman.components import Spec, problems
-from dragoman.errors import UserError
 from dragoman.model.attention.attention import Attention, GlobalAttention, NoAttention
 from dragoman.model.attention.normalisers import Softmax
 from dragoman.model.attention.scores import SCORES, Dot
@@ -153,16 +152,6 @@ def test_steps_drop_in_training_alone() -> None:
     assert torch.equal(plain.step(symbols, plain.begin(BATCH.sources)).features, dropping.step(symbols, state).features)
     dropping.train()
     assert not torch.equal(dropping.step(symbols, state).features, dropping.step(symbols, state).features)
-
-
-def test_learned_positions_end() -> None:
-    model = model_of(positions="learned", longest=STEPS)
-    model(BATCH)
-    state = model.begin(BATCH.sources)
-    for _ in range(STEPS):
-        state = model.step(torch.tensor([4, 5, 6]), state).state
-    with pytest.raises(UserError, match="a sentence has 6 symbols, and positions: learned end at 5"):
-        model.step(torch.tensor([4, 5, 6]), state)
 
 
 @pytest.mark.parametrize("kind", [torch.float64, torch.bfloat16])

@@ -32,8 +32,10 @@ def test_a_layer_adds_a_gated_convolution_of_the_one_below(options: dict[str, An
     p = loops.numbers(encoder)
     for row, length in enumerate(LENGTHS):
         words = loops.array(embedded[row, :length])
-        if "places.weight" in p:
-            words = words + [p["places.weight"][min(j, len(p["places.weight"]) - 1)] for j in range(length)]
+        if "positions.table.table" in p:
+            words = words + [
+                p["positions.table.table"][min(j, len(p["positions.table.table"]) - 1)] for j in range(length)
+            ]
         expected = loops.np.array([loops.times(p["first.weight"], word) + p["first.bias"] for word in words])
         for layer in range(options.get("layers", 4)):
             kernel, bias = p[f"layers.{layer}.kernel.weight"], p[f"layers.{layer}.kernel.bias"]

@@ -1,0 +1,63 @@
+"""What sums over hidden alignments share: each symbol of the reference, had the decoder looked at each position."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+
+from dragoman import components
+from dragoman.config import Config
+from dragoman.data.batch import Batch
+from dragoman.model.decoder.decoder import State
+from dragoman.model.decoder.decoders import DECODERS
+from dragoman.model.decoder.rnn import RnnDecoder
+from dragoman.model.output.output import ROWS, Output
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.model.shapes import Float, Int
+
+NEVER = -1e9  # the log of no probability: minus infinity has no gradient, and less itself is no number
+
+
+class Lattice(NamedTuple):
+    """The states of a decoder that look nowhere, and what each would say of its symbol at each position."""
+
+    decoder: RnnDecoder
+    state: State  # before the first symbol
+    queries: Float[Tensor, "B T D"]
+    weights: Float[Tensor, "B T S"]
+    log_probs: Float[Tensor, "B T S"]  # of the reference; NEVER at padding
+
+
+def problems(kind: str, config: Config) -> Iterator[str]:
+    """What keeps a model from having one."""
+    decoder = components.complete(DECODERS, config.model.decoder)
+    if (decoder.kind, decoder.options.get("attend"), decoder.options.get("feed")) != ("rnn", "after", "nothing"):
+        yield (
+            f"{kind} needs a decoder whose state depends on nothing that it looks at: "
+            "model.decoder of kind rnn with attend: after and feed: nothing"
+        )
+    if config.model.output.options.get("label_smoothing"):
+        yield f"{kind} has no smoothed form; set model.output.label_smoothing to 0"
+
+
+def lattice(model: Seq2Seq, batch: Batch) -> Lattice:
+    assert isinstance(model.decoder, RnnDecoder)
+    (source,), target = batch.sources, batch.target
+    state = model.begin(batch.sources)
+    queries, weights, features = model.decoder.choices(model.read(target.ids), state)
+    pairs = target.mask.unsqueeze(2) & source.mask.unsqueeze(1)  # (B, T, S)
+    found = _log_probs(model.output, features[pairs], target.ids.unsqueeze(2).expand_as(pairs)[pairs])
+    log_probs = torch.full_like(pairs, NEVER, dtype=found.dtype).masked_scatter(pairs, found)
+    return Lattice(model.decoder, state, queries, weights, log_probs)
+
+
+def _log_probs(output: Output, features: Float[Tensor, "N F"], symbols: Int[Tensor, "N"]) -> Float[Tensor, "N"]:
+    """`log p` of each symbol; distributions are made anew for the gradient, so that only a few exist at a time."""
+
+    def some(features: Tensor, symbols: Tensor) -> Tensor:
+        return output.judge(features, symbols).log_probs
+
+    portions = zip(torch.split(features, ROWS), torch.split(symbols, ROWS), strict=True)
+    return torch.cat([checkpoint(some, *portion, use_reentrant=False) for portion in portions])
