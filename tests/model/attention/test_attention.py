@@ -112,7 +112,7 @@ def test_weights_are_a_distribution_and_padding_gets_exactly_nothing(variant: Va
         assert weights.sum(-1).gt(0).all()
     else:
         assert torch.allclose(weights.sum(-1), torch.ones(3, STEPS).double())
-    hides = variant.term != "none" and TERMS[variant.term].hides
+    hides = variant.term in TERMS and TERMS[variant.term].hides
     if variant.window == "none" and NORMALISERS[variant.normaliser].everywhere and not hides:
         assert torch.equal(weights.gt(0), MASK.unsqueeze(1).expand_as(weights))
 
