@@ -89,8 +89,8 @@ def test_entmax_lies_between_softmax_and_sparsemax() -> None:
     supports = [int(components.build(NORMALISERS, spec)(row).gt(0).sum()) for spec in SPARSE.values()]
     assert supports == sorted(supports, reverse=True)
     assert supports[0] > supports[-1]
-    near = make("entmax", alpha=1.0001)(row)
-    torch.testing.assert_close(near, make("softmax")(row), rtol=0, atol=1e-3)
+    near = make("entmax", alpha=1.01)(row)
+    torch.testing.assert_close(near, make("softmax")(row), rtol=0, atol=0.02)
 
 
 @each_sparse
