@@ -154,18 +154,18 @@ def translate(
     from dragoman.commands import translate
 
     wanted = translate.Wanted(
-        search,
-        beam,
-        n_best,
-        alignments,
-        attention,
-        show,
-        weights,
-        batch_lines,
-        engine.value,
-        two(candidates),
-        wait,
-        incremental,
+        search=search,
+        beam=beam,
+        n_best=n_best,
+        alignments=alignments,
+        attention=attention,
+        show=show,
+        weights=weights,
+        portion=batch_lines,
+        engine=engine.value,
+        candidates=two(candidates),
+        wait=wait,
+        incremental=incremental,
     )
     translate.translate(run, file, output, wanted)
 

@@ -8,21 +8,21 @@ from torch.nn import functional
 from dragoman.model.shapes import Bool, Float
 
 
-def around(width: int) -> tuple[int, int]:
+def reach(width: int) -> tuple[int, int]:
     """How many places a kernel reaches to the left and to the right."""
     return (width - 1) // 2, width // 2
 
 
 @final
 class Convolution(nn.Module):
-    """`y_j = sum_k W_k x_(j+k) + b`, k over the places `around` j; x = 0 where there is no symbol."""
+    """`y_j = sum_k W_k x_(j+k) + b`, k over the places around j; x = 0 where there is no symbol."""
 
     def __init__(self, input_size: int, size: int, width: int) -> None:
         super().__init__()
         self.kernel = nn.Conv1d(input_size, size, width)
-        self.around = around(width)
+        self.reach = reach(width)
 
     def forward(self, x: Float[Tensor, "B S I"], mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B S O"]:
         real = x.masked_fill(~mask.unsqueeze(2), 0).transpose(1, 2)
-        convolved: Tensor = self.kernel(functional.pad(real, self.around))
+        convolved: Tensor = self.kernel(functional.pad(real, self.reach))
         return convolved.transpose(1, 2)

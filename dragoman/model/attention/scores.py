@@ -10,7 +10,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from dragoman.components import Size, Width
-from dragoman.model.convolution import Convolution, around
+from dragoman.model.convolution import Convolution, reach
 from dragoman.model.linear import Linear as LinearLayer
 from dragoman.model.shapes import Bool, Float
 
@@ -216,7 +216,7 @@ class Convolutional(Score):
     def energies(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
         gated = functional.normalize(keys.unsqueeze(1) * query.unsqueeze(2), dim=-1)  # (B, T, S, Q)
         width, places = self.third.out_features, keys.size(1)
-        shares = functional.pad(self.third(gated), (0, 0, *around(width)))  # to the energies of neighbours
+        shares = functional.pad(self.third(gated), (0, 0, *reach(width)))  # to the energies of neighbours
         return torch.stack([shares[:, :, k : k + places, k] for k in range(width)]).sum(0)
 
 
