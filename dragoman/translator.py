@@ -183,6 +183,10 @@ class Translator:
             told = len(whole)
         yield from self._spoken(said, read)[told:]
 
+    def left_out(self, text: str) -> int:
+        """How many symbols of a text are not read, because there are more than LONGEST."""
+        return max(0, len(self.source.text.encode(text)) - LONGEST)
+
     def _arriving(self, words: Iterable[str]) -> Iterator[list[int]]:
         """The ids of the symbols that each word brings, at most LONGEST in all. Those of earlier words stay as they
         are, even where all words together would have been cut in another way.

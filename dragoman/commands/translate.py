@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import typer
 from rich.console import Console
 
-from dragoman.commands.lines import Output, Portion, one_line, output, portions
+from dragoman.commands.lines import Output, one_line, output, portions
 from dragoman.components import Spec
 from dragoman.data.pharaoh import pharaoh
 from dragoman.errors import UserError
@@ -58,7 +58,8 @@ def translate(run: Path, source: Path, target: Path | None, wanted: Wanted) -> N
         matrices = stack.enter_context(output(wanted.attention)) if wanted.attention else None
         for portion in portions(source, wanted.portion or PORTION):
             found = translator.translate(portion.lines, n_best=wanted.n_best or 1, beam_size=wanted.beam, search=search)
-            _warn(source, portion, found)
+            for number, translation in enumerate(found, start=portion.first):
+                _warn(source, number, translation.left_out)
             for number, translation in enumerate(found, start=portion.first - 1):
                 _write(texts, number, translation, wanted)
             if matrices:
@@ -87,7 +88,7 @@ def _follow(run: Path, source: Path, target: Path | None, wanted: Wanted) -> Non
     lagging = []
     with output(target) as texts:
         pieces = read_words(source)
-        for piece in pieces:
+        for number, piece in enumerate(pieces, start=1):
             arrived: list[str] = []
             line = _line(chain([piece], pieces), arrived)
             read: list[int] = []
@@ -96,6 +97,7 @@ def _follow(run: Path, source: Path, target: Path | None, wanted: Wanted) -> Non
                 read.append(word.read)
             texts.say("\n")
             deque(line, maxlen=0)  # a translation may end before its source
+            _warn(source, number, translator.left_out(" ".join(arrived)))
             if read:
                 lagging.append([average_lagging(read, len(arrived), corrected=each) for each in (True, False)])
     if lagging:
@@ -112,11 +114,10 @@ def _line(pieces: Iterator[str], arrived: list[str]) -> Iterator[str]:
         yield word
 
 
-def _warn(source: Path, portion: Portion, found: list[Translation]) -> None:
-    for number, translation in enumerate(found, start=portion.first):
-        if translation.left_out:
-            name = "<stdin>" if str(source) == "-" else source
-            typer.echo(f"{name}:{number}: too long, the last {translation.left_out:,} symbols were not read", err=True)
+def _warn(source: Path, number: int, left_out: int) -> None:
+    if left_out:
+        name = "<stdin>" if str(source) == "-" else source
+        typer.echo(f"{name}:{number}: too long, the last {left_out:,} symbols were not read", err=True)
 
 
 def _write(texts: Output, number: int, translation: Translation, wanted: Wanted) -> None:

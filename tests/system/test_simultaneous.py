@@ -72,3 +72,10 @@ def test_another_encoding_is_told_by_line(trained: Shell) -> None:
 def test_a_model_that_cannot_decide_when_to_read_says_so(trained: Shell) -> None:
     message = trained.fails("translate", "runs/toy", "--incremental", stdin="one")
     assert message == "this model does not decide when to read (it has no term shift); use --wait K"
+
+
+def test_what_is_left_out_of_an_overlong_line_is_told(trained: Shell) -> None:
+    text = " ".join(["one"] * 600)
+    outcome = trained("translate", "runs/toy", "--wait", "400", stdin=f"two\n{text}\n")
+    assert outcome.err.startswith("<stdin>:2: too long, the last 100 symbols were not read\naverage lagging ")
+    assert len(outcome.lines) == 2
