@@ -86,7 +86,7 @@ def aligners() -> list[Row]:
     found += [Row(bias, ALIGNER, {"model.attention.terms": bias}) for bias in BIASES]
     together = {"model.attention.terms": f"[{', '.join(BIASES)}]"}
     symmetric = {"training.objective": "agreement"}
-    supervised = {"training.penalties": "[{kind: supervised}]", "data.alignments": "true"}
+    supervised = {"training.penalties": "[{kind: supervised, unlinked: end}]", "data.alignments": "true"}
     found += [Row("all three", ALIGNER, together), Row("symmetric", ALIGNER, symmetric)]
     found += [Row("all three, symmetric", ALIGNER, together | symmetric), Row("supervised", ALIGNER, supervised)]
     return [*found, Row("all three, supervised", ALIGNER, together | supervised)]

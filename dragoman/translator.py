@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dragoman import components, devices
 from dragoman.components import Spec
@@ -34,6 +34,7 @@ from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.incremental import as_it_decides, wait_k
 from dragoman.search.search import Predictor, Search
 from dragoman.search.searches import SEARCHES
+from dragoman.text.pipeline import WordsOf
 from dragoman.visualisation import heatmap
 
 LONGEST = 500  # symbols of a source that are read; what follows is left out, and said so in `Translation.left_out`
@@ -48,9 +49,10 @@ class Translation:
     """A translation, with what the model attended to.
 
     `tokens` and `source_tokens` are words; `attention` (target words, source words) gives each target word's
-    weights, which add up to 1 less what went to the end symbol; `score` is the rank of the search (log-probability
-    under its length normalisation), `log_prob` the plain log P(y | x) in nats. `n_best` holds the alternatives
-    asked for, this one first. `left_out` counts the symbols at the end of an overlong source that were not read.
+    weights, and `end_attention` (target words,) what went to the end symbol instead; `score` is the rank of the
+    search (log-probability under its length normalisation), `log_prob` the plain log P(y | x) in nats. `n_best`
+    holds the alternatives asked for, this one first. `left_out` counts the symbols at the end of an overlong source
+    that were not read.
     """
 
     source: str
@@ -60,13 +62,16 @@ class Translation:
     score: float
     log_prob: float
     attention: NDArray[np.float64]
+    end_attention: NDArray[np.float64]
     n_best: tuple["Translation", ...] = ()
     left_out: int = 0
 
     @property
     def alignment(self) -> Links:
-        """The source word with most attention for each target word, as (source, target) pairs from 0."""
-        return alignment.links(self.attention)
+        """The source word with most attention for each target word, as (source, target) pairs from 0; none for a
+        target word that looks at the end symbol most.
+        """
+        return alignment.links(self.attention, end=self.end_attention)
 
     def __str__(self) -> str:
         return self.text
@@ -93,10 +98,11 @@ class Scored(NamedTuple):
     source_tokens: list[str]
     tokens: list[str]
     attention: NDArray[np.float64]
+    end_attention: NDArray[np.float64]
 
     @property
     def alignment(self) -> Links:
-        return alignment.links(self.attention)
+        return alignment.links(self.attention, end=self.end_attention)
 
 
 class Translator:
@@ -258,12 +264,7 @@ class Translator:
         for hypothesis in hypotheses:
             symbols = self.target.vocabulary.symbols(hypothesis.symbols)
             words = self.target.text.words(symbols)
-            attention = alignment.by_words(
-                hypothesis.attention[0][:-1, :-1],
-                words.word_of,
-                source_words.word_of,
-                (len(words.words), len(source_words.words)),
-            )
+            attention, end_attention = _by_words(hypothesis.attention[0][:-1], words, source_words)
             output = self.target.text.decode(symbols)
             found.append(
                 Translation(
@@ -274,24 +275,31 @@ class Translator:
                     hypothesis.score,
                     hypothesis.log_prob,
                     attention,
+                    end_attention,
                     left_out=left_out,
                 )
             )
         return replace(found[0], n_best=tuple(found))
 
     def _nothing(self, text: str) -> Translation:
-        empty = Translation(text, "", [], [], 0.0, 0.0, np.zeros((0, 0)))
+        empty = Translation(text, "", [], [], 0.0, 0.0, np.zeros((0, 0)), np.zeros(0))
         return replace(empty, n_best=(empty,))
 
     def _scored(self, source: list[str], target: list[str], log_prob: float, weights: torch.Tensor) -> Scored:
         source_words, words = self.source.text.words(source), self.target.text.words(target)
-        attention = alignment.by_words(
-            weights[: len(target), : len(source)].float().cpu().numpy(),
-            words.word_of,
-            source_words.word_of,
-            (len(words.words), len(source_words.words)),
+        between = weights[: len(target), : len(source) + 1].float().cpu().numpy()
+        return Scored(
+            log_prob, len(target) + 1, source_words.words, words.words, *_by_words(between, words, source_words)
         )
-        return Scored(log_prob, len(target) + 1, source_words.words, words.words, attention)
+
+
+def _by_words(attention: ArrayLike, target: WordsOf, source: WordsOf) -> tuple[alignment.Weights, alignment.Weights]:
+    """Attention between symbols (T, S + 1), the end of the source last, as attention between words (target words,
+    source words) and from words to that end (target words,).
+    """
+    end = len(source.words)  # as if it were a word
+    weights = alignment.by_words(attention, target.word_of, [*source.word_of, end], (len(target.words), end + 1))
+    return weights[:, :end], weights[:, end]
 
 
 def by_length(numbers: Sequence[int], lengths: Sequence[int], symbols: int, most: int) -> Iterator[list[int]]:

@@ -203,6 +203,7 @@ def test_scores_are_the_models_log_probabilities_and_forced_attention(translator
         assert (scored.source_tokens, scored.tokens) == (source.split(), target.split())
         words = by_words(weights[0, :-1, :-1].numpy(), range(len(scored.tokens)), range(len(scored.source_tokens)))
         np.testing.assert_allclose(scored.attention, words, atol=1e-5)
+        np.testing.assert_allclose(scored.end_attention, weights[0, :-1, -1], atol=1e-5)
 
 
 def test_the_score_of_a_translation_is_that_of_its_search(translator: Translator) -> None:
@@ -210,6 +211,7 @@ def test_the_score_of_a_translation_is_that_of_its_search(translator: Translator
         (scored,) = translator.score([found.source], [found.text])
         assert scored.log_prob == pytest.approx(found.log_prob, abs=1e-4)
         np.testing.assert_allclose(scored.attention, found.attention, atol=1e-4)
+        np.testing.assert_allclose(scored.end_attention, found.end_attention, atol=1e-4)
 
 
 def test_scores_keep_the_order_and_do_not_depend_on_the_batch(

@@ -44,7 +44,7 @@ def align(
     with output(None) as lines:
         for portion in pair_portions(source, target, PORTION):
             scored = translator.score(*map(list, zip(*portion, strict=True)))
-            links = [alignment.links(each.attention, threshold) for each in scored]
+            links = [alignment.links(each.attention, threshold, each.end_attention) for each in scored]
             lines.write(map(pharaoh.pharaoh, links))
             for each, sentence in zip(scored, right[count:] if right else (), strict=False):
                 sentence.check(len(each.source_tokens), len(each.tokens))

@@ -59,19 +59,21 @@ def _membership(word_of: Sequence[int], words: int | None) -> Weights:
     return belongs
 
 
-def links(attention: ArrayLike, threshold: float | None = None) -> Links:
+def links(attention: ArrayLike, threshold: float | None = None, end: ArrayLike | None = None) -> Links:
     """The alignment that attention between words (target words, source words) implies.
 
     Without a threshold every target word is linked to the source word with most weight, the first one among
-    equals; with one, to all source words that reach it. A target word whose weights are all zero gets no
-    link.
+    equals, and to none where `end` (target words,), its weights for the end symbol, has more than any word; with
+    one, to all source words that reach it. A target word whose weights are all zero gets no link.
     """
     weights = np.nan_to_num(np.atleast_2d(np.asarray(attention, dtype=np.float64)))
     if not weights.size:
         return frozenset()
     if threshold is None:
         chosen = weights.argmax(axis=1)
-        return frozenset((int(s), t) for t, s in enumerate(chosen) if weights[t, s] > 0)
+        most = weights.max(axis=1)
+        least = np.zeros_like(most) if end is None else np.asarray(end, dtype=np.float64)
+        return frozenset((int(s), t) for t, s in enumerate(chosen) if most[t] > 0 and most[t] >= least[t])
     found = np.argwhere((weights >= threshold) & (weights > 0))
     return frozenset((int(s), int(t)) for t, s in found)
 

@@ -73,6 +73,12 @@ def test_rows_of_words_stay_distributions(word_of: tuple[list[int], list[int]], 
     np.testing.assert_allclose(words[sorted(set(target))].sum(axis=1), 1.0)
 
 
+def test_a_word_that_looks_at_the_end_symbol_most_is_linked_to_none() -> None:
+    attention, end = [[0.5, 0.2], [0.3, 0.1], [0.4, 0.2]], [0.3, 0.6, 0.4]
+    assert links(attention, end=end) == {(0, 0), (0, 2)}  # among equals, the word
+    assert links(attention, 0.3, end) == {(0, 0), (0, 1), (0, 2)}  # whatever reaches the threshold
+
+
 def test_error_rate_by_hand() -> None:
     gold = [read_pharaoh("0-0 1-1 2?1"), read_pharaoh("0-1 1-0")]
     found = [frozenset({(0, 0), (2, 1), (3, 3)}), frozenset({(0, 1)})]

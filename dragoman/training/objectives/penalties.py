@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from typing import ClassVar, final
+from typing import ClassVar, Literal, final
 
 import torch
 from torch import Tensor, nn
@@ -20,7 +20,7 @@ LEAST_VARIANCE = 0.01  # of a fertility: without a least one, density and loss w
 class Penalty(nn.Module, ABC):
     """`weight` times a sum over the words of a batch, in nats like the loss that it is added to.
 
-    End symbols have no part in it: the source's is where words without a counterpart may look. Parameters are
+    What end symbols get costs nothing: the source's is where words without a counterpart may look. Parameters are
     trained and saved with the model's, and are no part of it. `state_size` is that of an encoder state.
     """
 
@@ -52,15 +52,27 @@ def both(memory: Memory, batch: Batch) -> Bool[Tensor, "B T S"]:
 class Supervised(Penalty):
     """`- sum_t sum_j A_tj log alpha_tj` with gold links A, which add up to 1 for each target symbol that has any (Mi et
     al. 2016, "Supervised attentions for neural machine translation").
+
+    A target symbol without a link is left to itself (`unlinked: skip`) or taught to look at the end symbol of the
+    source (`end`), as alignment models link such words to an empty one; a pair without any link teaches nothing.
     """
 
     supervised = True
 
+    def __init__(self, state_size: int, *, weight: Positive = 1.0, unlinked: Literal["skip", "end"] = "skip") -> None:
+        super().__init__(state_size, weight=weight)
+        self.unlinked = unlinked
+
     def penalty(self, weights: Float[Tensor, "B T S"], memory: Memory, batch: Batch) -> Float[Tensor, ""]:
         if batch.links is None:
             raise ValueError("the batch has no links")
-        links = batch.links.to(weights.dtype)
-        gold = links / links.sum(2, keepdim=True).clamp(min=1)
+        links = batch.links
+        if self.unlinked == "end":
+            linked = links.any(2)  # (B, T)
+            alone = words(batch.target.mask) & ~linked & linked.any(1, keepdim=True)
+            end = memory.mask & ~words(memory.mask)  # (B, S)
+            links = links | (alone.unsqueeze(2) & end.unsqueeze(1))
+        gold = links.to(weights.dtype) / links.sum(2, keepdim=True).clamp(min=1)
         return -(gold * weights.clamp(min=LEAST_WEIGHT).log()).sum()
 
 

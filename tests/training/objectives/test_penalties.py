@@ -64,6 +64,20 @@ def test_supervised_attention_is_the_cross_entropy_of_the_links() -> None:
 
 
 @pytest.mark.spec("B13")
+def test_words_without_a_link_can_be_taught_to_look_at_the_end() -> None:
+    batch = BATCH._replace(links=dense([LINKED[0], LINKED[1], set()], BATCH))
+    weights, memory = looked(batch)
+    expected = float(Supervised(SIZE)(weights, memory, batch))
+    for row, links in enumerate(LINKED[:2]):  # the third has no link at all
+        end = int(memory.mask[row].sum()) - 1
+        for t in range(int(batch.target.mask[row].sum()) - 1):
+            if t not in {target for _, target in links}:
+                expected -= math.log(weights[row, t, end])
+    assert float(Supervised(SIZE, unlinked="end")(*looked(batch, extreme=7.0), batch)) == pytest.approx(expected)
+    assert expected > float(Supervised(SIZE)(weights, memory, batch)) + 1
+
+
+@pytest.mark.spec("B13")
 def test_a_weight_of_zero_where_a_link_is_costs_much_and_no_more() -> None:
     weights, memory = looked(ALIGNED)
     weights = torch.zeros_like(weights).requires_grad_()
