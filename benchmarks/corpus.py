@@ -16,7 +16,7 @@ from dragoman.data.corpus import read_pairs
 from dragoman.data.dataset import Dataset
 from dragoman.data.language import Language
 from dragoman.errors import UserError
-from dragoman.training import session
+from dragoman.training import checks
 
 TRAIN, DEV, TEST = "train.lc.norm.tok", "val.lc.norm.tok", "test_2016_flickr.lc.norm.tok"
 LENGTH, SPREAD, SHORTEST, LONGEST = 13.8, 4.0, 4, 35  # of Multi30k's sentences in 10,000 subwords
@@ -46,7 +46,7 @@ def prepare(files: Path | None, folder: Path, sizes: Sizes, pairs: int) -> Corpu
         name, unit, places = "Multi30k", "bpe", (files / TRAIN, files / DEV, files / TEST)
     train, dev, test = map(str, places)
     data = DataConfig(source="en", target="de", train=(train,), dev=dev)
-    config = session.complete(architecture.config(sizes, data, unit))
+    config = checks.complete(architecture.config(sizes, data, unit))
     (folder / "config.yaml").write_text(configuration.dump(config), encoding="utf-8")
     prepared = Dataset.prepare(config.data, config.text, config.seed, folder / "run")
     lengths = _symbols(config, prepared.source, prepared.target, test, folder / "symbols")

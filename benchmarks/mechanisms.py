@@ -30,7 +30,7 @@ from dragoman.evaluation.alignment import Agreement, error_rate
 from dragoman.evaluation.metrics import Bleu
 from dragoman.files import read_lines, write_atomically
 from dragoman.phrasebook import corpus
-from dragoman.training import session
+from dragoman.training import checks, session
 
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"
 ALIGNER = CONFIGS / "alignment.yaml"
@@ -104,13 +104,13 @@ class Corpus(NamedTuple):
         """The configuration of a row for this corpus, in this run folder, with a thread."""
         places = {"run": run, "data.train": self.texts / "train", "data.dev": self.texts / "dev"}
         overrides = {key: str(place) for key, place in places.items()} | {"device.threads": "1"} | self.overrides
-        config = session.load_config(row.config, {**overrides, **row.overrides})
+        config = checks.load_config(row.config, {**overrides, **row.overrides})
         schedule, training = config.training.schedule, config.training
         if schedule.kind == "cosine" and training.epochs:
             pairs = sum(1 for _ in read_lines(f"{self.texts / 'train'}.{config.data.source}"))
             steps = training.epochs * math.ceil(pairs / training.batch.size)
             overrides["training.schedule"] = f"{{kind: cosine, steps: {steps}, warmup: {steps // 15}}}"
-            config = session.load_config(row.config, {**overrides, **row.overrides})
+            config = checks.load_config(row.config, {**overrides, **row.overrides})
         return config
 
 

@@ -17,7 +17,7 @@ from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import RunFolder
 from dragoman.search.searches import SEARCHES
-from dragoman.training import session, trainer
+from dragoman.training import checks, session, trainer
 from dragoman.training.journal import Silence
 from dragoman.training.objectives.objective import Objective
 from dragoman.training.progress import Progress
@@ -32,7 +32,7 @@ def load(job: Job) -> Config:
     """The configuration of the prepared corpus, for this device and precision."""
     device = {"name": job.device, "threads": str(job.threads), "precision": job.precision}
     overrides = {f"device.{name}": value for name, value in device.items()} | job.overrides
-    return session.load_config(Path(job.folder).parent / "config.yaml", overrides)
+    return checks.load_config(Path(job.folder).parent / "config.yaml", overrides)
 
 
 class Devices(Rounds):

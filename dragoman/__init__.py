@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from dragoman.config import Config, ConfigError
     from dragoman.errors import UserError
     from dragoman.run import RunFolder
-    from dragoman.training.session import load_config, train
-    from dragoman.translator import Scored, Translation, Translator, load
+    from dragoman.training.checks import load_config
+    from dragoman.training.session import train
+    from dragoman.translation import Scored, Translation
+    from dragoman.translator import Translator, load
 
 __version__ = "0.1.0"
 
@@ -37,12 +39,12 @@ _HOMES = {
     "Config": "dragoman.config",
     "ConfigError": "dragoman.config",
     "RunFolder": "dragoman.run",
-    "Scored": "dragoman.translator",
-    "Translation": "dragoman.translator",
+    "Scored": "dragoman.translation",
+    "Translation": "dragoman.translation",
     "Translator": "dragoman.translator",
     "UserError": "dragoman.errors",
     "load": "dragoman.translator",
-    "load_config": "dragoman.training.session",
+    "load_config": "dragoman.training.checks",
     "train": "dragoman.training.session",
 }
 

@@ -181,13 +181,13 @@ class Config(Section):
 
 
 UNTRANSLATED = ("loss", "perplexity", "accuracy")
-TWO_COLUMNS = (".tsv", ".tsv.gz")
+TSV = (".tsv", ".tsv.gz")  # of two columns, the source and the target
 
 
 def contradictions(config: Config) -> Iterator[Problem]:
     """Values that are fine one by one and impossible together."""
     data, text, training = config.data, config.text, config.training
-    if data.source == data.target and not all(name.endswith(TWO_COLUMNS) for name in (*data.train, data.dev)):
+    if data.source == data.target and not all(name.endswith(TSV) for name in (*data.train, data.dev)):
         yield Problem(("data", "target"), f"'{data.target}' is data.source too, so both are one file")
     tie = config.model.embedding.tie
     if tie in ("languages", "all") and not text.joint:

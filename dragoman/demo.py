@@ -18,7 +18,7 @@ from dragoman.evaluation.metrics import Bleu
 from dragoman.files import write_atomically
 from dragoman.phrasebook import corpus
 from dragoman.run import Run
-from dragoman.training import session
+from dragoman.training import checks, session
 from dragoman.translator import Translator
 from dragoman.visualisation import heatmap
 
@@ -56,7 +56,7 @@ def main(folder: Path) -> None:
     console.print(f"phrasebook: {SIZES['train']:,} sentence pairs, sampled into {texts}", markup=False)
     for pair in read_some(texts / "train", 3):
         console.print(f"    {pair.source}  =  {pair.target}", style="dim", markup=False)
-    session.train(session.load_config(config))
+    session.train(checks.load_config(config))
     model = translator.load(run)
     test, compositional = read(texts, "test"), read(texts, "compositional")
     console.print()

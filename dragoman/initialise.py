@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from dragoman import config as configuration
 from dragoman.components import Spec
-from dragoman.config import Config
+from dragoman.config import TSV, Config
 from dragoman.data.aside import copy
-from dragoman.data.corpus import COLUMNS, Pair, corpus_files, parallel, read_pairs
+from dragoman.data.corpus import Pair, corpus_files, parallel, read_pairs
 from dragoman.data.sample import Sample, look
 from dragoman.errors import UserError
 from dragoman.files import write_atomically
@@ -119,7 +119,7 @@ def _copied(
 def languages(source: Path, target: Path | None) -> tuple[tuple[str, str], str]:
     """Names of the languages, and the prefix of the two files, or the .tsv; empty where they have none in common."""
     if target is None:
-        if not str(source).endswith(COLUMNS):
+        if not str(source).endswith(TSV):
             raise UserError(f"{source}: expected a second file, its translation, or a .tsv file of two columns")
         return ("source", "target"), str(source)
     first, second = (path.with_suffix("") if path.suffix == ".gz" else path for path in (source, target))

@@ -24,7 +24,8 @@ from dragoman.files import read_lines, write_atomically
 from dragoman.model import build
 from dragoman.run import Run
 from dragoman.search.searches import SEARCHES
-from dragoman.translator import Translation, Translator
+from dragoman.translation import Translation
+from dragoman.translator import Translator
 from dragoman.visualisation import report
 from dragoman.visualisation.report import Example, RunView
 from dragoman.visualisation.tables import Bucket

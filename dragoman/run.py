@@ -64,6 +64,12 @@ class RunFolder:
     def reverse(self) -> "RunFolder":
         return RunFolder(self.path / "reverse")
 
+    @property
+    def main(self) -> "RunFolder":
+        """The run whose training made this one: itself, or for a `reverse` the run around it."""
+        above = RunFolder(self.path.parent)
+        return above if above.reverse == self and above.metrics.is_file() else self
+
     def checkpoint(self, step: int) -> Path:
         """The weights of a validation that was among the best."""
         return self.path / "checkpoints" / f"step-{step:08d}.safetensors"

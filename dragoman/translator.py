@@ -1,28 +1,25 @@
 """Text to translations: everything above (training, commands, services) translates through this."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
 
 from dragoman import components, devices
 from dragoman.components import Spec
 from dragoman.config import DeviceConfig
 from dragoman.data.batch import Batch, pad
 from dragoman.data.language import Language
-from dragoman.data.pharaoh import Links
 from dragoman.data.vocabulary import EOS
 from dragoman.deployment import engine as onnx
 from dragoman.deployment.engine import OnnxModel
 from dragoman.devices import Device
 from dragoman.errors import UserError
-from dragoman.evaluation import alignment
 from dragoman.model import linear
 from dragoman.model.attention.terms import Shift
 from dragoman.model.int8 import Int8
@@ -34,75 +31,13 @@ from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.incremental import as_it_decides, wait_k
 from dragoman.search.search import Predictor, Search
 from dragoman.search.searches import SEARCHES
-from dragoman.text.pipeline import WordsOf
-from dragoman.visualisation import heatmap
+from dragoman.translation import Scored, Spoken, Translation, by_words
 
 LONGEST = 500  # symbols of a source that are read; what follows is left out, and said so in `Translation.left_out`
 BATCH = 4096  # source symbols times beam that are searched at once
 ROWS = 320  # sentences times beam, at most: a processor is not faster with more, and each has numbers for all symbols
 
 Engine = Literal["torch", "int8", "onnx"]
-
-
-@dataclass(frozen=True, eq=False)
-class Translation:
-    """A translation, with what the model attended to.
-
-    `tokens` and `source_tokens` are words; `attention` (target words, source words) gives each target word's
-    weights, and `end_attention` (target words,) what went to the end symbol instead; `score` is the rank of the
-    search (log-probability under its length normalisation), `log_prob` the plain log P(y | x) in nats. `n_best`
-    holds the alternatives asked for, this one first. `left_out` counts the symbols at the end of an overlong source
-    that were not read.
-    """
-
-    source: str
-    text: str
-    source_tokens: list[str]
-    tokens: list[str]
-    score: float
-    log_prob: float
-    attention: NDArray[np.float64]
-    end_attention: NDArray[np.float64]
-    n_best: tuple["Translation", ...] = ()
-    left_out: int = 0
-
-    @property
-    def alignment(self) -> Links:
-        """The source word with most attention for each target word, as (source, target) pairs from 0; none for a
-        target word that looks at the end symbol most.
-        """
-        return alignment.links(self.attention, end=self.end_attention)
-
-    def __str__(self) -> str:
-        return self.text
-
-    def _repr_html_(self) -> str:
-        """A heat map, in a notebook."""
-        return heatmap.html(self.attention, self.source_tokens, self.tokens)
-
-
-class Spoken(NamedTuple):
-    """A word of a translation, and how many words of the source had been read when its last symbol was decided."""
-
-    text: str
-    read: int
-
-
-class Scored(NamedTuple):
-    """A given pair under the model: `log P(target | source)` in nats, symbols counted with the end, attention by
-    words.
-    """
-
-    log_prob: float
-    symbols: int
-    source_tokens: list[str]
-    tokens: list[str]
-    attention: NDArray[np.float64]
-    end_attention: NDArray[np.float64]
-
-    @property
-    def alignment(self) -> Links:
-        return alignment.links(self.attention, end=self.end_attention)
 
 
 class Translator:
@@ -264,7 +199,7 @@ class Translator:
         for hypothesis in hypotheses:
             symbols = self.target.vocabulary.symbols(hypothesis.symbols)
             words = self.target.text.words(symbols)
-            attention, end_attention = _by_words(hypothesis.attention[0][:-1], words, source_words)
+            attention, end_attention = by_words(hypothesis.attention[0][:-1], words, source_words)
             output = self.target.text.decode(symbols)
             found.append(
                 Translation(
@@ -289,17 +224,8 @@ class Translator:
         source_words, words = self.source.text.words(source), self.target.text.words(target)
         between = weights[: len(target), : len(source) + 1].float().cpu().numpy()
         return Scored(
-            log_prob, len(target) + 1, source_words.words, words.words, *_by_words(between, words, source_words)
+            log_prob, len(target) + 1, source_words.words, words.words, *by_words(between, words, source_words)
         )
-
-
-def _by_words(attention: ArrayLike, target: WordsOf, source: WordsOf) -> tuple[alignment.Weights, alignment.Weights]:
-    """Attention between symbols (T, S + 1), the end of the source last, as attention between words (target words,
-    source words) and from words to that end (target words,).
-    """
-    end = len(source.words)  # as if it were a word
-    weights = alignment.by_words(attention, target.word_of, [*source.word_of, end], (len(target.words), end + 1))
-    return weights[:, :end], weights[:, end]
 
 
 def by_length(numbers: Sequence[int], lengths: Sequence[int], symbols: int, most: int) -> Iterator[list[int]]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.training import session
+from dragoman.training import checks, session
 
 ROOT = Path(__file__).parents[1]
 CONFIGS = sorted(ROOT.glob("configs/**/*.yaml"))
@@ -29,7 +29,7 @@ def test_there_are_configurations() -> None:
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_trains_a_few_steps(path: Path, tmp_path: Path) -> None:
-    config = session.load_config(path)
+    config = checks.load_config(path)
     mark = config.model.attention.sentences
     corpus(tmp_path / "data", config.data.source, config.data.target, f" {mark} " if mark else " ")
     overrides = {
@@ -45,6 +45,6 @@ def test_trains_a_few_steps(path: Path, tmp_path: Path) -> None:
     for side, language in (("source", config.text.source), ("target", config.text.target)):
         if language.unit.kind in ("bpe", "unigram"):
             overrides[f"text.{side}.unit.size"] = "300"
-    folder = session.train(session.load_config(path, overrides), quiet=True)
+    folder = session.train(checks.load_config(path, overrides), quiet=True)
     assert folder.weights("model").is_file()
     assert "valid/bleu" in folder.metrics.read_text(encoding="utf-8")

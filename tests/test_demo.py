@@ -10,7 +10,7 @@ from rich.console import Console
 from dragoman import demo
 from dragoman.errors import UserError
 from dragoman.phrasebook import corpus
-from dragoman.training import session
+from dragoman.training import checks, session
 from dragoman.translator import Translator, load
 from tests import toy
 
@@ -71,7 +71,7 @@ def test_trains_scores_shows_and_reports(tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_the_packaged_configuration_is_sound(tmp_path: Path) -> None:
-    config = session.load_config(demo.write_config(tmp_path / "corpus", tmp_path / "run"))
+    config = checks.load_config(demo.write_config(tmp_path / "corpus", tmp_path / "run"))
     assert (config.run, config.data.train) == (str(tmp_path / "run"), (str(tmp_path / "corpus" / "train"),))
     assert config.data.dev == str(tmp_path / "corpus" / "dev")
     schedule = config.training.schedule
@@ -83,7 +83,7 @@ def test_the_packaged_configuration_is_sound(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["a folder", "it's, {odd}: [#1]", 'say "runs"', "Übung № 1", "back\\slash"])
 def test_any_folder_will_do(name: str, tmp_path: Path) -> None:
     folder = tmp_path / name
-    config = session.load_config(demo.write_config(folder / "corpus", folder / "run"))
+    config = checks.load_config(demo.write_config(folder / "corpus", folder / "run"))
     assert Path(config.run) == folder / "run"
     assert config.data.train == (str(folder / "corpus" / "train"),)
     assert os.listdir(folder) == ["config.yaml"]

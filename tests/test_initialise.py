@@ -15,7 +15,7 @@ from dragoman.data.corpus import read_pairs
 from dragoman.data.sample import Inventory, Sample
 from dragoman.errors import UserError
 from dragoman.initialise import Corpus, choose, languages
-from dragoman.training import session
+from dragoman.training import checks, session
 from dragoman.translator import load
 
 CORPUS = Corpus("train", "dev", "en", "fr")
@@ -61,7 +61,7 @@ def test_development_pairs_beside_the_files_are_found(dev: str, tmp_path: Path) 
     config = tmp_path / "c.yaml"
     told = initialise.initialise(tmp_path / f"{train}.en", tmp_path / f"{train}.fr", config, None)
     assert told[1] == f"training pairs: {tmp_path / train}; development pairs: {tmp_path / dev}"
-    data = session.load_config(config).data
+    data = checks.load_config(config).data
     assert (data.train, data.dev) == ((str(tmp_path / train),), str(tmp_path / dev))
     assert not (tmp_path / "c-data").exists()
 
@@ -73,7 +73,7 @@ def test_without_any_some_pairs_are_set_aside(tmp_path: Path) -> None:
         file.writelines(f"{source}\t{source} too {number}\n" for number, source in enumerate(sources))
     config = tmp_path / "c.yaml"
     told = initialise.initialise(tmp_path / "all.tsv.gz", None, config, None)
-    data = session.load_config(config).data
+    data = checks.load_config(config).data
     train, dev = (list(read_pairs(where, data.source, data.target)) for where in (data.train[0], data.dev))
     assert data.dev == str(tmp_path / "c-data" / "dev")
     assert told[1].endswith(f": {len(dev)} pairs set aside in {data.dev}")
@@ -91,7 +91,7 @@ def test_given_development_pairs_are_taken(tmp_path: Path) -> None:
     config, dev = tmp_path / "c.yaml", str(tmp_path / "mine")
     told = initialise.initialise(tmp_path / "a" / "train.en", tmp_path / "b" / "train.fr", config, dev)
     assert told[1] == f"30 pairs copied to {tmp_path / 'c-data' / 'train'}; development pairs: {dev}"
-    assert session.load_config(config).data.dev == dev
+    assert checks.load_config(config).data.dev == dev
 
 
 @pytest.mark.parametrize("seed", ["0", "1", "2", "3"])
@@ -126,7 +126,7 @@ def test_what_is_written_can_be_trained_however_little_text_a_side_has(
     initialise.initialise(tmp_path / "train.en", tmp_path / "train.fr", config, None)
     small = {"run": str(tmp_path / "run"), "training.steps": "1", "training.validate_every": "1"}
     small |= {"model.encoder.size": "4", "model.decoder.size": "4", "device.threads": "1"}
-    folder = session.train(session.load_config(config, small), quiet=True)
+    folder = session.train(checks.load_config(config, small), quiet=True)
     assert len(load(folder.path, device=DeviceConfig(threads=1)).translate(sources)) == len(sources)
 
 

@@ -21,7 +21,7 @@ from dragoman.search.ranking import NORMALISATIONS, NormalisationKind
 from dragoman.search.searches import SEARCHES
 from dragoman.sections import Section
 from dragoman.text.tokenise import TOKENISERS
-from dragoman.training import session
+from dragoman.training import checks
 
 KINDS: dict[str, tuple[Any, Mapping[str, Any]]] = {
     "AttendKind": (AttendKind, TIMINGS),
@@ -32,7 +32,7 @@ KINDS: dict[str, tuple[Any, Mapping[str, Any]]] = {
 }
 WITHOUT_TABLE = {"FeedKind"}
 TABLES: Mapping[components.Path, Mapping[str, Any]] = {
-    **session.TABLES,
+    **checks.TABLES,
     **{("model", *path): table for path, table in build.TABLES.items()},
 }
 

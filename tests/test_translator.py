@@ -19,7 +19,8 @@ from dragoman.evaluation.alignment import by_words
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.search import Search
 from dragoman.training import session
-from dragoman.translator import Scored, Translator, by_length
+from dragoman.translation import Scored
+from dragoman.translator import Translator, by_length
 from tests import toy
 
 TEXTS = [source for source, _ in toy.pairs(12, 5)]

@@ -9,7 +9,7 @@ from typing import Any
 
 from dragoman.components import plain
 from dragoman.config import Config
-from dragoman.training import session
+from dragoman.training import checks, session
 
 WORDS = {"one": "un", "two": "deux", "three": "trois", "four": "quatre", "five": "cinq", "six": "six"}
 CONFIG = """
@@ -67,7 +67,7 @@ def corpus(folder: Path, train: int = 60, longest: int = 3) -> Path:
 def config(corpus: Path, run: Path, options: Mapping[str, Any] = {}) -> Config:
     """The configuration of a run on that corpus, with other values at dotted keys."""
     places = {"run": str(run), "data.train": str(corpus / "train"), "data.dev": str(corpus / "dev")}
-    return session.load_config(corpus / "toy.yaml", {key: _yaml(value) for key, value in {**places, **options}.items()})
+    return checks.load_config(corpus / "toy.yaml", {key: _yaml(value) for key, value in {**places, **options}.items()})
 
 
 def _yaml(value: Any) -> str:

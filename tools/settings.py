@@ -9,7 +9,7 @@ from typer.main import get_command
 
 from dragoman.cli import app
 from dragoman.errors import UserError
-from dragoman.training.session import load_config
+from dragoman.training.checks import load_config
 
 SMALLEST = "data: {source: a, target: b, train: train, dev: dev}\n"
 COMMAND = "dragoman "

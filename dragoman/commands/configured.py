@@ -10,14 +10,14 @@ from dragoman import inspection, torchrun
 from dragoman.commands.options import overrides
 from dragoman.data.vocabulary import SPECIALS
 from dragoman.run import Run
-from dragoman.training import session
+from dragoman.training import checks, session
 
 CHARACTERS = 200  # assumed where the data alone say how many symbols there are
 
 
 def train(words: Sequence[str]) -> None:
     """Train the run of a configuration, or go on with it, and tell what can be done with it then."""
-    config = session.load_config(*overrides(words))
+    config = checks.load_config(*overrides(words))
     folder = session.train(config)
     if torchrun.process().leads:
         both = config.training.objective.kind == "agreement"
@@ -41,7 +41,7 @@ def _symbols(side: configuration.LanguageConfig) -> int:
 
 def debug_config(words: Sequence[str]) -> None:
     """Print a configuration with every option spelled out and explained, and what its model has to learn."""
-    config = session.complete(session.load_config(*overrides(words)))
+    config = checks.complete(checks.load_config(*overrides(words)))
     typer.echo(configuration.commented(config), nl=False)
     sizes = [_symbols(side) for side in (config.text.source, config.text.target)]
     parts = inspection.parameters(config.model, *sizes)

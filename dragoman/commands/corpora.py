@@ -30,3 +30,5 @@ def debug_data(words: Sequence[str]) -> None:
     for name, where in (("train", data.train), ("dev", (data.dev,))):
         found = statistics.describe(where, data.source, data.target, tokenisers=tokenisers)
         typer.echo(f"data.{name}: {', '.join(where)}\n{found}\n")
+    if data.alignments:
+        typer.echo(statistics.describe_links(data.train, data.source, data.target, tokenisers=tokenisers))

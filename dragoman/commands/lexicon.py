@@ -33,7 +33,8 @@ def lexicon(folder: Path, files: tuple[Path, Path] | None) -> None:
 
 
 def _prepared(run: Run) -> tuple[Column, Column]:
-    path = run.folder.path / STORE
+    main = run.folder.main
+    path = main.path / STORE
     instead = f"name text files: dragoman lexicon {run.folder.path} SOURCE TARGET"
     if not path.is_dir():
         raise UserError(f"{path}: no prepared corpus; {instead}")
@@ -41,7 +42,8 @@ def _prepared(run: Run) -> tuple[Column, Column]:
         store = Store(path)
     except UserError as error:  # damaged, or of another version
         raise UserError(f"{error}; {instead}") from error
-    return store.columns["source"], store.columns["target"]
+    source, target = ("source", "target") if main == run.folder else ("target", "source")
+    return store.columns[source], store.columns[target]
 
 
 def _read(run: Run, source: Path, target: Path) -> tuple[Column, Column]:

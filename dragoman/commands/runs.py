@@ -69,7 +69,8 @@ def average(run: Path, files: Sequence[Path], last: int | None, best: int | None
 
 def _kept(folder: RunFolder, last: int | None, best: int | None) -> list[Path]:
     """The weights of validations that are still there; training keeps the best `training.average` of them."""
-    found = read_tensors(folder.last_state)[1]["best"] if folder.last_state.is_file() else []
+    state = folder.main.last_state
+    found = read_tensors(state)[1]["best"] if state.is_file() else []
     ranked = [int(step) for _, step in found]
     if not ranked:
         raise UserError(f"{folder.path}: has not kept the weights of any validation; name FILES")

@@ -17,7 +17,8 @@ from dragoman.data.pharaoh import pharaoh
 from dragoman.errors import UserError
 from dragoman.evaluation.latency import average_lagging
 from dragoman.files import read_words
-from dragoman.translator import Engine, Translation, load
+from dragoman.translation import Translation
+from dragoman.translator import Engine, load
 from dragoman.visualisation import heatmap
 
 PORTION = 256  # lines that are translated together, at most

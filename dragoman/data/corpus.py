@@ -5,11 +5,10 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
+from dragoman.config import TSV
 from dragoman.data.pharaoh import Gold, read_pharaoh
 from dragoman.errors import UserError
 from dragoman.files import read_lines
-
-COLUMNS = (".tsv", ".tsv.gz")
 
 
 class Pair(NamedTuple):
@@ -28,7 +27,7 @@ def read_pairs(where: str | Path | Sequence[str], source: str, target: str) -> I
     lines without exactly two columns.
     """
     for place in places(where):
-        if place.endswith(COLUMNS):
+        if place.endswith(TSV):
             yield from _columns(place)
         else:
             yield from parallel(_side(place, source), _side(place, target))
@@ -69,7 +68,7 @@ def corpus_files(where: str | Path | Sequence[str], source: str, target: str) ->
     return [
         path
         for place in places(where)
-        for path in ([_table(place)] if place.endswith(COLUMNS) else [_side(place, source), _side(place, target)])
+        for path in ([_table(place)] if place.endswith(TSV) else [_side(place, source), _side(place, target)])
     ]
 
 
@@ -78,7 +77,7 @@ def alignment_files(where: str | Path | Sequence[str], source: str, target: str)
     missing.
     """
     stems = (
-        place.removesuffix(".gz").removesuffix(".tsv") if place.endswith(COLUMNS) else place for place in places(where)
+        place.removesuffix(".gz").removesuffix(".tsv") if place.endswith(TSV) else place for place in places(where)
     )
     return [_side(stem, f"{source}-{target}.align") for stem in stems]
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dragoman.data.alphabet import Unusual
+from dragoman.data.corpus import read_aligned
 from dragoman.data.survey import Survey
 from dragoman.errors import UserError
 from dragoman.text.tokenise import TOKENISERS
@@ -70,6 +71,42 @@ class CorpusReport(NamedTuple):
             f"source words per target word: {self.ratio}",
         ]
         return "\n".join([*lines, *map(str, self.findings), *map(str, self.unusual)])
+
+
+class LinkReport(NamedTuple):
+    """Gold links, and the share of target words that have none (0 to 1)."""
+
+    sure: int
+    possible: int
+    without: float
+    findings: tuple[Finding, ...]
+
+    def __str__(self) -> str:
+        line = f"links: {self.sure:,} sure, {self.possible:,} merely possible; {100 * self.without:.1f} %"
+        return "\n".join([f"{line} of target words have none", *map(str, self.findings)])
+
+
+def describe_links(
+    where: str | Path | Sequence[str],
+    source: str,
+    target: str,
+    *,
+    tokenisers: tuple[str, str] = ("punctuation", "punctuation"),
+) -> LinkReport:
+    """Reads the links of a corpus that is not empty (as `read_aligned` does) and reports on them. UserError also where
+    one lies beyond its sentence pair.
+    """
+    sure = possible = words = linked = 0
+    bare: list[str] = []
+    for pair, gold in read_aligned(where, source, target):
+        lengths = [len(TOKENISERS[name](text)) for name, text in zip(tokenisers, pair, strict=True)]
+        gold.check(*lengths)
+        sure, possible = sure + len(gold.sure), possible + len(gold.possible - gold.sure)
+        words, linked = words + lengths[1], linked + len({word for _, word in gold.possible})
+        if not gold.possible:
+            bare.append(gold.where)
+    findings = (Finding("pairs without a link", len(bare), tuple(bare[:SHOWN_LINES])),) if bare else ()
+    return LinkReport(sure, possible, 1 - linked / max(words, 1), findings)
 
 
 def describe(

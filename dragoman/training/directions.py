@@ -1,6 +1,5 @@
 """The second run of a training that makes two models, one for each direction."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from dragoman import config as configuration
@@ -10,7 +9,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import RunFolder
 from dragoman.training.journal import Journal, Silence
 from dragoman.training.selection import Selection
-from dragoman.training.trainer import Training
+from dragoman.training.training import Direction, Training
 from dragoman.training.validation import Validator
 
 
@@ -23,21 +22,14 @@ def reversed_config(config: Config) -> Config:
     return config.model_copy(update={"run": run, "data": data, "text": text})
 
 
-def reverse(run: Training, model: Seq2Seq) -> Training:
-    """What validates, selects and tells of the model from target to source, with all else of the run."""
+def reverse(run: Training, model: Seq2Seq) -> Direction:
+    """The other direction of a run, its folder begun."""
     config, folder, data = reversed_config(run.config), run.folder.reverse, run.data.reversed()
     if run.workers.leads:
         data.source.save(folder.path, "source")
         data.target.save(folder.path, "target")
         with write_atomically(folder.config) as file:
             file.write(configuration.dump(config))
-    return replace(
-        run,
-        config=config,
-        folder=folder,
-        data=data,
-        model=model,
-        journal=Journal(folder, quiet=True) if run.workers.leads else Silence(folder),
-        validator=Validator(config, data, run.device, folder),
-        selection=Selection(folder),
-    )
+    journal = Journal(folder, quiet=True) if run.workers.leads else Silence(folder)
+    validator = Validator(config, data, run.device, folder)
+    return Direction(config, folder, data, model, journal, validator, Selection(folder))

@@ -1,8 +1,8 @@
-"""From a configuration to a trained run folder: check, assemble, resume, train, finish."""
+"""From a configuration to a trained run folder: assemble, resume, train, finish."""
 
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import fmean
@@ -12,20 +12,15 @@ import torch
 
 from dragoman import components, devices, sections
 from dragoman import config as configuration
-from dragoman.components import Problem
-from dragoman.config import Config, TextConfig
+from dragoman.config import Config
 from dragoman.data.dataset import Dataset
 from dragoman.errors import UserError
-from dragoman.evaluation.metrics import METRICS
 from dragoman.files import alone, write_atomically
 from dragoman.model import build
-from dragoman.model.attention.normalisers import NORMALISERS
-from dragoman.model.attention.terms import TERMS
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import RunFolder
-from dragoman.search.searches import SEARCHES
-from dragoman.text.units import UNITS
 from dragoman.training import card, checkpoint
+from dragoman.training.checks import CHECKS, complete, load_config
 from dragoman.training.directions import reverse
 from dragoman.training.journal import Journal, Silence
 from dragoman.training.objectives.agreement import Agreement
@@ -37,8 +32,9 @@ from dragoman.training.progress import Progress
 from dragoman.training.schedule import SCHEDULES
 from dragoman.training.selection import Selection
 from dragoman.training.stopping import Stop
-from dragoman.training.trainer import Training, epoch_plan
+from dragoman.training.trainer import epoch_plan
 from dragoman.training.trainer import train as train_to_the_end
+from dragoman.training.training import Training
 from dragoman.training.validation import Validation, Validator
 from dragoman.training.workers import Workers
 
@@ -51,102 +47,6 @@ FREE = {("run",), ("device",), ("search",)} | {
 BEGUN = re.compile(
     r"config\.yaml|metrics\.jsonl|(source|target)\..*|data|checkpoints|reverse|model-(best|last)\..*|events\..*|\..*\.part"
 )
-
-
-# Where the configuration names parts, one or several, beside those of the model.
-TABLES: dict[components.Path, Mapping[str, Any]] = {
-    ("text", "source", "unit"): UNITS,
-    ("text", "target", "unit"): UNITS,
-    ("training", "objective"): OBJECTIVES,
-    ("training", "penalties"): PENALTIES,
-    ("training", "optimiser"): OPTIMISERS,
-    ("training", "schedule"): SCHEDULES,
-    ("training", "search"): SEARCHES,
-    ("search",): SEARCHES,
-    ("metrics",): METRICS,
-}
-
-
-def problems(config: Config) -> list[Problem]:
-    """What cannot work in these parts."""
-    found: list[Problem] = []
-    for path, table in TABLES.items():
-        named = sections.specs(config, path)
-        found += [each for place, spec in named.items() for each in components.problems(table, spec, place)]
-    if not found:
-        try:
-            components.build(SCHEDULES, config.training.schedule)
-        except ValueError as error:
-            found.append(Problem(("training", "schedule"), str(error)))
-        objective = OBJECTIVES[config.training.objective.kind]
-        found += [Problem(("training", "objective"), message) for message in objective.problems(config)]
-        found += _joint(config.text)
-        found += _penalties(config)
-        found += _coverage(config)
-    return found
-
-
-def _penalties(config: Config) -> Iterator[Problem]:
-    """Penalties need an objective that looks, attention to judge and, if they are supervised, links."""
-    training, attention, path = config.training, config.model.attention, ("training", "penalties")
-    if training.penalties and not OBJECTIVES[training.objective.kind].penalised:
-        yield Problem(path, f"objective '{training.objective.kind}' takes none")
-    if training.penalties and attention.score.kind == "none":
-        yield Problem(path, "there is no attention (model.attention.score: none)")
-    if training.penalties and attention.score.kind == "uniform" and not attention.terms:
-        yield Problem(path, "all weights are alike (model.attention.score: uniform)")
-    kinds = [spec.kind for spec in training.penalties]
-    for number, kind in enumerate(kinds):
-        if kind in kinds[:number]:
-            yield Problem((*path, number), f"'{kind}' is there already")
-    supervised = [(*path, number) for number, kind in enumerate(kinds) if PENALTIES[kind].supervised]
-    sparse = not NORMALISERS[attention.normaliser.kind].everywhere
-    hides = any(TERMS[term.kind].hides for term in attention.terms)
-    for place in supervised:
-        if not config.data.alignments:
-            yield Problem(place, "'supervised' needs links between words (data.alignments: true)")
-        if sparse or hides or attention.window.kind != "none":
-            yield Problem(place, "'supervised' cannot raise a weight of 0: no sparse normaliser, window or hiding term")
-    if config.data.alignments and not supervised:
-        yield Problem(("data", "alignments"), "nothing reads the links (training.penalties: supervised)")
-
-
-def _coverage(config: Config) -> Iterator[Problem]:
-    """A search that looks at attention needs some."""
-    if config.model.attention.score.kind == "none":
-        for path in (("search",), ("training", "search")):
-            if sections.at(config, path).options.get("coverage_penalty"):
-                yield Problem((*path, "coverage_penalty"), "there is no attention (model.attention.score: none)")
-
-
-def _joint(text: TextConfig) -> Iterator[Problem]:
-    """One inventory for both languages needs one way to make it; letter case and dropout may differ."""
-    if text.joint:
-        source, target = text.source, text.target
-        ways = []
-        for unit in (source.unit, target.unit):
-            whole = components.complete(UNITS, unit)
-            ways.append({name: value for name, value in whole.options.items() if name != UNITS[unit.kind].choosing})
-        if source.unit.kind != target.unit.kind or ways[0] != ways[1]:
-            found = f"{target.unit} differs from text.source.unit: {source.unit}"
-            yield Problem(("text", "target", "unit"), f"{found}; text.joint needs equal ones (or joint: false)")
-        elif UNITS[source.unit.kind].whole_words and source.tokeniser != target.tokeniser:
-            found = f"'{target.tokeniser}' differs from text.source.tokeniser: '{source.tokeniser}'"
-            yield Problem(("text", "target", "tokeniser"), f"{found}; text.joint needs equal ones for whole words")
-
-
-CHECKS = (build.problems, problems)
-
-
-def load_config(path: str | Path, overrides: dict[str, str] | None = None) -> Config:
-    """A configuration checked to the last option; UserError with a line for each problem."""
-    return configuration.load(path, overrides or {}, checks=CHECKS)
-
-
-def complete(config: Config) -> Config:
-    """The same configuration with every option of every part spelled out."""
-    config = sections.completed(config, TABLES)
-    return sections.replaced(config, ("model",), build.complete(config.model))
 
 
 def train(config: Config, *, quiet: bool = False) -> RunFolder:
@@ -167,7 +67,8 @@ def train(config: Config, *, quiet: bool = False) -> RunFolder:
         steps = _steps(run)
         if run.progress.step:
             journal.say(f"{folder.path}: going on from step {run.progress.step:,}")
-        journal.say(f"{run.device}; {sum(p.numel() for p in run.model.parameters()):,} parameters; {run.data.report}")
+        sizes = [sum(parameter.numel() for parameter in each.model.parameters()) for each in run.directions]
+        journal.say(f"{run.device}; {' and '.join(map('{:,}'.format, sizes))} parameters; {run.data.report}")
         for each in run.directions:
             stack.enter_context(each.journal).open(run.progress, steps)
         with run.stop:  # elsewhere nothing is lost by stopping at once
@@ -197,14 +98,14 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
         folder,
         data,
         model,
+        journal,
+        Validator(config, data, device, folder),
+        Selection(folder),
         objective,
         components.build(OPTIMISERS, config.training.optimiser, parameters),
         components.build(SCHEDULES, config.training.schedule),
         device,
         workers,
-        journal,
-        Validator(config, data, device, folder),
-        Selection(folder),
         stop,
         Progress(),
     )
@@ -254,6 +155,8 @@ def _judged(run: Training) -> list[Validation]:
 @contextmanager
 def _opened(folder: RunFolder, config: Config) -> Iterator[None]:
     """The run folder, made or of the same run. A new one in which nothing was saved does not stay after a failure."""
+    if folder.main != folder:
+        raise UserError(f"{folder.path}: is trained with {folder.main.path}; train that")
     new = not folder.path.exists()
     if folder.last_state.is_file():
         _check_same(folder, config)

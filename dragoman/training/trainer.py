@@ -1,74 +1,24 @@
-"""The training loop, and what one run of it works with."""
+"""The training loop."""
 
 import math
 import zlib
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
-from functools import cached_property
 from statistics import fmean
-from typing import NamedTuple
 
 import torch
-from torch import nn
 
 from dragoman import devices
-from dragoman.config import Config
 from dragoman.data.batch import Batch
 from dragoman.data.batching import Plan, prefetch
-from dragoman.data.dataset import Dataset
-from dragoman.devices import Device
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import HIGHER_IS_BETTER
-from dragoman.model.output.output import Loss
-from dragoman.model.seq2seq import Seq2Seq
-from dragoman.run import RunFolder
 from dragoman.training import checkpoint
-from dragoman.training.journal import Journal
-from dragoman.training.objectives.objective import Objective
-from dragoman.training.progress import Clock, Progress
-from dragoman.training.schedule import Schedule
-from dragoman.training.selection import Selection
-from dragoman.training.stopping import Stop
-from dragoman.training.validation import Validator
-from dragoman.training.workers import Workers
+from dragoman.training.gradients import gradients
+from dragoman.training.training import Training
 
 AHEAD = 8  # batches prepared while the model works
 LOG_EVERY = 50  # steps between two rows of metrics
-TINY = 1e-6  # beside a norm that is divided by
-
-
-@dataclass
-class Training:
-    """Everything that a run trains with, the same on every worker; what writes or prints does so on the leader."""
-
-    config: Config
-    folder: RunFolder
-    data: Dataset
-    model: Seq2Seq
-    objective: Objective
-    optimiser: torch.optim.Optimizer
-    schedule: Schedule
-    device: Device
-    workers: Workers
-    journal: Journal
-    validator: Validator
-    selection: Selection
-    stop: Stop
-    progress: Progress
-    reverse: "Training | None" = None  # of the model from target to source, where both are trained together
-    saved: int = 0  # the step of the state on the disk; 0 = there is none
-    clock: Clock = field(default_factory=Clock)
-
-    @property
-    def directions(self) -> "list[Training]":
-        """This run, and the other one if there are two."""
-        return [self, self.reverse] if self.reverse else [self]
-
-    @cached_property
-    def learner(self) -> nn.Module:
-        """All that is trained."""
-        return nn.ModuleDict({"model": self.model, "objective": self.objective})
 
 
 def train(run: Training) -> None:
@@ -150,7 +100,7 @@ def _update(run: Training, batch: Batch) -> bool:
     """
     progress, settings = run.progress, run.config.training
     torch.manual_seed(zlib.crc32(f"{run.config.seed}:{progress.step}:{run.workers.rank}".encode()))
-    total, count, norm, asked, parts = _gradients(run, batch)
+    total, count, norm, asked, parts = gradients(run, batch)
     finite = math.isfinite(total) and math.isfinite(norm)
     if finite and progress.step % settings.save_every == 0 and progress.step != run.saved:
         _save(run)  # now that a loss shows that the last update has not ruined the weights
@@ -173,47 +123,6 @@ def _update(run: Training, batch: Batch) -> bool:
     if progress.skipped_in_a_row >= settings.skip_limit:
         raise _diverged(run, f"the loss was not a finite number for {settings.skip_limit} steps in a row")
     return asked
-
-
-class Summed(NamedTuple):
-    """What all workers' shares of a batch add up to: the loss (nats) with its parts, the symbols, the norm of the mean
-    gradient before clipping, and whether to stop.
-    """
-
-    loss: float
-    symbols: float
-    norm: float
-    asked: bool
-    parts: list[float]
-
-
-def _gradients(run: Training, batch: Batch) -> Summed:
-    """Gradients of the mean loss of all workers' shares, clipped."""
-    total, count, *shares = _backward(run, batch)
-    gradients = [parameter.grad for parameter in run.learner.parameters() if parameter.grad is not None]
-    sums = torch.tensor([total, count, float(run.stop.asked), *shares], dtype=torch.float64)
-    run.workers.add([*gradients, sums, *run.objective.tallies()])
-    total, symbols, asked, *parts = sums.tolist()
-    norm = float(torch.nn.utils.get_total_norm(gradients)) / symbols
-    share = min(1.0, (run.config.training.clip or math.inf) / (norm + TINY))
-    torch._foreach_mul_(gradients, share / symbols)
-    return Summed(total, symbols, norm, bool(asked), parts)
-
-
-def _backward(run: Training, batch: Batch) -> list[float]:
-    """Gradients of this worker's summed loss; the loss (nats), its number of symbols, and its parts. A share may be
-    empty.
-    """
-    run.learner.train()
-    for parameter in run.learner.parameters():
-        shared = run.workers.count > 1 and parameter.requires_grad
-        parameter.grad = torch.zeros_like(parameter) if shared else None
-    if not len(batch.rows):
-        return [0.0, 0.0, *(0.0 for _ in run.objective.parts)]
-    with run.device.autocast():
-        loss: Loss = run.objective(run.model, batch)
-    loss.total.backward()  # type: ignore[no-untyped-call]
-    return [loss.total.item(), float(loss.symbols), *(part.item() for part in loss.parts)]
 
 
 def _log(run: Training, norm: float) -> None:

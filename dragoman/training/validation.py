@@ -16,7 +16,8 @@ from dragoman.evaluation.metrics import HIGHER_IS_BETTER, METRICS, Score
 from dragoman.files import write_atomically
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import RunFolder
-from dragoman.translator import Translation, Translator
+from dragoman.translation import Translation
+from dragoman.translator import Translator
 
 
 class Likelihood(NamedTuple):

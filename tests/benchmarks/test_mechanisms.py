@@ -8,7 +8,7 @@ import pytest
 from benchmarks import mechanisms
 from benchmarks.mechanisms import Corpus, Row
 from dragoman.data.pharaoh import read_gold
-from dragoman.training import session
+from dragoman.training import checks
 
 TINY = """
 run: runs/additive
@@ -40,7 +40,7 @@ def test_every_row_is_a_sound_configuration(row: Row, texts: Path) -> None:
     assert (config.run, config.training.epochs) == (str(texts / "run"), 3)
     if config.training.schedule.kind == "cosine":
         assert config.training.schedule.options["steps"] == 3
-    assert list(session.problems(config)) == []
+    assert list(checks.problems(config)) == []
 
 
 def test_no_two_rows_have_one_folder() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dragoman.data.statistics import CorpusReport, describe
+from dragoman.data.statistics import CorpusReport, describe, describe_links
 from dragoman.errors import UserError
 
 WORDS = ["cat", "dog", "house", "tree", "extraordinary", "a", "on", "running", "blue", "seven"]
@@ -30,6 +30,19 @@ def found(told: CorpusReport) -> dict[str, tuple[int, tuple[str, ...]]]:
 def clean(count: int = 100) -> tuple[list[str], list[str]]:
     source = sentences(count)
     return source, [line.upper() for line in source]
+
+
+def test_links_are_counted_and_checked(tmp_path: Path) -> None:
+    report(tmp_path, ["a cat, here", "a dog", "a"], ["EINE KATZE, HIER", "EIN HUND", "EIN"])
+    place, links = tmp_path / "corpus", tmp_path / "corpus.en-de.align"
+    links.write_text("0-0 1-1 1?0 3-3\n\n0?0\n", encoding="utf-8")
+    assert str(describe_links(place, "en", "de")).splitlines() == [
+        "links: 3 sure, 2 merely possible; 42.9 % of target words have none",
+        f"pairs without a link: 1 (line {links}:2)",
+    ]
+    links.write_text("0-0\n2-0\n0-0\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r":2: the link 2-0 lies beyond the sentence pair, which has 2 and 2 words"):
+        describe_links(place, "en", "de")
 
 
 def test_a_clean_corpus_has_no_findings(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from dragoman import inspection, translator
 from dragoman.data.corpus import read_pairs
 from dragoman.data.pharaoh import Gold, read_gold
 from dragoman.phrasebook import corpus
-from dragoman.training import session
+from dragoman.training import checks, session
 from tests import toy
 
 CONFIG = """
@@ -39,7 +39,7 @@ def phrases(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def trained(phrases: Path, run: str, options: Mapping[str, str]) -> Path:
     places = {"run": str(phrases / run), "data.train": str(phrases / "train"), "data.dev": str(phrases / "dev")}
-    return session.train(session.load_config(phrases / "config.yaml", {**places, **options}), quiet=True).path
+    return session.train(checks.load_config(phrases / "config.yaml", {**places, **options}), quiet=True).path
 
 
 def error_rate(phrases: Path, run: Path) -> float:

@@ -1,7 +1,8 @@
 """A corpus of the toy language, and a run in all its parts before its first step."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,12 +11,12 @@ from dragoman.data.batch import Batch
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import RunFolder
-from dragoman.training import session
+from dragoman.training import checks, session
 from dragoman.training.journal import Journal
 from dragoman.training.objectives.objective import Objective
 from dragoman.training.objectives.objectives import OBJECTIVES
 from dragoman.training.stopping import Stop
-from dragoman.training.trainer import Training
+from dragoman.training.training import Training
 from dragoman.training.workers import Workers
 from tests import toy
 
@@ -34,7 +35,7 @@ def assembled() -> Callable[[Config], Training]:
     def made(config: Config) -> Training:
         folder = RunFolder(Path(config.run))
         journal = Journal(folder, quiet=True)
-        return session.assemble(session.complete(config), folder, Workers(), journal, Stop())
+        return session.assemble(checks.complete(config), folder, Workers(), journal, Stop())
 
     return made
 
@@ -58,3 +59,11 @@ def meddle(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[int, Act]], None]:
             monkeypatch.setattr(kind, "forward", meddled)
 
     return arranged
+
+
+@pytest.fixture
+def made(corpus: Path, tmp_path: Path) -> Callable[..., Config]:
+    def configured(options: Mapping[str, Any] = {}) -> Config:
+        return toy.config(corpus, tmp_path / "run", {"training.steps": 1, **options})
+
+    return configured

@@ -6,11 +6,15 @@ from typing import Any
 
 import pytest
 
+from dragoman.commands import runs as commands
+from dragoman.commands.lexicon import lexicon
 from dragoman.components import Spec
 from dragoman.data.corpus import Pair
 from dragoman.data.dataset import Dataset
+from dragoman.errors import UserError
 from dragoman.evaluation.metrics import HIGHER_IS_BETTER
 from dragoman.run import Run, RunFolder
+from dragoman.search import candidates
 from dragoman.training import session
 from dragoman.training.directions import reversed_config
 from dragoman.translator import load
@@ -71,6 +75,27 @@ def test_what_is_best_is_best_for_both_on_average(run: RunFolder) -> None:
         kept = {path.stem for path in folder.checkpoint(0).parent.glob("step-*.safetensors")}
         assert kept == {folder.checkpoint(step).stem for step in best}
         assert sum("final/chrf" in row for row in rows(folder)) == 1
+
+
+@pytest.mark.spec("B20")
+def test_commands_work_on_the_other_direction(
+    run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "mean.safetensors"
+    commands.average(run.reverse.path, [], None, 2, target)
+    load(run.reverse.path, weights=str(target))
+    lexicon(run.reverse.path, None)
+    english, french = Run.load(run.path).source.vocabulary, Run.load(run.path).target.vocabulary
+    found = candidates.read(run.reverse.path / candidates.FILE, (len(french), len(english)))
+    (three,) = french.ids(["trois"])
+    assert english.symbols([int(found.translations[three, 0])]) == ["three"]
+    (run.reverse.path / candidates.FILE).unlink()
+    capsys.readouterr()
+
+
+def test_the_other_direction_is_not_trained_alone(run: RunFolder) -> None:
+    with pytest.raises(UserError, match=f"^{run.reverse.path}: is trained with {run.path}; train that$"):
+        session.train(Run.load(run.reverse.path).config, quiet=True)
 
 
 def test_a_reversed_data_set_has_the_same_pairs(run: RunFolder) -> None:

@@ -12,10 +12,10 @@ import dragoman
 from dragoman.config import Config
 from dragoman.model.weights import read_tensors, weights
 from dragoman.run import Run, RunFolder
-from dragoman.training import session
+from dragoman.training import checks, session
 from dragoman.training.progress import Progress
 from dragoman.training.selection import Selection
-from dragoman.training.trainer import Training
+from dragoman.training.training import Training
 from dragoman.training.validation import Validator
 from tests import toy
 from tests.builders import build_model
@@ -162,8 +162,8 @@ def test_the_card_tells_data_sizes_scores_and_signatures(finished: Callable[...,
 def test_the_configuration_in_the_folder_is_complete(corpus: Path, tmp_path: Path, assembled: Any) -> None:
     config = toy.config(corpus, tmp_path / "run", {"training.epochs": 1})
     folder = session.train(config, quiet=True)
-    again: Config = session.load_config(folder.config)
-    assert again == session.complete(config)
+    again: Config = checks.load_config(folder.config)
+    assert again == checks.complete(config)
     assert again.model.decoder.options["feed"] == "nothing"
     run: Training = assembled(again)
     assert run.progress.step == 4

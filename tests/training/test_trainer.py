@@ -19,7 +19,8 @@ from dragoman.training import checkpoint, trainer
 from dragoman.training.journal import Journal
 from dragoman.training.objectives.objective import Objective
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
-from dragoman.training.trainer import Training, epoch_plan, train
+from dragoman.training.trainer import epoch_plan, train
+from dragoman.training.training import Training
 from tests import toy
 
 Assembled = Callable[[Config], Training]

@@ -17,7 +17,8 @@ from dragoman.evaluation.metrics import HIGHER_IS_BETTER
 from dragoman.model.weights import read_tensors
 from dragoman.run import RunFolder
 from dragoman.training import session, trainer
-from dragoman.training.trainer import Training, train
+from dragoman.training.trainer import train
+from dragoman.training.training import Training
 from dragoman.training.validation import Likelihood, Validation, likelihood
 from dragoman.translator import Translator
 from tests import toy

@@ -7,7 +7,7 @@ from typing import Any
 
 from dragoman.model.weights import weights, write_tensors
 from dragoman.training import session
-from dragoman.training.trainer import Training
+from dragoman.training.training import Training
 from tests import toy
 
 RUNS: dict[str, dict[str, Any]] = {

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from typing import final
 
 from dragoman.components import Positive
-from dragoman.config import Config
+from dragoman.config import TSV, Config
 from dragoman.data.batch import Batch
-from dragoman.data.corpus import COLUMNS
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training.objectives.objective import Objective
@@ -37,7 +36,7 @@ class Agreement(Objective):
             yield "there is no attention (model.attention.score: none)"
         if config.model.attention.score.kind == "uniform" and not config.model.attention.terms:
             yield "all weights are alike (model.attention.score: uniform)"
-        table = next((name for name in (*config.data.train, config.data.dev) if name.endswith(COLUMNS)), None)
+        table = next((name for name in (*config.data.train, config.data.dev) if name.endswith(TSV)), None)
         if table:
             yield f"'agreement' needs a file for each side, which {table} is not"
 

@@ -17,7 +17,7 @@ from dragoman.model.decoder.rnn import RnnDecoder
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import read_tensors
 from dragoman.sections import replaced
-from dragoman.training import session
+from dragoman.training import checks, session
 from dragoman.training.objectives.hard import Marginal, Reinforce
 from tests import toy
 from tests.builders import build_model, pairs, settings, shaken, whole
@@ -135,7 +135,7 @@ def test_bfloat16_comes_close(name: str) -> None:
 
 def complaints(objective: Spec, **options: Any) -> list[str]:
     config = replaced(whole(settings(**options)), ("training", "objective"), objective)
-    return [str(problem) for problem in session.problems(config)]
+    return [str(problem) for problem in checks.problems(config)]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from dragoman.model.decoder.rnn import RnnDecoder
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.greedy import Greedy
 from dragoman.search.incremental import as_it_decides
-from dragoman.training import session
+from dragoman.training import checks
 from dragoman.training.objectives.objectives import OBJECTIVES
 from dragoman.training.objectives.segment import Segment, log_likelihood, shift_of
 from tests.builders import BATCH, build_model, noise, sentences, settings, whole
@@ -132,7 +132,7 @@ def test_it_trains_under_autocast() -> None:
 )
 def test_a_model_that_lacks_what_it_needs_is_refused(changed: dict[str, object]) -> None:
     config = configured("segment", {**OPTIONS, **changed})
-    (problem,) = session.problems(config)
+    (problem,) = checks.problems(config)
     assert str(problem).startswith("training.objective: segment needs ")
 
 
@@ -146,13 +146,13 @@ def test_a_model_that_lacks_what_it_needs_is_refused(changed: dict[str, object])
     ],
 )
 def test_what_it_would_pass_over_is_refused(changed: dict[str, object], words: str) -> None:
-    (problem,) = session.problems(configured("segment", {**OPTIONS, **changed}))
+    (problem,) = checks.problems(configured("segment", {**OPTIONS, **changed}))
     assert str(problem).startswith(f"training.objective: {words}")
 
 
 def test_what_only_it_can_teach_is_refused_elsewhere() -> None:
-    assert not session.problems(configured("segment", OPTIONS))
-    (problem,) = session.problems(configured("teacher_forcing", OPTIONS))
+    assert not checks.problems(configured("segment", OPTIONS))
+    (problem,) = checks.problems(configured("teacher_forcing", OPTIONS))
     assert str(problem) == (
         "training.objective: cannot teach 'shift' (model.attention.terms) where to write; use segment"
     )

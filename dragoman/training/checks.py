@@ -1,0 +1,117 @@
+"""A configuration to the last option: what cannot work in the parts that training adds, and all of it checked and
+completed.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from dragoman import components, sections
+from dragoman import config as configuration
+from dragoman.components import Problem
+from dragoman.config import Config, TextConfig
+from dragoman.evaluation.metrics import METRICS
+from dragoman.model import build
+from dragoman.model.attention.normalisers import NORMALISERS
+from dragoman.model.attention.terms import TERMS
+from dragoman.search.searches import SEARCHES
+from dragoman.text.units import UNITS
+from dragoman.training.objectives.objectives import OBJECTIVES
+from dragoman.training.objectives.penalties import PENALTIES
+from dragoman.training.optimiser import OPTIMISERS
+from dragoman.training.schedule import SCHEDULES
+
+# Where the configuration names parts, one or several, beside those of the model.
+TABLES: dict[components.Path, Mapping[str, Any]] = {
+    ("text", "source", "unit"): UNITS,
+    ("text", "target", "unit"): UNITS,
+    ("training", "objective"): OBJECTIVES,
+    ("training", "penalties"): PENALTIES,
+    ("training", "optimiser"): OPTIMISERS,
+    ("training", "schedule"): SCHEDULES,
+    ("training", "search"): SEARCHES,
+    ("search",): SEARCHES,
+    ("metrics",): METRICS,
+}
+
+
+def problems(config: Config) -> list[Problem]:
+    """What cannot work in these parts."""
+    found: list[Problem] = []
+    for path, table in TABLES.items():
+        named = sections.specs(config, path)
+        found += [each for place, spec in named.items() for each in components.problems(table, spec, place)]
+    if not found:
+        try:
+            components.build(SCHEDULES, config.training.schedule)
+        except ValueError as error:
+            found.append(Problem(("training", "schedule"), str(error)))
+        objective = OBJECTIVES[config.training.objective.kind]
+        found += [Problem(("training", "objective"), message) for message in objective.problems(config)]
+        found += _joint(config.text)
+        found += _penalties(config)
+        found += _coverage(config)
+    return found
+
+
+def _penalties(config: Config) -> Iterator[Problem]:
+    """Penalties need an objective that looks, attention to judge and, if they are supervised, links."""
+    training, attention, path = config.training, config.model.attention, ("training", "penalties")
+    if training.penalties and not OBJECTIVES[training.objective.kind].penalised:
+        yield Problem(path, f"objective '{training.objective.kind}' takes none")
+    if training.penalties and attention.score.kind == "none":
+        yield Problem(path, "there is no attention (model.attention.score: none)")
+    if training.penalties and attention.score.kind == "uniform" and not attention.terms:
+        yield Problem(path, "all weights are alike (model.attention.score: uniform)")
+    kinds = [spec.kind for spec in training.penalties]
+    for number, kind in enumerate(kinds):
+        if kind in kinds[:number]:
+            yield Problem((*path, number), f"'{kind}' is there already")
+    supervised = [(*path, number) for number, kind in enumerate(kinds) if PENALTIES[kind].supervised]
+    sparse = not NORMALISERS[attention.normaliser.kind].everywhere
+    hides = any(TERMS[term.kind].hides for term in attention.terms)
+    for place in supervised:
+        if not config.data.alignments:
+            yield Problem(place, "'supervised' needs links between words (data.alignments: true)")
+        if sparse or hides or attention.window.kind != "none":
+            yield Problem(place, "'supervised' cannot raise a weight of 0: no sparse normaliser, window or hiding term")
+    if config.data.alignments and not supervised:
+        yield Problem(("data", "alignments"), "nothing reads the links (training.penalties: supervised)")
+
+
+def _coverage(config: Config) -> Iterator[Problem]:
+    """A search that looks at attention needs some."""
+    if config.model.attention.score.kind == "none":
+        for path in (("search",), ("training", "search")):
+            if sections.at(config, path).options.get("coverage_penalty"):
+                yield Problem((*path, "coverage_penalty"), "there is no attention (model.attention.score: none)")
+
+
+def _joint(text: TextConfig) -> Iterator[Problem]:
+    """One inventory for both languages needs one way to make it; letter case and dropout may differ."""
+    if text.joint:
+        source, target = text.source, text.target
+        ways = []
+        for unit in (source.unit, target.unit):
+            whole = components.complete(UNITS, unit)
+            ways.append({name: value for name, value in whole.options.items() if name != UNITS[unit.kind].choosing})
+        if source.unit.kind != target.unit.kind or ways[0] != ways[1]:
+            found = f"{target.unit} differs from text.source.unit: {source.unit}"
+            yield Problem(("text", "target", "unit"), f"{found}; text.joint needs equal ones (or joint: false)")
+        elif UNITS[source.unit.kind].whole_words and source.tokeniser != target.tokeniser:
+            found = f"'{target.tokeniser}' differs from text.source.tokeniser: '{source.tokeniser}'"
+            yield Problem(("text", "target", "tokeniser"), f"{found}; text.joint needs equal ones for whole words")
+
+
+CHECKS = (build.problems, problems)
+
+
+def load_config(path: str | Path, overrides: dict[str, str] | None = None) -> Config:
+    """A configuration checked to the last option; UserError with a line for each problem."""
+    return configuration.load(path, overrides or {}, checks=CHECKS)
+
+
+def complete(config: Config) -> Config:
+    """The same configuration with every option of every part spelled out."""
+    config = sections.completed(config, TABLES)
+    return sections.replaced(config, ("model",), build.complete(config.model))

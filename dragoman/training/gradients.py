@@ -1,0 +1,53 @@
+"""The gradients of one step: those of all workers' shares of a batch, added up and clipped."""
+
+import math
+from typing import NamedTuple
+
+import torch
+
+from dragoman.data.batch import Batch
+from dragoman.model.output.output import Loss
+from dragoman.training.training import Training
+
+TINY = 1e-6  # beside a norm that is divided by
+
+
+class Summed(NamedTuple):
+    """What all workers' shares of a batch add up to: the loss (nats) with its parts, the symbols, the norm of the mean
+    gradient before clipping, and whether to stop.
+    """
+
+    loss: float
+    symbols: float
+    norm: float
+    asked: bool
+    parts: list[float]
+
+
+def gradients(run: Training, batch: Batch) -> Summed:
+    """Gradients of the mean loss of all workers' shares, clipped."""
+    total, count, *shares = _backward(run, batch)
+    found = [parameter.grad for parameter in run.learner.parameters() if parameter.grad is not None]
+    sums = torch.tensor([total, count, float(run.stop.asked), *shares], dtype=torch.float64)
+    run.workers.add([*found, sums, *run.objective.tallies()])
+    total, symbols, asked, *parts = sums.tolist()
+    norm = float(torch.nn.utils.get_total_norm(found)) / symbols
+    share = min(1.0, (run.config.training.clip or math.inf) / (norm + TINY))
+    torch._foreach_mul_(found, share / symbols)
+    return Summed(total, symbols, norm, bool(asked), parts)
+
+
+def _backward(run: Training, batch: Batch) -> list[float]:
+    """Gradients of this worker's summed loss; the loss (nats), its number of symbols, and its parts. A share may be
+    empty.
+    """
+    run.learner.train()
+    for parameter in run.learner.parameters():
+        shared = run.workers.count > 1 and parameter.requires_grad
+        parameter.grad = torch.zeros_like(parameter) if shared else None
+    if not len(batch.rows):
+        return [0.0, 0.0, *(0.0 for _ in run.objective.parts)]
+    with run.device.autocast():
+        loss: Loss = run.objective(run.model, batch)
+    loss.total.backward()  # type: ignore[no-untyped-call]
+    return [loss.total.item(), float(loss.symbols), *(part.item() for part in loss.parts)]

@@ -1,0 +1,60 @@
+"""What a training works with: its model, or its models in both directions, and what it does to them."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import torch
+from torch import nn
+
+from dragoman.config import Config
+from dragoman.data.dataset import Dataset
+from dragoman.devices import Device
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.run import RunFolder
+from dragoman.training.journal import Journal
+from dragoman.training.objectives.objective import Objective
+from dragoman.training.progress import Clock, Progress
+from dragoman.training.schedule import Schedule
+from dragoman.training.selection import Selection
+from dragoman.training.stopping import Stop
+from dragoman.training.validation import Validator
+from dragoman.training.workers import Workers
+
+
+@dataclass
+class Direction:
+    """A model from one language to another with its run folder, and what validates, selects and tells of it."""
+
+    config: Config
+    folder: RunFolder
+    data: Dataset
+    model: Seq2Seq
+    journal: Journal
+    validator: Validator
+    selection: Selection
+
+
+@dataclass
+class Training(Direction):
+    """Everything that a run trains with, the same on every worker; what writes or prints does so on the leader."""
+
+    objective: Objective
+    optimiser: torch.optim.Optimizer
+    schedule: Schedule
+    device: Device
+    workers: Workers
+    stop: Stop
+    progress: Progress
+    reverse: Direction | None = None  # from target to source, where both are trained together
+    saved: int = 0  # the step of the state on the disk; 0 = there is none
+    clock: Clock = field(default_factory=Clock)
+
+    @property
+    def directions(self) -> list[Direction]:
+        """The one that the run is named after, and the other if there are two."""
+        return [self, self.reverse] if self.reverse else [self]
+
+    @cached_property
+    def learner(self) -> nn.Module:
+        """All that is trained."""
+        return nn.ModuleDict({"model": self.model, "objective": self.objective})

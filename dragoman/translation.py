@@ -1,0 +1,82 @@
+"""What a translator gives: translations, words of one that is under way, scores of given pairs."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dragoman.data.pharaoh import Links
+from dragoman.evaluation import alignment
+from dragoman.text.pipeline import WordsOf
+from dragoman.visualisation import heatmap
+
+
+@dataclass(frozen=True, eq=False)
+class Translation:
+    """A translation, with what the model attended to.
+
+    `tokens` and `source_tokens` are words; `attention` (target words, source words) gives each target word's
+    weights, and `end_attention` (target words,) what went to the end symbol instead; `score` is the rank of the
+    search (log-probability under its length normalisation), `log_prob` the plain log P(y | x) in nats. `n_best`
+    holds the alternatives asked for, this one first. `left_out` counts the symbols at the end of an overlong source
+    that were not read.
+    """
+
+    source: str
+    text: str
+    source_tokens: list[str]
+    tokens: list[str]
+    score: float
+    log_prob: float
+    attention: NDArray[np.float64]
+    end_attention: NDArray[np.float64]
+    n_best: tuple["Translation", ...] = ()
+    left_out: int = 0
+
+    @property
+    def alignment(self) -> Links:
+        """The source word with most attention for each target word, as (source, target) pairs from 0; none for a
+        target word that looks at the end symbol most.
+        """
+        return alignment.links(self.attention, end=self.end_attention)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        """A heat map, in a notebook."""
+        return heatmap.html(self.attention, self.source_tokens, self.tokens)
+
+
+class Spoken(NamedTuple):
+    """A word of a translation, and how many words of the source had been read when its last symbol was decided."""
+
+    text: str
+    read: int
+
+
+class Scored(NamedTuple):
+    """A given pair under the model: `log P(target | source)` in nats, symbols counted with the end, attention by
+    words.
+    """
+
+    log_prob: float
+    symbols: int
+    source_tokens: list[str]
+    tokens: list[str]
+    attention: NDArray[np.float64]
+    end_attention: NDArray[np.float64]
+
+    @property
+    def alignment(self) -> Links:
+        return alignment.links(self.attention, end=self.end_attention)
+
+
+def by_words(attention: ArrayLike, target: WordsOf, source: WordsOf) -> tuple[alignment.Weights, alignment.Weights]:
+    """Attention between symbols (T, S + 1), the end of the source last, as attention between words (target words,
+    source words) and from words to that end (target words,).
+    """
+    end = len(source.words)  # as if it were a word
+    weights = alignment.by_words(attention, target.word_of, [*source.word_of, end], (len(target.words), end + 1))
+    return weights[:, :end], weights[:, end]

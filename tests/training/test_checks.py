@@ -1,0 +1,179 @@
+"""What is checked in a configuration and spelled out, before anything is trained."""
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.components import Spec
+from dragoman.config import Config, ConfigError
+from dragoman.evaluation.metrics import METRICS
+from dragoman.search.searches import SEARCHES
+from dragoman.text.units import UNITS
+from dragoman.training import checks, session
+from dragoman.training.objectives.objectives import OBJECTIVES
+from dragoman.training.optimiser import OPTIMISERS
+from dragoman.training.schedule import SCHEDULES
+
+FAULTS = {
+    "text.source.unit": {"kind": "bpe", "sise": 3},
+    "text.target.unit": "wort",
+    "training.objective": "teacher_forced",
+    "training.penalties": [{"kind": "coverage", "weight": 0}],
+    "training.optimiser": {"kind": "adam", "learning_rate": -1},
+    "training.schedule": {"kind": "cosine", "steps": 20, "warmup": 20},
+    "training.search": {"kind": "beam", "size": 0},
+    "search": "beem",
+    "metrics": [{"kind": "bleu", "order": "four"}],
+    "model.decoder": {"kind": "rnn", "attend": "sometimes"},
+}
+
+
+@pytest.mark.parametrize("key", FAULTS)
+def test_each_faulty_part_is_named(key: str, made: Callable[..., Config]) -> None:
+    with pytest.raises(ConfigError) as error:
+        made({key: FAULTS[key]})
+    (line,) = str(error.value).split("\n")
+    assert line.startswith(f"--{key}")
+
+
+NEEDED = "text.joint needs equal ones"
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "key", "message"),
+    [
+        ({"unit": "bpe"}, {"unit": {"kind": "bpe", "size": 4000}}, "unit", "bpe size=4000 differs from .*: bpe; "),
+        ({"unit": "word"}, {"unit": "bpe"}, "unit", "bpe differs from text.source.unit: word; "),
+        (
+            {"unit": "word", "tokeniser": "whitespace"},
+            {"unit": "word", "tokeniser": "punctuation"},
+            "tokeniser",
+            "'punctuation' differs from text.source.tokeniser: 'whitespace'; ",
+        ),
+    ],
+)
+def test_a_joint_inventory_needs_one_way_to_make_it(
+    source: dict[str, Any], target: dict[str, Any], key: str, message: str, made: Callable[..., Config]
+) -> None:
+    options = {
+        f"text.{side}.{name}": value
+        for side, given in (("source", source), ("target", target))
+        for name, value in given.items()
+    }
+    with pytest.raises(ConfigError, match=f"text.target.{key}: {message}{NEEDED}"):
+        made({"text.joint": True, **options})
+    made({"text.joint": False, "model.embedding.tie": "none", **options})
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ({"unit": {"kind": "word"}}, {"unit": {"kind": "word", "size": 50000}}),
+        ({"unit": "bpe"}, {"unit": {"kind": "bpe", "dropout": 0.1}}),
+        ({"unit": "unigram"}, {"unit": {"kind": "unigram", "alpha": 0.1}}),
+        ({"unit": "character", "tokeniser": "whitespace"}, {"unit": "character", "tokeniser": "punctuation"}),
+        ({"unit": "bpe", "lowercase": True}, {"unit": "bpe", "tokeniser": "whitespace"}),
+    ],
+)
+def test_what_makes_no_other_symbols_may_differ(
+    source: dict[str, Any], target: dict[str, Any], made: Callable[..., Config]
+) -> None:
+    options = {
+        f"text.{side}.{name}": value
+        for side, given in (("source", source), ("target", target))
+        for name, value in given.items()
+    }
+    text = made({"text.joint": True, **options}).text
+    assert text.joint
+    assert text.source != text.target
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"training.penalties": ["coverage", "supervised"]},
+            "training.penalties.1: 'supervised' needs links between words (data.alignments: true)",
+        ),
+        (
+            {"training.penalties": ["coverage", "fertility", {"kind": "coverage", "weight": 2}]},
+            "training.penalties.2: 'coverage' is there already",
+        ),
+        (
+            {"training.penalties": "coverage", "model.attention.score": "none"},
+            "training.penalties: there is no attention (model.attention.score: none)",
+        ),
+    ],
+)
+def test_penalties_need_what_they_judge(made: Callable[..., Config], options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        made(options)
+    assert str(error.value).endswith(message)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"model.attention.score": "none"}, "there is no attention (model.attention.score: none)"),
+        ({"data.train": "all.tsv"}, "'agreement' needs a file for each side, which all.tsv is not"),
+        ({"data.dev": "all.tsv.gz"}, "'agreement' needs a file for each side, which all.tsv.gz is not"),
+    ],
+)
+def test_agreement_needs_two_sides_that_look_at_each_other(
+    made: Callable[..., Config], options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError) as error:
+        made({"training.objective": "agreement", **options})
+    assert str(error.value).endswith(f"training.objective: {message}")
+    assert "\n" not in str(error.value)
+
+
+def test_agreement_takes_no_penalties(made: Callable[..., Config]) -> None:
+    with pytest.raises(ConfigError, match=r"training\.penalties: objective 'agreement' takes none"):
+        made({"training.objective": "agreement", "training.penalties": "coverage"})
+
+
+def test_all_faults_are_told_at_once(made: Callable[..., Config]) -> None:
+    with pytest.raises(ConfigError) as error:
+        made({**FAULTS, "training.schedule": "cosine"})
+    assert {line.removeprefix("--").partition(":")[0] for line in str(error.value).split("\n")} == set(FAULTS)
+
+
+def test_a_configuration_made_in_python_is_checked_too(made: Callable[..., Config], tmp_path: Path) -> None:
+    sound = made()
+    training = sound.training.model_copy(
+        update={"metric": "ter", "epochs": None, "steps": None, "optimiser": Spec("adamm")}
+    )
+    with pytest.raises(ConfigError) as error:
+        session.train(sound.model_copy(update={"training": training}), quiet=True)
+    assert str(error.value).split("\n") == [
+        "training.steps: training would never end: epochs and steps are both null",
+        "training.metric: 'ter' is not listed in metrics",
+        "training.optimiser.kind: unknown kind 'adamm', did you mean 'adam'?",
+    ]
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_complete_configuration_has_every_option_of_every_part(made: Callable[..., Config]) -> None:
+    full = checks.complete(made({"training.schedule": {"kind": "cosine", "steps": 9}}))
+    parts: list[tuple[Any, Spec]] = [
+        (UNITS, full.text.source.unit),
+        (UNITS, full.text.target.unit),
+        (OBJECTIVES, full.training.objective),
+        (OPTIMISERS, full.training.optimiser),
+        (SCHEDULES, full.training.schedule),
+        (SEARCHES, full.training.search),
+        (SEARCHES, full.search),
+        *((METRICS, metric) for metric in full.metrics),
+    ]
+    for table, spec in parts:
+        parameters = inspect.signature(table[spec.kind]).parameters.values()
+        assert list(spec.options) == [each.name for each in parameters if each.kind is each.KEYWORD_ONLY], spec
+    assert full.model.encoder.options["direction"] == "bidirectional"
+    assert full.model.attention.score.options == {"size": None}
+    assert checks.complete(full) == full
+    assert full.training.optimiser.options["learning_rate"] == 0.01  # what was given stays
