@@ -7,51 +7,35 @@ thread each. Started again, it goes on where it was. The tables come as Markdown
 
 import argparse
 import json
-import math
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
 from rich.console import Console
 
 import dragoman
+from benchmarks.aligners import statistical
 from benchmarks.contest import Contender, Figures, measure
 from benchmarks.jobs import Job
+from benchmarks.prepared import Corpus, Row, aligned, documents, phrasebook, write
 from dragoman import config as configuration
-from dragoman.config import Config, DeviceConfig
+from dragoman.config import DeviceConfig
 from dragoman.data.pharaoh import read_gold
 from dragoman.errors import UserError
 from dragoman.evaluation.alignment import Agreement, error_rate
 from dragoman.evaluation.metrics import Bleu
 from dragoman.files import read_lines, write_atomically
-from dragoman.phrasebook import corpus
-from dragoman.training import checks, session
+from dragoman.training import session
 
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"
 ALIGNER = CONFIGS / "alignment.yaml"
 PLAIN, DOCUMENTS = "additive", "hierarchical"
 BIASES = ("position", "markov", "fertility")
-MARK = " § "  # between the sentences of a document
-TESTS = {"dev": 300, "test": 500, "compositional": 500}
 TOGETHER = 8  # configurations whose speed is measured in turns
 ROUNDS = 5
-
-
-class Row(NamedTuple):
-    """A configuration, what is changed in it, and what the table calls it."""
-
-    name: str
-    config: Path
-    overrides: Mapping[str, str] = MappingProxyType({})
-
-    @property
-    def slug(self) -> str:
-        return self.name.replace(", ", "-").replace(" ", "-")
 
 
 class Result(NamedTuple):
@@ -92,69 +76,6 @@ def aligners() -> list[Row]:
     return [*found, Row("all three, supervised", ALIGNER, together | supervised)]
 
 
-class Corpus(NamedTuple):
-    """A prepared corpus: `texts` holds train, dev and the test sets; `gold`, if any, has gold alignments."""
-
-    texts: Path
-    tests: tuple[str, ...]
-    gold: str | None
-    overrides: dict[str, str]
-
-    def config(self, row: Row, run: Path) -> Config:
-        """The configuration of a row for this corpus, in this run folder, with a thread."""
-        places = {"run": run, "data.train": self.texts / "train", "data.dev": self.texts / "dev"}
-        overrides = {key: str(place) for key, place in places.items()} | {"device.threads": "1"} | self.overrides
-        config = checks.load_config(row.config, {**overrides, **row.overrides})
-        schedule, training = config.training.schedule, config.training
-        if schedule.kind == "cosine" and training.epochs:
-            pairs = sum(1 for _ in read_lines(f"{self.texts / 'train'}.{config.data.source}"))
-            steps = training.epochs * math.ceil(pairs / training.batch.size)
-            overrides["training.schedule"] = f"{{kind: cosine, steps: {steps}, warmup: {steps // 15}}}"
-            config = checks.load_config(row.config, {**overrides, **row.overrides})
-        return config
-
-
-def phrasebook(folder: Path, pairs: int, overrides: dict[str, str]) -> Corpus:
-    """Sampled anew; the test set has gold alignments."""
-    corpus.write(folder, "en", "fr", {"train": pairs, **TESTS}, seed=1)
-    return Corpus(folder, ("test", "compositional"), "test", overrides)
-
-
-def documents(sentences: Corpus, folder: Path) -> Corpus:
-    """Of two sentences each."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for part in ("train", "dev", *sentences.tests):
-        for side in ("en", "fr"):
-            lines = list(read_lines(sentences.texts / f"{part}.{side}"))
-            write(folder / f"{part}.{side}", map(MARK.join, zip(lines[::2], lines[1::2], strict=True)))
-    return Corpus(folder, sentences.tests, None, sentences.overrides)
-
-
-def aligned(files: Path, folder: Path, overrides: dict[str, str]) -> Corpus:
-    """A corpus whose training and development pairs have gold alignments: `files` is named SOURCE-TARGET and holds
-    {train,dev}.{SOURCE,TARGET,talp}.gz, with links `1-1` (sure) and `1p1` (possible) counted from 1.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    source, target = files.name.split("-")
-    for part in ("train", "dev"):
-        for side in (source, target):
-            write(folder / f"{part}.{side}", read_lines(files / f"{part}.{side}.gz"))
-        links = [" ".join(map(_counted_from_0, line.split())) for line in read_lines(files / f"{part}.talp.gz")]
-        write(folder / f"{part}.{source}-{target}.align", links)
-    return Corpus(folder, (), "dev", {"data.source": source, "data.target": target, **overrides})
-
-
-def _counted_from_0(link: str) -> str:
-    sign = "-" if "-" in link else "p"
-    source, target = map(int, link.split(sign))
-    return f"{source - 1}{'-' if sign == '-' else '?'}{target - 1}"
-
-
-def write(path: Path, lines: Iterable[str]) -> None:
-    with write_atomically(path) as file:
-        file.writelines(f"{line}\n" for line in lines)
-
-
 def measured(run: Path, prepared: Corpus) -> Result:
     """What a run makes of the test sets: translations, and alignments of the one with gold alignments."""
     model = dragoman.load(run, device=DeviceConfig(threads=1))
@@ -175,43 +96,6 @@ def measured(run: Path, prepared: Corpus) -> Result:
         gold = read_gold(prepared.texts / f"{prepared.gold}.{source}-{target}.align")
         agreement = error_rate([scored.alignment for scored in model.score(*sides(prepared.gold))], gold)
     return Result(bleu, agreement, sum(parameter.numel() for parameter in model.model.parameters()))
-
-
-def statistical(prepared: Corpus) -> dict[str, Agreement]:
-    """The aligners of sil-thot, five iterations each, on training and development pairs without their links; nothing
-    where it is not installed.
-    """
-    try:
-        from thot import alignment
-    except ImportError:
-        return {}
-    source, target = prepared.overrides["data.source"], prepared.overrides["data.target"]
-    parts = [
-        [line.split() for part in ("train", "dev") for line in read_lines(prepared.texts / f"{part}.{side}")]
-        for side in (source, target)
-    ]
-    pairs = [([word.lower() for word in s], [word.lower() for word in t]) for s, t in zip(*parts, strict=True)]
-    gold = read_gold(prepared.texts / f"dev.{source}-{target}.align")
-
-    def fitted(model: Any) -> Any:
-        for pair in pairs:
-            model.add_sentence_pair(*pair)
-        model.start_training()
-        for _ in range(5):
-            model.train()
-        model.end_training()
-        return model
-
-    def agreement(model: Any) -> Agreement:
-        matrices = [model.get_best_alignment(*pair)[1].to_numpy() for pair in pairs[-len(gold) :]]
-        return error_rate([{(int(s), int(t)) for s, t in np.argwhere(matrix)} for matrix in matrices], gold)
-
-    first = fitted(alignment.Ibm1AlignmentModel())
-    return {
-        "IBM 1 (sil-thot)": agreement(first),
-        "FastAlign (sil-thot)": agreement(fitted(alignment.FastAlignModel())),
-        "HMM (sil-thot)": agreement(fitted(alignment.HmmAlignmentModel(first))),
-    }
 
 
 def speeds(rows: Sequence[Row], prepared: Corpus, folder: Path) -> dict[str, float]:

@@ -1,13 +1,11 @@
 """The table of mechanisms: every row is a sound configuration, and a trained row becomes a line."""
 
-import gzip
 from pathlib import Path
 
 import pytest
 
-from benchmarks import mechanisms
-from benchmarks.mechanisms import Corpus, Row
-from dragoman.data.pharaoh import read_gold
+from benchmarks import mechanisms, prepared
+from benchmarks.prepared import Corpus, Row
 from dragoman.training import checks
 
 TINY = """
@@ -48,24 +46,6 @@ def test_no_two_rows_have_one_folder() -> None:
         assert len({row.slug for row in rows}) == len(rows)
 
 
-def test_documents_are_two_sentences_each(texts: Path) -> None:
-    folder = mechanisms.documents(Corpus(texts, (), "test", {}), texts / "documents").texts
-    assert (folder / "train.fr").read_text(encoding="utf-8") == "one two § three\n"
-
-
-def test_aligned_pairs_are_written_as_this_project_reads_them(tmp_path: Path) -> None:
-    files = tmp_path / "grc-en"
-    files.mkdir()
-    for part in ("train", "dev"):
-        for name, text in (("grc", "a b\n"), ("en", "c d e\n"), ("talp", "1-1 2-3 2p2\n")):
-            (files / f"{part}.{name}.gz").write_bytes(gzip.compress(text.encode()))
-    prepared = mechanisms.aligned(files, tmp_path / "texts", {})
-    (gold,) = read_gold(prepared.texts / "dev.grc-en.align")
-    assert gold.sure == {(0, 0), (1, 2)}
-    assert gold.possible == {(0, 0), (1, 2), (1, 1)}
-    assert prepared.overrides == {"data.source": "grc", "data.target": "en"}
-
-
 def test_a_row_is_trained_once_and_becomes_a_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -73,7 +53,7 @@ def test_a_row_is_trained_once_and_becomes_a_line(
     (configs / "attention").mkdir(parents=True)
     (configs / "attention" / "additive.yaml").write_text(TINY, encoding="utf-8")
     monkeypatch.setattr(mechanisms, "CONFIGS", configs)
-    monkeypatch.setattr(mechanisms, "TESTS", {"dev": 4, "test": 4, "compositional": 4})
+    monkeypatch.setattr(prepared, "TESTS", {"dev": 4, "test": 4, "compositional": 4})
     monkeypatch.setattr(mechanisms, "speeds", lambda rows, prepared, folder: {"dot": 1.25})
     options = ["--folder", str(tmp_path / "table"), "--pairs", "40", "--epochs", "1", "--only", "dot"]
     assert mechanisms.main([*options, "--row", "phrasebook", "dot"]) == 0
@@ -90,7 +70,7 @@ def test_a_row_is_trained_once_and_becomes_a_line(
 def test_a_training_that_fails_is_named_and_the_others_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(mechanisms, "TESTS", {"dev": 4, "test": 4, "compositional": 4})
+    monkeypatch.setattr(prepared, "TESTS", {"dev": 4, "test": 4, "compositional": 4})
     monkeypatch.setattr(mechanisms, "CONFIGS", tmp_path / "nowhere")
     options = ["--folder", str(tmp_path / "table"), "--pairs", "40", "--only", "dot", "bilinear"]
     assert mechanisms.main([*options, "--workers", "1", "--epochs", "0"]) == 0

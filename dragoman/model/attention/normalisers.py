@@ -22,7 +22,6 @@ class Normaliser(nn.Module, ABC):
     """`weights = normaliser(energies)`: exactly 0 where the energy is -inf; some position of every row is above it."""
 
     everywhere = True  # every other position has a weight above 0 and a share in what is read
-    sums_to_one = True
 
     @abstractmethod
     def forward(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]: ...
@@ -169,8 +168,6 @@ class LinearChain(Normaliser):
     A position whose energy is -inf is not part of the chain: those around it are neighbours. `divide` divides the
     weights by their sum, which is not 1 in the paper.
     """
-
-    sums_to_one = False
 
     def __init__(self, *, divide: bool = False) -> None:
         super().__init__()

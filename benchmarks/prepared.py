@@ -1,0 +1,90 @@
+"""The corpora of `make attention-table`, and a configuration made ready for one of them."""
+
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+from dragoman.config import Config
+from dragoman.files import read_lines, write_atomically
+from dragoman.phrasebook import corpus
+from dragoman.training import checks
+
+MARK = " § "  # between the sentences of a document
+TESTS = {"dev": 300, "test": 500, "compositional": 500}
+
+
+class Row(NamedTuple):
+    """A configuration, what is changed in it, and what the table calls it."""
+
+    name: str
+    config: Path
+    overrides: Mapping[str, str] = MappingProxyType({})
+
+    @property
+    def slug(self) -> str:
+        return self.name.replace(", ", "-").replace(" ", "-")
+
+
+class Corpus(NamedTuple):
+    """A prepared corpus: `texts` holds train, dev and the test sets; `gold`, if any, has gold alignments."""
+
+    texts: Path
+    tests: tuple[str, ...]
+    gold: str | None
+    overrides: dict[str, str]
+
+    def config(self, row: Row, run: Path) -> Config:
+        """The configuration of a row for this corpus, in this run folder, with a thread."""
+        places = {"run": run, "data.train": self.texts / "train", "data.dev": self.texts / "dev"}
+        overrides = {key: str(place) for key, place in places.items()} | {"device.threads": "1"} | self.overrides
+        config = checks.load_config(row.config, {**overrides, **row.overrides})
+        schedule, training = config.training.schedule, config.training
+        if schedule.kind == "cosine" and training.epochs:
+            pairs = sum(1 for _ in read_lines(f"{self.texts / 'train'}.{config.data.source}"))
+            steps = training.epochs * math.ceil(pairs / training.batch.size)
+            overrides["training.schedule"] = f"{{kind: cosine, steps: {steps}, warmup: {steps // 15}}}"
+            config = checks.load_config(row.config, {**overrides, **row.overrides})
+        return config
+
+
+def phrasebook(folder: Path, pairs: int, overrides: dict[str, str]) -> Corpus:
+    """Sampled anew; the test set has gold alignments."""
+    corpus.write(folder, "en", "fr", {"train": pairs, **TESTS}, seed=1)
+    return Corpus(folder, ("test", "compositional"), "test", overrides)
+
+
+def documents(sentences: Corpus, folder: Path) -> Corpus:
+    """Of two sentences each."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for part in ("train", "dev", *sentences.tests):
+        for side in ("en", "fr"):
+            lines = list(read_lines(sentences.texts / f"{part}.{side}"))
+            write(folder / f"{part}.{side}", map(MARK.join, zip(lines[::2], lines[1::2], strict=True)))
+    return Corpus(folder, sentences.tests, None, sentences.overrides)
+
+
+def aligned(files: Path, folder: Path, overrides: dict[str, str]) -> Corpus:
+    """A corpus whose training and development pairs have gold alignments: `files` is named SOURCE-TARGET and holds
+    {train,dev}.{SOURCE,TARGET,talp}.gz, with links `1-1` (sure) and `1p1` (possible) counted from 1.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    source, target = files.name.split("-")
+    for part in ("train", "dev"):
+        for side in (source, target):
+            write(folder / f"{part}.{side}", read_lines(files / f"{part}.{side}.gz"))
+        links = [" ".join(map(_counted_from_0, line.split())) for line in read_lines(files / f"{part}.talp.gz")]
+        write(folder / f"{part}.{source}-{target}.align", links)
+    return Corpus(folder, (), "dev", {"data.source": source, "data.target": target, **overrides})
+
+
+def _counted_from_0(link: str) -> str:
+    sign = "-" if "-" in link else "p"
+    source, target = map(int, link.split(sign))
+    return f"{source - 1}{'-' if sign == '-' else '?'}{target - 1}"
+
+
+def write(path: Path, lines: Iterable[str]) -> None:
+    with write_atomically(path) as file:
+        file.writelines(f"{line}\n" for line in lines)
