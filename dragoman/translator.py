@@ -21,7 +21,7 @@ from dragoman.deployment.engine import OnnxModel
 from dragoman.devices import Device
 from dragoman.errors import UserError
 from dragoman.model import linear
-from dragoman.model.attention.terms import Shift
+from dragoman.model.attention.terms.reading import Shift
 from dragoman.model.int8 import Int8
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import Run

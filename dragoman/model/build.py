@@ -15,7 +15,8 @@ from dragoman.model.attention.attention import Attention, GlobalAttention, NoAtt
 from dragoman.model.attention.documents import HierarchicalAttention
 from dragoman.model.attention.normalisers import NORMALISERS
 from dragoman.model.attention.scores import SCORES, Uniform
-from dragoman.model.attention.terms import TERMS, Sizes
+from dragoman.model.attention.terms.term import Sizes
+from dragoman.model.attention.terms.terms import TERMS
 from dragoman.model.attention.windows import WINDOWS, LocalAttention
 from dragoman.model.bridge import BRIDGES, Bridge, Zero
 from dragoman.model.decoder.decoder import Decoder

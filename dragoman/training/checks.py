@@ -13,7 +13,7 @@ from dragoman.config import Config, TextConfig
 from dragoman.evaluation.metrics import METRICS
 from dragoman.model import build
 from dragoman.model.attention.normalisers import NORMALISERS
-from dragoman.model.attention.terms import TERMS
+from dragoman.model.attention.terms.terms import TERMS
 from dragoman.search.searches import SEARCHES
 from dragoman.text.units import UNITS
 from dragoman.training.objectives.objectives import OBJECTIVES

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from dragoman.model.attention.normalisers import Normaliser, Reading
 from dragoman.model.attention.scores import Score
-from dragoman.model.attention.terms import Moment, Said, Term
+from dragoman.model.attention.terms.term import Moment, Said, Term
 from dragoman.model.linear import product_kind
 from dragoman.model.memory import Memory
 from dragoman.model.shapes import Bool, Float, Int

@@ -16,7 +16,7 @@ from dragoman.model.attention.attention import (
 )
 from dragoman.model.attention.normalisers import Softmax, softmax
 from dragoman.model.attention.scores import Score
-from dragoman.model.attention.terms import Said
+from dragoman.model.attention.terms.term import Said
 from dragoman.model.memory import Memory
 from dragoman.model.shapes import Bool, Float
 

@@ -18,7 +18,7 @@ from dragoman.model.attention.attention import (
     by_row,
     by_sentence,
 )
-from dragoman.model.attention.terms import Said
+from dragoman.model.attention.terms.term import Said
 from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory
 from dragoman.model.shapes import Bool, Float, Int

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from dragoman.config import Config
 from dragoman.data.batch import Batch
-from dragoman.model.attention.terms import TERMS
+from dragoman.model.attention.terms.terms import TERMS
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 

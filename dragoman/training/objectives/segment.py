@@ -11,7 +11,8 @@ from dragoman.components import Spec
 from dragoman.config import AttentionConfig, Config
 from dragoman.data.batch import Batch
 from dragoman.model.attention.attention import GlobalAttention
-from dragoman.model.attention.terms import TERMS, Shift
+from dragoman.model.attention.terms.reading import Shift
+from dragoman.model.attention.terms.terms import TERMS
 from dragoman.model.decoder.rnn import RnnDecoder
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq

@@ -13,7 +13,8 @@ from dragoman.model.attention.attention import Attended, Attention, GlobalAttent
 from dragoman.model.attention.documents import HierarchicalAttention
 from dragoman.model.attention.normalisers import NORMALISERS, Softmax
 from dragoman.model.attention.scores import SCORES, Dot, Linear, Score, Uniform
-from dragoman.model.attention.terms import TERMS, Sizes
+from dragoman.model.attention.terms.term import Sizes
+from dragoman.model.attention.terms.terms import TERMS
 from dragoman.model.attention.windows import WINDOWS, LocalAttention
 from dragoman.model.memory import Memory
 from dragoman.model.state import select

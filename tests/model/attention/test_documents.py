@@ -8,7 +8,7 @@ from dragoman.model.attention.attention import Attention, GlobalAttention
 from dragoman.model.attention.documents import HierarchicalAttention
 from dragoman.model.attention.normalisers import Normaliser, Softmax
 from dragoman.model.attention.scores import Additive
-from dragoman.model.attention.terms import Moment, Said, Sizes, Term
+from dragoman.model.attention.terms.term import Moment, Said, Sizes, Term
 from dragoman.model.memory import Memory
 from tests.builders import noise, shaken
 from tests.model import loops

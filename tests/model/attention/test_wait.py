@@ -10,7 +10,8 @@ from dragoman.model import build
 from dragoman.model.attention.attention import Attention, GlobalAttention
 from dragoman.model.attention.normalisers import Softmax
 from dragoman.model.attention.scores import Additive
-from dragoman.model.attention.terms import Sizes, Wait
+from dragoman.model.attention.terms.reading import Wait
+from dragoman.model.attention.terms.term import Sizes
 from dragoman.model.attention.windows import LocalAttention, Monotonic
 from dragoman.model.memory import Memory
 from dragoman.search.greedy import Greedy

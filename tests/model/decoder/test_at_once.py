@@ -9,7 +9,7 @@ from torch import Tensor
 from dragoman.model.attention.attention import GlobalAttention
 from dragoman.model.attention.normalisers import Softmax
 from dragoman.model.attention.scores import Dot
-from dragoman.model.attention.terms import Moment, Said, Sizes, Term
+from dragoman.model.attention.terms.term import Moment, Said, Sizes, Term
 from dragoman.model.attention.windows import LocalAttention, Monotonic
 from tests.builders import BATCH, build_model
 from tests.model.test_linear import gradients

@@ -10,7 +10,7 @@ from dragoman.components import Spec, problems
 from dragoman.model.attention.attention import Attention, GlobalAttention, NoAttention
 from dragoman.model.attention.normalisers import Softmax
 from dragoman.model.attention.scores import SCORES, Dot
-from dragoman.model.attention.terms import Moment, Said, Sizes, Term
+from dragoman.model.attention.terms.term import Moment, Said, Sizes, Term
 from dragoman.model.attention.windows import LocalAttention, Monotonic
 from dragoman.model.decoder.decoders import DECODERS
 from dragoman.model.decoder.self_attention import SelfAttentionDecoder

@@ -1,0 +1,37 @@
+"""Where in both sentences attention is."""
+
+from typing import final
+
+import torch
+from torch import Tensor
+
+from dragoman.model.attention.terms.term import Moment, Said, Sizes, Term
+from dragoman.model.memory import Memory
+from dragoman.model.shapes import Float
+
+
+@final
+class Position(Term):
+    """`log(1 + t), log(1 + j), log(1 + |F|)` as features (Cohn et al. 2016).
+
+    t and j are counted from 1; |F| is the number of source symbols, the end symbol included.
+    """
+
+    reads_ahead = True  # |F|
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__(sizes, 3)
+
+    def prepare(self, memory: Memory) -> Float[Tensor, "B S F"]:
+        places = memory.mask.cumsum(1)
+        counts = torch.stack([places, places[:, -1:].expand_as(places)], -1)
+        return counts.to(torch.promote_types(memory.states.dtype, torch.float32)).log1p()
+
+    def start(self, weights: Float[Tensor, "B S"], prepared: Float[Tensor, "B S F"]) -> Float[Tensor, "B S"]:
+        """t - 1, at each position: as one number a row the exporter to ONNX could not follow it."""
+        return weights
+
+    def forward(self, moment: Moment, prepared: Float[Tensor, "B S F"], carried: Float[Tensor, "B T S"]) -> Said:
+        step = (carried.amax(-1, keepdim=True) + 1).expand_as(carried)  # positions that arrive late know no steps
+        places = prepared.unsqueeze(1).expand(*step.shape, -1)
+        return Said(step, torch.cat([step.log1p().unsqueeze(-1), places], -1))
