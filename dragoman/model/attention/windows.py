@@ -6,7 +6,6 @@ from typing import Any, NamedTuple, final
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
 from dragoman.components import Count, Positive
 from dragoman.model.attention.attention import (
@@ -18,6 +17,7 @@ from dragoman.model.attention.attention import (
     by_row,
     by_sentence,
 )
+from dragoman.model.attention.gathering import collecting, gathered
 from dragoman.model.attention.terms.term import Said
 from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory
@@ -101,7 +101,7 @@ class LocalAttention(Attention):
 
     def prepare(self, memory: Memory) -> Attended:
         attended = self.inner.prepare(memory)
-        return attended._replace(keys=_collecting(attended.keys.contiguous()), values=_collecting(attended.values))
+        return attended._replace(keys=collecting(attended.keys.contiguous()), values=collecting(attended.values))
 
     def start(self, attended: Attended) -> History:
         history = self.inner.start(attended)
@@ -125,8 +125,8 @@ class LocalAttention(Attention):
             return values.gather(2, index).flatten(0, 1).unsqueeze(1)
 
         mask = by_row(inside)
-        keys = _gathered(attended.keys, rows) * mask.unsqueeze(2)  # a score may look at neighbours
-        window = Attended(keys, _gathered(attended.values, rows), mask)
+        keys = gathered(attended.keys, rows) * mask.unsqueeze(2)  # a score may look at neighbours
+        window = Attended(keys, gathered(attended.values, rows), mask)
         words = Said((), cut(said.features), cut(said.prior))
         weights = self.inner.weights(by_row(asked).unsqueeze(1), window, words)  # (B T, 1, W)
         if self.window.deviation is not None:
@@ -152,68 +152,6 @@ class LocalAttention(Attention):
         first = (middle - self.window.width).clamp(min=0)
         at = first + torch.arange(2 * self.window.width + 1, device=centre.device)
         return at.minimum(last), at <= (middle + self.window.width).minimum(last)
-
-
-class _Collecting(torch.autograd.Function):
-    """A source as it is, whose gradient is one tensor that all windows add to.
-
-    Autograd alone makes a tensor of the size of the source for each window.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, source: Tensor) -> Tensor:
-        ctx.gradient, ctx.backward = None, -1
-        ctx.set_materialize_grads(False)
-        return source.view_as(source)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, gradient: Tensor | None) -> Tensor | None:
-        # What a pass left that did not come this far is not of this one.
-        found: Tensor | None = ctx.gradient if ctx.backward == torch._C._current_graph_task_id() else None
-        ctx.gradient = None
-        if found is None or gradient is None:
-            return gradient if found is None else found
-        return found + gradient
-
-
-class _Gathered(torch.autograd.Function):
-    """Rows of a source that collects its gradient."""
-
-    @staticmethod
-    def forward(ctx: Any, source: Tensor, rows: Tensor) -> Tensor:
-        ctx.save_for_backward(rows)
-        ctx.shape = source.shape
-        return _rows(source, rows)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[None, None]:
-        (rows,) = ctx.saved_tensors
-        ((source, _), _) = ctx.next_functions
-        backward = torch._C._current_graph_task_id()
-        if source.backward != backward:
-            source.gradient, source.backward = gradient.new_zeros(ctx.shape), backward
-        source.gradient.flatten(0, 1).index_add_(0, rows.flatten(), gradient.flatten(0, 1))
-        return None, None
-
-
-def _collecting(source: Float[Tensor, "B S X"]) -> Float[Tensor, "B S X"]:
-    if not (torch.is_grad_enabled() and source.requires_grad):
-        return source
-    collecting: Tensor = _Collecting.apply(source)  # type: ignore[no-untyped-call]
-    return collecting
-
-
-def _gathered(source: Float[Tensor, "B S X"], rows: Int[Tensor, "R W"]) -> Float[Tensor, "R W X"]:
-    if not isinstance(source.grad_fn, _Collecting._backward_cls):
-        return _rows(source, rows)
-    gathered: Tensor = _Gathered.apply(source, rows)  # type: ignore[no-untyped-call]
-    return gathered
-
-
-def _rows(source: Float[Tensor, "B S X"], rows: Int[Tensor, "R W"]) -> Float[Tensor, "R W X"]:
-    return source.flatten(0, 1).index_select(0, rows.flatten()).view(*rows.shape, -1)
 
 
 def whole(query_size: int) -> None:

@@ -1,0 +1,73 @@
+"""Rows taken out of a long source many times over, whose gradients add up in one place."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from dragoman.model.shapes import Float, Int
+
+
+class _Collecting(torch.autograd.Function):
+    """A source as it is, whose gradient is one tensor that all windows add to.
+
+    Autograd alone makes a tensor of the size of the source for each window.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, source: Tensor) -> Tensor:
+        ctx.gradient, ctx.backward = None, -1
+        ctx.set_materialize_grads(False)
+        return source.view_as(source)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor | None) -> Tensor | None:
+        # What a pass left that did not come this far is not of this one.
+        found: Tensor | None = ctx.gradient if ctx.backward == torch._C._current_graph_task_id() else None
+        ctx.gradient = None
+        if found is None or gradient is None:
+            return gradient if found is None else found
+        return found + gradient
+
+
+class _Gathered(torch.autograd.Function):
+    """Rows of a source that collects its gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, source: Tensor, rows: Tensor) -> Tensor:
+        ctx.save_for_backward(rows)
+        ctx.shape = source.shape
+        return _rows(source, rows)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[None, None]:
+        (rows,) = ctx.saved_tensors
+        ((source, _), _) = ctx.next_functions
+        backward = torch._C._current_graph_task_id()
+        if source.backward != backward:
+            source.gradient, source.backward = gradient.new_zeros(ctx.shape), backward
+        source.gradient.flatten(0, 1).index_add_(0, rows.flatten(), gradient.flatten(0, 1))
+        return None, None
+
+
+def collecting(source: Float[Tensor, "B S X"]) -> Float[Tensor, "B S X"]:
+    """A source that `gathered` takes rows of."""
+    if not (torch.is_grad_enabled() and source.requires_grad):
+        return source
+    collecting: Tensor = _Collecting.apply(source)  # type: ignore[no-untyped-call]
+    return collecting
+
+
+def gathered(source: Float[Tensor, "B S X"], rows: Int[Tensor, "R W"]) -> Float[Tensor, "R W X"]:
+    """These rows, counted through all sentences."""
+    if not isinstance(source.grad_fn, _Collecting._backward_cls):
+        return _rows(source, rows)
+    gathered: Tensor = _Gathered.apply(source, rows)  # type: ignore[no-untyped-call]
+    return gathered
+
+
+def _rows(source: Float[Tensor, "B S X"], rows: Int[Tensor, "R W"]) -> Float[Tensor, "R W X"]:
+    return source.flatten(0, 1).index_select(0, rows.flatten()).view(*rows.shape, -1)
