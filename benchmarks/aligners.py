@@ -6,11 +6,11 @@ import numpy as np
 
 from benchmarks.prepared import Corpus
 from dragoman.data.pharaoh import read_gold
-from dragoman.evaluation.alignment import Agreement, error_rate
+from dragoman.evaluation.alignment import AlignmentScore, error_rate
 from dragoman.files import read_lines
 
 
-def statistical(prepared: Corpus) -> dict[str, Agreement]:
+def statistical(prepared: Corpus) -> dict[str, AlignmentScore]:
     """The aligners of sil-thot, five iterations each, on training and development pairs without their links; nothing
     where it is not installed.
     """
@@ -35,7 +35,7 @@ def statistical(prepared: Corpus) -> dict[str, Agreement]:
         model.end_training()
         return model
 
-    def agreement(model: Any) -> Agreement:
+    def agreement(model: Any) -> AlignmentScore:
         matrices = [model.get_best_alignment(*pair)[1].to_numpy() for pair in pairs[-len(gold) :]]
         return error_rate([{(int(s), int(t)) for s, t in np.argwhere(matrix)} for matrix in matrices], gold)
 

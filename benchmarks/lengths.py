@@ -17,11 +17,11 @@ from rich.console import Console
 
 import dragoman
 from benchmarks.corpus import DEV, TEST, TRAIN
+from benchmarks.prepared import write
 from dragoman.config import DeviceConfig
 from dragoman.data.corpus import Pair, read_pairs
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import Bleu
-from dragoman.files import write_atomically
 from dragoman.visualisation import curves
 
 SOURCE, TARGET = "en", "de"
@@ -68,10 +68,9 @@ def joined(pairs: list[Pair], words: int, count: int, generator: np.random.Gener
         yield Pair(" ".join(pair.source for pair in some), " ".join(pair.target for pair in some))
 
 
-def write(place: Path, pairs: list[Pair]) -> None:
+def write_pairs(place: Path, pairs: list[Pair]) -> None:
     for suffix, lines in ((SOURCE, [pair.source for pair in pairs]), (TARGET, [pair.target for pair in pairs])):
-        with write_atomically(place.with_name(f"{place.name}.{suffix}")) as file:
-            file.write("".join(f"{line}\n" for line in lines))
+        write(place.with_name(f"{place.name}.{suffix}"), lines)
 
 
 def prepare(data: Path, folder: Path, share: float) -> None:
@@ -81,7 +80,7 @@ def prepare(data: Path, folder: Path, share: float) -> None:
         pairs = list(read_pairs((str(data / prefix),), SOURCE, TARGET))
         count = round(share * len(pairs))
         longer = [pair for words in LENGTHS for pair in joined(pairs, words, count, generator)]
-        write(folder / name, pairs + longer)
+        write_pairs(folder / name, pairs + longer)
 
 
 def scores(data: Path, run: Path, count: int) -> list[tuple[int, float]]:
@@ -121,8 +120,9 @@ def main(arguments: list[str] | None = None) -> int:
                 subprocess.Popen([sys.executable, "-m", "dragoman", "train", str(config), *changes], stdout=sys.stderr)
             )
         codes = [process.wait() for process in processes]
-        if any(codes):
-            return max(codes)
+        for name, code in zip(MODELS, codes, strict=True):
+            if code:
+                raise UserError(f"{name}: training ended with status {code}")
         found = {name: scores(options.data, folder / name.replace(" ", "-"), options.test) for name in MODELS}
     except UserError as error:
         console.print(str(error))

@@ -25,7 +25,7 @@ from dragoman import config as configuration
 from dragoman.config import DeviceConfig
 from dragoman.data.pharaoh import read_gold
 from dragoman.errors import UserError
-from dragoman.evaluation.alignment import Agreement, error_rate
+from dragoman.evaluation.alignment import AlignmentScore, error_rate
 from dragoman.evaluation.metrics import Bleu
 from dragoman.files import read_lines, write_atomically
 from dragoman.training import session
@@ -35,14 +35,14 @@ ALIGNER = CONFIGS / "alignment.yaml"
 PLAIN, DOCUMENTS = "additive", "hierarchical"
 BIASES = ("position", "markov", "fertility")
 TOGETHER = 8  # configurations whose speed is measured in turns
-ROUNDS = 5
+ROUNDS = 3
 
 
 class Result(NamedTuple):
     """What a trained row is worth: BLEU of the test sets, agreement with gold alignments (0 to 1), parameters."""
 
     bleu: dict[str, float]
-    alignment: Agreement | None
+    alignment: AlignmentScore | None
     parameters: int
 
 
@@ -98,7 +98,7 @@ def measured(run: Path, prepared: Corpus) -> Result:
     return Result(bleu, agreement, sum(parameter.numel() for parameter in model.model.parameters()))
 
 
-def speeds(rows: Sequence[Row], prepared: Corpus, folder: Path) -> dict[str, float]:
+def speeds(rows: Sequence[Row], prepared: Corpus, folder: Path, console: Console) -> dict[str, float]:
     """Target tokens by processor second of training, as a multiple of plain additive attention's, measured in turns."""
     jobs = {}
     plain = next((row.name for row in rows if row.name in (PLAIN, "plain", "all words alike")), None)
@@ -116,8 +116,13 @@ def speeds(rows: Sequence[Row], prepared: Corpus, folder: Path) -> dict[str, flo
     for begin in range(0, len(others), TOGETHER):
         group = [plain, *others[begin : begin + TOGETHER]]
         contenders = [Contender(name, sys.executable, "benchmarks.worker", jobs[name]) for name in group]
-        figures = {name: each for name, each in measure(contenders, ROUNDS).items() if isinstance(each, Figures)}
-        found |= {name: figures[name].tokens_cpu / figures[plain].tokens_cpu for name in group if name in figures}
+        measured = measure(contenders, ROUNDS)
+        figures = {name: each for name, each in measured.items() if isinstance(each, Figures)}
+        found |= {
+            name: each.tokens_cpu / figures[plain].tokens_cpu for name, each in figures.items() if plain in figures
+        }
+        for name in measured.keys() - figures.keys():
+            console.print(f"speed of {name}: {measured[name]}")
     return found
 
 
@@ -154,7 +159,7 @@ def work(part: Part, row: Row, folder: Path) -> None:
 def result(path: Path) -> Result:
     found = json.loads(path.read_text(encoding="utf-8"))
     alignment = found["alignment"]
-    return Result(found["bleu"], alignment and Agreement(*alignment), found["parameters"])
+    return Result(found["bleu"], alignment and AlignmentScore(*alignment), found["parameters"])
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
@@ -191,7 +196,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
             for row in part.rows
             if (path := options.folder / name / f"{row.slug}.json").is_file()
         }
-        faster = speeds([row for row in part.rows if row.name in found], part.prepared, options.folder / "speed" / name)
+        faster = speeds(
+            [row for row in part.rows if row.name in found], part.prepared, options.folder / "speed" / name, console
+        )
         lines = table(found, faster, part.prepared)
         if options.alignments and name == options.alignments.name:
             lines += [
@@ -214,7 +221,7 @@ def table(found: dict[str, Result], faster: dict[str, float], prepared: Corpus) 
     return lines
 
 
-def _shares(alignment: Agreement | None) -> str:
+def _shares(alignment: AlignmentScore | None) -> str:
     return " | ".join(f"{100 * figure:.1f}" for figure in alignment) if alignment else " |  | "
 
 

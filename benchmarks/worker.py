@@ -55,12 +55,19 @@ class Counted(Objective):
     def __init__(self, objective: Objective) -> None:
         super().__init__()
         self.objective = objective
+        self.parts = objective.parts
         self.last = (0, 0)  # target symbols, sentences
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
         loss: Loss = self.objective(model, batch)
-        self.last = (loss.symbols, len(batch.rows))
+        self.last = (int(batch.target.mask.sum()), len(batch.rows))
         return loss
+
+    def tallies(self) -> tuple[torch.Tensor, ...]:
+        return self.objective.tallies()
+
+    def settle(self, updated: bool) -> None:
+        self.objective.settle(updated)
 
 
 @final

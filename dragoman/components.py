@@ -24,7 +24,7 @@ Path: TypeAlias = yaml.Path
 
 Count = Annotated[int, Field(ge=1, le=10**9)]  # times, steps, sentences, symbols
 Size = Annotated[int, Field(ge=1, le=2**20)]  # numbers in a vector; of 10**9 torch cannot count the bytes of a matrix
-Width = Annotated[int, Field(ge=1, le=1000)]  # positions under a kernel
+Width = Annotated[int, Field(ge=1, le=1000)]  # positions side by side
 Layers = Annotated[int, Field(ge=1, le=100)]  # made one by one, so that many would take for ever
 Positive = Annotated[float, Field(gt=0)]
 Rate = Annotated[float, Field(ge=0, lt=1)]

@@ -18,7 +18,7 @@ from dragoman.data.language import Language
 from dragoman.data.pharaoh import Gold
 from dragoman.errors import UserError
 from dragoman.evaluation import alignment
-from dragoman.evaluation.alignment import Agreement
+from dragoman.evaluation.alignment import AlignmentScore
 from dragoman.evaluation.metrics import METRICS, Metric, Score, predicted
 from dragoman.files import read_lines, write_atomically
 from dragoman.model import build
@@ -125,7 +125,7 @@ def translated(
 
 def agreement(
     translator: Translator, sources: Sequence[str], references: Sequence[str], gold: Sequence[Gold]
-) -> Agreement:
+) -> AlignmentScore:
     """How well the attention of forced decoding agrees with gold links. UserError where one is beyond its sentence."""
     scored = translator.score(sources, references)
     for each, links in zip(scored, gold, strict=True):

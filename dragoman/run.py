@@ -67,8 +67,8 @@ class RunFolder:
     @property
     def main(self) -> "RunFolder":
         """The run whose training made this one: itself, or for a `reverse` the run around it."""
-        above = RunFolder(self.path.parent)
-        return above if above.reverse == self and above.metrics.is_file() else self
+        above = RunFolder(self.path.resolve().parent)
+        return above if above.reverse.path == self.path.resolve() and above.metrics.is_file() else self
 
     def checkpoint(self, step: int) -> Path:
         """The weights of a validation that was among the best."""

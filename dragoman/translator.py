@@ -103,6 +103,8 @@ class Translator:
         `wait` and as many symbols has learnt to do with that. Without it the model decides when to read, by its term
         `shift`. UserError where it has none, for an engine other than torch, and for candidates.
         """
+        if wait is not None and wait < 1:
+            raise UserError(f"wait is {wait}: at least one source symbol is read before a word is written")
         if self._predictor or self.way or self.candidates:
             raise UserError("a source that is still arriving is translated by engine torch, without candidates")
         limit = components.build(SEARCHES, self.search).limit

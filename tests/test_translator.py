@@ -15,6 +15,7 @@ from dragoman import translator as module
 from dragoman.components import Spec
 from dragoman.config import DeviceConfig
 from dragoman.data.batch import Batch, pad
+from dragoman.errors import UserError
 from dragoman.evaluation.alignment import by_words
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.search import Search
@@ -322,6 +323,11 @@ def test_a_word_is_there_before_the_text_is(translator: Translator) -> None:
     first = next(translator.simultaneous(arriving(), wait=2))
     assert first.read == 2
     assert taken == ["one", "two", "three"]
+
+
+def test_nothing_is_written_before_anything_is_read(translator: Translator) -> None:
+    with pytest.raises(UserError, match=r"^wait is 0: at least one source symbol is read before a word is written$"):
+        next(translator.simultaneous(["one"], wait=0))
 
 
 def test_nothing_is_written_of_blank_texts(translator: Translator) -> None:

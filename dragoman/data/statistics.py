@@ -12,6 +12,7 @@ from dragoman.data.alphabet import Unusual
 from dragoman.data.corpus import read_aligned
 from dragoman.data.survey import Survey
 from dragoman.errors import UserError
+from dragoman.text.normalise import Normaliser
 from dragoman.text.tokenise import TOKENISERS
 
 SHOWN_LINES = 5  # named for each finding
@@ -96,10 +97,12 @@ def describe_links(
     """Reads the links of a corpus that is not empty (as `read_aligned` does) and reports on them. UserError also where
     one lies beyond its sentence pair.
     """
+    normalise = Normaliser(lowercase=False)
     sure = possible = words = linked = 0
     bare: list[str] = []
     for pair, gold in read_aligned(where, source, target):
-        lengths = [len(TOKENISERS[name](text)) for name, text in zip(tokenisers, pair, strict=True)]
+        texts = map(normalise, pair)  # whose words the links of training are between
+        lengths = [len(TOKENISERS[name](text)) or bool(text) for name, text in zip(tokenisers, texts, strict=True)]
         gold.check(*lengths)
         sure, possible = sure + len(gold.sure), possible + len(gold.possible - gold.sure)
         words, linked = words + lengths[1], linked + len({word for _, word in gold.possible})

@@ -12,7 +12,7 @@ from dragoman.errors import UserError
 Weights: TypeAlias = NDArray[np.float64]
 
 
-class Agreement(NamedTuple):
+class AlignmentScore(NamedTuple):
     """Alignments of a corpus against the gold standard (Och and Ney 2003); fractions from 0 to 1.
 
     With A the links found: `error_rate` (AER) = 1 - (|A & S| + |A & P|) / (|A| + |S|), `precision` = |A & P|
@@ -78,7 +78,7 @@ def links(attention: ArrayLike, threshold: float | None = None, end: ArrayLike |
     return frozenset((int(s), int(t)) for t, s in found)
 
 
-def error_rate(found: Sequence[Collection[Link]], gold: Sequence[Gold]) -> Agreement:
+def error_rate(found: Sequence[Collection[Link]], gold: Sequence[Gold]) -> AlignmentScore:
     """How well the links found for each sentence pair agree with the gold ones, over the whole corpus.
 
     Raises UserError when there are not as many alignments as gold ones.
@@ -93,7 +93,7 @@ def error_rate(found: Sequence[Collection[Link]], gold: Sequence[Gold]) -> Agree
         sure_hits += len(unique & sure)
         possible_hits += len(unique & (possible | sure))
     total = claimed + certain
-    return Agreement(
+    return AlignmentScore(
         error_rate=1 - (sure_hits + possible_hits) / total if total else 0.0,
         precision=possible_hits / claimed if claimed else 1.0,
         recall=sure_hits / certain if certain else 1.0,

@@ -12,7 +12,7 @@ from dragoman.data.batch import Sequence
 from dragoman.data.vocabulary import EOS
 from dragoman.model.seq2seq import Prediction
 from dragoman.model.state import select
-from dragoman.search.hypothesis import End, History, Hypothesis, Said, nothing
+from dragoman.search.hypothesis import End, Hypothesis, Node, Paths, nothing
 from dragoman.search.limits import Limit, Margin, Ratio, forbid, number
 from dragoman.search.ranking import Alpha, Beta, NormalisationKind, Ranking, coverage
 from dragoman.search.search import Predictor, Search, State
@@ -24,7 +24,7 @@ _Candidates = Iterable[tuple[int, int, float, float]]  # row of the sentence, sy
 @dataclass(slots=True)
 class _Sentence:
     limit: int
-    beam: list[Said]  # open hypotheses, the best first
+    beam: list[Node]  # open hypotheses, the best first
     finished: list[End]  # the best ones, the best first
 
 
@@ -60,7 +60,7 @@ class Beam(Search):
         self.limit = Limit(length_ratio, length_margin)
 
     def find(self, model: Predictor[State], sources: tuple[Sequence, ...], n_best: int) -> list[list[Hypothesis]]:
-        history, limits, device = History(sources), self.limit.steps(sources), sources[0].ids.device
+        paths, limits, device = Paths(sources), self.limit.steps(sources), sources[0].ids.device
         everyone = sentences = [_Sentence(limit, [nothing(model.start_id)], []) for limit in limits]
         state, length = model.begin(sources), 1  # of what ends at this step
         # What each row has attended to so far, if that matters; padding counts as covered.
@@ -68,7 +68,7 @@ class Beam(Search):
         while sentences:
             rows = [said for sentence in sentences for said in sentence.beam]  # as many of each
             step = model.predict(torch.tensor([said.symbol for said in rows], device=device), state)
-            first = history.add(rows, step.attention)
+            first = paths.add(rows, step.attention)
             width = len(rows) // len(sentences)
             attended = tuple(sums + weights for sums, weights in zip(attended, step.attention, strict=False))
             covered = coverage(attended).tolist() if attended else [0.0] * len(rows)
@@ -85,9 +85,9 @@ class Beam(Search):
                 kept = torch.tensor(order, device=device)
                 state, attended = model.reorder(state, kept, fewer), select(attended, kept)
             length += 1
-        return history.hypotheses([sentence.finished for sentence in everyone])
+        return paths.hypotheses([sentence.finished for sentence in everyone])
 
-    def _continue(self, rows: list[Said], step: Prediction[State], sentences: int) -> Iterator[_Candidates]:
+    def _continue(self, rows: list[Node], step: Prediction[State], sentences: int) -> Iterator[_Candidates]:
         """The best 2 * `size` continuations by one symbol: at least `size` go on, even if as many end."""
         columns = step.log_probs.size(1)
         before = torch.tensor([said.total for said in rows], dtype=step.log_probs.dtype, device=step.log_probs.device)
@@ -110,12 +110,12 @@ class Beam(Search):
         finished ones, of equals the earlier first. `first` is the node of the sentence's first row, `covered` is the
         coverage of each of its rows.
         """
-        beam: list[Said] = []
+        beam: list[Node] = []
         for rank, (row, symbol, log_prob, total) in enumerate(candidates):
             if len(beam) == self.width:
                 break
             if symbol != EOS:
-                beam.append(Said(first + row, symbol, log_prob, number(total)))
+                beam.append(Node(first + row, symbol, log_prob, number(total)))
             elif rank < self.width and number(total) > float("-inf"):
                 end = End(first + row, log_prob, self.ranking.rank(total, length, covered[row]))
                 insort(sentence.finished, end, key=lambda each: -each.score)

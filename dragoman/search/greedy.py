@@ -6,7 +6,7 @@ import torch
 
 from dragoman.data.batch import Sequence
 from dragoman.data.vocabulary import EOS
-from dragoman.search.hypothesis import End, History, Hypothesis, Said, nothing
+from dragoman.search.hypothesis import End, Hypothesis, Node, Paths, nothing
 from dragoman.search.limits import Limit, Margin, Ratio, forbid, number
 from dragoman.search.search import Predictor, Search, State
 
@@ -24,20 +24,20 @@ class Greedy(Search):
         self.limit = Limit(length_ratio, length_margin)
 
     def find(self, model: Predictor[State], sources: tuple[Sequence, ...], n_best: int) -> list[list[Hypothesis]]:
-        history, limits, device = History(sources), self.limit.steps(sources), sources[0].ids.device
+        paths, limits, device = Paths(sources), self.limit.steps(sources), sources[0].ids.device
         ends: list[list[End]] = [[] for _ in limits]
         state, rows = model.begin(sources), [nothing(model.start_id) for _ in limits]
         sentences = list(range(len(limits)))  # of the rows
         position = 0
         while rows:
             step = model.predict(torch.tensor([said.symbol for said in rows], device=device), state)
-            first = history.add(rows, step.attention)
+            first = paths.add(rows, step.attention)
             forbid(step.log_probs, [row for row, sentence in enumerate(sentences) if limits[sentence] <= position])
             log_probs, columns = step.log_probs.max(1)
             following, left = [], []
             found = zip(step.named(columns).tolist(), log_probs.tolist(), strict=True)
             for row, (symbol, log_prob) in enumerate(found):
-                said = Said(first + row, symbol, log_prob, rows[row].total + number(log_prob))
+                said = Node(first + row, symbol, log_prob, rows[row].total + number(log_prob))
                 if symbol == EOS:
                     ends[sentences[row]] = [End(said.parent, log_prob, said.total)]
                 else:
@@ -49,4 +49,4 @@ class Greedy(Search):
                 state, sentences = model.reorder(state, kept, kept), [sentences[row] for row in left]
             rows = following
             position += 1
-        return history.hypotheses(ends)
+        return paths.hypotheses(ends)

@@ -34,7 +34,7 @@ class Hypothesis:
         return sum(self.log_probs)
 
 
-class Said(NamedTuple):
+class Node(NamedTuple):
     """What an open hypothesis said last: after which node, which symbol, and log P of that and of the whole."""
 
     parent: int
@@ -43,9 +43,9 @@ class Said(NamedTuple):
     total: float  # -inf where a beam has fewer hypotheses than places
 
 
-def nothing(symbol: int) -> Said:
+def nothing(symbol: int) -> Node:
     """Before the first step: the start symbol, for certain."""
-    return Said(ROOT, symbol, 0.0, 0.0)
+    return Node(ROOT, symbol, 0.0, 0.0)
 
 
 class End(NamedTuple):
@@ -79,7 +79,7 @@ class _Rows:
         return self._held[: self._count]
 
 
-class History:
+class Paths:
     """All steps of a search as a tree: each row of each step is a node, which knows what it had read and attended to.
 
     Nothing is copied while hypotheses branch and batches shrink; what was found is read off backwards from its end.
@@ -87,10 +87,10 @@ class History:
 
     def __init__(self, sources: tuple[Sequence, ...]) -> None:
         self._lengths = [source.mask.sum(1).tolist() for source in sources]
-        self._nodes: list[Said] = []
+        self._nodes: list[Node] = []
         self._attention = [_Rows() for _ in sources]
 
-    def add(self, said: Iterable[Said], attention: tuple[Float[Tensor, "R _"], ...]) -> int:
+    def add(self, said: Iterable[Node], attention: tuple[Float[Tensor, "R _"], ...]) -> int:
         """A step, by what its rows read and their attention: the number of its first node, whence they are counted."""
         first = len(self._nodes)
         self._nodes.extend(said)

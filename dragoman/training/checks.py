@@ -16,6 +16,7 @@ from dragoman.model.attention.normalisers import NORMALISERS
 from dragoman.model.attention.terms.terms import TERMS
 from dragoman.search.searches import SEARCHES
 from dragoman.text.units import UNITS
+from dragoman.training.objectives.objective import indistinct, untaught
 from dragoman.training.objectives.objectives import OBJECTIVES
 from dragoman.training.objectives.penalties import PENALTIES
 from dragoman.training.optimiser import OPTIMISERS
@@ -59,10 +60,8 @@ def _penalties(config: Config) -> Iterator[Problem]:
     training, attention, path = config.training, config.model.attention, ("training", "penalties")
     if training.penalties and not OBJECTIVES[training.objective.kind].penalised:
         yield Problem(path, f"objective '{training.objective.kind}' takes none")
-    if training.penalties and attention.score.kind == "none":
-        yield Problem(path, "there is no attention (model.attention.score: none)")
-    if training.penalties and attention.score.kind == "uniform" and not attention.terms:
-        yield Problem(path, "all weights are alike (model.attention.score: uniform)")
+    if training.penalties:
+        yield from (Problem(path, message) for message in untaught(config))
     kinds = [spec.kind for spec in training.penalties]
     for number, kind in enumerate(kinds):
         if kind in kinds[:number]:
@@ -73,6 +72,7 @@ def _penalties(config: Config) -> Iterator[Problem]:
     for place in supervised:
         if not config.data.alignments:
             yield Problem(place, "'supervised' needs links between words (data.alignments: true)")
+        yield from (Problem(place, message) for message in indistinct(config, "supervised"))
         if sparse or hides or attention.window.kind != "none":
             yield Problem(place, "'supervised' cannot raise a weight of 0: no sparse normaliser, window or hiding term")
     if config.data.alignments and not supervised:

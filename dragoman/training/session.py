@@ -135,8 +135,8 @@ def finish(run: Training) -> None:
     for each in run.directions:
         each.selection.write_mean([step for _, step in best])
     found = _judged(run)
-    for validation in found:
-        run.journal.say(f"mean of the best {len(best)}  {validation}")
+    for each, validation in zip(run.directions, found, strict=True):
+        run.journal.say(f"mean of the best {len(best)}  {run.named(each)}{validation}")
     if not run.validator.as_good(fmean(validation.values[settings.metric] for validation in found), best[0][0]):
         for each in run.directions:
             each.selection.write_best()

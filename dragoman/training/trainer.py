@@ -181,8 +181,7 @@ def _measured(run: Training) -> tuple[float, str]:
             return math.nan, "the loss of the development data was not a finite number"
         run.progress.seconds += run.clock.seconds()
         each.journal.row(run.progress, {f"valid/{name}": figure for name, figure in validation.values.items()})
-        languages = f"{each.config.data.source}-{each.config.data.target}  " if run.reverse else ""
-        run.journal.say(f"step {run.progress.step:>7,}  {languages}{validation}")
+        run.journal.say(f"step {run.progress.step:>7,}  {run.named(each)}{validation}")
         values.append(validation.values[run.config.training.metric])
     return fmean(values), ""
 

@@ -54,6 +54,10 @@ class Training(Direction):
         """The one that the run is named after, and the other if there are two."""
         return [self, self.reverse] if self.reverse else [self]
 
+    def named(self, each: Direction) -> str:
+        """Which of two directions a line is about; nothing where there is one."""
+        return f"{each.config.data.source}-{each.config.data.target}  " if self.reverse else ""
+
     @cached_property
     def learner(self) -> nn.Module:
         """All that is trained."""

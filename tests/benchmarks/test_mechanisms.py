@@ -54,7 +54,7 @@ def test_a_row_is_trained_once_and_becomes_a_line(
     (configs / "attention" / "additive.yaml").write_text(TINY, encoding="utf-8")
     monkeypatch.setattr(mechanisms, "CONFIGS", configs)
     monkeypatch.setattr(prepared, "TESTS", {"dev": 4, "test": 4, "compositional": 4})
-    monkeypatch.setattr(mechanisms, "speeds", lambda rows, prepared, folder: {"dot": 1.25})
+    monkeypatch.setattr(mechanisms, "speeds", lambda rows, prepared, folder, console: {"dot": 1.25})
     options = ["--folder", str(tmp_path / "table"), "--pairs", "40", "--epochs", "1", "--only", "dot"]
     assert mechanisms.main([*options, "--row", "phrasebook", "dot"]) == 0
     assert (tmp_path / "table" / "phrasebook" / "dot.json").is_file()

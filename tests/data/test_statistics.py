@@ -40,6 +40,10 @@ def test_links_are_counted_and_checked(tmp_path: Path) -> None:
         "links: 3 sure, 2 merely possible; 42.9 % of target words have none",
         f"pairs without a link: 1 (line {links}:2)",
     ]
+    report(tmp_path, ["a\tcat"], ["EINE\x01KATZE"])  # as training reads them: two words and one
+    links.write_text("1-0\n", encoding="utf-8")
+    assert describe_links(place, "en", "de", tokenisers=("whitespace", "whitespace")).sure == 1
+    report(tmp_path, ["a cat", "a dog", "a"], ["EINE KATZE", "EIN HUND", "EIN"])
     links.write_text("0-0\n2-0\n0-0\n", encoding="utf-8")
     with pytest.raises(UserError, match=r":2: the link 2-0 lies beyond the sentence pair, which has 2 and 2 words"):
         describe_links(place, "en", "de")

@@ -8,20 +8,20 @@ import torch
 
 from dragoman.search import hypothesis
 from dragoman.search.beam import Beam
-from dragoman.search.hypothesis import LEAST, ROOT, End, History, Hypothesis, Said, nothing
+from dragoman.search.hypothesis import LEAST, ROOT, End, Hypothesis, Node, Paths, nothing
 from tests.builders import build_model, sentences
 
 
 def test_a_hypothesis_is_read_off_from_its_end() -> None:
     """Two sentences; the second step follows both from the first, in the other order, the third follows one of them."""
-    history = History((sentences([4, 5], [6]), sentences([], [7])))
+    paths = Paths((sentences([4, 5], [6]), sentences([], [7])))
     attention = torch.arange(18).view(3, 2, 3) / 16  # of three steps
     other = torch.tensor([[0.5, 0.0], [0.25, 0.75]])
-    node = history.add([nothing(2)] * 2, (attention[0], other))
-    said = [Said(node + 1, 4, -0.5, -0.5), Said(node, 5, -1.0, -1.0)]
-    second = history.add(said, (attention[1], other))
-    third = history.add([Said(second, 6, -2.0, -2.5)], (attention[2, :1], other[:1]))
-    ((one,), (two, three)) = history.hypotheses(
+    node = paths.add([nothing(2)] * 2, (attention[0], other))
+    said = [Node(node + 1, 4, -0.5, -0.5), Node(node, 5, -1.0, -1.0)]
+    second = paths.add(said, (attention[1], other))
+    third = paths.add([Node(second, 6, -2.0, -2.5)], (attention[2, :1], other[:1]))
+    ((one,), (two, three)) = paths.hypotheses(
         [[End(second + 1, -0.25, -1.25)], [End(third, -0.125, 7.0), End(0, 0.0, 0.0)]]
     )
     assert (one.symbols, one.log_probs, one.score) == ((5,), (-1.0, -0.25), -1.25)
@@ -36,11 +36,11 @@ def test_a_hypothesis_is_read_off_from_its_end() -> None:
 
 def test_attention_of_many_steps_stays_in_its_order() -> None:
     """More rows than there is room for at first."""
-    history, steps = History((sentences([4, 5]),)), 5 * LEAST
+    paths, steps = Paths((sentences([4, 5]),)), 5 * LEAST
     node = ROOT
     for step in range(steps):
-        node = history.add([Said(node, 4, 0.0, 0.0)], (torch.full((1, 3), float(step)),))
-    ((found,),) = history.hypotheses([[End(node, 0.0, 0.0)]])
+        node = paths.add([Node(node, 4, 0.0, 0.0)], (torch.full((1, 3), float(step)),))
+    ((found,),) = paths.hypotheses([[End(node, 0.0, 0.0)]])
     assert found.attention[0][:, 0].tolist() == list(range(steps))
 
 

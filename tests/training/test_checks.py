@@ -106,6 +106,24 @@ def test_what_makes_no_other_symbols_may_differ(
             {"training.penalties": "coverage", "model.attention.score": "none"},
             "training.penalties: there is no attention (model.attention.score: none)",
         ),
+        (
+            {
+                "training.penalties": "coverage",
+                "model.encoder": {"kind": "rnn", "direction": "forward", "size": 4},
+                "model.bridge": "zero",
+                "model.attention.score": "uniform",
+                "model.attention.terms": "wait",
+            },
+            "training.penalties: all weights that attention can see are alike (model.attention.score: uniform)",
+        ),
+        (
+            {
+                "training.penalties": "supervised",
+                "data.alignments": True,
+                "model.attention.normaliser": "linear_chain",
+            },
+            "'supervised' would make all weights of model.attention.normaliser: linear_chain 1; use divide: true",
+        ),
     ],
 )
 def test_penalties_need_what_they_judge(made: Callable[..., Config], options: dict[str, Any], message: str) -> None:
@@ -119,6 +137,10 @@ def test_penalties_need_what_they_judge(made: Callable[..., Config], options: di
     ("options", "message"),
     [
         ({"model.attention.score": "none"}, "there is no attention (model.attention.score: none)"),
+        (
+            {"model.attention.normaliser": "linear_chain"},
+            "'agreement' would make all weights of model.attention.normaliser: linear_chain 1; use divide: true",
+        ),
         ({"data.train": "all.tsv"}, "'agreement' needs a file for each side, which all.tsv is not"),
         ({"data.dev": "all.tsv.gz"}, "'agreement' needs a file for each side, which all.tsv.gz is not"),
     ],

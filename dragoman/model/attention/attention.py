@@ -76,7 +76,7 @@ class GlobalAttention(Attention):
         weights = normaliser(energies where mask)
         context = weights @ values
 
-    This is the only attention mask in the code: a padded position has weight 0 exactly.
+    This is where padding of the source is masked: it has weight 0 exactly.
     """
 
     def __init__(self, score: Score, normaliser: Normaliser, terms: Iterable[Term] = ()) -> None:

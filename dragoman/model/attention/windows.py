@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, final
 import torch
 from torch import Tensor, nn
 
-from dragoman.components import Count, Positive
+from dragoman.components import Positive, Width
 from dragoman.model.attention.attention import (
     Attended,
     Attention,
@@ -41,7 +41,7 @@ class Window(nn.Module, ABC):
     deviation: float | None = None
     reads_ahead = False  # whether it depends on what follows the symbols that it shows
 
-    def __init__(self, query_size: int, *, width: Count = 10) -> None:
+    def __init__(self, query_size: int, *, width: Width = 10) -> None:
         super().__init__()
         self.width = width
 
@@ -74,7 +74,7 @@ class Predictive(Window):
 
     reads_ahead = True  # S
 
-    def __init__(self, query_size: int, *, width: Count = 10, deviation: Positive | None = None) -> None:
+    def __init__(self, query_size: int, *, width: Width = 10, deviation: Positive | None = None) -> None:
         super().__init__(query_size, width=width)
         self.deviation = width / 2 if deviation is None else deviation
         self.hidden = Linear(query_size, query_size, bias=False)
@@ -150,7 +150,10 @@ class LocalAttention(Attention):
         last = mask.sum(1).view(-1, 1, 1) - 1
         middle = centre.round().long().unsqueeze(2).minimum(last)
         first = (middle - self.window.width).clamp(min=0)
-        at = first + torch.arange(2 * self.window.width + 1, device=centre.device)
+        places = 2 * self.window.width + 1
+        if not torch.compiler.is_exporting():  # a graph is to serve any source
+            places = min(places, mask.size(1))
+        at = first + torch.arange(places, device=centre.device)
         return at.minimum(last), at <= (middle + self.window.width).minimum(last)
 
 

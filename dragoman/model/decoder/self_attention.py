@@ -121,7 +121,7 @@ class SelfAttentionDecoder(Decoder):
             if not isinstance(attention, GlobalAttention) or attention.terms:
                 raise ValueError(
                     "attends to the source from all steps at once: it needs a score other than none, and attention "
-                    "without terms and window, which depend on the step before"
+                    "without terms, window and sentences"
                 )
             return CrossAttention(size, memory_size, heads, attention)
 

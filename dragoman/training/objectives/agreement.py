@@ -8,7 +8,7 @@ from dragoman.config import TSV, Config
 from dragoman.data.batch import Batch
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.training.objectives.objective import Objective
+from dragoman.training.objectives.objective import Objective, indistinct, untaught
 from dragoman.training.objectives.penalties import both
 from dragoman.training.objectives.teacher_forcing import force
 
@@ -32,10 +32,8 @@ class Agreement(Objective):
     def problems(cls, config: Config) -> Iterator[str]:
         """It needs attention in both directions, and sides that can change places."""
         yield from super().problems(config)
-        if config.model.attention.score.kind == "none":
-            yield "there is no attention (model.attention.score: none)"
-        if config.model.attention.score.kind == "uniform" and not config.model.attention.terms:
-            yield "all weights are alike (model.attention.score: uniform)"
+        yield from untaught(config)
+        yield from indistinct(config, "agreement")
         table = next((name for name in (*config.data.train, config.data.dev) if name.endswith(TSV)), None)
         if table:
             yield f"'agreement' needs a file for each side, which {table} is not"

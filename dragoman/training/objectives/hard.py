@@ -7,7 +7,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from dragoman.components import Count, Rate
+from dragoman.components import Rate, Width
 from dragoman.config import Config
 from dragoman.data.batch import Batch
 from dragoman.model.output.output import Loss
@@ -15,14 +15,15 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.shapes import Bool, Float
 from dragoman.training.objectives import lattice as lattices
 from dragoman.training.objectives.lattice import NEVER, lattice
-from dragoman.training.objectives.objective import Objective, undecided
+from dragoman.training.objectives.objective import Objective, undecided, untaught
 
 
 def _problems(kind: str, config: Config) -> Iterator[str]:
     model = config.model
     yield from undecided(config)
-    if model.attention.normaliser.kind != "hard" or model.attention.score.kind == "none":
-        yield f"{kind} trains hard attention alone; use model.attention.normaliser: hard with a score"
+    yield from untaught(config)
+    if model.attention.normaliser.kind != "hard":
+        yield f"{kind} trains hard attention alone; use model.attention.normaliser: hard"
     if model.attention.window.kind == "predictive":
         yield f"the weights of model.attention.window: predictive do not add up to 1, as {kind} needs them to"
 
@@ -44,7 +45,7 @@ class Marginal(Objective):
     Search, which follows one draw, reads the position whose alpha is largest.
     """
 
-    def __init__(self, *, order: Literal[0, 1] = 0, monotonic: bool = False, jump: Count = 5) -> None:
+    def __init__(self, *, order: Literal[0, 1] = 0, monotonic: bool = False, jump: Width = 5) -> None:
         super().__init__()
         if monotonic and order == 0:
             raise ValueError("monotonic: true is about jumps, which order: 0 does not see; use order: 1")

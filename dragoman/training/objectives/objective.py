@@ -6,8 +6,10 @@ from typing import ClassVar
 
 from torch import Tensor, nn
 
+from dragoman import components
 from dragoman.config import Config
 from dragoman.data.batch import Batch
+from dragoman.model.attention.normalisers import NORMALISERS
 from dragoman.model.attention.terms.terms import TERMS
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
@@ -40,6 +42,22 @@ class Objective(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss: ...
+
+
+def untaught(config: Config) -> Iterator[str]:
+    """A problem where nothing of attention can be learnt."""
+    attention = config.model.attention
+    if attention.score.kind == "none":
+        yield "there is no attention (model.attention.score: none)"
+    elif attention.score.kind == "uniform" and all(TERMS[term.kind].hides for term in attention.terms):
+        yield "all weights that attention can see are alike (model.attention.score: uniform)"
+
+
+def indistinct(config: Config, kind: str) -> Iterator[str]:
+    """A problem where every weight of a symbol could be 1."""
+    normaliser = components.complete(NORMALISERS, config.model.attention.normaliser)
+    if normaliser.options.get("divide") is False:
+        yield f"'{kind}' would make all weights of model.attention.normaliser: {normaliser.kind} 1; use divide: true"
 
 
 def undecided(config: Config) -> Iterator[str]:

@@ -159,17 +159,17 @@ def test_a_row_alone_is_the_row_in_its_batch(variant: Variant) -> None:
 
 @each_variant
 def test_rows_of_a_sentence_keep_their_own_history_when_a_beam_moves_them(variant: Variant) -> None:
-    """Two rows a sentence, which have seen different queries, change places after each step."""
+    """Two rows a sentence, which have seen different queries and words, change places after each step."""
     attention = make(variant)
-    source, embedded = memory(states()), WORDS_READ
+    source, others_read = memory(states()), noise(3, STEPS, SIZE, seed=6)
     _, one = steps(attention, queries(), source)
-    _, other = steps(attention, queries(seed=7), source)
+    _, other = steps(attention, queries(seed=7), source, others_read)
     attended = attention.prepare(source)
     history = select(attention.start(attended), torch.tensor([0, 0, 1, 1, 2, 2]))
-    first, second = (queries(), one), (queries(seed=7), other)
+    first, second = (queries(), one, WORDS_READ), (queries(seed=7), other, others_read)
     for t in range(STEPS):
         query = torch.stack([first[0][:, t], second[0][:, t]], 1).flatten(0, 1)
-        words = embedded[:, t].repeat_interleave(2, 0)
+        words = torch.stack([first[2][:, t], second[2][:, t]], 1).flatten(0, 1)
         glimpse = attention(query, words, attended, history)
         assert torch.allclose(glimpse.history.weights[0::2], first[1][:, t])
         assert torch.allclose(glimpse.history.weights[1::2], second[1][:, t])

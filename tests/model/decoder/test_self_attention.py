@@ -224,7 +224,7 @@ def absent(query_size: int, state_size: int) -> Attention:
 
 @pytest.mark.parametrize("attend_to", [windowed, remembering, absent])
 def test_what_asks_for_the_step_before_is_refused(attend_to: Any) -> None:
-    with pytest.raises(ValueError, match=r"a score other than none, and attention without terms and window"):
+    with pytest.raises(ValueError, match=r"a score other than none, and attention without terms, window and sentences"):
         SelfAttentionDecoder(4, 4, attend_to, size=8, heads=2)
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from dragoman.components import Count, Positive
+from dragoman.components import Positive, Width
 from dragoman.model.attention.terms.term import Moment, Said, Sizes, Term
 from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory
@@ -22,7 +22,7 @@ def around(numbers: Float[Tensor, "B T S"], width: int) -> Float[Tensor, "B T S 
 class Markov(Term):
     """`alpha_(t-1),j-k ... alpha_(t-1),j+k` as features (Cohn et al. 2016); `width` is k."""
 
-    def __init__(self, sizes: Sizes, *, width: Count = 1) -> None:
+    def __init__(self, sizes: Sizes, *, width: Width = 1) -> None:
         super().__init__(sizes, 2 * width + 1)
         self.width = width
 
@@ -37,7 +37,7 @@ class Markov(Term):
 class Fertility(Term):
     """`sum_(t'<t) alpha_t',j-k ... sum_(t'<t) alpha_t',j+k` as features (Cohn et al. 2016, local); `width` is k."""
 
-    def __init__(self, sizes: Sizes, *, width: Count = 1) -> None:
+    def __init__(self, sizes: Sizes, *, width: Width = 1) -> None:
         super().__init__(sizes, 2 * width + 1)
         self.width = width
 

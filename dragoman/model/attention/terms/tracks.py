@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, final
 import torch
 from torch import Tensor
 
-from dragoman.components import Count, Size
+from dragoman.components import Size, Width
 from dragoman.model.attention.terms.past import around
 from dragoman.model.attention.terms.term import Moment, Said, Sizes, Term
 from dragoman.model.embedding import Embedding
@@ -100,7 +100,7 @@ class CoverageEmbedding(Tracker):
 class Recurrent(Tracker):
     """`C_tj = LSTM(C_(t-1),j; alpha_t,j-k ... alpha_t,j+k)` from zeros (Yang et al. 2016); `width` is k."""
 
-    def __init__(self, sizes: Sizes, *, size: Size = 10, width: Count = 5) -> None:
+    def __init__(self, sizes: Sizes, *, size: Size = 10, width: Width = 5) -> None:
         super().__init__(sizes, Lstm(2 * width + 1, size))
         self.width = width
 
