@@ -17,7 +17,8 @@ class Translation:
     """A translation, with what the model attended to.
 
     `tokens` and `source_tokens` are words; `attention` (target words, source words) gives each target word's
-    weights, and `end_attention` (target words,) what went to the end symbol instead; `score` is the rank of the
+    weights, which add up to 1 less what went to the end symbol. `end_attention` (target words,) is that, where the
+    model was taught to look there from words without a counterpart (`unlinked: end`). `score` is the rank of the
     search (log-probability under its length normalisation), `log_prob` the plain log P(y | x) in nats. `n_best`
     holds the alternatives asked for, this one first. `left_out` counts the symbols at the end of an overlong source
     that were not read.
@@ -30,14 +31,14 @@ class Translation:
     score: float
     log_prob: float
     attention: NDArray[np.float64]
-    end_attention: NDArray[np.float64]
+    end_attention: NDArray[np.float64] | None = None
     n_best: tuple["Translation", ...] = ()
     left_out: int = 0
 
     @property
     def alignment(self) -> Links:
-        """The source word with most attention for each target word, as (source, target) pairs from 0; none for a
-        target word that looks at the end symbol most.
+        """The source word with most attention for each target word, as (source, target) pairs from 0; none where
+        `end_attention` has more.
         """
         return alignment.links(self.attention, end=self.end_attention)
 
@@ -66,7 +67,7 @@ class Scored(NamedTuple):
     source_tokens: list[str]
     tokens: list[str]
     attention: NDArray[np.float64]
-    end_attention: NDArray[np.float64]
+    end_attention: NDArray[np.float64] | None = None
 
     @property
     def alignment(self) -> Links:

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 
 from dragoman import components, devices
 from dragoman.components import Spec
@@ -20,6 +21,7 @@ from dragoman.deployment import engine as onnx
 from dragoman.deployment.engine import OnnxModel
 from dragoman.devices import Device
 from dragoman.errors import UserError
+from dragoman.evaluation import alignment
 from dragoman.model import linear
 from dragoman.model.attention.terms.reading import Shift
 from dragoman.model.int8 import Int8
@@ -31,6 +33,7 @@ from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.incremental import as_it_decides, wait_k
 from dragoman.search.search import Predictor, Search
 from dragoman.search.searches import SEARCHES
+from dragoman.text.pipeline import WordsOf
 from dragoman.translation import Scored, Spoken, Translation, by_words
 
 LONGEST = 500  # symbols of a source that are read; what follows is left out, and said so in `Translation.left_out`
@@ -63,6 +66,7 @@ class Translator:
         self.device = device
         self.candidates: CandidateList | None = None  # what translations are searched among
         self.way: linear.Way | None = None  # in which linear maps are computed for them
+        self.taught_end = False  # whether the model looks at the end symbol from words without a counterpart
 
     @cached_property
     def model(self) -> Seq2Seq:
@@ -201,7 +205,7 @@ class Translator:
         for hypothesis in hypotheses:
             symbols = self.target.vocabulary.symbols(hypothesis.symbols)
             words = self.target.text.words(symbols)
-            attention, end_attention = by_words(hypothesis.attention[0][:-1], words, source_words)
+            attention, end_attention = self._by_words(hypothesis.attention[0][:-1], words, source_words)
             output = self.target.text.decode(symbols)
             found.append(
                 Translation(
@@ -219,15 +223,22 @@ class Translator:
         return replace(found[0], n_best=tuple(found))
 
     def _nothing(self, text: str) -> Translation:
-        empty = Translation(text, "", [], [], 0.0, 0.0, np.zeros((0, 0)), np.zeros(0))
+        empty = Translation(text, "", [], [], 0.0, 0.0, np.zeros((0, 0)))
         return replace(empty, n_best=(empty,))
 
     def _scored(self, source: list[str], target: list[str], log_prob: float, weights: torch.Tensor) -> Scored:
         source_words, words = self.source.text.words(source), self.target.text.words(target)
         between = weights[: len(target), : len(source) + 1].float().cpu().numpy()
         return Scored(
-            log_prob, len(target) + 1, source_words.words, words.words, *by_words(between, words, source_words)
+            log_prob, len(target) + 1, source_words.words, words.words, *self._by_words(between, words, source_words)
         )
+
+    def _by_words(
+        self, attention: ArrayLike, target: WordsOf, source: WordsOf
+    ) -> tuple[alignment.Weights, alignment.Weights | None]:
+        """Attention between words, and to the end symbol if the model was taught to look there."""
+        words, end = by_words(attention, target, source)
+        return words, end if self.taught_end else None
 
 
 def by_length(numbers: Sequence[int], lengths: Sequence[int], symbols: int, most: int) -> Iterator[list[int]]:
@@ -276,4 +287,5 @@ def load(
     if candidates:
         lexicon = lists.read(run.folder.path / lists.FILE, (len(run.source.vocabulary), len(run.target.vocabulary)))
         translator.candidates = CandidateList(lexicon, *candidates, chosen.torch_device)
+    translator.taught_end = any(spec.options.get("unlinked") == "end" for spec in run.config.training.penalties)
     return translator

@@ -1,6 +1,8 @@
 """Text to translations: order, odd texts, search, attention between words, scores of given pairs."""
 
+import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -205,7 +207,27 @@ def test_scores_are_the_models_log_probabilities_and_forced_attention(translator
         assert (scored.source_tokens, scored.tokens) == (source.split(), target.split())
         words = by_words(weights[0, :-1, :-1].numpy(), range(len(scored.tokens)), range(len(scored.source_tokens)))
         np.testing.assert_allclose(scored.attention, words, atol=1e-5)
-        np.testing.assert_allclose(scored.end_attention, weights[0, :-1, -1], atol=1e-5)
+
+
+@pytest.mark.spec("B13")
+def test_words_that_look_at_the_end_have_no_link_where_the_model_was_taught_so(run: Path, tmp_path: Path) -> None:
+    text, translator = "one two three", dragoman.load(run)
+    (plain,), (given,) = translator.translate([text]), translator.score([text], ["un deux trois"])
+    assert plain.end_attention is given.end_attention is None
+    assert len(plain.alignment) == len(plain.tokens)
+    taught = replace(plain, end_attention=plain.attention.max(1) + np.array([1.0, *(-1.0 for _ in plain.tokens[1:])]))
+    assert taught.alignment == {(source, target) for source, target in plain.alignment if target}
+    taught_run = shutil.copytree(run, tmp_path / "run")
+    config = (taught_run / "config.yaml").read_text("utf-8")
+    assert "penalties: []" in config
+    penalties = "penalties: [{kind: supervised, unlinked: end}]"
+    (taught_run / "config.yaml").write_text(config.replace("penalties: []", penalties), "utf-8")
+    translator = dragoman.load(taught_run)
+    (found,), (scored,) = translator.translate([text]), translator.score([text], ["un deux trois"])
+    assert found.end_attention is not None
+    assert scored.end_attention is not None
+    np.testing.assert_allclose(found.end_attention + found.attention.sum(1), 1.0, atol=1e-4)
+    np.testing.assert_allclose(scored.end_attention + scored.attention.sum(1), 1.0, atol=1e-4)
 
 
 def test_the_score_of_a_translation_is_that_of_its_search(translator: Translator) -> None:
@@ -213,7 +235,6 @@ def test_the_score_of_a_translation_is_that_of_its_search(translator: Translator
         (scored,) = translator.score([found.source], [found.text])
         assert scored.log_prob == pytest.approx(found.log_prob, abs=1e-4)
         np.testing.assert_allclose(scored.attention, found.attention, atol=1e-4)
-        np.testing.assert_allclose(scored.end_attention, found.end_attention, atol=1e-4)
 
 
 def test_scores_keep_the_order_and_do_not_depend_on_the_batch(
