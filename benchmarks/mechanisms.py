@@ -65,15 +65,14 @@ def of_documents() -> list[Row]:
 
 
 def aligners() -> list[Row]:
-    """Ways to learn alignments, each on its own and together."""
+    """Ways to learn alignments."""
     found = [Row("plain", ALIGNER)]
     found += [Row(bias, ALIGNER, {"model.attention.terms": bias}) for bias in BIASES]
     together = {"model.attention.terms": f"[{', '.join(BIASES)}]"}
     symmetric = {"training.objective": "agreement"}
     supervised = {"training.penalties": "[{kind: supervised, unlinked: end}]", "data.alignments": "true"}
     found += [Row("all three", ALIGNER, together), Row("symmetric", ALIGNER, symmetric)]
-    found += [Row("all three, symmetric", ALIGNER, together | symmetric), Row("supervised", ALIGNER, supervised)]
-    return [*found, Row("all three, supervised", ALIGNER, together | supervised)]
+    return [*found, Row("supervised", ALIGNER, supervised)]
 
 
 def measured(run: Path, prepared: Corpus) -> Result:
