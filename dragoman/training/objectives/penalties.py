@@ -20,8 +20,8 @@ LEAST_VARIANCE = 0.01  # of a fertility: without a least one, density and loss w
 class Penalty(nn.Module, ABC):
     """`weight` times a sum over the words of a batch, in nats like the loss that it is added to.
 
-    What end symbols get costs nothing: the source's is where words without a counterpart may look. Parameters are
-    trained and saved with the model's, and are no part of it. `state_size` is that of an encoder state.
+    The target's end symbol has no part in it; the source's is where words without a counterpart may look. Parameters
+    are trained and saved with the model's, and are no part of it. `state_size` is that of an encoder state.
     """
 
     supervised: ClassVar[bool] = False  # needs `Batch.links`
@@ -79,12 +79,14 @@ class Supervised(Penalty):
 @final
 class Coverage(Penalty):
     """`sum_t sum_j min(alpha_tj, sum_(t'<t) alpha_t'j)`: to look again where attention has been costs as much as it
-    takes (See et al. 2017, "Get to the point", (12)).
+    takes (See et al. 2017, "Get to the point", (12)). The source's end symbol counts too, or all attention would
+    go there.
     """
 
     def penalty(self, weights: Float[Tensor, "B T S"], memory: Memory, batch: Batch) -> Float[Tensor, ""]:
         before = weights.cumsum(1) - weights
-        return torch.minimum(weights, before)[both(memory, batch)].sum()
+        seen = words(batch.target.mask).unsqueeze(2) & memory.mask.unsqueeze(1)
+        return torch.minimum(weights, before)[seen].sum()
 
 
 @final
