@@ -22,7 +22,7 @@ def prepare(config: Config, folder: RunFolder) -> list[str]:
     """
     source, target = (Language.load(folder.path, side, side) for side in ("source", "target"))
     torch.manual_seed(config.seed)
-    model = build.build(config.model, len(source.vocabulary), len(target.vocabulary))
+    model = build.build(config.model, (len(source.vocabulary),), len(target.vocabulary))
     model.output.get_parameter("bias").data[EOS] = NEVER
     write_tensors(folder.weights(), weights(model), {})
     folder.config.write_text(configuration.dump(config), encoding="utf-8")

@@ -69,7 +69,7 @@ def main(arguments: list[str] | None = None) -> None:
         section = architecture.model(sizes)
         attention = section.attention.model_copy(update={"window": Spec(kind)})
         section = section.model_copy(update={"attention": attention})
-        model = build.build(section, sizes.symbols, sizes.symbols)
+        model = build.build(section, (sizes.symbols,), sizes.symbols)
         for length in options.lengths:
             states = torch.randn(options.sentences, length, 2 * sizes.encoder, requires_grad=True)
             final = ((torch.zeros(options.sentences, 2 * sizes.encoder),),)

@@ -124,6 +124,9 @@ class ModelConfig(Section):
     encoder: Spec = Field(Spec("rnn"), description="reads the source sentence: rnn, self_attention or convolutional")
     bridge: Spec = Field(Spec("final"), description="the decoder's first state: final, zero, mean, copy or none")
     attention: AttentionConfig = Field(AttentionConfig(), description="where the decoder looks")
+    combination: Spec = Field(
+        Spec("concatenation"), description="of several sources: concatenation, sum, flat or hierarchical"
+    )
     decoder: Spec = Field(Spec("rnn"), description="writes the target sentence: rnn or self_attention")
     output: Spec = Field(Spec("full"), description="from features to probabilities of symbols: full")
 

@@ -196,7 +196,7 @@ def _progress(rows: Sequence[Row]) -> list[tuple[str, str]]:
 def parameters(model: ModelConfig, source_symbols: int, target_symbols: int) -> dict[str, int]:
     """How many numbers each part of a model learns; a shared table counts for the part that comes first."""
     with torch.device("meta"):  # sizes without memory
-        built = build.build(model, source_symbols, target_symbols)
+        built = build.build(model, (source_symbols,), target_symbols)
     counts: Counter[str] = Counter()
     for name, parameter in built.named_parameters():
         counts[name.partition(".")[0].replace("_", " ")] += parameter.numel()

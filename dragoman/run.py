@@ -116,6 +116,6 @@ class Run:
         path = self.weights(weights)
         tensors, _ = read_tensors(path)
         mark = self.source.mark(self.config.model.attention.sentences)
-        model = build.build(self.config.model, len(self.source.vocabulary), len(self.target.vocabulary), mark)
+        model = build.build(self.config.model, (len(self.source.vocabulary),), len(self.target.vocabulary), mark)
         fill(model, tensors, path)
         return model.eval()

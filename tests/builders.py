@@ -60,7 +60,7 @@ def build_model(
 ) -> Seq2Seq:
     """A model for evaluation in float64, every parameter moved away from its initial value (zeros hide faults)."""
     torch.manual_seed(seed)
-    model = build.build(settings(**options), symbols, symbols, mark)
+    model = build.build(settings(**options), (symbols,), symbols, mark)
     return shaken(model, seed, spread).eval()
 
 

@@ -12,24 +12,26 @@ from dragoman.model.recurrent import CellState
 
 
 class Bridge(nn.Module, ABC):
-    """`bridge(memory)`: the states of all decoder layers before the first symbol, each tensor (B, D)."""
+    """`bridge(memories)`: the states of all decoder layers before the first symbol, each tensor (B, D).
+
+    `encoders` are the final states of the sources, `decoder` is what to make of them.
+    """
 
     reads_ahead = True  # whether it depends on what follows the first symbol
     reads_final = False  # the encoder's final state
 
-    def __init__(self, encoder: StateShape, decoder: StateShape) -> None:
+    def __init__(self, encoders: tuple[StateShape, ...], decoder: StateShape) -> None:
         super().__init__()
-        if self.reads_final and not encoder.layers:
+        if self.reads_final and not all(encoder.layers for encoder in encoders):
             raise ValueError("starts from the encoder's final state, and this encoder has none; use 'mean' or 'zero'")
-        self.encoder = encoder
         self.decoder = decoder
 
     @abstractmethod
-    def forward(self, memory: Memory) -> tuple[CellState, ...]: ...
+    def forward(self, memories: tuple[Memory, ...]) -> tuple[CellState, ...]: ...
 
-    def zeros(self, memory: Memory) -> CellState:
+    def zeros(self, memories: tuple[Memory, ...]) -> CellState:
         """The zero state of one decoder layer."""
-        like = memory.states
+        like = memories[0].states
         return (like.new_zeros(like.size(0), self.decoder.size),) * self.decoder.components
 
 
@@ -39,34 +41,38 @@ class Zero(Bridge):
 
     reads_ahead = False
 
-    def forward(self, memory: Memory) -> tuple[CellState, ...]:
-        return (self.zeros(memory),) * self.decoder.layers
+    def forward(self, memories: tuple[Memory, ...]) -> tuple[CellState, ...]:
+        return (self.zeros(memories),) * self.decoder.layers
 
 
 class Projection(Bridge):
     """`h_0 = tanh(W z + b)` of one vector z of the source (Bahdanau et al. 2015, A.2.2); an LSTM's `c_0 = V z + d`.
+    Of several sources, z is their vectors one behind the other.
 
     `layers: first` initialises the first layer alone and the others from zeros (CN 1.3).
     """
 
-    def __init__(self, encoder: StateShape, decoder: StateShape, *, layers: Literal["all", "first"] = "all") -> None:
-        super().__init__(encoder, decoder)
+    def __init__(
+        self, encoders: tuple[StateShape, ...], decoder: StateShape, *, layers: Literal["all", "first"] = "all"
+    ) -> None:
+        super().__init__(encoders, decoder)
         self.filled = decoder.layers if layers == "all" else 1
         self.projections = nn.ModuleList(
-            Linear(encoder.size, decoder.size) for _ in range(self.filled * decoder.components)
+            Linear(sum(encoder.size for encoder in encoders), decoder.size)
+            for _ in range(self.filled * decoder.components)
         )
 
     @abstractmethod
     def summary(self, memory: Memory) -> Tensor:
-        """The vector z (B, H)."""
+        """The vector z (B, H) of a source."""
 
-    def forward(self, memory: Memory) -> tuple[CellState, ...]:
-        vector = self.summary(memory)
+    def forward(self, memories: tuple[Memory, ...]) -> tuple[CellState, ...]:
+        vector = torch.cat([self.summary(memory) for memory in memories], -1)
         projected = [projection(vector) for projection in self.projections]
         hidden, cells = projected[: self.filled], projected[self.filled :]
         starts = [torch.tanh(h) for h in hidden]
         first = tuple(zip(starts, cells, strict=True)) if cells else tuple((start,) for start in starts)
-        return first + (self.zeros(memory),) * (self.decoder.layers - self.filled)
+        return first + (self.zeros(memories),) * (self.decoder.layers - self.filled)
 
 
 @final
@@ -96,8 +102,13 @@ class Copy(Bridge):
 
     reads_final = True
 
-    def __init__(self, encoder: StateShape, decoder: StateShape, *, layers: Literal["all", "first"] = "all") -> None:
-        super().__init__(encoder, decoder)
+    def __init__(
+        self, encoders: tuple[StateShape, ...], decoder: StateShape, *, layers: Literal["all", "first"] = "all"
+    ) -> None:
+        super().__init__(encoders, decoder)
+        if len(encoders) > 1:
+            raise ValueError("copies the states of one encoder, and there are several sources; use 'final'")
+        (encoder,) = encoders
         if (encoder.size, encoder.components) != (decoder.size, decoder.components):
             raise ValueError(
                 f"copies states as they are, but the encoder has {encoder.components} of size {encoder.size} "
@@ -109,9 +120,10 @@ class Copy(Bridge):
             )
         self.first = layers == "first"
 
-    def forward(self, memory: Memory) -> tuple[CellState, ...]:
+    def forward(self, memories: tuple[Memory, ...]) -> tuple[CellState, ...]:
+        (memory,) = memories
         if self.first:
-            return (memory.final[-1],) + (self.zeros(memory),) * (self.decoder.layers - 1)
+            return (memory.final[-1],) + (self.zeros(memories),) * (self.decoder.layers - 1)
         return memory.final
 
 
@@ -121,7 +133,7 @@ class NoBridge(Bridge):
 
     reads_ahead = False
 
-    def forward(self, memory: Memory) -> tuple[CellState, ...]:
+    def forward(self, memories: tuple[Memory, ...]) -> tuple[CellState, ...]:
         return ()
 
 

@@ -2,9 +2,11 @@
 
 import contextlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import torch
+from torch import nn
 
 from dragoman import components, sections
 from dragoman.components import Path, Problem, Spec
@@ -15,6 +17,9 @@ from dragoman.model.attention.attention import Attention, GlobalAttention, NoAtt
 from dragoman.model.attention.documents import HierarchicalAttention
 from dragoman.model.attention.normalisers import NORMALISERS
 from dragoman.model.attention.scores import SCORES, Uniform
+from dragoman.model.attention.sources.combination import Combination, OneSource
+from dragoman.model.attention.sources.combinations import COMBINATIONS
+from dragoman.model.attention.sources.separate import Concatenation
 from dragoman.model.attention.terms.term import Sizes
 from dragoman.model.attention.terms.terms import TERMS
 from dragoman.model.attention.windows import WINDOWS, LocalAttention
@@ -22,8 +27,9 @@ from dragoman.model.bridge import BRIDGES, Bridge, Zero
 from dragoman.model.decoder.decoder import Decoder
 from dragoman.model.decoder.decoders import DECODERS
 from dragoman.model.embedding import Embedding
-from dragoman.model.encoder.encoder import Encoder
 from dragoman.model.encoder.encoders import ENCODERS
+from dragoman.model.encoder.reader import Reader
+from dragoman.model.memory import StateShape
 from dragoman.model.output.full import OUTPUTS, Full
 from dragoman.model.seq2seq import Parts, Seq2Seq
 
@@ -37,8 +43,9 @@ class _Assemble(Protocol):
     def __call__(self, path: Path, make: Callable[[], Part], instead: Callable[[], Part] | None = None) -> Part: ...
 
 
-def build(model: ModelConfig, source_symbols: int, target_symbols: int, mark: int | None = None) -> Seq2Seq:
-    """A freshly initialised model for vocabularies of these sizes; UserError where the parts do not fit.
+def build(model: ModelConfig, source_symbols: tuple[int, ...], target_symbols: int, mark: int | None = None) -> Seq2Seq:
+    """A freshly initialised model for vocabularies of these sizes, one for each source; UserError where the parts do
+    not fit.
 
     `mark` is the symbol that ends a sentence, for `attention.sentences`.
     """
@@ -77,7 +84,7 @@ def problems(config: Config) -> list[Problem]:
             return instead()
 
     with torch.device("meta"), contextlib.suppress(ValueError):  # which stands in `found`
-        _model(model, 8, 8, None, assemble)
+        _model(model, (8,), 8, None, assemble)
     return found
 
 
@@ -88,6 +95,7 @@ TABLES: dict[Path, dict[str, Any]] = {
     ("attention", "terms"): TERMS,
     ("attention", "normaliser"): NORMALISERS,
     ("attention", "window"): WINDOWS,
+    ("combination",): COMBINATIONS,
     ("decoder",): DECODERS,
     ("output",): OUTPUTS,
 }
@@ -109,30 +117,47 @@ def complete(model: ModelConfig) -> ModelConfig:
 
 
 def _model(
-    model: ModelConfig, source_symbols: int, target_symbols: int, mark: int | None, assemble: _Assemble
+    model: ModelConfig, source_symbols: tuple[int, ...], target_symbols: int, mark: int | None, assemble: _Assemble
 ) -> Seq2Seq:
     tie = model.embedding.tie
     size, dropout = model.embedding.size, model.embedding.dropout
-    source = Embedding(source_symbols, size, dropout=dropout)
-    shared = source.table if tie in ("languages", "all") else None
-    target = assemble(
-        ("model", "embedding", "tie"), lambda: Embedding(target_symbols, size, dropout=dropout, table=shared)
-    )
-    encoder = assemble(("model", "encoder"), lambda: components.build(ENCODERS, model.encoder, size))
+    several = len(source_symbols) > 1
+    shared: nn.Parameter | None = None
+    readers: list[Reader] = []
 
-    def attend_to(query_size: int, state_size: int) -> Attention:
-        return _attention(model.attention, Sizes(query_size, state_size, size, source_symbols), mark, assemble)
+    def embedding(symbols: int) -> Embedding:
+        nonlocal shared
+        found = Embedding(symbols, size, dropout=dropout, table=shared)
+        shared = found.table if tie in ("languages", "all") else None
+        return found
 
-    decoder = assemble(
-        ("model", "decoder"), lambda: components.build(DECODERS, model.decoder, size, encoder.size, attend_to)
-    )
+    for symbols in source_symbols:
+        source = assemble(("model", "embedding", "tie"), partial(embedding, symbols))
+        encoder = assemble(("model", "encoder"), lambda: components.build(ENCODERS, model.encoder, size))
+        readers.append(Reader(source, encoder, optional=several))
+    target = assemble(("model", "embedding", "tie"), lambda: embedding(target_symbols))
+    encoders = [reader.encoder for reader in readers]
+
+    def attend_to(query_size: int, state_sizes: tuple[int, ...]) -> Combination:
+        attentions = [
+            _attention(model.attention, Sizes(query_size, state_size, size, symbols), mark, assemble)
+            for state_size, symbols in zip(state_sizes, source_symbols, strict=True)
+        ]
+        return assemble(
+            ("model", "combination"),
+            lambda: _combination(model, attentions, query_size),
+            lambda: Concatenation(attentions, query_size, size),
+        )
+
+    sizes = tuple(encoder.size for encoder in encoders)
+    decoder = assemble(("model", "decoder"), lambda: components.build(DECODERS, model.decoder, size, sizes, attend_to))
+    shapes = tuple(encoder.state_shape for encoder in encoders)
     bridge = assemble(
-        ("model", "bridge"),
-        lambda: _bridge(model.bridge, encoder, decoder),
-        lambda: Zero(encoder.state_shape, decoder.state_shape),
+        ("model", "bridge"), lambda: _bridge(model.bridge, shapes, decoder), lambda: Zero(shapes, decoder.state_shape)
     )
     hiding = _hiding(model.attention)
-    _blind(("model", "encoder"), hiding, encoder.reads_ahead, "rnn with direction: forward", assemble)
+    ahead = any(encoder.reads_ahead for encoder in encoders)
+    _blind(("model", "encoder"), hiding, ahead, "rnn with direction: forward", assemble)
     _blind(("model", "bridge"), hiding, bridge.reads_ahead, "zero", assemble)
     _blind(("model", "decoder"), hiding, decoder.reads_ahead, "no external_memory", assemble)
     table = target.table if tie in ("output", "all") else None
@@ -142,7 +167,7 @@ def _model(
         lambda: components.build(OUTPUTS, model.output, features, target_symbols, table),
         lambda: Full(features, target_symbols),
     )
-    return Seq2Seq(Parts(source, encoder, bridge, target, decoder, output), model.start_symbol)
+    return Seq2Seq(Parts(readers, bridge, target, decoder, output), model.start_symbol)
 
 
 def _attention(attention: AttentionConfig, sizes: Sizes, mark: int | None, assemble: _Assemble) -> Attention:
@@ -178,6 +203,17 @@ def _attention(attention: AttentionConfig, sizes: Sizes, mark: int | None, assem
     return LocalAttention(whole, window)
 
 
+def _combination(model: ModelConfig, attentions: list[Attention], query_size: int) -> Combination:
+    """What a decoder looks with."""
+    spec = components.complete(COMBINATIONS, model.combination)
+    if len(attentions) == 1 and not spec.options.get("sentinel"):
+        return OneSource(attentions[0])
+    parts: list[Any] = [attentions, query_size, model.embedding.size]
+    if spec.kind == "flat" and spec.options["sentinel"]:
+        parts.append(components.build(SCORES, model.attention.score, query_size, query_size))
+    return components.build(COMBINATIONS, spec, *parts)
+
+
 def _hiding(attention: AttentionConfig) -> str | None:
     """The term that keeps source symbols from being seen."""
     looks = attention.score.kind != "none"
@@ -211,7 +247,7 @@ def _hierarchical(
     return HierarchicalAttention(words, score, UNK if mark is None else mark)
 
 
-def _bridge(spec: Spec, encoder: Encoder, decoder: Decoder) -> Bridge:
+def _bridge(spec: Spec, encoders: tuple[StateShape, ...], decoder: Decoder) -> Bridge:
     if spec.kind == "zero" and not decoder.attends:
         raise ValueError(
             "is 'zero' where there is no attention (score: none), so the decoder knows nothing of the source"
@@ -220,4 +256,4 @@ def _bridge(spec: Spec, encoder: Encoder, decoder: Decoder) -> Bridge:
         raise ValueError("is 'none', and this decoder starts from a state; use 'final', 'zero', 'mean' or 'copy'")
     if spec.kind != "none" and not decoder.state_shape.layers:
         raise ValueError(f"is '{spec.kind}', and this decoder starts from no state; use 'none'")
-    return components.build(BRIDGES, spec, encoder.state_shape, decoder.state_shape)
+    return components.build(BRIDGES, spec, encoders, decoder.state_shape)

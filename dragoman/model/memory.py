@@ -9,7 +9,7 @@ from dragoman.model.shapes import Bool, Float, Int
 
 
 class Memory(NamedTuple):
-    """What an encoder made of its source."""
+    """What an encoder made of its source. A sentence without such a source has padding alone, and all of it is 0."""
 
     states: Float[Tensor, "B S H"]
     mask: Bool[Tensor, "B S"]  # True = real symbol
@@ -19,7 +19,7 @@ class Memory(NamedTuple):
     def mean(self) -> Float[Tensor, "B H"]:
         """Of the states over the real positions."""
         real = self.mask.unsqueeze(-1).to(self.states.dtype)
-        return (self.states * real).sum(1) / real.sum(1)
+        return (self.states * real).sum(1) / real.sum(1).clamp(min=1)
 
 
 class StateShape(NamedTuple):

@@ -1,17 +1,19 @@
 """The model: encode, start, step, unroll. Training, search and scoring use nothing else."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, Literal, NamedTuple, final
+from typing import Generic, Literal, NamedTuple, cast, final
 
 import torch
 from torch import Tensor, nn
 
-from dragoman.data.batch import Batch, Sequence
+from dragoman.data.batch import Batch
+from dragoman.data.batch import Sequence as Sentences
 from dragoman.data.vocabulary import BOS, EOS
 from dragoman.model.bridge import Bridge
 from dragoman.model.decoder.decoder import Decoder, State, Step, Unrolled
 from dragoman.model.embedding import Embedding
-from dragoman.model.encoder.encoder import Encoder
+from dragoman.model.encoder.reader import Reader
 from dragoman.model.memory import Memory
 from dragoman.model.output.output import Output
 from dragoman.model.shapes import Bool, Float, Int
@@ -23,8 +25,7 @@ StartSymbol = Literal["bos", "eos"]
 class Parts(NamedTuple):
     """The built parts of a model, in the order in which a sentence meets them."""
 
-    source_embedding: Embedding
-    encoder: Encoder
+    readers: Sequence[Reader]  # one for each source
     bridge: Bridge
     target_embedding: Embedding
     decoder: Decoder
@@ -77,23 +78,20 @@ class Seq2Seq(nn.Module):
 
     def __init__(self, parts: Parts, start_symbol: StartSymbol = "bos") -> None:
         super().__init__()
-        self.source_embedding = parts.source_embedding
-        self.encoder = parts.encoder
+        self.readers = cast(Sequence[Reader], nn.ModuleList(parts.readers))
         self.bridge = parts.bridge
         self.target_embedding = parts.target_embedding
         self.decoder = parts.decoder
         self.output = parts.output
         self.start_id = {"bos": BOS, "eos": EOS}[start_symbol]
 
-    def encode(self, sources: tuple[Sequence, ...]) -> tuple[Memory, ...]:
+    def encode(self, sources: tuple[Sentences, ...]) -> tuple[Memory, ...]:
         """One memory for each source."""
-        memories = (self.encoder(self.source_embedding(source.ids), source.mask) for source in sources)
-        return tuple(memory._replace(ids=source.ids) for memory, source in zip(memories, sources, strict=True))
+        return tuple(reader(source) for reader, source in zip(self.readers, sources, strict=True))
 
     def start(self, memories: tuple[Memory, ...]) -> State:
         """The state before the first target symbol."""
-        (memory,) = memories
-        return self.decoder.start(memory, self.bridge(memory))
+        return self.decoder.start(memories, self.bridge(memories))
 
     def step(self, symbols: Int[Tensor, "B"], state: State) -> Step:
         """Read one symbol per row; the features predict the next one (`log_probs`)."""
@@ -102,14 +100,14 @@ class Seq2Seq(nn.Module):
     def log_probs(self, features: Float[Tensor, "N F"]) -> Float[Tensor, "N V"]:
         return self.output.log_probs(features)
 
-    def begin(self, sources: tuple[Sequence, ...]) -> State:
+    def begin(self, sources: tuple[Sentences, ...]) -> State:
         """The state before the first target symbol of these sources."""
         return self.start(self.encode(sources))
 
     def advance(self, symbols: Int[Tensor, "R"], state: State) -> Advance[State]:
         """A step, with what it attended to."""
         features, weights, state = self.step(symbols, state)
-        return Advance(features, (weights,), state)
+        return Advance(features, self.decoder.by_source(weights, state), state)
 
     def predict(self, symbols: Int[Tensor, "R"], state: State) -> Prediction[State]:
         """A step as searches need it: read one symbol per row, predict the next."""
@@ -124,7 +122,7 @@ class Seq2Seq(nn.Module):
         fixed = state.fixed if sentences is None else select(state.fixed, sentences)
         return State(select(state.moving, rows), fixed, select(state.masks, rows))
 
-    def extend(self, state: State, sources: tuple[Sequence, ...]) -> State:
+    def extend(self, state: State, sources: tuple[Sentences, ...]) -> State:
         """The state of one row a sentence after more of the sources has arrived; it keeps what it has seen."""
         fresh = self.begin(sources)
         return State(grown(state.moving, fresh.moving), fresh.fixed, state.masks)

@@ -86,14 +86,15 @@ class Paths:
     """
 
     def __init__(self, sources: tuple[Sequence, ...]) -> None:
-        self._lengths = [source.mask.sum(1).tolist() for source in sources]
+        self._lengths = [source.mask.sum(1).tolist() for source in sources]  # a sentinel has one position
         self._nodes: list[Node] = []
-        self._attention = [_Rows() for _ in sources]
+        self._attention: list[_Rows] = []
 
     def add(self, said: Iterable[Node], attention: tuple[Float[Tensor, "R _"], ...]) -> int:
         """A step, by what its rows read and their attention: the number of its first node, whence they are counted."""
         first = len(self._nodes)
         self._nodes.extend(said)
+        self._attention = self._attention or [_Rows() for _ in attention]
         for rows, weights in zip(self._attention, attention, strict=True):
             rows.add(weights)
         return first
@@ -101,7 +102,8 @@ class Paths:
     def hypotheses(self, ends: list[list[End]]) -> list[list[Hypothesis]]:
         """For each sentence, what ended at its ends."""
         columns = (rows.all().float().cpu().numpy() for rows in self._attention)
-        attended = list(zip(columns, self._lengths, strict=True))
+        lengths = self._lengths + [[1] * len(ends)] * (len(self._attention) - len(self._lengths))
+        attended = list(zip(columns, lengths, strict=True))
 
         def read(sentence: int, end: End) -> Hypothesis:
             path, node = [], end.node

@@ -90,7 +90,7 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
     torch.manual_seed(config.seed)
     symbols = len(data.source.vocabulary), len(data.target.vocabulary)
     mark = data.source.mark(config.model.attention.sentences)
-    model = build.build(config.model, *symbols, mark).to(device.torch_device)
+    model = build.build(config.model, symbols[:1], symbols[1], mark).to(device.torch_device)
     objective = _objective(config, model, data).to(device.torch_device)
     parameters = [*model.parameters(), *objective.parameters()]
     run = Training(
@@ -121,9 +121,11 @@ def _objective(config: Config, model: Seq2Seq, data: Dataset) -> Objective:
     training, parts = config.training, list[Any]()
     if OBJECTIVES[training.objective.kind] is Agreement:
         symbols = len(data.target.vocabulary), len(data.source.vocabulary)
-        parts.append(build.build(config.model, *symbols, data.target.mark(config.model.attention.sentences)))
+        parts.append(
+            build.build(config.model, symbols[:1], symbols[1], data.target.mark(config.model.attention.sentences))
+        )
     if training.penalties:
-        size = model.encoder.size
+        size = model.readers[0].encoder.size
         parts.append({spec.kind: components.build(PENALTIES, spec, size) for spec in training.penalties})
     return components.build(OBJECTIVES, training.objective, *parts)
 

@@ -27,7 +27,7 @@ def test_operations_are_those_that_the_model_does() -> None:
     source, target, rows = 8, 9, SIZES.batch
     numbers = np.random.default_rng(1).integers(len(SPECIALS), SIZES.symbols, (rows, source + target))
     batch = Batch((pad(list(numbers[:, :source])),), pad(list(numbers[:, source:])), np.arange(rows))
-    model = build.build(architecture.model(SIZES), SIZES.symbols, SIZES.symbols).eval()
+    model = build.build(architecture.model(SIZES), (SIZES.symbols,), SIZES.symbols).eval()
     counter = FlopCounterMode(display=False)
     with torch.no_grad(), counter:
         model.log_probs(model(batch).features.flatten(0, 1))

@@ -26,7 +26,7 @@ def learn(objective: Objective, steps: int = 200) -> Seq2Seq:
     """A model with hard attention that has learnt to copy three to five words, as well as it can."""
     torch.manual_seed(1)
     random = np.random.default_rng(1)
-    model = build.build(settings(**MODEL), WORDS.stop, WORDS.stop)
+    model = build.build(settings(**MODEL), (WORDS.stop,), WORDS.stop)
     optimiser = torch.optim.Adam([*model.parameters(), *objective.parameters()], lr=0.01)
     schedule = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.01, steps)
     for _ in range(steps):

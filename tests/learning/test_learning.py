@@ -52,7 +52,7 @@ def learn(
         "encoder": {"size": SIZE // 2, **options.get("encoder", {})},
         "decoder": {"size": SIZE, **options.get("decoder", {})},
     }
-    model = build.build(settings(**{**options, **sizes}), WORDS.stop, WORDS.stop)
+    model = build.build(settings(**{**options, **sizes}), (WORDS.stop,), WORDS.stop)
     optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
     schedule = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.01, steps)
     for _ in range(steps):

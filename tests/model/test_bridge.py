@@ -35,7 +35,7 @@ def projected(bridge: Bridge, number: int, vector: loops.Vector) -> loops.Vector
 def test_the_first_state_is_a_projection_of_one_vector_of_the_source(kind: type[Bridge]) -> None:
     """`h_0 = tanh(W z + b)` for each layer; z is the last layer's final state, or the mean of the real states."""
     bridge, source = shaken(kind(*shapes())), memory()
-    layers = bridge(source)
+    layers = bridge((source,))
     for row, length in enumerate((3, 2)):
         if kind is Final:
             z = loops.array(source.final[-1][0][row])
@@ -51,7 +51,7 @@ def test_an_lstm_gets_a_memory_of_its_own() -> None:
     """`c_0 = V z + d`, without the tanh."""
     bridge, source = shaken(Final(*shapes(components=2))), memory(components=2)
     z = loops.array(source.final[-1][0][0])
-    for number, (hidden, cell) in enumerate(bridge(source)):
+    for number, (hidden, cell) in enumerate(bridge((source,))):
         assert hidden[0].tolist() == pytest.approx(loops.tanh(projected(bridge, number, z)).tolist(), abs=1e-12)
         assert cell[0].tolist() == pytest.approx(projected(bridge, 2 + number, z).tolist(), abs=1e-12)
 
@@ -76,7 +76,7 @@ def test_copy_starts_each_layer_from_the_same_layer_of_the_encoder(components: i
 def test_layers_first_starts_the_first_layer_alone(kind: Any, components: int) -> None:
     source = memory(components=components)
     bridge = shaken(kind(*shapes(components, decoder_size=3, decoder_layers=3), layers="first"))
-    first, *others = bridge(source)
+    first, *others = bridge((source,))
     assert all(part.abs().sum() > 0 for part in first)
     if kind is Copy:
         assert first == source.final[-1]
@@ -114,10 +114,10 @@ def test_every_bridge(kind: str, components: int) -> None:
     """Right shapes; a row alone is the row in its batch; padding changes nothing; every parameter gets a gradient."""
     bridge = shaken(BRIDGES[kind](*shapes(components, decoder_size=3)))
     source = memory(components=components)
-    layers = bridge(source)
+    layers = bridge((source,))
     assert [[part.shape for part in state] for state in layers] == [[(2, 3)] * components] * 2
     final = tuple(tuple(part[1:] for part in state) for state in source.final)
-    alone = bridge(Memory(source.states[1:, :2], MASK[1:, :2], final))
+    alone = bridge((Memory(source.states[1:, :2], MASK[1:, :2], final),))
     for state, wanted in zip(alone, layers, strict=True):
         assert all(torch.allclose(part[0], each[1]) for part, each in zip(state, wanted, strict=True))
     total = sum((part * noise(2, 3, seed=n)).sum() for n, state in enumerate(layers) for part in state)

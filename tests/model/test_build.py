@@ -63,14 +63,14 @@ def test_every_combination_trains_or_is_refused(cell: str, score: str) -> None:
         if wrong is None:
             assert found == [], decoder
             torch.manual_seed(0)
-            before, after = train(build.build(model, SYMBOLS, SYMBOLS), TINY)
+            before, after = train(build.build(model, (SYMBOLS,), SYMBOLS), TINY)
             assert math.isfinite(before), decoder
             assert after < before, decoder
         else:
             assert [problem.path for problem in found] == [("model", "decoder")], decoder
             assert wrong in found[0].message
             with pytest.raises(UserError, match=r"^model\.decoder: "):
-                build.build(model, SYMBOLS, SYMBOLS)
+                build.build(model, (SYMBOLS,), SYMBOLS)
 
 
 @pytest.mark.parametrize("bridge", ["final", "zero", "mean", "copy", {"kind": "final", "layers": "first"}])
@@ -81,7 +81,7 @@ def test_every_encoder_and_bridge_trains(bridge: Any, direction: str, layers: in
     model = settings(bridge=bridge, encoder=encoder, decoder={"cell": "lstm", "layers": layers, "layer_norm": True})
     assert problems(model) == []
     torch.manual_seed(0)
-    before, after = train(build.build(model, SYMBOLS, SYMBOLS))
+    before, after = train(build.build(model, (SYMBOLS,), SYMBOLS))
     assert after < before
 
 
@@ -95,7 +95,7 @@ def test_self_attention_trains_on_either_side(encoder: Any, decoder: Any, score:
         model = settings(score=score, bridge=bridge, encoder=encoder, decoder=decoder)
         assert problems(model) == []
         torch.manual_seed(0)
-        before, after = train(build.build(model, SYMBOLS, SYMBOLS))
+        before, after = train(build.build(model, (SYMBOLS,), SYMBOLS))
         assert after < before
 
 
@@ -152,7 +152,7 @@ def test_what_does_not_fit_is_refused_at_its_key(options: dict[str, Any], path: 
     assert found.path == ("model", *path)
     assert message in found.message
     with pytest.raises(UserError) as raised:
-        build.build(model, SYMBOLS, SYMBOLS)
+        build.build(model, (SYMBOLS,), SYMBOLS)
     assert str(raised.value) == str(found)
 
 
@@ -171,12 +171,12 @@ def test_checking_allocates_nothing() -> None:
 
 def test_two_vocabularies_of_other_sizes_cannot_share_a_table() -> None:
     with pytest.raises(UserError, match=r"^model\.embedding\.tie: .* cannot serve 11 symbols"):
-        build.build(settings(embedding={"tie": "languages"}), 9, 11)
+        build.build(settings(embedding={"tie": "languages"}), (9,), 11)
 
 
 def test_each_side_has_its_own_vocabulary() -> None:
-    model = build.build(settings(), 9, 11)
-    assert model.source_embedding.table.shape == (9, 4)
+    model = build.build(settings(), (9,), 11)
+    assert model.readers[0].embedding.table.shape == (9, 4)
     assert model.target_embedding.table.shape == (11, 4)
     assert model.log_probs(torch.zeros(1, 4)).shape == (1, 11)
 
@@ -188,8 +188,8 @@ def test_each_side_has_its_own_vocabulary() -> None:
 def test_tied_tables_are_one_parameter(tie: str, tables: int) -> None:
     """Shared, counted once, and still shared after a training step."""
     torch.manual_seed(0)
-    model = build.build(settings(embedding={"tie": tie}), SYMBOLS, SYMBOLS)
-    source, target, output = model.source_embedding.table, model.target_embedding.table, model.output.weight
+    model = build.build(settings(embedding={"tie": tie}), (SYMBOLS,), SYMBOLS)
+    source, target, output = model.readers[0].embedding.table, model.target_embedding.table, model.output.weight
     assert (source is target) == (tie in ("languages", "all"))
     assert (target is output) == (tie in ("output", "all"))
     wide = [parameter for parameter in model.parameters() if parameter.shape == (SYMBOLS, 4)]
@@ -204,7 +204,7 @@ def test_the_same_seed_gives_the_same_weights() -> None:
     models = []
     for _ in range(2):
         torch.manual_seed(3)
-        models.append(build.build(settings(), SYMBOLS, SYMBOLS))
+        models.append(build.build(settings(), (SYMBOLS,), SYMBOLS))
     for one, other in zip(*(model.parameters() for model in models), strict=True):
         assert torch.equal(one, other)
 
@@ -218,15 +218,15 @@ def test_complete_spells_out_every_option_and_changes_no_model() -> None:
     assert full.output.options == {"label_smoothing": 0.0}
     assert build.complete(full) == full
     torch.manual_seed(0)
-    one = build.build(short, SYMBOLS, SYMBOLS)
+    one = build.build(short, (SYMBOLS,), SYMBOLS)
     torch.manual_seed(0)
-    other = build.build(full, SYMBOLS, SYMBOLS)
+    other = build.build(full, (SYMBOLS,), SYMBOLS)
     assert torch.equal(one(BATCH).features, other(BATCH).features)
 
 
 @pytest.mark.spec("A1")
 def test_no_attention_is_a_choice_of_score() -> None:
-    assert isinstance(build_model(score="none").decoder.attention, NoAttention)
+    assert isinstance(build_model(score="none").decoder.attention.attention, NoAttention)
     assert build.complete(settings(score="none")).attention.score == Spec("none")
 
 

@@ -121,7 +121,7 @@ def test_the_mean_of_models(tmp_path: Path) -> None:
 
 
 def test_the_mean_of_one_model_is_that_model(tmp_path: Path) -> None:
-    model = build.build(settings(), SYMBOLS, SYMBOLS)
+    model = build.build(settings(), (SYMBOLS,), SYMBOLS)
     averaged = mean([saved(tmp_path, model)])
     assert all(torch.equal(tensor, averaged[name]) for name, tensor in weights(model).items())
 

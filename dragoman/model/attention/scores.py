@@ -29,6 +29,8 @@ class Score(nn.Module, ABC):
     equal_sizes = False
     reads_ahead = False  # whether the energy of a position depends on what follows it
     product = False  # one product with the keys, which is faster for many steps at once and takes no more memory
+    of_query: tuple[str, ...] = ()  # names of the parts that do not depend on the source
+    of_states: str | None = None  # name of the matrix that makes keys of states, where there is one
 
     def __init__(self, query_size: int, state_size: int, features: int = 0, width: int = 1) -> None:
         super().__init__()
@@ -40,6 +42,18 @@ class Score(nn.Module, ABC):
         self.state_size = state_size
         # Torch's own: `loop` would keep an input and a gradient of every step for a matrix that is almost nothing.
         self.terms = nn.Linear(features, width, bias=False) if features else None
+
+    @property
+    def projection(self) -> LinearLayer | None:
+        """The matrix that makes keys of states, where there is one."""
+        return getattr(self, self.of_states) if self.of_states else None
+
+    def ask_as(self, other: "Score") -> None:
+        """Share with another score, of another source, what does not depend on the source."""
+        for name in self.of_query:
+            setattr(self, name, getattr(other, name))
+        if self.terms is not None:
+            self.terms = other.terms
 
     def keys(self, states: Float[Tensor, "B S H"], mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B S A"]:
         return states
@@ -90,6 +104,7 @@ class Bilinear(Score):
     """`e_tj = s_t^T W h_j` (NT (79), CN 3.1 case 2; Luong's "general")."""
 
     product = True
+    of_states = "weight"
 
     def __init__(self, query_size: int, state_size: int, features: int = 0) -> None:
         super().__init__(query_size, state_size, features)
@@ -109,6 +124,9 @@ class Additive(Score):
 
     `size` is the length of v; by default that of the decoder state.
     """
+
+    of_query = "query", "vector"
+    of_states = "state"
 
     def __init__(self, query_size: int, state_size: int, features: int = 0, *, size: Size | None = None) -> None:
         size = size or query_size
@@ -169,6 +187,8 @@ class Linear(Score):
     on the decoder at all. It exists to show that; use `additive` to translate.
     """
 
+    of_query = ("query",)
+
     def __init__(self, query_size: int, state_size: int, features: int = 0) -> None:
         super().__init__(query_size, state_size, features)
         self.query = LinearLayer(query_size, 1, bias=False)
@@ -193,6 +213,7 @@ class Convolutional(Score):
     """
 
     reads_ahead = True
+    of_query = "second", "third"
 
     def __init__(
         self,

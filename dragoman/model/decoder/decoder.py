@@ -17,7 +17,7 @@ class State(NamedTuple):
     """
 
     moving: Any  # what changes from step to step
-    fixed: Any  # what was made of the source
+    fixed: Any  # what was made of the sources
     masks: Any  # dropout of one sentence, drawn when it starts
 
 
@@ -54,12 +54,16 @@ class Decoder(nn.Module, ABC):
     reads_ahead = False  # whether it depends on source symbols that attention does not show
 
     @abstractmethod
-    def start(self, memory: Memory, layers: tuple[CellState, ...]) -> State:
-        """The state before the first symbol, from the source and the bridge's layers."""
+    def start(self, memories: tuple[Memory, ...], layers: tuple[CellState, ...]) -> State:
+        """The state before the first symbol, from the sources and the bridge's layers."""
 
     @abstractmethod
     def step(self, embedded: Float[Tensor, "B E"], state: State) -> Step:
         """One symbol further: the features that predict the next one."""
+
+    @abstractmethod
+    def by_source(self, weights: Float[Tensor, "*_ S"], state: State) -> tuple[Float[Tensor, "*_ _"], ...]:
+        """The weights of a step, or of several, on each source, and on a sentinel where there is one."""
 
     @abstractmethod
     def unroll(self, embedded: Float[Tensor, "B T E"], state: State) -> Unrolled:

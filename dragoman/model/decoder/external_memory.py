@@ -41,8 +41,9 @@ class ExternalMemory(nn.Module):
         self.gate = Linear(size, 1)
         self.change = Linear(size, 2 * size)
 
-    def start(self, memory: Memory) -> Cells:
-        contents = torch.sigmoid(self.first(memory.mean())).unsqueeze(1) + self.offsets
+    def start(self, memories: tuple[Memory, ...]) -> Cells:
+        means = torch.cat([memory.mean() for memory in memories], -1)
+        contents = torch.sigmoid(self.first(means)).unsqueeze(1) + self.offsets
         return Cells(contents, contents.new_full(contents.shape[:2], 1 / contents.size(1)))
 
     def read(self, state: Float[Tensor, "B D"], cells: Cells) -> tuple[Float[Tensor, "B D"], Cells]:

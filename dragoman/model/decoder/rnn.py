@@ -7,8 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.components import Layers, Rate, Size
-from dragoman.model.attention.attention import Attention, Glimpse, GlobalAttention, History
+from dragoman.model.attention.attention import Glimpse, GlobalAttention, History
 from dragoman.model.attention.normalisers import Reading
+from dragoman.model.attention.sources.combination import Asked, Combination, OneSource
 from dragoman.model.decoder.decoder import Choices, Decoder, State, Step, Unrolled
 from dragoman.model.decoder.external_memory import Cells, ExternalMemory
 from dragoman.model.dropout import Dropout
@@ -83,8 +84,8 @@ class RnnDecoder(Decoder):
     def __init__(
         self,
         input_size: int,
-        memory_size: int,
-        attend_to: Callable[[int, int], Attention],
+        memory_sizes: tuple[int, ...],
+        attend_to: Callable[[int, tuple[int, ...]], Combination],
         *,
         cell: CellKind = "gru",
         size: Size = 512,
@@ -101,7 +102,7 @@ class RnnDecoder(Decoder):
         layer_norm: bool = False,
     ) -> None:
         super().__init__()
-        attention = attend_to(size, memory_size)
+        attention = attend_to(size, memory_sizes)
         if attention.size == 0 and (attend != "after" or feed == "context"):
             raise ValueError(
                 f"has no attention (score: none), so there is no context to attend {attend} or to feed; "
@@ -124,7 +125,7 @@ class RnnDecoder(Decoder):
         self.fed_size = {"nothing": 0, "context": attention.size, "attentional": self.features.size}[feed]
         self.attend = TIMINGS[attend]
         self.at_once = attend == "after" and feed == "nothing" and attention.at_once
-        self.external = ExternalMemory(size, memory_size, external_memory) if external_memory else None
+        self.external = ExternalMemory(size, sum(memory_sizes), external_memory) if external_memory else None
         self.input_size = input_size
         self.beside_size = self.fed_size + (size if self.external else 0)
         first = input_size + self.beside_size + (attention.size if attend == "before" else 0)
@@ -138,7 +139,7 @@ class RnnDecoder(Decoder):
         self.recurrent_dropout = Dropout(recurrent_dropout)
         self.state_shape = StateShape(layers, size, CELLS[cell].components)
 
-    def start(self, memory: Memory, layers: tuple[CellState, ...]) -> State:
+    def start(self, memories: tuple[Memory, ...], layers: tuple[CellState, ...]) -> State:
         like = layers[0][0]
         size = self.state_shape.size
         masks = Masks(
@@ -150,8 +151,8 @@ class RnnDecoder(Decoder):
             ),
             features=self.dropout.mask(like, self.features.size),
         )
-        attended = self.attention.prepare(memory)
-        cells = self.external.start(memory) if self.external else ()
+        attended = self.attention.prepare(memories)
+        cells = self.external.start(memories) if self.external else ()
         moving = Moving(layers, like.new_zeros(like.size(0), self.fed_size), self.attention.start(attended), cells)
         return State(moving, attended, masks)
 
@@ -186,6 +187,9 @@ class RnnDecoder(Decoder):
         flat = self.dropout.steps(features.flatten(1, 2), state.masks.features)
         return Choices(course.outputs, course.weights, flat.view_as(features))
 
+    def by_source(self, weights: Float[Tensor, "*_ S"], state: State) -> tuple[Float[Tensor, "*_ _"], ...]:
+        return self.attention.by_source(weights, state.fixed)
+
     def _course(self, embedded: Float[Tensor, "B T E"], state: State) -> _Course:
         turns: list[_Turn] = []
         fed: list[Tensor] = []
@@ -198,8 +202,9 @@ class RnnDecoder(Decoder):
                 fed.append(state.moving.fed)
         outputs = torch.stack([turn.output for turn in turns], 1)
         if self.at_once:
-            assert isinstance(self.attention, GlobalAttention)
-            weights, reading = self.attention.look(outputs, state.fixed)
+            assert isinstance(self.attention, OneSource)
+            assert isinstance(self.attention.attention, GlobalAttention)
+            weights, reading = self.attention.attention.look(outputs, state.fixed)
         else:
             weights, reading = _together([turn.glimpse for turn in turns])
         return _Course(outputs, weights, reading, torch.stack(fed, 1) if self.feed == "attentional" else None)
@@ -225,7 +230,8 @@ class RnnDecoder(Decoder):
         return turn, state._replace(moving=Moving(turn.layers, fed, turn.glimpse.history, cells))
 
     def look(self, query: Float[Tensor, "B D"], embedded: Float[Tensor, "B E"], state: State) -> Glimpse:
-        glimpse: Glimpse = self.attention(query, embedded, state.fixed, state.moving.history)
+        asked = Asked(query, embedded, state.moving.layers[-1][0])
+        glimpse: Glimpse = self.attention(asked, state.fixed, state.moving.history)
         return glimpse
 
     def climb(self, first: CellState, state: State) -> tuple[tuple[CellState, ...], Float[Tensor, "B D"]]:

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.components import Layers, Rate, Size
-from dragoman.model.attention.attention import Attended, Attention, GlobalAttention, by_row
+from dragoman.model.attention.attention import Attended, GlobalAttention, by_row
+from dragoman.model.attention.sources.combination import Combination, OneSource
 from dragoman.model.decoder.decoder import Decoder, State, Step, Unrolled
 from dragoman.model.linear import Linear, product_kind
 from dragoman.model.memory import Memory, StateShape
@@ -100,8 +101,8 @@ class SelfAttentionDecoder(Decoder):
     def __init__(
         self,
         input_size: int,
-        memory_size: int,
-        attend_to: Callable[[int, int], Attention],
+        memory_sizes: tuple[int, ...],
+        attend_to: Callable[[int, tuple[int, ...]], Combination],
         *,
         size: Size = 256,
         layers: Layers = 6,
@@ -113,17 +114,20 @@ class SelfAttentionDecoder(Decoder):
         dropout: Rate = 0.0,
     ) -> None:
         super().__init__()
+        if len(memory_sizes) > 1:
+            raise ValueError("attends to one source; use a decoder of kind rnn for several")
         self.entry = Entry(input_size, size, heads, positions, longest)
         self.heads, self.head_size = heads, size // heads
 
         def cross() -> CrossAttention:
-            attention = attend_to(self.head_size, self.head_size)
-            if not isinstance(attention, GlobalAttention) or attention.terms:
+            attention = attend_to(self.head_size, (self.head_size,))
+            assert isinstance(attention, OneSource)
+            if not isinstance(attention.attention, GlobalAttention) or attention.attention.terms:
                 raise ValueError(
                     "attends to the source from all steps at once: it needs a score other than none, and attention "
                     "without terms, window and sentences"
                 )
-            return CrossAttention(size, memory_size, heads, attention)
+            return CrossAttention(size, memory_sizes[0], heads, attention.attention)
 
         stack = nn.ModuleList(_Layer(size, heads, hidden, dropout, cross()) for _ in range(layers))
         self.layers = cast(Sequence[_Layer], stack)
@@ -132,7 +136,8 @@ class SelfAttentionDecoder(Decoder):
         self.features = Linear(size, self.features_size) if self.features_size != size else nn.Identity()
         self.state_shape = StateShape(0, size, 0)
 
-    def start(self, memory: Memory, layers: tuple[CellState, ...]) -> State:
+    def start(self, memories: tuple[Memory, ...], layers: tuple[CellState, ...]) -> State:
+        (memory,) = memories
         states = memory.states
         nothing = states.new_zeros(states.size(0), self.heads, 0, self.head_size, dtype=product_kind(states))
         moving = (Past(nothing, nothing),) * len(self.layers)
@@ -141,6 +146,9 @@ class SelfAttentionDecoder(Decoder):
     def step(self, embedded: Float[Tensor, "B E"], state: State) -> Step:
         features, weights, moving = self._advance(embedded.unsqueeze(1), state)
         return Step(features.squeeze(1), weights.squeeze(1), state._replace(moving=moving))
+
+    def by_source(self, weights: Float[Tensor, "*_ S"], state: State) -> tuple[Float[Tensor, "*_ _"], ...]:
+        return (weights,)
 
     def unroll(self, embedded: Float[Tensor, "B T E"], state: State) -> Unrolled:
         features, weights, _ = self._advance(embedded, state)

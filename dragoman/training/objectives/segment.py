@@ -53,8 +53,10 @@ class Segment(Objective):
 
 def shift_of(decoder: RnnDecoder) -> tuple[Shift, int]:
     """The term that decides, and its place among the terms."""
-    assert isinstance(decoder.attention, GlobalAttention)
-    return next((term, place) for place, term in enumerate(decoder.attention.terms) if isinstance(term, Shift))
+    assert isinstance(decoder.attention.attention, GlobalAttention)
+    return next(
+        (term, place) for place, term in enumerate(decoder.attention.attention.terms) if isinstance(term, Shift)
+    )
 
 
 def log_likelihood(

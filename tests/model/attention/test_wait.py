@@ -83,7 +83,7 @@ def test_greedy_search_writes_the_same_as_long_as_it_has_seen_the_same() -> None
 
 @pytest.mark.parametrize("direction", ["forward", "reversed", "bidirectional"])
 def test_an_encoder_says_whether_it_reads_ahead(direction: str) -> None:
-    encoder = build_model(encoder={"direction": direction}).encoder
+    encoder = build_model(encoder={"direction": direction}).readers[0].encoder
     with torch.no_grad():
         one, other = (
             encoder(states, torch.ones(1, 4).bool()).states[0, :3]
@@ -97,7 +97,7 @@ def test_a_bridge_says_whether_it_reads_ahead(bridge: str) -> None:
     model = build_model(bridge=bridge, encoder={"direction": "forward"})
 
     def first(ids: list[int]) -> torch.Tensor:
-        return model.bridge(model.encode((Sequence(torch.tensor([ids]), torch.ones(1, 3).bool()),))[0])[0][0]
+        return model.bridge(model.encode((Sequence(torch.tensor([ids]), torch.ones(1, 3).bool()),)))[0][0]
 
     assert model.bridge.reads_ahead is not torch.equal(first([4, 5, 6]), first([4, 5, 7]))
 

@@ -23,7 +23,7 @@ def test_features_weights_and_gradients_are_those_of_one_step_after_another(scor
     part = {"layers": 2, "features": "deep", "dropout": 0.3, "variational": variational, "external_memory": 3}
     model = build_model(score=score, decoder=part).train()
     asked: list[tuple[int, ...]] = []
-    model.decoder.attention.score.register_forward_pre_hook(lambda _, given: asked.append(given[0].shape))
+    model.decoder.attention.attention.score.register_forward_pre_hook(lambda _, given: asked.append(given[0].shape))
     found = []
     assert model.decoder.at_once
     for at_once in (True, False):

@@ -42,7 +42,7 @@ class Printed(NamedTuple):
 def printed(model: Seq2Seq) -> Printed:
     (memory,) = model.encode(BATCH.sources)
     length = int(memory.mask[ROW].sum())
-    first = [tuple(loops.array(part[ROW]) for part in state) for state in model.bridge(memory)]
+    first = [tuple(loops.array(part[ROW]) for part in state) for state in model.bridge((memory,))]
     ids = [BOS, *BATCH.target.ids[ROW, BATCH.target.mask[ROW]].tolist()[:-1]]
     words = [loops.array(model.target_embedding.table[number]) for number in ids]
     return Printed(loops.array(memory.states[ROW, :length]), first, words, loops.numbers(model.decoder))
@@ -118,11 +118,13 @@ def test_the_second_cell_of_the_conditional_gru() -> None:
         second.bias_input.zero_()  # the printed equations have no biases
         second.bias_hidden.zero_()
     (memory,) = model.encode(BATCH.sources)
-    (state,) = model.bridge(memory)
+    (state,) = model.bridge((memory,))
     word = model.target_embedding(torch.full((3,), BOS))
     middle = model.decoder.cells[0](model.decoder.cells[0].project(word), state)[0]
-    attended = model.decoder.attention.prepare(memory)
-    c = model.decoder.attention(middle, word, attended, model.decoder.attention.start(attended)).context
+    attended = model.decoder.attention.attention.prepare(memory)
+    c = model.decoder.attention.attention(
+        middle, word, attended, model.decoder.attention.attention.start(attended)
+    ).context
     w_r, w_z, w = second.weight_input.split(SIZE)
     u_r, u_z, u = second.weight_hidden.split(SIZE)
     r = torch.sigmoid(c @ w_r.T + middle @ u_r.T)

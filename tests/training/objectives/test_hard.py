@@ -199,10 +199,10 @@ def every_draw(model: Seq2Seq) -> Iterator[Tensor]:
     """Makes the model draw each of the 8 triples of two positions in turn, and tells its probability."""
     assert isinstance(model.decoder, RnnDecoder)
     for positions in itertools.product(range(2), repeat=3):
-        model.decoder.attention.normaliser = Told(positions)
+        model.decoder.attention.attention.normaliser = Told(positions)
         with torch.no_grad():
             weights = model(ONE).weights[0]
-        model.decoder.attention.normaliser = Told(positions)
+        model.decoder.attention.attention.normaliser = Told(positions)
         yield weights.gather(1, torch.tensor(positions).unsqueeze(1)).prod()
 
 

@@ -210,7 +210,7 @@ def learn(penalty: Penalty | None, steps: int = 80) -> tuple[Seq2Seq, Batch]:
     torch.manual_seed(1)
     random = np.random.default_rng(1)
     options = {"embedding": {"size": 16}, "encoder": {"size": 12}, "decoder": {"size": 24}}
-    model = build.build(builders.settings(**options), 7, 7)
+    model = build.build(builders.settings(**options), (7,), 7)
     objective = TeacherForcing({"penalty": penalty} if penalty else {})
     optimiser = torch.optim.Adam([*model.parameters(), *objective.parameters()], lr=0.01)
     for _ in range(steps):

@@ -1,0 +1,69 @@
+"""What a decoder looks with: attention to every source, and how what is seen in each becomes one context."""
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple, final
+
+from torch import Tensor, nn
+
+from dragoman.model.attention.attention import Attention, Glimpse, History
+from dragoman.model.memory import Memory
+from dragoman.model.shapes import Float
+
+
+class Asked(NamedTuple):
+    """What a decoder asks at a step."""
+
+    query: Float[Tensor, "R Q"]
+    embedded: Float[Tensor, "R E"]  # the symbol read last, y_(t-1)
+    before: Float[Tensor, "R D"]  # s_(t-1), the state before this step's update
+
+
+class Combination(nn.Module, ABC):
+    """`combination(asked, attended, history)`: one look at all sources for each row.
+
+    Several rows, side by side, can belong to one sentence. The weights of a glimpse are those of the positions of the
+    first source, then of the second and so on; a sentinel's comes last.
+    """
+
+    size: int  # C, of a context
+    at_once = False  # whether looks that do not depend on each other are better taken together
+
+    @abstractmethod
+    def prepare(self, memories: tuple[Memory, ...]) -> Any:
+        """The sources made ready to be attended to; computed once per sentence."""
+
+    @abstractmethod
+    def start(self, attended: Any) -> History:
+        """What is left to the first step, a row per sentence: weights of 0."""
+
+    @abstractmethod
+    def forward(self, asked: Asked, attended: Any, history: History) -> Glimpse: ...
+
+    @abstractmethod
+    def by_source(self, weights: Float[Tensor, "*_ S"], attended: Any) -> tuple[Float[Tensor, "*_ _"], ...]:
+        """The weights of each source by itself, those of a sentinel last."""
+
+
+@final
+class OneSource(Combination):
+    """Nothing to combine: the context is that of the source (LH (3))."""
+
+    def __init__(self, attention: Attention) -> None:
+        super().__init__()
+        self.attention = attention
+        self.size = attention.size
+        self.at_once = attention.at_once
+
+    def prepare(self, memories: tuple[Memory, ...]) -> Any:
+        (memory,) = memories
+        return self.attention.prepare(memory)
+
+    def start(self, attended: Any) -> History:
+        return self.attention.start(attended)
+
+    def forward(self, asked: Asked, attended: Any, history: History) -> Glimpse:
+        glimpse: Glimpse = self.attention(asked.query, asked.embedded, attended, history)
+        return glimpse
+
+    def by_source(self, weights: Float[Tensor, "*_ S"], attended: Any) -> tuple[Float[Tensor, "*_ _"], ...]:
+        return (weights,)

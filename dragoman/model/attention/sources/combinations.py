@@ -1,0 +1,12 @@
+"""The kinds of combination, by the names that a configuration gives them."""
+
+from dragoman.model.attention.sources.combination import Combination
+from dragoman.model.attention.sources.flat import Flat
+from dragoman.model.attention.sources.separate import Concatenation, Hierarchical, Sum
+
+COMBINATIONS: dict[str, type[Combination]] = {
+    "concatenation": Concatenation,
+    "sum": Sum,
+    "flat": Flat,
+    "hierarchical": Hierarchical,
+}

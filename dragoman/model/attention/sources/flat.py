@@ -1,0 +1,130 @@
+"""One attention over the positions of all sources (Libovicky and Helcl 2017)."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast, final
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from dragoman.components import Size
+from dragoman.model.attention.attention import (
+    Attended,
+    Attention,
+    Glimpse,
+    GlobalAttention,
+    History,
+    by_row,
+    by_sentence,
+)
+from dragoman.model.attention.normalisers import Hard
+from dragoman.model.attention.scores import Score
+from dragoman.model.attention.sources.combination import Asked, Combination
+from dragoman.model.attention.sources.sentinel import Sentinel
+from dragoman.model.linear import Linear
+from dragoman.model.memory import Memory
+from dragoman.model.shapes import Float
+
+
+class Joined(NamedTuple):
+    """Sources made ready to be attended to, and the values of all in a row."""
+
+    sources: tuple[Attended, ...]
+    values: Float[Tensor, "B S C"]
+
+
+@final
+class Flat(Combination):
+    """One distribution over the states of all encoders (LH (6)-(7)).
+
+        e_tj^(k)     = v_a^T tanh(W_a s_t + U_a^(k) h_j^(k)) + b^(k), or another score
+        alpha_tj^(k) = softmax over the positions j of all sources k
+        c_t          = sum_k sum_j alpha_tj^(k) U_c^(k) h_j^(k)
+
+    What a score makes of the query is shared, what it makes of the states is not. `share_projections` sets U_c = U_a.
+    With a `sentinel`, `psi_t * s_t` is one position more. `size` is that of the context where U_c is its own, by
+    default that of the decoder state.
+    """
+
+    def __init__(
+        self,
+        attentions: Sequence[Attention],
+        query_size: int,
+        embedding_size: int,
+        sentinel_score: Score | None = None,
+        *,
+        size: Size | None = None,
+        share_projections: bool = False,
+        sentinel: bool = False,
+    ) -> None:
+        super().__init__()
+        if not all(isinstance(each, GlobalAttention) and not isinstance(each.normaliser, Hard) for each in attentions):
+            raise ValueError(
+                "is one attention over all sources: it needs a score other than none, a normaliser other than hard, "
+                "and neither window nor sentences"
+            )
+        self.attentions = cast(Sequence[GlobalAttention], nn.ModuleList(attentions))
+        self.sentinel = Sentinel(query_size, embedding_size) if sentinel else None
+        self.sentinel_score = sentinel_score if sentinel else None
+        scores = [each.score for each in self.attentions] + ([sentinel_score] if sentinel and sentinel_score else [])
+        for score in scores[1:]:
+            score.ask_as(scores[0])
+        projections = [score.projection for score in scores]
+        if share_projections and None in projections:
+            raise ValueError("shares the projections of the score, and this one has none; use additive or bilinear")
+        if size and share_projections:
+            raise ValueError("size goes with projections that are not shared")
+        own = nn.ModuleList(Linear(score.state_size, size or query_size, bias=False) for score in scores)
+        self.values = None if share_projections else own
+        self.size = cast(Linear, projections[0]).out_features if share_projections else size or query_size
+        self.bias = nn.Parameter(torch.zeros(len(scores)))
+
+    def project(self, number: int, states: Float[Tensor, "B S H"]) -> Float[Tensor, "B S C"]:
+        """`U_c h_j` of a source, or of the sentinel, which is the last."""
+        if self.values is not None:
+            values: Tensor = self.values[number](states)
+            return values
+        scores = [each.score for each in self.attentions]
+        score = scores[number] if number < len(scores) else cast(Score, self.sentinel_score)
+        return functional.linear(states, cast(Linear, score.projection).weight)
+
+    def prepare(self, memories: tuple[Memory, ...]) -> Joined:
+        sources = tuple(each.prepare(memory) for each, memory in zip(self.attentions, memories, strict=True))
+        values = [self.project(number, source.values) for number, source in enumerate(sources)]
+        return Joined(sources, torch.cat(values, 1))
+
+    def start(self, attended: Joined) -> History:
+        histories = tuple(each.start(source) for each, source in zip(self.attentions, attended.sources, strict=True))
+        weights = [history.weights for history in histories]
+        if self.sentinel:
+            weights.append(weights[0].new_zeros(weights[0].size(0), 1))
+        return History(torch.cat(weights, -1), histories)
+
+    def forward(self, asked: Asked, attended: Joined, history: History) -> Glimpse:
+        sentences = attended.values.size(0)
+        energies, carried = list[Tensor](), list[Any]()
+        for number, (each, source, past) in enumerate(
+            zip(self.attentions, attended.sources, history.terms, strict=True)
+        ):
+            said = each.consult(asked.query, asked.embedded, source, past)
+            energies.append(each.energies(by_sentence(asked.query, source), source, said) + self.bias[number])
+            carried.append(said.carried)
+        alone: Tensor | None = None
+        if self.sentinel and self.sentinel_score:
+            alone = self.sentinel(asked).unsqueeze(1)  # (R, 1, Q)
+            keys = self.sentinel_score.keys(alone, torch.ones_like(alone[..., 0], dtype=torch.bool))
+            energy = self.sentinel_score(asked.query.unsqueeze(1), keys) + self.bias[-1]
+            energies.append(energy.view(sentences, -1, 1))
+        weights = self.attentions[0].normaliser(torch.cat(energies, -1))  # (B, T, S)
+        values = attended.values
+        context = by_row(torch.bmm(weights[..., : values.size(1)].to(values.dtype), values))
+        flat: Tensor = by_row(weights)
+        if alone is not None:
+            context = context + flat[:, -1:].to(values.dtype) * self.project(len(self.attentions), alone).squeeze(1)
+        parts = self.by_source(flat, attended)
+        histories = tuple(History(part, each) for part, each in zip(parts, carried, strict=False))
+        return Glimpse(context, History(flat, histories))
+
+    def by_source(self, weights: Float[Tensor, "*_ S"], attended: Joined) -> tuple[Float[Tensor, "*_ _"], ...]:
+        widths = [source.mask.size(1) for source in attended.sources]
+        return torch.split(weights, [*widths, 1] if self.sentinel else widths, -1)

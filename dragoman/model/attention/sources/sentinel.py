@@ -1,0 +1,26 @@
+"""What a decoder can turn to instead of any source."""
+
+from typing import final
+
+import torch
+from torch import nn
+
+from dragoman.model.attention.sources.combination import Asked
+from dragoman.model.linear import Linear
+from dragoman.model.shapes import Float
+
+
+@final
+class Sentinel(nn.Module):
+    """`psi_t * s_t` with `psi_t = sigmoid(W_y y_(t-1) + W_s s_(t-1) + b)` (LH (4), Lu et al. 2017): what the decoder
+    knows by itself. s_t is the query.
+    """
+
+    def __init__(self, query_size: int, embedding_size: int) -> None:
+        super().__init__()
+        self.size = query_size
+        self.symbol = Linear(embedding_size, query_size)
+        self.state = Linear(query_size, query_size, bias=False)
+
+    def forward(self, asked: Asked) -> Float[torch.Tensor, "R Q"]:
+        return torch.sigmoid(self.symbol(asked.embedded) + self.state(asked.before)) * asked.query

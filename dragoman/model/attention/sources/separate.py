@@ -1,0 +1,162 @@
+"""Sources that are attended to one by one, and whose contexts are then joined (Libovicky and Helcl 2017)."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast, final
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.components import Size
+from dragoman.model.attention.attention import Attention, Glimpse, History
+from dragoman.model.attention.normalisers import softmax
+from dragoman.model.attention.sources.combination import Asked, Combination
+from dragoman.model.attention.sources.sentinel import Sentinel
+from dragoman.model.linear import Linear
+from dragoman.model.memory import Memory
+from dragoman.model.shapes import Bool, Float
+
+
+class Several(NamedTuple):
+    """Sources made ready to be attended to, and which of them each sentence has."""
+
+    sources: tuple[Any, ...]
+    there: Bool[Tensor, "B N"]
+
+    def of(self, rows: Float[Tensor, "R _"]) -> Bool[Tensor, "R N"]:
+        """Which sources each row has; several, side by side, can belong to one sentence."""
+        return self.there.repeat_interleave(rows.size(0) // self.there.size(0), 0)
+
+
+class Separate(Combination):
+    """An attention for each source. A source that a sentence has not gives a context and weights of 0."""
+
+    def __init__(self, attentions: Sequence[Attention]) -> None:
+        super().__init__()
+        self.attentions = cast(Sequence[Attention], nn.ModuleList(attentions))
+
+    def prepare(self, memories: tuple[Memory, ...]) -> Several:
+        there = torch.stack([memory.mask.any(1) for memory in memories], 1)
+        opened = (
+            memory._replace(mask=torch.cat([memory.mask[:, :1] | ~known.unsqueeze(1), memory.mask[:, 1:]], 1))
+            for memory, known in zip(memories, there.unbind(1), strict=True)
+        )
+        prepared = (each.prepare(memory) for each, memory in zip(self.attentions, opened, strict=True))
+        return Several(tuple(prepared), there)
+
+    def start(self, attended: Several) -> History:
+        histories = tuple(each.start(source) for each, source in zip(self.attentions, attended.sources, strict=True))
+        return History(self.joined([history.weights for history in histories]), histories)
+
+    def joined(self, weights: list[Float[Tensor, "R _"]]) -> Float[Tensor, "R S"]:
+        """The weights of all sources in a row."""
+        return torch.cat(weights, -1)
+
+    def forward(self, asked: Asked, attended: Several, history: History) -> Glimpse:
+        there = attended.of(asked.query)
+        every = zip(self.attentions, attended.sources, history.terms, strict=True)
+        known = torch.split(there, 1, 1)
+        glimpses = [each(asked.query, asked.embedded, *rest) for each, *rest in every]
+        contexts = [glimpse.context * here for glimpse, here in zip(glimpses, known, strict=True)]
+        weights = [glimpse.history.weights * here for glimpse, here in zip(glimpses, known, strict=True)]
+        context, found = self.join(asked, contexts, weights, there)
+        return Glimpse(context, History(found, tuple(glimpse.history for glimpse in glimpses)))
+
+    @abstractmethod
+    def join(
+        self,
+        asked: Asked,
+        contexts: list[Float[Tensor, "R _"]],
+        weights: list[Float[Tensor, "R _"]],
+        there: Bool[Tensor, "R N"],
+    ) -> tuple[Float[Tensor, "R C"], Float[Tensor, "R S"]]:
+        """The context, and the weights of all sources."""
+
+    def by_source(self, weights: Float[Tensor, "*_ S"], attended: Several) -> tuple[Float[Tensor, "*_ _"], ...]:
+        widths = [source.mask.size(1) for source in attended.sources]
+        rest = weights.size(-1) - sum(widths)
+        return torch.split(weights, [*widths, rest] if rest else widths, -1)
+
+
+@final
+class Concatenation(Separate):
+    """`c_t = [c_t^(1); ...; c_t^(N)]` (LH section 3)."""
+
+    def __init__(self, attentions: Sequence[Attention], query_size: int, embedding_size: int) -> None:
+        super().__init__(attentions)
+        self.size = sum(each.size for each in attentions)
+
+    def join(
+        self, asked: Asked, contexts: list[Tensor], weights: list[Tensor], there: Bool[Tensor, "R N"]
+    ) -> tuple[Float[Tensor, "R C"], Float[Tensor, "R S"]]:
+        return torch.cat(contexts, -1), self.joined(weights)
+
+
+@final
+class Sum(Separate):
+    """`c_t = c_t^(1) + ... + c_t^(N)` (LH section 5, Caglayan et al. 2016): all encoders are to share one space."""
+
+    def __init__(self, attentions: Sequence[Attention], query_size: int, embedding_size: int) -> None:
+        super().__init__(attentions)
+        sizes = [each.size for each in attentions]
+        if len(set(sizes)) > 1:
+            raise ValueError(f"adds contexts of sizes {', '.join(map(str, sizes))}: they must be equal")
+        self.size = sizes[0]
+
+    def join(
+        self, asked: Asked, contexts: list[Tensor], weights: list[Tensor], there: Bool[Tensor, "R N"]
+    ) -> tuple[Float[Tensor, "R C"], Float[Tensor, "R S"]]:
+        return torch.stack(contexts).sum(0), self.joined(weights)
+
+
+@final
+class Hierarchical(Separate):
+    """Attention to the contexts (LH (8)-(10)).
+
+        e_t^(k) = v_b^T tanh(W_b s_t + U_b^(k) c_t^(k)) + b^(k)
+        beta_t  = softmax over the sources k
+        c_t     = sum_k beta_t^(k) U_c^(k) c_t^(k)
+
+    `share_projections` sets U_c = U_b. With a `sentinel` there is one source more, whose context is `psi_t * s_t`.
+    `size` is that of the context and of v_b, by default that of the decoder state. The weight of a position is the
+    product of both weights.
+    """
+
+    def __init__(
+        self,
+        attentions: Sequence[Attention],
+        query_size: int,
+        embedding_size: int,
+        *,
+        size: Size | None = None,
+        share_projections: bool = False,
+        sentinel: bool = False,
+    ) -> None:
+        super().__init__(attentions)
+        self.size = size or query_size
+        self.sentinel = Sentinel(query_size, embedding_size) if sentinel else None
+        sizes = [each.size for each in attentions] + [query_size] * sentinel
+        self.query = Linear(query_size, self.size, bias=False)
+        self.keys = nn.ModuleList(Linear(each, self.size, bias=False) for each in sizes)
+        own = nn.ModuleList(Linear(each, self.size, bias=False) for each in sizes) if not share_projections else None
+        self.values = own or self.keys
+        self.vector = nn.Parameter(torch.empty(self.size).uniform_(-(self.size**-0.5), self.size**-0.5))
+        self.bias = nn.Parameter(torch.zeros(len(sizes)))
+
+    def joined(self, weights: list[Float[Tensor, "R _"]]) -> Float[Tensor, "R S"]:
+        return super().joined(weights if not self.sentinel else [*weights, weights[0].new_zeros(weights[0].size(0), 1)])
+
+    def join(
+        self, asked: Asked, contexts: list[Tensor], weights: list[Tensor], there: Bool[Tensor, "R N"]
+    ) -> tuple[Float[Tensor, "R C"], Float[Tensor, "R S"]]:
+        if self.sentinel:
+            contexts = [*contexts, self.sentinel(asked)]
+            there = torch.cat([there, torch.ones_like(there[:, :1])], 1)
+        keys = torch.stack([key(context) for key, context in zip(self.keys, contexts, strict=True)], 1)  # (R, N, C)
+        values = torch.stack([value(context) for value, context in zip(self.values, contexts, strict=True)], 1)
+        energies = torch.tanh(self.query(asked.query).unsqueeze(1) + keys) @ self.vector + self.bias
+        beta = softmax(energies.masked_fill(~there, float("-inf")))
+        context = torch.bmm(beta.unsqueeze(1).to(values.dtype), values).squeeze(1)
+        shares = torch.split(beta, 1, 1)
+        found = [share * each for share, each in zip(shares, weights, strict=False)]
+        return context, torch.cat([*found, *shares[len(weights) :]], -1)
