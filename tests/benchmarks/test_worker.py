@@ -10,7 +10,7 @@ from tests.builders import BATCH, build_model
 
 def test_a_counted_objective_is_the_objective_and_counts_target_symbols() -> None:
     model = build_model()
-    inner = TeacherForcing({"coverage": Coverage(model.encoder.size)})
+    inner = TeacherForcing({"coverage": Coverage(model.readers[0].encoder.size)})
     settled: list[bool] = []
     inner.settle = settled.append  # type: ignore[assignment, method-assign]
     inner.tallies = lambda: (torch.ones(1),)  # type: ignore[method-assign]
