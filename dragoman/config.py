@@ -39,7 +39,9 @@ class DeviceConfig(Section):
 class DataConfig(Section):
     """The sentence pairs."""
 
-    source: Text = Field(description="language translated from = suffix of its files: PREFIX.en")
+    source: Annotated[tuple[Text, ...], Field(min_length=1), Several] = Field(
+        description="language translated from = suffix of its files: PREFIX.en; or a list of several"
+    )
     target: Text = Field(description="language translated to = suffix of its files")
     train: Annotated[tuple[Text, ...], Field(min_length=1), Several] = Field(
         description="prefix of the training files, or a .tsv of two columns, or a list of these"
@@ -52,6 +54,15 @@ class DataConfig(Section):
     max_ratio: Annotated[float, Field(ge=1)] = Field(
         9.0, description="longer side over shorter side, in symbols; pairs above it are left out"
     )
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """What the sources are called in a run folder."""
+        return ("source",) if len(self.source) == 1 else tuple(f"source.{name}" for name in self.source)
+
+    @property
+    def languages(self) -> str:
+        return f"{' and '.join(self.source)} to {self.target}"
 
 
 class LanguageConfig(Section):
@@ -67,8 +78,8 @@ class LanguageConfig(Section):
 class TextConfig(Section):
     """From text to symbols."""
 
-    joint: bool = Field(True, description="one inventory of symbols for both languages")
-    source: LanguageConfig = Field(LanguageConfig(), description="the language translated from")
+    joint: bool = Field(True, description="one inventory of symbols for all languages")
+    source: LanguageConfig = Field(LanguageConfig(), description="the language translated from, or each of several")
     target: LanguageConfig = Field(LanguageConfig(), description="the language translated to")
 
 
@@ -190,8 +201,13 @@ TSV = (".tsv", ".tsv.gz")  # of two columns, the source and the target
 def contradictions(config: Config) -> Iterator[Problem]:
     """Values that are fine one by one and impossible together."""
     data, text, training = config.data, config.text, config.training
-    if data.source == data.target and not all(name.endswith(TSV) for name in (*data.train, data.dev)):
+    if data.target in data.source and not all(name.endswith(TSV) for name in (*data.train, data.dev)):
         yield Problem(("data", "target"), f"'{data.target}' is data.source too, so both are one file")
+    if data.alignments and len(data.source) > 1:
+        yield Problem(("data", "alignments"), "links are between a target and one source, and there are several")
+    for number, name in enumerate(data.source):
+        if name in data.source[:number]:
+            yield Problem(("data", "source", number), f"'{name}' is there already")
     tie = config.model.embedding.tie
     if tie in ("languages", "all") and not text.joint:
         yield Problem(("model", "embedding", "tie"), f"'{tie}' needs one inventory (text.joint: true)")

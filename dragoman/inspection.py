@@ -160,7 +160,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
     shared = ", one inventory for both" if config.text.joint else ""
     units = " and ".join(dict.fromkeys((config.text.source.unit.kind, config.text.target.unit.kind)))
     return [
-        ("languages", f"{config.data.source} to {config.data.target}"),
+        ("languages", config.data.languages),
         ("training data", ", ".join(config.data.train)),
         ("development data", config.data.dev),
         ("symbols", f"{sizes[0]:,} and {sizes[1]:,} ({units}{shared})"),

@@ -22,6 +22,7 @@ from pathlib import Path
 from dragoman import config as configuration
 from dragoman.config import Config
 from dragoman.data.language import Language
+from dragoman.data.preparation import load as load_languages
 from dragoman.errors import UserError
 from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
@@ -85,8 +86,13 @@ class Run:
 
     folder: RunFolder
     config: Config
-    source: Language
+    sources: tuple[Language, ...]
     target: Language
+
+    @property
+    def source(self) -> Language:
+        """The only one, or the first."""
+        return self.sources[0]
 
     @classmethod
     def load(cls, path: str | Path) -> "Run":
@@ -97,12 +103,8 @@ class Run:
         if not folder.config.is_file():
             raise UserError(f"{path}: not a run folder (it has no config.yaml)")
         config = configuration.load(folder.config)  # `model` finds out whether its parts fit
-        return cls(
-            folder,
-            config,
-            Language.load(folder.path, "source", config.data.source),
-            Language.load(folder.path, "target", config.data.target),
-        )
+        *sources, target = load_languages(config.data, folder.path).values()
+        return cls(folder, config, tuple(sources), target)
 
     def weights(self, name: str | None = None) -> Path:
         """The file of the named weights, or of the first of WEIGHTS that is there."""
@@ -116,6 +118,7 @@ class Run:
         path = self.weights(weights)
         tensors, _ = read_tensors(path)
         mark = self.source.mark(self.config.model.attention.sentences)
-        model = build.build(self.config.model, (len(self.source.vocabulary),), len(self.target.vocabulary), mark)
+        symbols = tuple(len(source.vocabulary) for source in self.sources)
+        model = build.build(self.config.model, symbols, len(self.target.vocabulary), mark)
         fill(model, tensors, path)
         return model.eval()

@@ -12,28 +12,19 @@ from dragoman.text.pipeline import WordsOf
 from dragoman.visualisation import heatmap
 
 
-@dataclass(frozen=True, eq=False)
-class Translation:
-    """A translation, with what the model attended to.
+class Seen(NamedTuple):
+    """A source of a target sentence: its language, text and words, and the attention that it got.
 
-    `tokens` and `source_tokens` are words; `attention` (target words, source words) gives each target word's
-    weights, which add up to 1 less what went to the end symbol. `end_attention` (target words,) is that, where the
-    model was taught to look there from words without a counterpart (`unlinked: end`). `score` is the rank of the
-    search (log-probability under its length normalisation), `log_prob` the plain log P(y | x) in nats. `n_best`
-    holds the alternatives asked for, this one first. `left_out` counts the symbols at the end of an overlong source
-    that were not read.
+    `attention` (target words, source words) gives each target word's weights, which add up to 1 less what went to the
+    end symbol and to other sources. `end_attention` (target words,) is what went to the end symbol, where the model was
+    taught to look there from words without a counterpart (`unlinked: end`).
     """
 
-    source: str
+    name: str
     text: str
-    source_tokens: list[str]
     tokens: list[str]
-    score: float
-    log_prob: float
     attention: NDArray[np.float64]
     end_attention: NDArray[np.float64] | None = None
-    n_best: tuple["Translation", ...] = ()
-    left_out: int = 0
 
     @property
     def alignment(self) -> Links:
@@ -41,6 +32,47 @@ class Translation:
         `end_attention` has more.
         """
         return alignment.links(self.attention, end=self.end_attention)
+
+
+@dataclass(frozen=True, eq=False)
+class Translation:
+    """A translation, with what the model attended to.
+
+    `sources` are what was translated; `source`, `source_tokens`, `attention`, `end_attention` and `alignment` are those
+    of the only one, or of the first. `tokens` are words; `sentinel` (target words,) is the attention to none of the
+    sources, where the model has a sentinel. `score` is the rank of the search (log-probability under its length
+    normalisation), `log_prob` the plain log P(y | x) in nats. `n_best` holds the alternatives asked for, this one
+    first. `left_out` counts the symbols at the end of overlong sources that were not read.
+    """
+
+    sources: tuple[Seen, ...]
+    text: str
+    tokens: list[str]
+    score: float
+    log_prob: float
+    sentinel: NDArray[np.float64] | None = None
+    n_best: tuple["Translation", ...] = ()
+    left_out: int = 0
+
+    @property
+    def source(self) -> str:
+        return self.sources[0].text
+
+    @property
+    def source_tokens(self) -> list[str]:
+        return self.sources[0].tokens
+
+    @property
+    def attention(self) -> NDArray[np.float64]:
+        return self.sources[0].attention
+
+    @property
+    def end_attention(self) -> NDArray[np.float64] | None:
+        return self.sources[0].end_attention
+
+    @property
+    def alignment(self) -> Links:
+        return self.sources[0].alignment
 
     def __str__(self) -> str:
         return self.text
@@ -58,20 +90,31 @@ class Spoken(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """A given pair under the model: `log P(target | source)` in nats, symbols counted with the end, attention by
-    words.
+    """A given pair under the model: `log P(target | sources)` in nats, symbols counted with the end, attention by words;
+    as those of a translation.
     """
 
     log_prob: float
     symbols: int
-    source_tokens: list[str]
+    sources: tuple[Seen, ...]
     tokens: list[str]
-    attention: NDArray[np.float64]
-    end_attention: NDArray[np.float64] | None = None
+    sentinel: NDArray[np.float64] | None = None
+
+    @property
+    def source_tokens(self) -> list[str]:
+        return self.sources[0].tokens
+
+    @property
+    def attention(self) -> NDArray[np.float64]:
+        return self.sources[0].attention
+
+    @property
+    def end_attention(self) -> NDArray[np.float64] | None:
+        return self.sources[0].end_attention
 
     @property
     def alignment(self) -> Links:
-        return alignment.links(self.attention, end=self.end_attention)
+        return self.sources[0].alignment
 
 
 def by_words(attention: ArrayLike, target: WordsOf, source: WordsOf) -> tuple[alignment.Weights, alignment.Weights]:

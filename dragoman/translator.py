@@ -5,16 +5,17 @@ from dataclasses import replace
 from functools import cached_property, partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
 from dragoman import components, devices
 from dragoman.components import Spec
 from dragoman.config import DeviceConfig
 from dragoman.data.batch import Batch, pad
+from dragoman.data.batch import Sequence as Sentences
 from dragoman.data.language import Language
 from dragoman.data.vocabulary import EOS
 from dragoman.deployment import engine as onnx
@@ -34,13 +35,15 @@ from dragoman.search.incremental import as_it_decides, wait_k
 from dragoman.search.search import Predictor, Search
 from dragoman.search.searches import SEARCHES
 from dragoman.text.pipeline import WordsOf
-from dragoman.translation import Scored, Spoken, Translation, by_words
+from dragoman.translation import Scored, Seen, Spoken, Translation, by_words
 
 LONGEST = 500  # symbols of a source that are read; what follows is left out, and said so in `Translation.left_out`
 BATCH = 4096  # source symbols times beam that are searched at once
 ROWS = 320  # sentences times beam, at most: a processor is not faster with more, and each has numbers for all symbols
 
 Engine = Literal["torch", "int8", "onnx"]
+Text: TypeAlias = str | tuple[str, ...]  # of the only source, or one of each
+Weights: TypeAlias = NDArray[Any]
 
 
 class Translator:
@@ -52,7 +55,7 @@ class Translator:
     def __init__(
         self,
         model: Seq2Seq | Callable[[], Seq2Seq],
-        source: Language,
+        sources: tuple[Language, ...],
         target: Language,
         search: Spec,
         device: Device,
@@ -60,7 +63,7 @@ class Translator:
     ) -> None:
         self._given = model
         self._predictor = predictor
-        self.source = source
+        self.sources = sources
         self.target = target
         self.search = search
         self.device = device
@@ -68,15 +71,22 @@ class Translator:
         self.way: linear.Way | None = None  # in which linear maps are computed for them
         self.taught_end = False  # whether the model looks at the end symbol from words without a counterpart
 
+    @property
+    def source(self) -> Language:
+        """The only source, or the first."""
+        return self.sources[0]
+
     @cached_property
     def model(self) -> Seq2Seq:
         """What scores given pairs, and translates where no other engine does."""
         return self._given if isinstance(self._given, Seq2Seq) else self._given()
 
     def translate(
-        self, texts: Sequence[str], *, n_best: int = 1, beam_size: int | None = None, search: Spec | None = None
+        self, texts: Sequence[Text], *, n_best: int = 1, beam_size: int | None = None, search: Spec | None = None
     ) -> list[Translation]:
         """One translation for each text, in order; the translation of an empty or blank text is empty.
+
+        With several sources a text is a tuple, of one text for each source; a blank one is taken as missing.
 
         `search` (or `beam_size`, for a beam search of that width) takes the place of the run's own. UserError where
         it does not give `n_best` translations.
@@ -88,16 +98,39 @@ class Translator:
             options = spec.options if spec.kind == "beam" else {}
             spec = Spec("beam", {**options, "size": beam_size})
         searcher = components.build(SEARCHES, spec)
-        encoded = [self.source.text.encode(text) for text in texts]
+        given = [self._given_of(text) for text in texts]
+        encoded = [self._encoded(each) for each in given]
         found: dict[int, list[Hypothesis]] = {}
-        full = [number for number, text in enumerate(texts) if self.source.text.normalise(text).strip()]
-        lengths, width = [min(len(symbols), LONGEST) for symbols in encoded], searcher.width
+        full = [number for number, symbols in enumerate(encoded) if any(symbols)]
+        lengths, width = [min(max(map(len, symbols)), LONGEST) for symbols in encoded], searcher.width
         for numbers in by_length(full, lengths, BATCH // width, max(1, ROWS // width)):
             found.update(zip(numbers, self.hypotheses(searcher, [encoded[n] for n in numbers], n_best), strict=True))
         return [
-            self._translation(text, encoded[number], found[number]) if number in found else self._nothing(text)
-            for number, text in enumerate(texts)
+            self._translation(each, encoded[number], found[number]) if number in found else self._nothing(each)
+            for number, each in enumerate(given)
         ]
+
+    def _given_of(self, text: Text) -> tuple[str, ...]:
+        """What a user gave of each source. TypeError where that is not one text for each."""
+        given = (text,) if isinstance(text, str) else tuple(text)
+        if len(given) != len(self.sources):
+            names = ", ".join(source.name for source in self.sources)
+            raise TypeError(f"{len(given)} texts for a model of {len(self.sources)} sources ({names})")
+        return given
+
+    def _encoded(self, texts: tuple[str, ...]) -> list[list[str]]:
+        """The symbols of each source; none of a blank text."""
+        languages = zip(self.sources, texts, strict=True)
+        return [source.text.encode(text) if source.text.normalise(text).strip() else [] for source, text in languages]
+
+    def _read(self, encoded: Iterable[list[list[str]]], longest: int | None = None) -> tuple[Sentences, ...]:
+        """The sources of some sentences, cut to so many symbols, as ids. Of several, one without symbols is missing."""
+        columns = zip(*encoded, strict=True)
+        several = len(self.sources) > 1
+        return tuple(
+            pad([[*source.vocabulary.ids(each[:longest]), EOS] if each or not several else [] for each in column])
+            for source, column in zip(self.sources, columns, strict=True)
+        )
 
     def simultaneous(self, words: Iterable[str], *, wait: int | None = None) -> Iterator[Spoken]:
         """The translation of a text whose words are still arriving, by greedy search: each word is given as soon as the
@@ -109,6 +142,8 @@ class Translator:
         """
         if wait is not None and wait < 1:
             raise UserError(f"wait is {wait}: at least one source symbol is read before a word is written")
+        if len(self.sources) > 1:
+            raise UserError("a source that is still arriving has to be the only one")
         if self._predictor or self.way or self.candidates:
             raise UserError("a source that is still arriving is translated by engine torch, without candidates")
         limit = components.build(SEARCHES, self.search).limit
@@ -130,9 +165,9 @@ class Translator:
             told = len(whole)
         yield from self._spoken(said, read)[told:]
 
-    def left_out(self, text: str) -> int:
+    def left_out(self, text: Text) -> int:
         """How many symbols of a text are not read, because there are more than LONGEST."""
-        return max(0, len(self.source.text.encode(text)) - LONGEST)
+        return _left_out(self._encoded(self._given_of(text)))
 
     def _arriving(self, words: Iterable[str]) -> Iterator[list[int]]:
         """The ids of the symbols that each word brings, at most LONGEST in all. Those of earlier words stay as they
@@ -154,18 +189,19 @@ class Translator:
         words = [list(word) for blank, word in groupby(letters, key=lambda each: each[0] == " ") if not blank]
         return [Spoken("".join(letter for letter, _ in word), word[-1][1]) for word in words]
 
-    def hypotheses(self, searcher: Search, encoded: Sequence[list[str]], n_best: int = 1) -> list[list[Hypothesis]]:
-        """What a search finds for sentences in symbols, one or more, in one batch: `n_best` each, the best first."""
-        ids = [[*self.source.vocabulary.ids(symbols[:LONGEST]), EOS] for symbols in encoded]
-        source = pad(ids).to(self.device.torch_device)
+    def hypotheses(
+        self, searcher: Search, encoded: Sequence[list[list[str]]], n_best: int = 1
+    ) -> list[list[Hypothesis]]:
+        """What a search finds for sentences in symbols of each source, in one batch: `n_best` each, the best first."""
+        sources = tuple(each.to(self.device.torch_device) for each in self._read(encoded, LONGEST))
         stepper = self._predictor or self.model
         model: Predictor[Any] = stepper
         if self.candidates:
-            model = Narrowed(stepper, self.model.output, self.candidates.of(source.ids))
+            model = Narrowed(stepper, self.model.output, self.candidates.of(sources[0].ids))
         with linear.computed(self.way):
-            return searcher(model, (source,), n_best)
+            return searcher(model, sources, n_best)
 
-    def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[Scored]:
+    def score(self, sources: Sequence[Text], targets: Sequence[str]) -> list[Scored]:
         """`log P(y | x)` of given pairs and the attention of forced decoding (CN 1, SL). Overlong pairs are scored
         whole.
         """
@@ -173,72 +209,70 @@ class Translator:
         with torch.inference_mode():
             for pairs, batch in self._batches(sources, targets):
                 scored = self.model.score(batch)
-                for row, pair in enumerate(pairs):
-                    found[int(batch.rows[row])] = self._scored(
-                        *pair, scored.log_probs[row].double().sum().item(), scored.weights[row]
-                    )
+                for row, (given, symbols, target) in enumerate(pairs):
+                    words = self.target.text.words(target)
+                    weights = tuple(part[row, : len(target)].float().cpu().numpy() for part in scored.attention)
+                    log_prob = scored.log_probs[row].double().sum().item()
+                    seen, sentinel = self._seen(given, symbols, words, weights)
+                    found[int(batch.rows[row])] = Scored(log_prob, len(target) + 1, seen, words.words, sentinel)
         return [found[number] for number in range(len(sources))]
 
-    def pairs(self, sources: Sequence[str], targets: Sequence[str]) -> Iterator[Batch]:
+    def pairs(self, sources: Sequence[Text], targets: Sequence[str]) -> Iterator[Batch]:
         """The pairs in batches of similar length; `rows` are their numbers. Overlong sentences are cut."""
         return (batch for _, batch in self._batches(sources, targets, LONGEST))
 
     def _batches(
-        self, sources: Sequence[str], targets: Sequence[str], longest: int | None = None
-    ) -> Iterator[tuple[list[tuple[list[str], list[str]]], Batch]]:
-        """The pairs as symbols, at most `longest` on each side, and as a batch."""
+        self, sources: Sequence[Text], targets: Sequence[str], longest: int | None = None
+    ) -> Iterator[tuple[list[tuple[tuple[str, ...], list[list[str]], list[str]]], Batch]]:
+        """The pairs as texts and symbols, at most `longest` on each side, and as a batch."""
+        given = [self._given_of(text) for text in sources]
         encoded = [
-            (self.source.text.encode(x)[:longest], self.target.text.encode(y)[:longest])
-            for x, y in zip(sources, targets, strict=True)
+            ([symbols[:longest] for symbols in self._encoded(x)], self.target.text.encode(y)[:longest])
+            for x, y in zip(given, targets, strict=True)
         ]
-        lengths = [max(len(source), len(target)) + 1 for source, target in encoded]
+        lengths = [max(*map(len, source), len(target)) + 1 for source, target in encoded]
         for numbers in by_length(range(len(encoded)), lengths, BATCH, BATCH):
-            pairs = [encoded[number] for number in numbers]
-            source = pad([[*self.source.vocabulary.ids(symbols), EOS] for symbols, _ in pairs])
-            target = pad([[*self.target.vocabulary.ids(symbols), EOS] for _, symbols in pairs])
-            yield pairs, Batch((source,), target, np.array(numbers)).to(self.device.torch_device)
+            pairs = [(given[number], *encoded[number]) for number in numbers]
+            read = self._read(symbols for _, symbols, _ in pairs)
+            target = pad([[*self.target.vocabulary.ids(symbols), EOS] for _, _, symbols in pairs])
+            yield pairs, Batch(read, target, np.array(numbers)).to(self.device.torch_device)
 
-    def _translation(self, text: str, encoded: list[str], hypotheses: list[Hypothesis]) -> Translation:
-        read, left_out = encoded[:LONGEST], max(0, len(encoded) - LONGEST)
-        source_words = self.source.text.words(read)
+    def _translation(
+        self, given: tuple[str, ...], encoded: list[list[str]], hypotheses: list[Hypothesis]
+    ) -> Translation:
         found = []
         for hypothesis in hypotheses:
             symbols = self.target.vocabulary.symbols(hypothesis.symbols)
             words = self.target.text.words(symbols)
-            attention, end_attention = self._by_words(hypothesis.attention[0][:-1], words, source_words)
-            output = self.target.text.decode(symbols)
-            found.append(
-                Translation(
-                    text,
-                    output,
-                    source_words.words,
-                    words.words,
-                    hypothesis.score,
-                    hypothesis.log_prob,
-                    attention,
-                    end_attention,
-                    left_out=left_out,
-                )
-            )
+            weights = tuple(part[:-1] for part in hypothesis.attention)
+            seen, sentinel = self._seen(given, [each[:LONGEST] for each in encoded], words, weights)
+            text, rank = self.target.text.decode(symbols), hypothesis.score
+            translation = Translation(seen, text, words.words, rank, hypothesis.log_prob, sentinel)
+            found.append(replace(translation, left_out=_left_out(encoded)))
         return replace(found[0], n_best=tuple(found))
 
-    def _nothing(self, text: str) -> Translation:
-        empty = Translation(text, "", [], [], 0.0, 0.0, np.zeros((0, 0)))
+    def _nothing(self, given: tuple[str, ...]) -> Translation:
+        nothing = np.zeros((0, 0))
+        seen = tuple(Seen(source.name, text, [], nothing) for source, text in zip(self.sources, given, strict=True))
+        empty = Translation(seen, "", [], 0.0, 0.0)
         return replace(empty, n_best=(empty,))
 
-    def _scored(self, source: list[str], target: list[str], log_prob: float, weights: torch.Tensor) -> Scored:
-        source_words, words = self.source.text.words(source), self.target.text.words(target)
-        between = weights[: len(target), : len(source) + 1].float().cpu().numpy()
-        return Scored(
-            log_prob, len(target) + 1, source_words.words, words.words, *self._by_words(between, words, source_words)
-        )
+    def _seen(
+        self, given: tuple[str, ...], encoded: list[list[str]], target: WordsOf, weights: tuple[Weights, ...]
+    ) -> tuple[tuple[Seen, ...], Weights | None]:
+        """The sources with the attention (T, S) that they got by words, and that of a sentinel, the last of `weights`."""
+        found = []
+        for source, text, symbols, attention in zip(self.sources, given, encoded, weights, strict=False):
+            words = source.text.words(symbols)
+            between, end = by_words(attention[:, : len(symbols) + 1], target, words)
+            found.append(Seen(source.name, text, words.words, between, end if self.taught_end else None))
+        if len(weights) == len(self.sources):
+            return tuple(found), None
+        return tuple(found), alignment.by_words(weights[-1], target.word_of, [0], (len(target.words), 1))[:, 0]
 
-    def _by_words(
-        self, attention: ArrayLike, target: WordsOf, source: WordsOf
-    ) -> tuple[alignment.Weights, alignment.Weights | None]:
-        """Attention between words, and to the end symbol if the model was taught to look there."""
-        words, end = by_words(attention, target, source)
-        return words, end if self.taught_end else None
+
+def _left_out(encoded: list[list[str]]) -> int:
+    return sum(max(0, len(symbols) - LONGEST) for symbols in encoded)
 
 
 def by_length(numbers: Sequence[int], lengths: Sequence[int], symbols: int, most: int) -> Iterator[list[int]]:
@@ -279,10 +313,10 @@ def load(
     if engine == "onnx":
         predictor = onnx.read(run, weights, chosen.threads)
         later = partial(run.model, predictor.weights)
-        translator = Translator(later, run.source, run.target, run.config.search, chosen, predictor)
+        translator = Translator(later, run.sources, run.target, run.config.search, chosen, predictor)
     else:
         model = run.model(weights).to(chosen.torch_device)
-        translator = Translator(model, run.source, run.target, run.config.search, chosen)
+        translator = Translator(model, run.sources, run.target, run.config.search, chosen)
         translator.way = Int8(model) if engine == "int8" else None
     if candidates:
         lexicon = lists.read(run.folder.path / lists.FILE, (len(run.source.vocabulary), len(run.target.vocabulary)))

@@ -49,7 +49,7 @@ def _view(
     if sentences is None and gold is None:
         return inspection.view(run, *inspection.development(run))
     data = run.config.data
-    pairs = list(read_pairs(data.dev, data.source, data.target)) if sentences is None else sentences
+    pairs = list(read_pairs(data.dev, data.source[0], data.target)) if sentences is None else sentences
     if gold and len(links) != len(pairs):
         raise UserError(f"{gold} has {len(links):,} lines, but there are {len(pairs):,} sentences")
     if gold and any(reference is None for _, reference in pairs):

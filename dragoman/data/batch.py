@@ -50,7 +50,7 @@ class Batch(NamedTuple):
 def pad(rows: Rows[list[int] | npt.NDArray[np.integer]]) -> Sequence:
     """Sentences of any lengths as one Sequence, as wide as the longest."""
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-    width = int(lengths.max(initial=0))
+    width = int(lengths.max(initial=min(len(rows), 1)))
     mask = np.arange(width) < lengths[:, None]  # (B, S)
     ids = np.full(mask.shape, PAD, np.int64)
     if lengths.sum():

@@ -18,19 +18,38 @@ class Pair(NamedTuple):
     target: str
 
 
-def read_pairs(where: str | Path | Sequence[str], source: str, target: str) -> Iterator[Pair]:
-    """The pairs of a corpus, one after another: of a prefix, a .tsv, or several of them in turn.
+class Example(NamedTuple):
+    """A sentence in the languages that it is translated from, and its translation, as written.
 
-    `source` and `target` are the suffixes behind the prefix: `corpus` means `corpus.en` and `corpus.de`, each
-    of which may be packed (`corpus.en.gz`). A .tsv (or .tsv.gz) has the source and the target in two columns
-    that a tab separates, without quoting. Raises UserError for missing files, unequal numbers of lines, and
-    lines without exactly two columns.
+    Of several sources some may be blank: this sentence has none of them.
+    """
+
+    sources: tuple[str, ...]
+    target: str
+
+
+def read_pairs(where: str | Path | Sequence[str], source: str, target: str) -> Iterator[Pair]:
+    """The pairs of a corpus, one after another, as `read_texts` reads them."""
+    return (Pair(*texts) for texts in read_texts(where, (source, target)))
+
+
+def read_examples(where: str | Path | Sequence[str], sources: tuple[str, ...], target: str) -> Iterator[Example]:
+    """The same with any number of sources."""
+    return (Example(texts[:-1], texts[-1]) for texts in read_texts(where, (*sources, target)))
+
+
+def read_texts(where: str | Path | Sequence[str], names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The lines of a corpus in each language, one after another: of a prefix, a .tsv, or several of them in turn.
+
+    `names` are the suffixes behind the prefix: `corpus` means `corpus.en` and `corpus.de`, each of which may be packed
+    (`corpus.en.gz`). A .tsv (or .tsv.gz) has the languages in columns, in that order, that a tab separates, without
+    quoting. Raises UserError for missing files, unequal numbers of lines, and lines with another number of columns.
     """
     for place in places(where):
         if place.endswith(TSV):
-            yield from _columns(place)
+            yield from _columns(place, len(names))
         else:
-            yield from parallel(_side(place, source), _side(place, target))
+            yield from side_by_side([_side(place, name) for name in names])
 
 
 def read_aligned(where: str | Path | Sequence[str], source: str, target: str) -> Iterator[tuple[Pair, Gold]]:
@@ -49,26 +68,23 @@ def read_aligned(where: str | Path | Sequence[str], source: str, target: str) ->
             yield pair, read_pharaoh(line, f"{path}:{number}")
 
 
-def sides(pairs: Iterable[Pair], size: int) -> Iterator[tuple[list[str], list[str]]]:
-    """The sources and the targets of `size` pairs at a time; the last block may be smaller."""
+def sides(pairs: Iterable[tuple[str, ...]], size: int) -> Iterator[tuple[list[str], ...]]:
+    """The texts of `size` pairs (or of more sides) at a time, by side; the last block may be smaller."""
     rest = iter(pairs)
-    while True:
-        sources: list[str] = []
-        targets: list[str] = []
-        for source, target in islice(rest, size):  # many pairs that live long would keep the garbage collector busy
-            sources.append(source)
-            targets.append(target)
-        if not sources:
-            return
-        yield sources, targets
+    for first in rest:
+        found = tuple([text] for text in first)
+        for texts in islice(rest, size - 1):  # many pairs that live long would keep the garbage collector busy
+            for side, text in zip(found, texts, strict=True):
+                side.append(text)
+        yield found
 
 
-def corpus_files(where: str | Path | Sequence[str], source: str, target: str) -> list[Path]:
-    """The files that `read_pairs` reads. UserError where one is missing."""
+def corpus_files(where: str | Path | Sequence[str], *names: str) -> list[Path]:
+    """The files that `read_texts` reads. UserError where one is missing."""
     return [
         path
         for place in places(where)
-        for path in ([_table(place)] if place.endswith(TSV) else [_side(place, source), _side(place, target)])
+        for path in ([_table(place)] if place.endswith(TSV) else [_side(place, name) for name in names])
     ]
 
 
@@ -103,21 +119,32 @@ def _table(place: str) -> Path:
 
 
 def parallel(source: Path, target: Path) -> Iterator[Pair]:
-    """The lines of two files side by side. UserError where one is missing or has more lines than the other."""
-    both = zip_longest(read_lines(source), read_lines(target))
-    for pairs, lines in enumerate(both):
+    """The lines of two files side by side, as `side_by_side`."""
+    return (Pair(*texts) for texts in side_by_side([source, target]))
+
+
+def side_by_side(paths: Sequence[Path]) -> Iterator[tuple[str, ...]]:
+    """The lines of several files. UserError where one is missing or has more lines than another."""
+    together = zip_longest(*map(read_lines, paths))
+    for number, lines in enumerate(together):
         if None in lines:
-            more = 1 + sum(1 for _ in both)
-            counts = [pairs + (0 if line is None else more) for line in lines]
+            more = [line is not None for line in lines]
+            counts = [number + each for each in more]
+            for rest in together:
+                counts = [count + (line is not None) for count, line in zip(counts, rest, strict=True)]
+            first, second = paths[counts.index(max(counts))], paths[counts.index(min(counts))]
+            first, second = sorted((first, second), key=paths.index)
+            found = dict(zip(paths, counts, strict=True))
             raise UserError(
-                f"{source} has {counts[0]:,} lines, {target} has {counts[1]:,}; every line needs its translation"
+                f"{first} has {found[first]:,} lines, {second} has {found[second]:,}; every line needs its translation"
             )
-        yield Pair(*lines)
+        yield lines
 
 
-def _columns(path: str) -> Iterator[Pair]:
+def _columns(path: str, count: int) -> Iterator[tuple[str, ...]]:
     for number, line in enumerate(read_lines(path), start=1):
-        columns = line.split("\t")
-        if len(columns) != len(Pair._fields):
-            raise UserError(f"{path}:{number}: expected 2 columns separated by one tab, found {len(columns)}")
-        yield Pair(*columns)
+        columns = tuple(line.split("\t"))
+        if len(columns) != count:
+            tabs = "one tab" if count == 2 else "tabs"
+            raise UserError(f"{path}:{number}: expected {count} columns separated by {tabs}, found {len(columns)}")
+        yield columns

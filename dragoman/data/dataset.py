@@ -12,10 +12,10 @@ from torch import Tensor
 
 from dragoman.config import DataConfig, TextConfig
 from dragoman.data.batch import Batch, pad
-from dragoman.data.corpus import Pair, read_pairs
+from dragoman.data.corpus import Example, read_examples
 from dragoman.data.filters import Report
 from dragoman.data.language import Language
-from dragoman.data.preparation import STORE, prepare
+from dragoman.data.preparation import STORE, load, prepare
 from dragoman.data.store import Store
 from dragoman.errors import UserError
 from dragoman.text.pipeline import Side
@@ -26,15 +26,25 @@ EXCHANGED = {"source": "target", "target": "source", "source.text": "target.text
 
 
 class Dataset:
-    """The prepared training pairs and the development pairs of a configuration."""
+    """The prepared training examples and those of development of a configuration.
 
-    def __init__(self, train: Store, dev: list[Pair], source: Language, target: Language, *, seed: int) -> None:
+    `languages` are those of each side, the target last.
+    """
+
+    def __init__(self, train: Store, dev: list[Example], languages: dict[Side, Language], *, seed: int) -> None:
         self.train = train
         self.dev = dev
         self.report = Report(**train.notes["report"])
-        self.source = source
-        self.target = target
+        self._languages = languages
         self._seed = seed
+
+    @property
+    def sources(self) -> tuple[Language, ...]:
+        return tuple(self._languages.values())[:-1]
+
+    @property
+    def target(self) -> Language:
+        return self._languages["target"]
 
     @classmethod
     def prepare(
@@ -46,18 +56,17 @@ class Dataset:
         change). With `keep_units` (a model was trained with them) the units there are never learnt anew, even from
         changed files. The corpus is read twice and never held; killed halfway, the next call begins anew.
         """
-        dev = list(read_pairs(data.dev, data.source, data.target))
+        dev = list(read_examples(data.dev, data.source, data.target))
         if not dev:
             raise UserError(f"{data.dev}: the development corpus is empty")
         prepare(data, text, seed, folder, keep_units=keep_units)
-        source = Language.load(folder, "source", data.source)
-        target = Language.load(folder, "target", data.target)
-        return cls(Store(folder / STORE), dev, source, target, seed=seed)
+        return cls(Store(folder / STORE), dev, load(data, folder), seed=seed)
 
     def reversed(self) -> "Dataset":
         """The same pairs from target to source, without links."""
-        dev = [Pair(pair.target, pair.source) for pair in self.dev]
-        return Dataset(self.train.renamed(EXCHANGED), dev, self.target, self.source, seed=self._seed)
+        dev = [Example((target,), source) for (source,), target in self.dev]
+        (source,) = self.sources
+        return Dataset(self.train.renamed(EXCHANGED), dev, {"source": self.target, "target": source}, seed=self._seed)
 
     def batch(self, rows: npt.NDArray[np.int64], epoch: int) -> Batch:
         """The pairs in these rows of the store, with the subword dropout of this epoch.
@@ -65,17 +74,26 @@ class Dataset:
         A function of its arguments alone: a sentence's dropout has a seed made of the run's seed, the epoch,
         the side and the row.
         """
-        sources = [self._ids("source", self.source, int(row), epoch) for row in rows]
-        targets = [self._ids("target", self.target, int(row), epoch) for row in rows]
-        links = self._links(rows, sources, targets) if "links" in self.train.columns else None
-        return Batch((pad(sources),), pad(targets), rows, links)
+        ids = {
+            side: [self._ids(side, language, int(row), epoch) for row in rows]
+            for side, language in self._languages.items()
+        }
+        targets = ids.pop("target")
+        sources = list(ids.values())
+        links = self._links(rows, sources[0], targets) if "links" in self.train.columns else None
+        if len(sources) > 1:
+            sources = [[each if len(each) > 1 else [] for each in source] for source in sources]  # an end alone is none
+        return Batch(tuple(map(pad, sources)), pad(targets), rows, links)
 
     def _links(self, rows: npt.NDArray[np.int64], sources: Ids, targets: Ids) -> Bool[Tensor, "B T S"]:
         """The links between words as links between the symbols that spell them; the end symbols have none."""
         found = np.zeros((len(rows), max(map(len, targets), default=0), max(map(len, sources), default=0)), np.bool_)
         for number, (row, source, target) in enumerate(zip(rows, sources, targets, strict=True)):
             from_word, to_word = self.train.columns["links"][int(row)].reshape(-1, 2, 1).swapaxes(0, 1)  # (L, 1) each
-            to_symbol, from_symbol = to_word == _words(self.target, target), from_word == _words(self.source, source)
+            to_symbol, from_symbol = (
+                to_word == _words(self.target, target),
+                from_word == _words(self.sources[0], source),
+            )
             found[number, : len(target) - 1, : len(source) - 1] = to_symbol.T @ from_symbol
         return torch.from_numpy(found)
 

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dragoman.config import DataConfig, LanguageConfig, TextConfig
-from dragoman.data.corpus import Pair, alignment_files, corpus_files, read_aligned, read_pairs, sides
-from dragoman.data.filters import Filters
+from dragoman.data.corpus import alignment_files, corpus_files, read_aligned, read_texts, sides
+from dragoman.data.filters import Filters, Numbers
 from dragoman.data.language import Language
 from dragoman.data.pharaoh import Gold
 from dragoman.data.store import Rows, new_store, read_header
@@ -35,15 +35,20 @@ def prepare(data: DataConfig, text: TextConfig, seed: int, folder: Path, *, keep
     if _fingerprint_of(folder / STORE) == fingerprint:
         return
     if keep_units:
-        source, target = Language.load(folder, "source", data.source), Language.load(folder, "target", data.target)
-        _write(data, source, target, fingerprint, folder / STORE)
+        _write(data, load(data, folder), fingerprint, folder / STORE)
         return
-    source, target = _learn(data, text, seed)
+    languages = _learn(data, text, seed)
     # Without a store, units and vocabularies of a killed preparation cannot pass for those of an older one.
     shutil.rmtree(folder / STORE, ignore_errors=True)
-    source.save(folder, "source")
-    target.save(folder, "target")
-    _write(data, source, target, fingerprint, folder / STORE)
+    for side, language in languages.items():
+        language.save(folder, side)
+    _write(data, languages, fingerprint, folder / STORE)
+
+
+def load(data: DataConfig, folder: Path) -> dict[str, Language]:
+    """The languages of a run by side, the target last. UserError where a file is missing or damaged."""
+    names = dict(zip((*data.sides, "target"), (*data.source, data.target), strict=True))
+    return {side: Language.load(folder, side, name) for side, name in names.items()}
 
 
 def _fingerprint(data: DataConfig, text: TextConfig, seed: int) -> str:
@@ -58,8 +63,8 @@ def _fingerprint(data: DataConfig, text: TextConfig, seed: int) -> str:
 
 def _files(data: DataConfig) -> list[Path]:
     """What the store is made from."""
-    names = data.train, data.source, data.target
-    return [*corpus_files(*names), *(alignment_files(*names) if data.alignments else ())]
+    files = corpus_files(data.train, *data.source, data.target)
+    return files + (alignment_files(data.train, data.source[0], data.target) if data.alignments else [])
 
 
 def _fingerprint_of(store: Path) -> str | None:
@@ -75,35 +80,38 @@ class Lines:
     """The normalised training sentences that one inventory is learnt from; can be read again and again."""
 
     data: DataConfig
-    source: TextPipeline | None
-    target: TextPipeline | None
+    pipelines: tuple[TextPipeline | None, ...]  # of each language; None is left out
 
     def __len__(self) -> int:
-        pairs = sum(1 for _ in read_pairs(self.data.train, self.data.source, self.data.target))
-        return pairs * sum(side is not None for side in (self.source, self.target))
+        examples = sum(1 for _ in _texts(self.data))
+        return examples * sum(pipeline is not None for pipeline in self.pipelines)
 
     def __iter__(self) -> Iterator[str]:
-        for pair in read_pairs(self.data.train, self.data.source, self.data.target):
-            if self.source:
-                yield self.source.normalise(pair.source)
-            if self.target:
-                yield self.target.normalise(pair.target)
+        for texts in _texts(self.data):
+            for pipeline, text in zip(self.pipelines, texts, strict=True):
+                if pipeline:
+                    yield pipeline.normalise(text)
 
 
-def _learn(data: DataConfig, text: TextConfig, seed: int) -> tuple[Language, Language]:
-    if not any(x.strip() or y.strip() for x, y in read_pairs(data.train, data.source, data.target)):
+def _texts(data: DataConfig) -> Iterator[tuple[str, ...]]:
+    return read_texts(data.train, (*data.source, data.target))
+
+
+def _learn(data: DataConfig, text: TextConfig, seed: int) -> dict[str, Language]:
+    if not any(line.strip() for texts in _texts(data) for line in texts):
         raise UserError(f"{', '.join(data.train)}: the corpus is empty (no line has text)")
-    source, target = _pipeline(text.source), _pipeline(text.target)
+    sources = [_pipeline(text.source) for _ in data.source]
+    pipelines = (*sources, _pipeline(text.target))
     if text.joint:
-        _fit(source, Lines(data, source, target), "text.source", seed)
-        target.unit.restore(source.unit.learnt())
+        _fit(pipelines[0], Lines(data, pipelines), "text.source", seed)
+        for pipeline in pipelines[1:]:
+            pipeline.unit.restore(pipelines[0].unit.learnt())
     else:
-        _fit(source, Lines(data, source, None), "text.source", seed)
-        _fit(target, Lines(data, None, target), "text.target", seed)
-    return (
-        Language(data.source, source, Vocabulary(source.unit.inventory)),
-        Language(data.target, target, Vocabulary(target.unit.inventory)),
-    )
+        for number, pipeline in enumerate(pipelines):
+            alone = tuple(each if each is pipeline else None for each in pipelines)
+            _fit(pipeline, Lines(data, alone), "text.source" if number < len(sources) else "text.target", seed)
+    names = zip((*data.sides, "target"), (*data.source, data.target), pipelines, strict=True)
+    return {side: Language(name, pipeline, Vocabulary(pipeline.unit.inventory)) for side, name, pipeline in names}
 
 
 def _fit(text: TextPipeline, lines: Lines, key: str, seed: int) -> None:
@@ -117,8 +125,7 @@ def _pipeline(text: LanguageConfig) -> TextPipeline:
     return TextPipeline(lowercase=text.lowercase, tokeniser=text.tokeniser, unit=text.unit)
 
 
-def _write(data: DataConfig, source: Language, target: Language, fingerprint: str, folder: Path) -> None:
-    languages = {"source": source, "target": target}
+def _write(data: DataConfig, languages: dict[str, Language], fingerprint: str, folder: Path) -> None:
     columns: dict[str, npt.DTypeLike] = {side: _dtype(language) for side, language in languages.items()}
     # Dropout cuts a sentence anew in every epoch, for which its text is kept.
     sampled = [side for side, language in languages.items() if language.text.unit.samples]
@@ -128,14 +135,15 @@ def _write(data: DataConfig, source: Language, target: Language, fingerprint: st
     filters = Filters(max_length=data.max_length, max_ratio=data.max_ratio)
     with new_store(folder, columns) as store:
         gold: list[Gold] = []
-        for block in sides(_pairs(data, gold), BLOCK):
+        for block in sides(_examples(data, gold), BLOCK):
             texts = {
                 side: list(map(languages[side].text.normalise, side_texts))
                 for side, side_texts in zip(languages, block, strict=True)
             }
             rows = {side: language.rows(texts[side]) for side, language in languages.items()}
             written = {side: np.array([bool(text.strip()) for text in texts[side]]) for side in languages}
-            kept = filters.keep(*(np.where(written[side], rows[side].lengths - 1, 0) for side in languages))
+            lengths = [np.where(written[side], rows[side].lengths - 1, 0) for side in languages]
+            kept = filters.keep(*_with_neighbours(lengths[:-1]), lengths[-1])
             rows |= {f"{side}.text": _bytes(texts[side]) for side in sampled}
             if data.alignments:
                 rows["links"] = _links(gold, *(_words(languages[side], texts[side]) for side in languages))
@@ -146,13 +154,18 @@ def _write(data: DataConfig, source: Language, target: Language, fingerprint: st
             raise UserError(f"{', '.join(data.train)}: no pair to train on: {filters.report}")
 
 
-def _pairs(data: DataConfig, gold: list[Gold]) -> Iterator[Pair]:
-    """The training pairs; the links of each, where they are wanted, go to the end of `gold`."""
-    names = data.train, data.source, data.target
+def _with_neighbours(sources: list[Numbers]) -> list[Numbers]:
+    """Lengths of several sources; one that a sentence has not is as long as the longest that it has."""
+    longest = np.maximum.reduce(sources)
+    return [np.where(lengths > 0, lengths, longest) for lengths in sources]
+
+
+def _examples(data: DataConfig, gold: list[Gold]) -> Iterator[tuple[str, ...]]:
+    """The training texts; the links of each pair, where they are wanted, go to the end of `gold`."""
     if not data.alignments:
-        yield from read_pairs(*names)
+        yield from _texts(data)
         return
-    for pair, links in read_aligned(*names):
+    for pair, links in read_aligned(data.train, data.source[0], data.target):
         gold.append(links)
         yield pair
 

@@ -66,7 +66,7 @@ class ScoredBatch(NamedTuple):
 
     log_probs: Float[Tensor, "B T"]
     first: Bool[Tensor, "B T"]
-    weights: Float[Tensor, "B T S"]
+    attention: tuple[Float[Tensor, "B T _"], ...]  # on each source, and a sentinel
 
 
 @final
@@ -143,8 +143,13 @@ class Seq2Seq(nn.Module):
 
     def score(self, batch: Batch) -> ScoredBatch:
         """Given pairs under teacher forcing."""
-        unrolled = self(batch)
+        state = self.begin(batch.sources)
+        unrolled = self.unroll(state, batch.target.ids)
         real = batch.target.mask
         judged = self.output.judge(unrolled.features[real], batch.target.ids[real])
         log_probs = judged.log_probs.new_zeros(real.shape).masked_scatter(real, judged.log_probs)
-        return ScoredBatch(log_probs, torch.zeros_like(real).masked_scatter(real, judged.first), unrolled.weights)
+        return ScoredBatch(
+            log_probs,
+            torch.zeros_like(real).masked_scatter(real, judged.first),
+            self.decoder.by_source(unrolled.weights, state),
+        )

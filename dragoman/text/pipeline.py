@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from dragoman.components import Spec, build, complete, plain
 from dragoman.errors import UserError
@@ -13,7 +13,7 @@ from dragoman.text.tokenise import TOKENISERS, Span
 from dragoman.text.unit import UNKNOWN, Unit
 from dragoman.text.units import UNITS
 
-Side = Literal["source", "target"]
+Side: TypeAlias = str  # target, source, or source.NAME of several
 
 
 class WordsOf(NamedTuple):

@@ -16,8 +16,9 @@ def write(
     parameters = sum(parameter.numel() for parameter in model.parameters())
     attention = "; ".join(map(str, config.model.attention.chosen()))
     values = validation.values
+    sizes = [len(language.vocabulary) for language in (*data.sources, data.target)]
     lines = [
-        f"# {config.data.source} to {config.data.target}",
+        f"# {config.data.languages}",
         "",
         f"An attentional encoder-decoder trained with dragoman. Use it with `dragoman translate {folder.path}`.",
         "",
@@ -25,7 +26,7 @@ def write(
         "|---|---|",
         f"| training data | {', '.join(config.data.train)}: {data.report} |",
         f"| development data | {config.data.dev}, {len(data.dev):,} pairs |",
-        f"| vocabularies | {len(data.source.vocabulary):,} and {len(data.target.vocabulary):,} symbols |",
+        f"| vocabularies | {' and '.join(f'{size:,}' for size in sizes)} symbols |",
         f"| model | {config.model.encoder}; attention {attention}; {config.model.decoder} |",
         f"| parameters | {parameters:,} |",
         f"| training | {progress.step:,} steps, {progress.epoch:,} epochs, {progress.seconds / 60:.1f} minutes |",

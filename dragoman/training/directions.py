@@ -16,7 +16,8 @@ from dragoman.training.validation import Validator
 def reversed_config(config: Config) -> Config:
     """The same configuration with source and target exchanged, for the run in the folder `reverse` of the other."""
     names, text = config.data, config.text
-    data = names.model_copy(update={"source": names.target, "target": names.source, "alignments": False})
+    (source,) = names.source
+    data = names.model_copy(update={"source": (names.target,), "target": source, "alignments": False})
     text = text.model_copy(update={"source": text.target, "target": text.source})
     run = str(RunFolder(Path(config.run)).reverse.path)
     return config.model_copy(update={"run": run, "data": data, "text": text})
@@ -26,7 +27,8 @@ def reverse(run: Training, model: Seq2Seq) -> Direction:
     """The other direction of a run, its folder begun."""
     config, folder, data = reversed_config(run.config), run.folder.reverse, run.data.reversed()
     if run.workers.leads:
-        data.source.save(folder.path, "source")
+        (source,) = data.sources
+        source.save(folder.path, "source")
         data.target.save(folder.path, "target")
         with write_atomically(folder.config) as file:
             file.write(configuration.dump(config))

@@ -88,9 +88,9 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
     if workers.leads:
         workers.wait()
     torch.manual_seed(config.seed)
-    symbols = len(data.source.vocabulary), len(data.target.vocabulary)
-    mark = data.source.mark(config.model.attention.sentences)
-    model = build.build(config.model, symbols[:1], symbols[1], mark).to(device.torch_device)
+    symbols = tuple(len(source.vocabulary) for source in data.sources)
+    mark = data.sources[0].mark(config.model.attention.sentences)
+    model = build.build(config.model, symbols, len(data.target.vocabulary), mark).to(device.torch_device)
     objective = _objective(config, model, data).to(device.torch_device)
     parameters = [*model.parameters(), *objective.parameters()]
     run = Training(
@@ -120,10 +120,9 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
 def _objective(config: Config, model: Seq2Seq, data: Dataset) -> Objective:
     training, parts = config.training, list[Any]()
     if OBJECTIVES[training.objective.kind] is Agreement:
-        symbols = len(data.target.vocabulary), len(data.source.vocabulary)
-        parts.append(
-            build.build(config.model, symbols[:1], symbols[1], data.target.mark(config.model.attention.sentences))
-        )
+        (source,), target = data.sources, data.target
+        mark = target.mark(config.model.attention.sentences)
+        parts.append(build.build(config.model, (len(target.vocabulary),), len(source.vocabulary), mark))
     if training.penalties:
         size = model.readers[0].encoder.size
         parts.append({spec.kind: components.build(PENALTIES, spec, size) for spec in training.penalties})

@@ -56,7 +56,7 @@ class Training(Direction):
 
     def named(self, each: Direction) -> str:
         """Which of two directions a line is about; nothing where there is one."""
-        return f"{each.config.data.source}-{each.config.data.target}  " if self.reverse else ""
+        return f"{each.config.data.languages}  " if self.reverse else ""
 
     @cached_property
     def learner(self) -> nn.Module:

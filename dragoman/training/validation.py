@@ -61,14 +61,13 @@ class Validator:
         self.config = config
         self.device = device
         self.folder = folder
-        self.source = data.source
-        self.target = data.target
-        self.sources = [pair.source for pair in data.dev]
-        self.references = [pair.target for pair in data.dev]
+        self.languages = data.sources, data.target
+        self.sources = [example.sources for example in data.dev]
+        self.references = [example.target for example in data.dev]
 
     def __call__(self, model: Seq2Seq) -> Validation:
         """Score the references by teacher forcing, translate the sources, score the translations."""
-        translator = Translator(model.eval(), self.source, self.target, self.config.training.search, self.device)
+        translator = Translator(model.eval(), *self.languages, self.config.training.search, self.device)
         found = likelihood(model, translator.pairs(self.sources, self.references))
         values = {"loss": found.loss, "perplexity": found.perplexity, "accuracy": found.accuracy}
         translations = translator.translate(self.sources)
