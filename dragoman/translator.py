@@ -260,7 +260,7 @@ class Translator:
     def _seen(
         self, given: tuple[str, ...], encoded: list[list[str]], target: WordsOf, weights: tuple[Weights, ...]
     ) -> tuple[tuple[Seen, ...], Weights | None]:
-        """The sources with the attention (T, S) that they got by words, and that of a sentinel, the last of `weights`."""
+        """The sources with the attention (T, S) that they got by words, and a sentinel's, the last of `weights`."""
         found = []
         for source, text, symbols, attention in zip(self.sources, given, encoded, weights, strict=False):
             words = source.text.words(symbols)
