@@ -90,8 +90,8 @@ class Spoken(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """A given pair under the model: `log P(target | sources)` in nats, symbols counted with the end, and the attention by
-    words as of a translation.
+    """A given pair under the model: `log P(target | sources)` in nats, symbols counted with the end, and the attention
+    by words as of a translation.
     """
 
     log_prob: float

@@ -264,7 +264,10 @@ class Translator:
         found = []
         for source, text, symbols, attention in zip(self.sources, given, encoded, weights, strict=False):
             words = source.text.words(symbols)
-            between, end = by_words(attention[:, : len(symbols) + 1], target, words)
+            if symbols:
+                between, end = by_words(attention[:, : len(symbols) + 1], target, words)
+            else:  # this source is missing
+                between, end = np.zeros((len(target.words), 0)), np.zeros(len(target.words))
             found.append(Seen(source.name, text, words.words, between, end if self.taught_end else None))
         if len(weights) == len(self.sources):
             return tuple(found), None

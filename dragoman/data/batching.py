@@ -27,13 +27,13 @@ class Plan:
     come together, which keeps padding low while every epoch makes other batches; then the pool's batches are
     shuffled. A pool is made when its turn comes, so that neither time nor memory grows with the corpus.
 
-    `source` and `target` (N + 1,) say where each sentence begins in a column, the last where it ends. A batch
+    `sources` and `target` (N + 1,) say where each sentence begins in a column, the last where it ends. A batch
     of `size` sentences has that many rows, the last one fewer. A batch of `size` tokens is filled while its
-    rows times its longest sentence, source or target, is at most `size`; a single longer pair is a batch of
+    rows times its longest sentence, of any source or the target, is at most `size`; a single longer pair is a batch of
     its own. Hence padding counts as tokens.
     """
 
-    source: Numbers
+    sources: tuple[Numbers, ...]
     target: Numbers
     size: int
     unit: Literal["sentences", "tokens"]
@@ -68,7 +68,7 @@ class Plan:
         rows = POOL_BATCHES * self.size
         if self.unit == "sentences":
             return rows
-        return int(rows * self._rows / max(1, self._rows, self.source[-1], self.target[-1])) + 1
+        return int(rows * self._rows / max(1, self._rows, *(side[-1] for side in (*self.sources, self.target)))) + 1
 
     @property
     def _pools(self) -> int:
@@ -80,7 +80,8 @@ class Plan:
         begin = pool * self._pool_rows
         end = begin + self._pool_rows if pool + 1 < self._pools else self._rows
         rows = shuffled(np.arange(begin, end), self._rows, self.seed, self.epoch)
-        source, target = (offsets[rows + 1] - offsets[rows] for offsets in (self.source, self.target))
+        *sources, target = (offsets[rows + 1] - offsets[rows] for offsets in (*self.sources, self.target))
+        source = np.maximum.reduce(sources)
         order = _by_length(source, target)
         rows = rows[order]
         if self.unit == "sentences":

@@ -26,7 +26,7 @@ def corpus(pairs: int) -> tuple[Lengths, Lengths]:
 
 
 def planned(source: Lengths, target: Lengths, size: int, unit: Unit, seed: int = 1, epoch: int = 0) -> Plan:
-    return Plan(offsets(source), offsets(target), size, unit, seed, epoch)
+    return Plan((offsets(source),), offsets(target), size, unit, seed, epoch)
 
 
 def offsets(lengths: Lengths) -> Lengths:
