@@ -142,6 +142,10 @@ def translate(
         Engines, typer.Option(help="What computes: torch, int8 (8-bit integers), or onnx after `export --onnx`.")
     ] = Engines.torch,
     candidates: Candidates = None,
+    source: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=FILE", help="The lines of one of several sources; those not named are missing."),
+    ] = None,
     wait: Annotated[
         int | None,
         typer.Option(min=1, metavar="K", help="Write words while a line arrives, K source symbols behind (wait-k)."),
@@ -166,6 +170,7 @@ def translate(
         candidates=two(candidates),
         wait=wait,
         incremental=incremental,
+        sources=tuple(source or ()),
     )
     translate.translate(run, file, output, wanted)
 

@@ -5,12 +5,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Generic, NamedTuple, TypeVar
 
 from dragoman.data.corpus import Pair, parallel
 from dragoman.errors import UserError
-from dragoman.files import read_lines, write_atomically
+from dragoman.files import write_atomically
 from dragoman.text.normalise import Normaliser
+
+Item = TypeVar("Item")
 
 FIRST = 8  # lines in the first portion, so that the first result comes soon; each further one is twice as large
 LONGEST = 5_000  # characters of a line that can be scored or aligned: time and memory grow with their square
@@ -19,22 +21,25 @@ LONGEST = 5_000  # characters of a line that can be scored or aligned: time and 
 one_line = Normaliser(lowercase=False)
 
 
-class Portion(NamedTuple):
-    """Consecutive lines and the number of the first of them, from 1."""
+class Portion(NamedTuple, Generic[Item]):
+    """Consecutive lines, or what was made of them, and the number of the first of them, from 1."""
 
     first: int
-    lines: list[str]
+    lines: list[Item]
 
 
-def portions(path: Path, size: int) -> Iterator[Portion]:
-    """The lines of a file or of standard input (`-`), at most `size` at a time; from a keyboard one at a time."""
-    lines = read_lines(path)
-    typed = str(path) == "-" and sys.stdin.isatty()
+def portions(lines: Iterator[Item], size: int, *, typed: bool = False) -> Iterator[Portion[Item]]:
+    """At most `size` lines at a time; those that are `typed` one by one."""
     now, first = min(1 if typed else FIRST, size), 1
     while portion := list(islice(lines, now)):
         yield Portion(first, portion)
         first += len(portion)
         now = 1 if typed else min(2 * now, size)
+
+
+def is_typed(path: Path) -> bool:
+    """Whether somebody writes the lines at this moment."""
+    return str(path) == "-" and sys.stdin.isatty()
 
 
 def one_stream(*paths: Path | None) -> None:

@@ -2,7 +2,7 @@
 
 import json
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
@@ -11,14 +11,15 @@ from typing import Any, NamedTuple
 import typer
 from rich.console import Console
 
-from dragoman.commands.lines import Output, one_line, output, portions
+from dragoman.commands.lines import Output, is_typed, one_line, one_stream, output, portions
 from dragoman.components import Spec
+from dragoman.data.corpus import side_by_side
 from dragoman.data.pharaoh import pharaoh
 from dragoman.errors import UserError
 from dragoman.evaluation.latency import average_lagging
-from dragoman.files import read_words
+from dragoman.files import read_lines, read_words
 from dragoman.translation import Translation
-from dragoman.translator import Engine, load
+from dragoman.translator import Engine, Text, Translator, load
 from dragoman.visualisation import heatmap
 
 PORTION = 256  # lines that are translated together, at most
@@ -39,6 +40,7 @@ class Wanted(NamedTuple):
     candidates: tuple[int, int] | None = None
     wait: int | None = None
     incremental: bool = False
+    sources: tuple[str, ...] = ()  # NAME=FILE
 
 
 def translate(run: Path, source: Path, target: Path | None, wanted: Wanted) -> None:
@@ -57,7 +59,10 @@ def translate(run: Path, source: Path, target: Path | None, wanted: Wanted) -> N
     with ExitStack() as stack:
         texts = stack.enter_context(output(target))
         matrices = stack.enter_context(output(wanted.attention)) if wanted.attention else None
-        for portion in portions(source, wanted.portion or PORTION):
+        named = _named(wanted.sources, translator, source)
+        lines = _texts(source, named, translator)
+        source = next(iter(named.values()), source)
+        for portion in portions(lines, wanted.portion or PORTION, typed=not named and is_typed(source)):
             found = translator.translate(portion.lines, n_best=wanted.n_best or 1, beam_size=wanted.beam, search=search)
             for number, translation in enumerate(found, start=portion.first):
                 _warn(source, number, translation.left_out)
@@ -65,6 +70,44 @@ def translate(run: Path, source: Path, target: Path | None, wanted: Wanted) -> N
                 _write(texts, number, translation, wanted)
             if matrices:
                 matrices.write(json.dumps(_matrix(translation), ensure_ascii=False) for translation in found)
+
+
+def _named(given: Sequence[str], translator: Translator, source: Path) -> dict[str, Path]:
+    """The files of `--source NAME=FILE`. UserError where that is not so, or not a source of the run."""
+    known = [language.name for language in translator.sources]
+    found: dict[str, Path] = {}
+    for text in given:
+        name, equals, path = text.partition("=")
+        if not equals or name not in known or name in found:
+            raise UserError(f"--source {text}: expected NAME=FILE once for each of {', '.join(known)}")
+        found[name] = Path(path)
+    if found and str(source) != "-":
+        raise UserError(f"{source}: sources are named with --source; leave out one")
+    one_stream(*found.values())
+    return found
+
+
+def _texts(source: Path, named: Mapping[str, Path], translator: Translator) -> Iterator[Text]:
+    """What is to be translated: lines, or for several sources their lines side by side, from files by name or from the
+    columns of one. A source that is not named is missing.
+    """
+    names = [language.name for language in translator.sources]
+    if named:
+        files = [named[name] for name in names if name in named]
+        for lines in side_by_side(files):
+            found = iter(lines)
+            texts = tuple(next(found) if name in named else "" for name in names)
+            yield texts if len(names) > 1 else texts[0]
+    elif len(names) == 1:
+        yield from read_lines(source)
+    else:
+        for number, line in enumerate(read_lines(source), start=1):
+            columns = tuple(line.split("\t"))
+            if len(columns) != len(names):
+                where = "<stdin>" if str(source) == "-" else source
+                wanted = f"{len(names)} columns separated by tabs ({', '.join(names)})"
+                raise UserError(f"{where}:{number}: expected {wanted}, found {len(columns)}")
+            yield columns
 
 
 def _follow(run: Path, source: Path, target: Path | None, wanted: Wanted) -> None:
@@ -81,6 +124,7 @@ def _follow(run: Path, source: Path, target: Path | None, wanted: Wanted) -> Non
         "--engine": wanted.engine != "torch",
         "--candidates": wanted.candidates,
         "--batch-lines": wanted.portion,
+        "--source": wanted.sources,
     }
     for option, given in refused.items():
         if given:
@@ -143,6 +187,11 @@ def _alignment(translation: Translation, wanted: Wanted) -> list[str]:
 
 
 def _matrix(translation: Translation) -> dict[str, Any]:
-    """The words, and the weight of each source word for each target word."""
-    weights = translation.attention.round(4).tolist()
-    return {"source": translation.source_tokens, "target": translation.tokens, "attention": weights}
+    """The words, and the weight of each source word for each target word; of several sources by name."""
+    weights = {source.name: source.attention.round(4).tolist() for source in translation.sources}
+    words = {source.name: source.tokens for source in translation.sources}
+    if len(translation.sources) == 1:
+        (name,) = words
+        return {"source": words[name], "target": translation.tokens, "attention": weights[name]}
+    found: dict[str, Any] = {"sources": words, "target": translation.tokens, "attention": weights}
+    return found if translation.sentinel is None else {**found, "sentinel": translation.sentinel.round(4).tolist()}
