@@ -49,7 +49,7 @@ def prepare(files: Path | None, folder: Path, sizes: Sizes, pairs: int) -> Corpu
     config = checks.complete(architecture.config(sizes, data, unit))
     (folder / "config.yaml").write_text(configuration.dump(config), encoding="utf-8")
     prepared = Dataset.prepare(config.data, config.text, config.seed, folder / "run")
-    lengths = _symbols(config, prepared.source, prepared.target, test, folder / "symbols")
+    lengths = _symbols(config, prepared.sources[0], prepared.target, test, folder / "symbols")
     source, target = lengths.mean(0).tolist()
     return Corpus(name, source, target, float(lengths.prod(1).mean()))
 
@@ -82,7 +82,7 @@ def _symbols(config: Config, source: Language, target: Language, test: str, fold
     folder.mkdir()
     columns = []
     for name, prefixes in (("train", config.data.train), ("test", (test,))):
-        pairs = list(read_pairs(prefixes, config.data.source, config.data.target))
+        pairs = list(read_pairs(prefixes, config.data.source[0], config.data.target))
         if not pairs:
             raise UserError(f"{', '.join(prefixes)}: the corpus is empty")
         for side, language, texts in zip(("source", "target"), (source, target), zip(*pairs, strict=True), strict=True):

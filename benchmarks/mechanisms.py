@@ -7,10 +7,8 @@ thread each. Started again, it goes on where it was. The tables come as Markdown
 
 import argparse
 import json
-import subprocess
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +19,7 @@ from benchmarks.aligners import statistical
 from benchmarks.contest import Contender, Figures, measure
 from benchmarks.jobs import Job
 from benchmarks.prepared import Corpus, Row, aligned, documents, phrasebook, write
+from benchmarks.trainings import apart
 from dragoman import config as configuration
 from dragoman.config import DeviceConfig
 from dragoman.data.pharaoh import read_gold
@@ -175,19 +174,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
         if not (options.folder / name / f"{row.slug}.json").is_file()
     ]
 
-    def train(task: tuple[str, Row]) -> None:
-        name, row = task
-        given = {"folder": options.folder, "pairs": options.pairs, "epochs": options.epochs}
-        if options.alignments:
-            given["alignments"] = options.alignments
-        command = [sys.executable, "-m", "benchmarks.mechanisms", "--row", name, row.name]
-        command += [word for key, value in given.items() for word in (f"--{key}", str(value))]
-        done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
-        said = done.stderr.strip().splitlines()
-        console.print(f"{name}: {row.name}" + (f": failed: {said[-1] if said else ''}" if done.returncode else ""))
-
-    with ThreadPoolExecutor(options.workers) as pool:
-        list(pool.map(train, todo))
+    given = {"folder": options.folder, "pairs": options.pairs, "epochs": options.epochs}
+    if options.alignments:
+        given["alignments"] = options.alignments
+    rest = [word for key, value in given.items() for word in (f"--{key}", str(value))]
+    tasks = {f"{name}: {row.name}": ["--row", name, row.name, *rest] for name, row in todo}
+    apart("benchmarks.mechanisms", tasks, options.workers, console)
     shown = Console(width=200, highlight=False, markup=False)
     for name, part in every.items():
         found = {

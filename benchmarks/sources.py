@@ -1,0 +1,145 @@
+"""What several sources bring, and how to combine them: `make sources-table`.
+
+Multi30k from German, French and Czech into English: each source alone, and all three by concatenation, sum, flat and
+hierarchical combination, the last two with and without sentinel and shared projections (Libovicky and Helcl 2017, table
+1 and figure 1). Two processes work at a time, with a thread each. Started again, it goes on where it was. The table
+comes as Markdown; learning curves and the weights of an example are drawn beside the runs.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Console
+
+import dragoman
+from benchmarks.prepared import Row
+from benchmarks.trainings import apart
+from dragoman.config import Config, DeviceConfig
+from dragoman.data.corpus import read_examples
+from dragoman.errors import UserError
+from dragoman.evaluation.metrics import Bleu
+from dragoman.files import read_lines, write_atomically
+from dragoman.training import checks, session
+from dragoman.visualisation import curves, heatmap
+
+CONFIG = Path(__file__).resolve().parent.parent / "configs" / "libovicky2017.yaml"
+TRAIN, DEV, TEST = (f"{part}.lc.norm.tok" for part in ("train", "val", "test_2016_flickr"))
+EXAMPLE = 10  # the test sentence whose weights are drawn
+
+
+class Result(NamedTuple):
+    """What a trained row is worth: BLEU of the development and the test set, parameters."""
+
+    dev: float
+    test: float
+    parameters: int
+
+
+def rows() -> list[Row]:
+    """Each source alone, then the combinations of all."""
+    found = [Row(name, CONFIG, {"data.source": name}) for name in ("de", "fr", "cs")]
+    found += [Row(kind, CONFIG, {"model.combination": kind}) for kind in ("concatenation", "sum")]
+    for kind in ("flat", "hierarchical"):
+        for share in (False, True):
+            for sentinel in (False, True):
+                name = kind + ", shared" * share + ", sentinel" * sentinel
+                options = f"share_projections: {str(share).lower()}, sentinel: {str(sentinel).lower()}"
+                found.append(Row(name, CONFIG, {"model.combination": f"{{kind: {kind}, {options}}}"}))
+    return found
+
+
+def config(row: Row, options: argparse.Namespace) -> Config:
+    """A row's configuration, its data, run folder and length of training put in."""
+    overrides = {
+        "run": str(options.folder / row.slug),
+        "data.train": str(options.data / TRAIN),
+        "data.dev": str(options.data / DEV),
+        "device.threads": "1",
+        "training.epochs": str(options.epochs),
+        "training.schedule": f"{{kind: cosine, steps: {363 * options.epochs}, warmup: 200}}",
+    }
+    return checks.load_config(row.config, {**overrides, **row.overrides})
+
+
+def work(row: Row, options: argparse.Namespace) -> None:
+    """Train a row, translate with it, and write its result beside its run."""
+    made = config(row, options)
+    run = session.train(made, quiet=True)
+    model = dragoman.load(run.path, device=DeviceConfig(threads=1))
+    bleu = []
+    for part in (DEV, TEST):
+        examples = list(read_examples(str(options.data / part), made.data.source, made.data.target))
+        found = [translation.text for translation in model.translate([each.sources for each in examples])]
+        bleu.append(Bleu(tokenise="none").corpus(found, [[each.target for each in examples]]).value)
+    parameters = sum(parameter.numel() for parameter in model.model.parameters())
+    with write_atomically(options.folder / f"{row.slug}.json") as file:
+        json.dump(Result(*bleu, parameters)._asdict(), file)
+
+
+def learning(run: Path) -> list[tuple[int, float]]:
+    """BLEU of the development set, by training steps."""
+    measured = map(json.loads, read_lines(run / "metrics.jsonl"))
+    return [(each["step"], each["dev/bleu"]) for each in measured if "dev/bleu" in each]
+
+
+def draw(found: dict[str, Result], every: list[Row], options: argparse.Namespace) -> None:
+    """The learning curves, and the weights of each source for each word of an example."""
+    best = max(("de", "fr", "cs"), key=lambda name: found[name].test if name in found else 0.0)
+    shown = [row for row in every if row.name in found and (row.name == best or "," not in row.name)]
+    points = {row.name: learning(options.folder / row.slug) for row in shown if len(row.name) > 2 or row.name == best}
+    drawing = curves.svg(points, title="BLEU of the development set", x="steps")
+    (options.folder / "learning.svg").write_text(drawing, encoding="utf-8")
+    for row in every:
+        if row.name not in found or len(row.name) == 2:
+            continue
+        made = config(row, options)
+        examples = list(read_examples(str(options.data / TEST), made.data.source, made.data.target))
+        model = dragoman.load(options.folder / row.slug, device=DeviceConfig(threads=1))
+        (translation,) = model.translate([examples[EXAMPLE].sources])
+        drawing = heatmap.shares(translation.shares, translation.share_names, translation.tokens)
+        (options.folder / f"{row.slug}.svg").write_text(drawing, encoding="utf-8")
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    every = [row for row in rows() if not options.only or row.name in options.only]
+    if options.row:  # this process is one of the trainings
+        work(next(row for row in every if row.name == options.row), options)
+        return 0
+    rest = ["--folder", str(options.folder), "--data", str(options.data), "--epochs", str(options.epochs)]
+    todo = [row for row in every if not (options.folder / f"{row.slug}.json").is_file()]
+    apart("benchmarks.sources", {row.name: ["--row", row.name, *rest] for row in todo}, options.workers, console)
+    found = {
+        row.name: Result(**json.loads(path.read_text(encoding="utf-8")))
+        for row in every
+        if (path := options.folder / f"{row.slug}.json").is_file()
+    }
+    shown = Console(width=200, highlight=False, markup=False)
+    shown.print("| sources | BLEU val | BLEU test_2016_flickr | parameters |\n|---|---|---|---|")
+    for name, each in found.items():
+        shown.print(f"| {name} | {each.dev:.1f} | {each.test:.1f} | {each.parameters:,} |")
+    draw(found, every, options)
+    return 0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.sources", description=__doc__)
+    parser.add_argument("--folder", type=Path, default=Path("runs/sources-table"), help="where all that is made goes")
+    parser.add_argument("--data", type=Path, default=Path("data/multi30k/tok"), help="folder of Multi30k's files")
+    parser.add_argument("--epochs", type=int, default=8, help="passes over the training examples")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="these rows alone")
+    parser.add_argument("--workers", type=int, default=2, help="trainings at a time, a thread each")
+    parser.add_argument("--row", metavar="NAME", help=argparse.SUPPRESS)  # one of those trainings
+    options = parser.parse_args(arguments)
+    console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+    try:
+        return run(options, console)
+    except UserError as error:
+        console.print(str(error))
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
