@@ -128,7 +128,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.sources", description=__doc__)
     parser.add_argument("--folder", type=Path, default=Path("runs/sources-table"), help="where all that is made goes")
     parser.add_argument("--data", type=Path, default=Path("data/multi30k/tok"), help="folder of Multi30k's files")
-    parser.add_argument("--epochs", type=int, default=8, help="passes over the training examples")
+    parser.add_argument("--epochs", type=int, default=5, help="passes over the training examples")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these rows alone")
     parser.add_argument("--workers", type=int, default=2, help="trainings at a time, a thread each")
     parser.add_argument("--row", metavar="NAME", help=argparse.SUPPRESS)  # one of those trainings
