@@ -76,7 +76,7 @@ def work(row: Row, options: argparse.Namespace) -> None:
         bleu.append(Bleu(tokenise="none").corpus(found, [[each.target for each in examples]]).value)
     parameters = sum(parameter.numel() for parameter in model.model.parameters())
     with write_atomically(options.folder / f"{row.slug}.json") as file:
-        json.dump(Result(*bleu, parameters)._asdict(), file)
+        json.dump(Result(bleu[0], bleu[1], parameters)._asdict(), file)
 
 
 def learning(run: Path) -> list[tuple[int, float]]:
@@ -99,7 +99,7 @@ def draw(found: dict[str, Result], every: list[Row], options: argparse.Namespace
         examples = list(read_examples(str(options.data / TEST), made.data.source, made.data.target))
         model = dragoman.load(options.folder / row.slug, device=DeviceConfig(threads=1))
         (translation,) = model.translate([examples[EXAMPLE].sources])
-        drawing = heatmap.shares(translation.shares, translation.share_names, translation.tokens)
+        drawing = heatmap.shares(translation.shares, translation.tokens)
         (options.folder / f"{row.slug}.svg").write_text(drawing, encoding="utf-8")
 
 

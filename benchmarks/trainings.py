@@ -9,7 +9,7 @@ from rich.console import Console
 
 
 def apart(module: str, tasks: Mapping[str, Sequence[str]], workers: int, console: Console) -> None:
-    """Run `python -m MODULE ARGUMENTS` for each task, so many at a time; tell which is done, and which failed of what."""
+    """Run `python -m MODULE ARGUMENTS` for each task, so many at a time; tell which is done, or of what it failed."""
 
     def work(task: str) -> None:
         command = [sys.executable, "-m", module, *tasks[task]]

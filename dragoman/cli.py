@@ -214,7 +214,10 @@ def evaluate(
         Path | None, typer.Option("--input", "-i", help="Translations; standard input if not given.")
     ] = None,
     run: Annotated[Path | None, typer.Option(help="A run that translates --source instead.")] = None,
-    source: Annotated[Path | None, typer.Option(help="What --run is to translate.")] = None,
+    source: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="What --run is to translate; of several sources NAME=FILE for each."),
+    ] = None,
     metrics: Annotated[str, typer.Option(help="Names with commas between them.")] = "bleu,chrf,ter",
     tokenise: Annotated[Tokenisers, typer.Option(help="How BLEU separates words.")] = Tokenisers.v13a,
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore letter case.")] = False,
@@ -222,7 +225,7 @@ def evaluate(
     candidates: Candidates = None,
 ) -> None:
     """Score translations (or a run) against references: BLEU, chrF, TER with signatures."""
-    if (run is None) != (source is None):
+    if (run is None) != (not source):
         raise typer.BadParameter("--run and --source go together")
     if run and translations:
         raise typer.BadParameter("--input has translations, and --run makes them: one or the other")

@@ -162,6 +162,9 @@ class TrainingConfig(Section):
     penalties: Annotated[tuple[Spec, ...], Several] = Field(
         (), description="what else is minimised, of attention: supervised, coverage, fertility"
     )
+    source_dropout: Rate = Field(
+        0.0, description="share of the sources that training hides where there are several, never all of a sentence"
+    )
     optimiser: Spec = Field(Spec("adam"), description="adam or adamw")
     schedule: Spec = Field(
         Spec("constant"), description="the learning rate: constant, inverse_square_root, cosine or plateau"
@@ -205,6 +208,8 @@ def contradictions(config: Config) -> Iterator[Problem]:
         yield Problem(("data", "target"), f"'{data.target}' is data.source too, so both are one file")
     if data.alignments and len(data.source) > 1:
         yield Problem(("data", "alignments"), "links are between a target and one source, and there are several")
+    if training.source_dropout and len(data.source) == 1:
+        yield Problem(("training", "source_dropout"), "hides some of several sources, and there is one")
     for number, name in enumerate(data.source):
         if name in data.source[:number]:
             yield Problem(("data", "source", number), f"'{name}' is there already")

@@ -4,6 +4,7 @@ import json
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ from dragoman.model import build
 from dragoman.run import Run
 from dragoman.search.searches import SEARCHES
 from dragoman.translation import Translation
-from dragoman.translator import Translator
+from dragoman.translator import Text, Translator
 from dragoman.visualisation import report
 from dragoman.visualisation.report import Example, RunView
 from dragoman.visualisation.tables import Bucket
@@ -84,7 +85,8 @@ def development(run: Run) -> tuple[Sentences, list[Score]]:
         try:
             source, target = list(row["source"]), list(row["target"])
             attention = np.asarray(row["attention"], np.float64).reshape(len(target), len(source))
-            examples.append(Example(source, target, str(row["reference"]), attention, float(row["score"])))
+            each = Example(source, target, str(row["reference"]), attention, float(row["score"]))
+            examples.append(replace(each, shares=[int(column) for column in row.get("shares", ())]))
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(f"{run.folder.validation}:{number}: not a translated sentence") from error
         texts.append(str(row["text"]))
@@ -103,7 +105,7 @@ def prediction(language: Language, perplexity: float, accuracy: float) -> list[S
 
 
 def translated(
-    translator: Translator, pairs: Sequence[tuple[str, str | None]], gold: Sequence[Gold] = ()
+    translator: Translator, pairs: Sequence[tuple[Text, str | None]], gold: Sequence[Gold] = ()
 ) -> tuple[Sentences, list[Score]]:
     """These sentences as a model translates them; with gold alignments of the references, its alignment error rate.
 
@@ -124,7 +126,7 @@ def translated(
 
 
 def agreement(
-    translator: Translator, sources: Sequence[str], references: Sequence[str], gold: Sequence[Gold]
+    translator: Translator, sources: Sequence[Text], references: Sequence[str], gold: Sequence[Gold]
 ) -> AlignmentScore:
     """How well the attention of forced decoding agrees with gold links. UserError where one is beyond its sentence."""
     scored = translator.score(sources, references)
@@ -135,14 +137,16 @@ def agreement(
 
 def example(translation: Translation, reference: str | None, gold: Iterable[tuple[int, int]] | None = None) -> Example:
     """A translation as a report shows it."""
+    seen = translation.overview
     return Example(
-        translation.source_tokens,
+        seen.columns,
         translation.tokens,
         reference,
-        translation.attention,
+        seen.attention,
         translation.score,
         None if gold is None else sorted(gold),
         [(each.text, each.score) for each in translation.n_best],
+        seen.shares,
     )
 
 
@@ -155,18 +159,19 @@ def write_page(path: Path, views: list[RunView]) -> None:
 def facts(run: Run) -> list[tuple[str, str]]:
     """What there is to know about a run, as labels and texts."""
     config = run.config
-    sizes = len(run.source.vocabulary), len(run.target.vocabulary)
-    parts = parameters(config.model, *sizes)
-    shared = ", one inventory for both" if config.text.joint else ""
+    sizes = [len(language.vocabulary) for language in (*run.sources, run.target)]
+    parts = parameters(config.model, tuple(sizes[:-1]), sizes[-1])
+    shared = f", one inventory for {'both' if len(sizes) == 2 else 'all'}" if config.text.joint else ""
     units = " and ".join(dict.fromkeys((config.text.source.unit.kind, config.text.target.unit.kind)))
     return [
         ("languages", config.data.languages),
         ("training data", ", ".join(config.data.train)),
         ("development data", config.data.dev),
-        ("symbols", f"{sizes[0]:,} and {sizes[1]:,} ({units}{shared})"),
+        ("symbols", f"{' and '.join(f'{size:,}' for size in sizes)} ({units}{shared})"),
         ("encoder", _told(config.model.encoder)),
         ("bridge", _told(config.model.bridge)),
         ("attention", "; ".join(map(_told, config.model.attention.chosen()))),
+        *([("combination", _told(config.model.combination))] if len(run.sources) > 1 else []),
         ("decoder", _told(config.model.decoder)),
         ("parameters", f"{sum(parts.values()):,}"),
         *((f"  {part}", f"{count:,}") for part, count in parts.items()),
@@ -193,21 +198,24 @@ def _progress(rows: Sequence[Row]) -> list[tuple[str, str]]:
     return facts
 
 
-def parameters(model: ModelConfig, source_symbols: int, target_symbols: int) -> dict[str, int]:
+def parameters(model: ModelConfig, source_symbols: tuple[int, ...], target_symbols: int) -> dict[str, int]:
     """How many numbers each part of a model learns; a shared table counts for the part that comes first."""
     with torch.device("meta"):  # sizes without memory
-        built = build.build(model, (source_symbols,), target_symbols)
+        built = build.build(model, source_symbols, target_symbols)
     counts: Counter[str] = Counter()
     for name, parameter in built.named_parameters():
-        counts[name.partition(".")[0].replace("_", " ")] += parameter.numel()
+        part, *below = name.split(".")
+        if part == "readers":  # number and part of a reader
+            part = {"embedding": "source embedding"}.get(below[1], below[1])
+        counts[part.replace("_", " ")] += parameter.numel()
     return dict(counts)
 
 
 def by_length(sentences: Sentences, metric: Metric) -> list[Bucket]:
-    """The metric for sentences of similar source length, in words."""
+    """The metric for sentences of similar source length, in words (of several sources, that of the longest)."""
     buckets: dict[int, list[int]] = {}
     for number, each in enumerate(sentences.examples):
-        buckets.setdefault(bisect_left(LENGTHS, len(each.source)), []).append(number)
+        buckets.setdefault(bisect_left(LENGTHS, each.length), []).append(number)
     found = []
     for bucket, numbers in sorted(buckets.items()):
         texts, references = ([lines[number] for number in numbers] for lines in (sentences.texts, sentences.references))

@@ -11,19 +11,23 @@ from dragoman.evaluation import alignment
 from dragoman.text.pipeline import WordsOf
 from dragoman.visualisation import heatmap
 
+SENTINEL = "sentinel"  # how it is named beside the sources
+
 
 class Seen(NamedTuple):
     """A source of a target sentence: its language, text and words, and the attention that it got.
 
     `attention` (target words, source words) gives each target word's weights, which add up to 1 less what went to the
-    end symbol and to other sources. `end_attention` (target words,) is what went to the end symbol, where the model was
-    taught to look there from words without a counterpart (`unlinked: end`).
+    end symbol and to other sources; `share` (target words,) is what all of this source got, its end too.
+    `end_attention` (target words,) is what went to the end symbol, where the model was taught to look there from words
+    without a counterpart (`unlinked: end`).
     """
 
     name: str
     text: str
     tokens: list[str]
     attention: NDArray[np.float64]
+    share: NDArray[np.float64]
     end_attention: NDArray[np.float64] | None = None
 
     @property
@@ -74,12 +78,23 @@ class Translation:
     def alignment(self) -> Links:
         return self.sources[0].alignment
 
+    @property
+    def shares(self) -> dict[str, NDArray[np.float64]]:
+        """What each source got from each target word (target words,), and the sentinel if there is one (LH fig. 2)."""
+        return shares(self.sources, self.sentinel)
+
+    @property
+    def overview(self) -> "Overview":
+        """What it looked at, as one matrix."""
+        return overview(self.sources, self.sentinel)
+
     def __str__(self) -> str:
         return self.text
 
     def _repr_html_(self) -> str:
         """A heat map, in a notebook."""
-        return heatmap.html(self.attention, self.source_tokens, self.tokens)
+        seen = self.overview
+        return heatmap.html(seen.attention, seen.columns, self.tokens)
 
 
 class Spoken(NamedTuple):
@@ -115,6 +130,37 @@ class Scored(NamedTuple):
     @property
     def alignment(self) -> Links:
         return self.sources[0].alignment
+
+
+def shares(sources: tuple[Seen, ...], sentinel: NDArray[np.float64] | None) -> dict[str, NDArray[np.float64]]:
+    """The attention of each target word to each source as a whole, and to a sentinel, by name."""
+    found = {source.name: source.share for source in sources}
+    return found if sentinel is None else {**found, SENTINEL: sentinel}
+
+
+class Overview(NamedTuple):
+    """Attention to everything that there is to look at (target words, columns), and what the columns are called.
+
+    They are the words of the source; of several sources the name of each, with its share, then its words; a sentinel's
+    is the last. `shares` are the numbers of those columns that are no words.
+    """
+
+    attention: NDArray[np.float64]
+    columns: list[str]
+    shares: list[int]
+
+
+def overview(sources: tuple[Seen, ...], sentinel: NDArray[np.float64] | None = None) -> Overview:
+    if len(sources) == 1 and sentinel is None:
+        return Overview(sources[0].attention, sources[0].tokens, [])
+    words = {source.name: (source.attention, source.tokens) for source in sources}
+    parts, columns, numbers = list[NDArray[np.float64]](), list[str](), list[int]()
+    for name, share in shares(sources, sentinel).items():
+        numbers.append(len(columns))
+        attention, tokens = words.get(name, (share[:, None][:, :0], []))
+        parts += [share[:, None], attention]
+        columns += [f"[{name}]", *tokens]
+    return Overview(np.concatenate(parts, 1), columns, numbers)
 
 
 def by_words(attention: ArrayLike, target: WordsOf, source: WordsOf) -> tuple[alignment.Weights, alignment.Weights]:

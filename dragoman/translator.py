@@ -252,8 +252,9 @@ class Translator:
         return replace(found[0], n_best=tuple(found))
 
     def _nothing(self, given: tuple[str, ...]) -> Translation:
-        nothing = np.zeros((0, 0))
-        seen = tuple(Seen(source.name, text, [], nothing) for source, text in zip(self.sources, given, strict=True))
+        nothing, none = np.zeros((0, 0)), np.zeros(0)
+        languages = zip(self.sources, given, strict=True)
+        seen = tuple(Seen(source.name, text, [], nothing, none) for source, text in languages)
         empty = Translation(seen, "", [], 0.0, 0.0)
         return replace(empty, n_best=(empty,))
 
@@ -268,7 +269,8 @@ class Translator:
                 between, end = by_words(attention[:, : len(symbols) + 1], target, words)
             else:  # this source is missing
                 between, end = np.zeros((len(target.words), 0)), np.zeros(len(target.words))
-            found.append(Seen(source.name, text, words.words, between, end if self.taught_end else None))
+            share = between.sum(1) + end
+            found.append(Seen(source.name, text, words.words, between, share, end if self.taught_end else None))
         if len(weights) == len(self.sources):
             return tuple(found), None
         return tuple(found), alignment.by_words(weights[-1], target.word_of, [0], (len(target.words), 1))[:, 0]
@@ -322,6 +324,8 @@ def load(
         translator = Translator(model, run.sources, run.target, run.config.search, chosen)
         translator.way = Int8(model) if engine == "int8" else None
     if candidates:
+        if len(run.sources) > 1:
+            raise UserError(f"{folder}: candidates are translations of one source's symbols, and this run has several")
         lexicon = lists.read(run.folder.path / lists.FILE, (len(run.source.vocabulary), len(run.target.vocabulary)))
         translator.candidates = CandidateList(lexicon, *candidates, chosen.torch_device)
     translator.taught_end = any(spec.options.get("unlinked") == "end" for spec in run.config.training.penalties)

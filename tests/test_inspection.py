@@ -89,10 +89,10 @@ def test_options_that_are_on_are_told_in_words(run: Run) -> None:
 @pytest.mark.parametrize("tie", ["none", "all"])
 def test_parameters_are_counted_by_part_and_once(tie: str) -> None:
     model = ModelConfig.model_validate({"embedding": {"tie": tie}})
-    parts = inspection.parameters(model, 30, 30)
+    parts = inspection.parameters(model, (30,), 30)
     built = build.build(model, (30,), 30)
     assert sum(parts.values()) == sum(parameter.numel() for parameter in built.parameters())
-    assert parts["encoder"] == sum(parameter.numel() for parameter in built.readers.parameters())
+    assert parts["encoder"] == sum(parameter.numel() for parameter in built.readers[0].encoder.parameters())
     assert ("target embedding" in parts) == (tie == "none")
 
 

@@ -201,7 +201,7 @@ def test_scores_are_the_models_log_probabilities_and_forced_attention(translator
             (pad([translator.source.ids(source)]),), pad([translator.target.ids(target)]), np.zeros(1, np.int64)
         )
         with torch.no_grad():
-            scores, _, weights = translator.model.score(batch)
+            scores, _, (weights,) = translator.model.score(batch)
         assert scored.log_prob == pytest.approx(float(scores.sum()), abs=1e-4)
         assert scored.symbols == len(target.split()) + 1
         assert (scored.source_tokens, scored.tokens) == (source.split(), target.split())
@@ -215,7 +215,8 @@ def test_words_that_look_at_the_end_have_no_link_where_the_model_was_taught_so(r
     (plain,), (given,) = translator.translate([text]), translator.score([text], ["un deux trois"])
     assert plain.end_attention is given.end_attention is None
     assert len(plain.alignment) == len(plain.tokens)
-    taught = replace(plain, end_attention=plain.attention.max(1) + np.array([1.0, *(-1.0 for _ in plain.tokens[1:])]))
+    end = plain.attention.max(1) + np.array([1.0, *(-1.0 for _ in plain.tokens[1:])])
+    taught = replace(plain, sources=(plain.sources[0]._replace(end_attention=end),))
     assert taught.alignment == {(source, target) for source, target in plain.alignment if target}
     taught_run = shutil.copytree(run, tmp_path / "run")
     config = (taught_run / "config.yaml").read_text("utf-8")

@@ -43,10 +43,9 @@ def debug_config(words: Sequence[str]) -> None:
     """Print a configuration with every option spelled out and explained, and what its model has to learn."""
     config = checks.complete(checks.load_config(*overrides(words)))
     typer.echo(configuration.commented(config), nl=False)
-    sizes = [_symbols(side) for side in (config.text.source, config.text.target)]
-    parts = inspection.parameters(config.model, *sizes)
-    typer.echo(
-        f"\n# With {sizes[0]:,} and {sizes[1]:,} symbols (the data may give fewer), {sum(parts.values()):,} parameters:"
-    )
+    sources, target = (_symbols(config.text.source),) * len(config.data.source), _symbols(config.text.target)
+    parts = inspection.parameters(config.model, sources, target)
+    sizes = " and ".join(f"{size:,}" for size in (*sources, target))
+    typer.echo(f"\n# With {sizes} symbols (the data may give fewer), {sum(parts.values()):,} parameters:")
     for part, count in parts.items():
         typer.echo(f"# {part:<20}{count:>12,}")

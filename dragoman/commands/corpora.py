@@ -28,7 +28,9 @@ def debug_data(words: Sequence[str]) -> None:
     config = configuration.load(*overrides(words))
     data, tokenisers = config.data, (config.text.source.tokeniser, config.text.target.tokeniser)
     for name, where in (("train", data.train), ("dev", (data.dev,))):
-        found = statistics.describe(where, data.source[0], data.target, tokenisers=tokenisers)
-        typer.echo(f"data.{name}: {', '.join(where)}\n{found}\n")
+        for source in data.source:
+            found = statistics.describe(where, source, data.target, sources=data.source, tokenisers=tokenisers)
+            about = f", {source} and {data.target}" if len(data.source) > 1 else ""
+            typer.echo(f"data.{name}: {', '.join(where)}{about}\n{found}\n")
     if data.alignments:
         typer.echo(statistics.describe_links(data.train, data.source[0], data.target, tokenisers=tokenisers))

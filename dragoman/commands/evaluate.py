@@ -17,6 +17,7 @@ from dragoman.files import read_lines
 from dragoman.wording import nearest
 
 if TYPE_CHECKING:
+    from dragoman import translator
     from dragoman.translator import Translator
 
 
@@ -25,6 +26,13 @@ class Text(NamedTuple):
 
     path: Path
     lines: list[str]
+
+
+class Sources(NamedTuple):
+    """The lines that are to be translated, and where the first of them come from."""
+
+    path: Path
+    lines: "list[translator.Text]"
 
 
 class Measures(NamedTuple):
@@ -45,14 +53,15 @@ def evaluate_lines(hypotheses: Path, references: Sequence[Path], measures: Measu
 
 def evaluate_run(
     run: Path,
-    source: Path,
+    source: Sequence[str],
     references: Sequence[Path],
     measures: Measures,
     *,
     as_json: bool,
     candidates: tuple[int, int] | None = None,
 ) -> None:
-    """Score what a run makes of `source`, and how well it predicts the reference, if there is one alone.
+    """Score what a run makes of `source` (a file, or NAME=FILE for each of several), and how well it predicts the
+    reference, if there is one alone.
 
     With `candidates`, the same scores once more with these, and how much of the references they cover.
     """
@@ -60,10 +69,11 @@ def evaluate_run(
     from dragoman.training.validation import likelihood
     from dragoman.translator import load
 
-    one_stream(source, *references)
-    sources, against = _read(source), list(map(_read, references))
-    _check(sources, against)
     translator = load(run)
+    sources = _sources(source, translator)
+    one_stream(sources.path, *references)
+    against = list(map(_read, references))
+    _check(len(sources.lines), sources.path, against)
     narrowed = load(run, candidates=candidates) if candidates else None
     scores = _scores(_translated(translator, sources), against, measures)
     if len(against) == 1:  # of use among runs with the same symbols
@@ -74,16 +84,26 @@ def evaluate_run(
     _tell(scores, as_json)
 
 
-def _translated(translator: "Translator", sources: Text) -> Text:
+def _sources(given: Sequence[str], translator: "Translator") -> "Sources":
+    """What is to be translated."""
+    from dragoman.commands import sources
+
+    if len(given) == 1 and "=" not in given[0]:
+        return Sources(Path(given[0]), list(sources.texts(Path(given[0]), translator)))
+    files = sources.named(given, translator)
+    return Sources(next(iter(files.values())), list(sources.texts_by_name(files, translator)))
+
+
+def _translated(translator: "Translator", sources: "Sources") -> Text:
     return Text(sources.path, [translation.text for translation in translator.translate(sources.lines)])
 
 
 def _with_candidates(
-    translator: "Translator", sources: Text, references: Sequence[Text], measures: Measures
+    translator: "Translator", sources: "Sources", references: Sequence[Text], measures: Measures
 ) -> list[Score]:
     """The scores with candidates, and the percentage of the references' symbols that are among them."""
     assert translator.candidates is not None
-    ids = list(map(translator.source.ids, sources.lines))
+    ids = [translator.source.ids(line) for line in sources.lines if isinstance(line, str)]
     pairs = [pair for _, lines in references for pair in zip(ids, map(translator.target.ids, lines), strict=True)]
     found = translator.candidates.coverage(pairs)
     percentage = 100 * found.covered / max(1, found.symbols)
@@ -98,15 +118,16 @@ def _read(path: Path) -> Text:
     return Text(path, list(read_lines(path)))
 
 
-def _check(found: Text, references: Sequence[Text]) -> None:
+def _check(found: int, where: Path, references: Sequence[Text]) -> None:
+    """That all references have as many lines."""
     for path, lines in references:
-        if len(lines) != len(found.lines):
-            name = "<stdin>" if str(found.path) == "-" else found.path
-            raise UserError(f"{path} has {len(lines):,} lines, but {name} has {len(found.lines):,}")
+        if len(lines) != found:
+            name = "<stdin>" if str(where) == "-" else where
+            raise UserError(f"{path} has {len(lines):,} lines, but {name} has {found:,}")
 
 
 def _scores(found: Text, references: Sequence[Text], measures: Measures) -> list[Score]:
-    _check(found, references)
+    _check(len(found.lines), found.path, references)
     metrics = [components.build(METRICS, spec) for spec in _specs(measures)]
     return [metric.corpus(found.lines, [lines for _, lines in references]) for metric in metrics]
 

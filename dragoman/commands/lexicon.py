@@ -22,6 +22,8 @@ from dragoman.search import candidates
 def lexicon(folder: Path, files: tuple[Path, Path] | None) -> None:
     """Write the lexicon of a run, from its prepared corpus or from text files."""
     run = Run.load(folder)
+    if len(run.sources) > 1:
+        raise UserError(f"{folder}: a lexicon is of one source's symbols, and this run has several sources")
     source, target = _read(run, *files) if files else _prepared(run)
     sizes = len(run.source.vocabulary), len(run.target.vocabulary)
     found = estimate(source, target, sizes)

@@ -48,7 +48,7 @@ def one_stream(*paths: Path | None) -> None:
         raise UserError("-: standard input can be one of the files only; name the others")
 
 
-def pair_portions(source: Path, target: Path, size: int) -> Iterator[list[Pair]]:
+def pair_portions(source: Path, target: Path, size: int) -> Iterator[Portion[Pair]]:
     """The lines of two files side by side. UserError where one is longer, or has a line too long to be scored."""
     one_stream(source, target)
     pairs = parallel(source, target)
@@ -58,7 +58,7 @@ def pair_portions(source: Path, target: Path, size: int) -> Iterator[list[Pair]]
             for path, line in zip((source, target), pair, strict=True):
                 if len(line) > LONGEST:
                     raise UserError(f"{path}:{number}: {len(line):,} characters, at most {LONGEST:,} can be scored")
-        yield portion
+        yield Portion(first, portion)
         first, now = first + len(portion), min(2 * now, size)
 
 

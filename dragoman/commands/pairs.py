@@ -1,16 +1,20 @@
 """`dragoman score` and `dragoman align`: given sentence pairs under a model."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import typer
 
 from dragoman.commands.lines import one_stream, output, pair_portions
+from dragoman.commands.sources import text_of
 from dragoman.data import pharaoh
+from dragoman.data.corpus import Pair
 from dragoman.data.pharaoh import Links
 from dragoman.errors import UserError
 from dragoman.evaluation import alignment
-from dragoman.translator import load
+from dragoman.translation import Scored
+from dragoman.translator import Translator, load
 
 PORTION = 256  # pairs at a time
 
@@ -22,7 +26,7 @@ def score(run: Path, source: Path, target: Path, *, per_symbol: bool, weights: s
     total = 0.0
     with output(None) as lines:
         for portion in pair_portions(source, target, PORTION):
-            found = translator.score(*map(list, zip(*portion, strict=True)))
+            found = _scored(translator, source, *portion)
             mean = (f"\t{each.log_prob / each.symbols:.4f}" if per_symbol else "" for each in found)
             lines.write(f"{each.log_prob:.4f}\t{each.symbols}{end}" for each, end in zip(found, mean, strict=True))
             pairs += len(found)
@@ -35,22 +39,36 @@ def score(run: Path, source: Path, target: Path, *, per_symbol: bool, weights: s
 def align(
     run: Path, source: Path, target: Path, *, gold: Path | None, threshold: float | None, weights: str | None
 ) -> None:
-    """Write the links between the words of each pair as a Pharaoh line; tell how well they agree with `gold`."""
+    """Write the links between the words of each pair as a Pharaoh line (of several sources, a field each); tell how
+    well they agree with `gold`.
+    """
     one_stream(source, target, gold)
     translator = load(run, weights=weights)
+    if gold and len(translator.sources) > 1:
+        raise UserError(f"--gold: are links between two sentences, and {run} has several sources")
     right = pharaoh.read_gold(gold) if gold else None
     found: list[Links] = []
     count = 0
     with output(None) as lines:
         for portion in pair_portions(source, target, PORTION):
-            scored = translator.score(*map(list, zip(*portion, strict=True)))
-            links = [alignment.links(each.attention, threshold, each.end_attention) for each in scored]
-            lines.write(map(pharaoh.pharaoh, links))
+            scored = _scored(translator, source, *portion)
+            every = [
+                [alignment.links(seen.attention, threshold, seen.end_attention) for seen in each.sources]
+                for each in scored
+            ]
+            lines.write(" ||| ".join(map(pharaoh.pharaoh, links)) for links in every)
             for each, sentence in zip(scored, right[count:] if right else (), strict=False):
                 sentence.check(len(each.source_tokens), len(each.tokens))
-            count += len(links)
-            found += links if right else []
+            count += len(every)
+            found += [links[0] for links in every] if right else []
     if gold and right is not None:
         if len(right) != count:
             raise UserError(f"{gold} has {len(right):,} lines, but there are {count:,} pairs in {source}")
         typer.echo(str(alignment.error_rate(found, right)), err=True)
+
+
+def _scored(translator: Translator, source: Path, first: int, pairs: Sequence[Pair]) -> list[Scored]:
+    """Some pairs of files, the first from line number `first`; several sources are columns of the source."""
+    numbered = enumerate(pairs, start=first)
+    texts = [text_of(pair.source, f"{source}:{number}", translator) for number, pair in numbered]
+    return translator.score(texts, [pair.target for pair in pairs])

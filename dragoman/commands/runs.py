@@ -10,13 +10,13 @@ import typer
 from dragoman import __version__, devices, inspection
 from dragoman.commands.lines import one_stream
 from dragoman.config import DeviceConfig
-from dragoman.data.corpus import read_pairs
+from dragoman.data.corpus import read_examples
 from dragoman.data.pharaoh import Gold, read_gold
 from dragoman.errors import UserError
 from dragoman.files import read_lines
 from dragoman.model.weights import fill, mean, read_tensors, write_tensors
 from dragoman.run import Run, RunFolder
-from dragoman.translator import load
+from dragoman.translator import Text, load
 from dragoman.visualisation.report import RunView, page
 
 LIBRARIES = ("torch", "numpy", "sentencepiece", "sacrebleu", "safetensors", "pydantic", "ruamel.yaml", "typer", "rich")
@@ -25,9 +25,9 @@ LIBRARIES = ("torch", "numpy", "sentencepiece", "sacrebleu", "safetensors", "pyd
 def report(folders: Sequence[Path], target: Path | None, sentences: Path | None, gold: Path | None) -> None:
     """Write one HTML page on one or several runs."""
     one_stream(sentences, gold)
-    given = _sentences(sentences) if sentences else None
+    given = list(read_lines(sentences)) if sentences else None
     links = read_gold(gold) if gold else []
-    views = [_view(folder, given, gold, links) for folder in folders]
+    views = [_view(folder, given, sentences, gold, links) for folder in folders]
     if str(target) == "-":
         typer.echo(page(views), nl=False)
         return
@@ -36,25 +36,35 @@ def report(folders: Sequence[Path], target: Path | None, sentences: Path | None,
     typer.echo(str(path))
 
 
-def _sentences(path: Path) -> list[tuple[str, str | None]]:
-    """A sentence a line, and behind a tab its reference translation, if there is one."""
-    split = (line.split("\t") for line in read_lines(path))
-    return [(columns[0], columns[1] if len(columns) > 1 else None) for columns in split]
-
-
 def _view(
-    folder: Path, sentences: Sequence[tuple[str, str | None]] | None, gold: Path | None, links: Sequence[Gold]
+    folder: Path, lines: Sequence[str] | None, where: Path | None, gold: Path | None, links: Sequence[Gold]
 ) -> RunView:
     run = Run.load(folder)
-    if sentences is None and gold is None:
+    if lines is None and gold is None:
         return inspection.view(run, *inspection.development(run))
-    data = run.config.data
-    pairs = list(read_pairs(data.dev, data.source[0], data.target)) if sentences is None else sentences
+    pairs: list[tuple[Text, str | None]]
+    if lines is None:
+        data = run.config.data
+        examples = read_examples(data.dev, data.source, data.target)
+        pairs = [(each.sources if len(each.sources) > 1 else each.sources[0], each.target) for each in examples]
+    else:
+        pairs = [_sentence(line, f"{where}:{number}", run) for number, line in enumerate(lines, start=1)]
     if gold and len(links) != len(pairs):
         raise UserError(f"{gold} has {len(links):,} lines, but there are {len(pairs):,} sentences")
     if gold and any(reference is None for _, reference in pairs):
         raise UserError(f"{gold}: gold links need the reference of every sentence, behind a tab")
     return inspection.view(run, *inspection.translated(load(folder), pairs, links))
+
+
+def _sentence(line: str, where: str, run: Run) -> tuple[Text, str | None]:
+    """The text in each source, with tabs between them, and behind a tab its reference translation, if there is one."""
+    names = [source.name for source in run.sources]
+    columns = line.split("\t")
+    if len(names) == 1:
+        return columns[0], columns[1] if len(columns) > 1 else None
+    if len(columns) not in (len(names), len(names) + 1):
+        raise UserError(f"{where}: expected {', '.join(names)} and perhaps a reference, with tabs between them")
+    return tuple(columns[: len(names)]), columns[len(names)] if len(columns) > len(names) else None
 
 
 def average(run: Path, files: Sequence[Path], last: int | None, best: int | None, target: Path) -> None:

@@ -2,7 +2,7 @@
 
 import json
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 import typer
 from rich.console import Console
 
-from dragoman.commands.lines import Output, is_typed, one_line, one_stream, output, portions
+from dragoman.commands import sources
+from dragoman.commands.lines import Output, is_typed, one_line, output, portions
 from dragoman.components import Spec
-from dragoman.data.corpus import side_by_side
 from dragoman.data.pharaoh import pharaoh
 from dragoman.errors import UserError
 from dragoman.evaluation.latency import average_lagging
-from dragoman.files import read_lines, read_words
+from dragoman.files import read_words
 from dragoman.translation import Translation
-from dragoman.translator import Engine, Text, Translator, load
+from dragoman.translator import Engine, load
 from dragoman.visualisation import heatmap
 
 PORTION = 256  # lines that are translated together, at most
@@ -59,10 +59,12 @@ def translate(run: Path, source: Path, target: Path | None, wanted: Wanted) -> N
     with ExitStack() as stack:
         texts = stack.enter_context(output(target))
         matrices = stack.enter_context(output(wanted.attention)) if wanted.attention else None
-        named = _named(wanted.sources, translator, source)
-        lines = _texts(source, named, translator)
-        source = next(iter(named.values()), source)
-        for portion in portions(lines, wanted.portion or PORTION, typed=not named and is_typed(source)):
+        files = sources.named(wanted.sources, translator)
+        if files and str(source) != "-":
+            raise UserError(f"{source}: sources are named with --source; leave out one")
+        lines = sources.texts_by_name(files, translator) if files else sources.texts(source, translator)
+        source = next(iter(files.values()), source)
+        for portion in portions(lines, wanted.portion or PORTION, typed=is_typed(source)):
             found = translator.translate(portion.lines, n_best=wanted.n_best or 1, beam_size=wanted.beam, search=search)
             for number, translation in enumerate(found, start=portion.first):
                 _warn(source, number, translation.left_out)
@@ -70,44 +72,6 @@ def translate(run: Path, source: Path, target: Path | None, wanted: Wanted) -> N
                 _write(texts, number, translation, wanted)
             if matrices:
                 matrices.write(json.dumps(_matrix(translation), ensure_ascii=False) for translation in found)
-
-
-def _named(given: Sequence[str], translator: Translator, source: Path) -> dict[str, Path]:
-    """The files of `--source NAME=FILE`. UserError where that is not so, or not a source of the run."""
-    known = [language.name for language in translator.sources]
-    found: dict[str, Path] = {}
-    for text in given:
-        name, equals, path = text.partition("=")
-        if not equals or name not in known or name in found:
-            raise UserError(f"--source {text}: expected NAME=FILE once for each of {', '.join(known)}")
-        found[name] = Path(path)
-    if found and str(source) != "-":
-        raise UserError(f"{source}: sources are named with --source; leave out one")
-    one_stream(*found.values())
-    return found
-
-
-def _texts(source: Path, named: Mapping[str, Path], translator: Translator) -> Iterator[Text]:
-    """What is to be translated: lines, or for several sources their lines side by side, from files by name or from the
-    columns of one. A source that is not named is missing.
-    """
-    names = [language.name for language in translator.sources]
-    if named:
-        files = [named[name] for name in names if name in named]
-        for lines in side_by_side(files):
-            found = iter(lines)
-            texts = tuple(next(found) if name in named else "" for name in names)
-            yield texts if len(names) > 1 else texts[0]
-    elif len(names) == 1:
-        yield from read_lines(source)
-    else:
-        for number, line in enumerate(read_lines(source), start=1):
-            columns = tuple(line.split("\t"))
-            if len(columns) != len(names):
-                where = "<stdin>" if str(source) == "-" else source
-                wanted = f"{len(names)} columns separated by tabs ({', '.join(names)})"
-                raise UserError(f"{where}:{number}: expected {wanted}, found {len(columns)}")
-            yield columns
 
 
 def _follow(run: Path, source: Path, target: Path | None, wanted: Wanted) -> None:
@@ -168,7 +132,8 @@ def _warn(source: Path, number: int, left_out: int) -> None:
 def _write(texts: Output, number: int, translation: Translation, wanted: Wanted) -> None:
     texts.write(_lines(number, translation, wanted))
     if wanted.show:
-        grid = heatmap.terminal(translation.attention, translation.source_tokens, translation.tokens)
+        seen = translation.overview
+        grid = heatmap.terminal(seen.attention, seen.columns, translation.tokens)
         Console(stderr=True).print(grid)
 
 
@@ -183,14 +148,15 @@ def _lines(number: int, translation: Translation, wanted: Wanted) -> Iterator[st
 
 
 def _alignment(translation: Translation, wanted: Wanted) -> list[str]:
-    return [pharaoh(translation.alignment)] if wanted.alignments else []
+    """The links to each source."""
+    return [pharaoh(source.alignment) for source in translation.sources] if wanted.alignments else []
 
 
 def _matrix(translation: Translation) -> dict[str, Any]:
     """The words, and the weight of each source word for each target word; of several sources by name."""
     weights = {source.name: source.attention.round(4).tolist() for source in translation.sources}
     words = {source.name: source.tokens for source in translation.sources}
-    if len(translation.sources) == 1:
+    if len(translation.sources) == 1 and translation.sentinel is None:
         (name,) = words
         return {"source": words[name], "target": translation.tokens, "attention": weights[name]}
     found: dict[str, Any] = {"sources": words, "target": translation.tokens, "attention": weights}

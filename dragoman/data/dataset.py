@@ -28,15 +28,25 @@ EXCHANGED = {"source": "target", "target": "source", "source.text": "target.text
 class Dataset:
     """The prepared training examples and those of development of a configuration.
 
-    `languages` are those of each side, the target last.
+    `languages` are those of each side, the target last. `source_dropout` is the probability that a batch has not one
+    of several sources of an example; it always has one.
     """
 
-    def __init__(self, train: Store, dev: list[Example], languages: dict[Side, Language], *, seed: int) -> None:
+    def __init__(
+        self,
+        train: Store,
+        dev: list[Example],
+        languages: dict[Side, Language],
+        *,
+        seed: int,
+        source_dropout: float = 0.0,
+    ) -> None:
         self.train = train
         self.dev = dev
         self.report = Report(**train.notes["report"])
         self._languages = languages
         self._seed = seed
+        self._source_dropout = source_dropout
 
     @property
     def sources(self) -> tuple[Language, ...]:
@@ -48,7 +58,14 @@ class Dataset:
 
     @classmethod
     def prepare(
-        cls, data: DataConfig, text: TextConfig, seed: int, folder: Path, *, keep_units: bool = False
+        cls,
+        data: DataConfig,
+        text: TextConfig,
+        seed: int,
+        folder: Path,
+        *,
+        keep_units: bool = False,
+        source_dropout: float = 0.0,
     ) -> "Dataset":
         """Learns the units from the training pairs and writes them, the vocabularies and the ids to `folder`.
 
@@ -60,7 +77,8 @@ class Dataset:
         if not dev:
             raise UserError(f"{data.dev}: the development corpus is empty")
         prepare(data, text, seed, folder, keep_units=keep_units)
-        return cls(Store(folder / STORE), dev, load(data, folder), seed=seed)
+        languages = load(data, folder)
+        return cls(Store(folder / STORE), dev, languages, seed=seed, source_dropout=source_dropout)
 
     def reversed(self) -> "Dataset":
         """The same pairs from target to source, without links."""
@@ -69,7 +87,7 @@ class Dataset:
         return Dataset(self.train.renamed(EXCHANGED), dev, {"source": self.target, "target": source}, seed=self._seed)
 
     def batch(self, rows: npt.NDArray[np.int64], epoch: int) -> Batch:
-        """The pairs in these rows of the store, with the subword dropout of this epoch.
+        """The pairs in these rows of the store, with the dropout of subwords and sources of this epoch.
 
         A function of its arguments alone: a sentence's dropout has a seed made of the run's seed, the epoch,
         the side and the row.
@@ -79,11 +97,22 @@ class Dataset:
             for side, language in self._languages.items()
         }
         targets = ids.pop("target")
-        sources = list(ids.values())
+        sources: Sequence[Ids] = list(ids.values())
         links = self._links(rows, sources[0], targets) if "links" in self.train.columns else None
         if len(sources) > 1:
-            sources = [[each if len(each) > 1 else [] for each in source] for source in sources]  # an end alone is none
+            sources = self._there(sources, rows, epoch)
         return Batch(tuple(map(pad, sources)), pad(targets), rows, links)
+
+    def _there(self, sources: Sequence[Ids], rows: npt.NDArray[np.int64], epoch: int) -> Sequence[Ids]:
+        """The sources that each example has (an end alone is none) and that dropout leaves."""
+        there = np.array([[len(each) > 1 for each in source] for source in sources])  # (N, B)
+        if self._source_dropout:
+            seeds = (zlib.crc32(f"{self._seed}:{epoch}:sources:{row}".encode()) for row in rows)
+            drawn = np.stack([np.random.default_rng(seed).random(len(sources)) for seed in seeds], 1) * there
+            there &= (drawn >= self._source_dropout) | (drawn == drawn.max(0))
+        none: list[int] = []
+        pairs = (zip(source, here, strict=True) for source, here in zip(sources, there, strict=True))
+        return [[each if here else none for each, here in pair] for pair in pairs]
 
     def _links(self, rows: npt.NDArray[np.int64], sources: Ids, targets: Ids) -> Bool[Tensor, "B T S"]:
         """The links between words as links between the symbols that spell them; the end symbols have none."""

@@ -117,16 +117,18 @@ def describe(
     source: str,
     target: str,
     *,
+    sources: tuple[str, ...] = (),
     tokenisers: tuple[str, str] = ("punctuation", "punctuation"),
 ) -> CorpusReport:
-    """Reads a corpus once (as `read_pairs` does) and reports on it; keeps some 50 bytes of every pair.
+    """Reads a corpus once (as `read_pairs` does) and reports on it; keeps some 50 bytes of every pair. Of a corpus with
+    several `sources`, `source` is the one to report on.
 
     A pair looks misaligned when its ratio of characters is far from what is usual in this corpus. A shift is
     told where the lengths in 200 successive pairs agree clearly better with the targets moved by one to three
     lines. Raises UserError for an empty corpus and for whatever cannot be read.
     """
     survey = Survey(where, (TOKENISERS[tokenisers[0]], TOKENISERS[tokenisers[1]]))
-    survey.read(source, target)
+    survey.read(source, target, sources or (source,))
     if not survey.pairs:
         raise UserError(f"{', '.join(survey.places)}: the corpus is empty")
     words = [np.frombuffer(side, np.int32) for side in survey.words]

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dragoman.data.alphabet import Alphabet
-from dragoman.data.corpus import Pair, places, read_pairs
+from dragoman.data.corpus import Pair, places, read_examples
 from dragoman.text.normalise import Normaliser
 from dragoman.text.tokenise import Tokeniser
 
@@ -46,12 +46,12 @@ class Survey:
         self._normalise = Normaliser(lowercase=False)
         self._tokenisers = tokenisers
 
-    def read(self, source: str, target: str) -> None:
-        """Goes through all pairs; `source` and `target` are the suffixes of the files."""
+    def read(self, source: str, target: str, sources: tuple[str, ...]) -> None:
+        """Goes through all pairs of one of the sources and the target, which are the suffixes of the files."""
         for place in self.places:
             self.starts.append(self.pairs)
-            for pair in read_pairs(place, source, target):
-                self._add(pair)
+            for example in read_examples(place, sources, target):
+                self._add(Pair(example.sources[sources.index(source)], example.target))
 
     def _add(self, pair: Pair) -> None:
         clean = Pair(*(self._normalise(text).strip() for text in pair))

@@ -47,6 +47,8 @@ def write(run: Run, weights: str | None = None, *, int8: bool = False) -> Path:
     """
     for module in ("onnx", "onnxscript", "onnxruntime"):
         needed(module)
+    if len(run.sources) > 1:
+        raise UserError(f"{run.folder.path}: has several sources, and ONNX graphs are made of models of one")
     path = run.weights(weights)
     model, folder = run.model(weights), run.folder.path / FOLDER
     try:

@@ -84,7 +84,14 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
     device = devices.choose(config.device)
     if not workers.leads:
         workers.wait()  # until the leader has prepared the corpus
-    data = Dataset.prepare(config.data, config.text, config.seed, folder.path, keep_units=folder.last_state.is_file())
+    data = Dataset.prepare(
+        config.data,
+        config.text,
+        config.seed,
+        folder.path,
+        keep_units=folder.last_state.is_file(),
+        source_dropout=config.training.source_dropout,
+    )
     if workers.leads:
         workers.wait()
     torch.manual_seed(config.seed)

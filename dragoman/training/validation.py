@@ -84,12 +84,14 @@ class Validator:
         """The development sentences with their translations and attention, for reports."""
         with write_atomically(self.folder.validation) as file:
             for found, reference in zip(validation.translations, self.references, strict=True):
+                seen = found.overview
                 row = {
-                    "source": found.source_tokens,
+                    "source": seen.columns,
                     "target": found.tokens,
                     "text": found.text,
                     "reference": reference,
                     "score": round(found.score, 4),
-                    "attention": found.attention.round(3).tolist(),
+                    "attention": seen.attention.round(3).tolist(),
+                    **({"shares": seen.shares} if seen.shares else {}),
                 }
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")

@@ -6,7 +6,7 @@ light and dark pages; fonts are the reader's own.
 """
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 from zlib import crc32
@@ -72,9 +72,22 @@ def svg(attention: ArrayLike, source: Sequence[str], target: Sequence[str], *, g
     and its weight; screen readers get the strongest link of each target word. Raises ValueError when the
     words do not fit the array.
     """
-    weights = _checked(attention, source, target)
-    source, target = [visible(word) for word in source], [visible(word) for word in target]
     label = f"Attention of {len(target)} target words over {len(source)} source words"
+    return _drawn(_checked(attention, source, target), source, target, label, gold)
+
+
+def shares(weights: Mapping[str, ArrayLike], target: Sequence[str]) -> str:
+    """What each source, and a sentinel, got from each target word (T,), as one SVG element: a column for each word, a
+    row for each source (LH fig. 2). Raises ValueError when the words do not fit the weights.
+    """
+    rows = np.array([np.asarray(row, dtype=np.float64) for row in weights.values()]).reshape(len(weights), -1)
+    label = f"Attention of {len(target)} target words to {' and '.join(weights)}"
+    return _drawn(_checked(rows, target, list(weights)), target, list(weights), label)
+
+
+def _drawn(weights: Weights, source: Sequence[str], target: Sequence[str], label: str, gold: Gold | None = None) -> str:
+    """Columns under the words of `source`, rows beside those of `target`."""
+    source, target = [visible(word) for word in source], [visible(word) for word in target]
     if not weights.size:
         text = f'<text x="{GAP}" y="{GAP + FONT}">No words, no attention</text>'
         return _figure(24 * FONT, 2 * GAP + 1.5 * FONT, label, [text])
@@ -239,6 +252,6 @@ def _at(x: float, y: float) -> str:
 def _figure(across: float, down: float, label: str, parts: Sequence[str]) -> str:
     right, bottom = math.ceil(across), math.ceil(down)
     size = f'width="{right}" height="{bottom}" viewBox="0 0 {right} {bottom}"'
-    names = f'class="attention" role="img" aria-label="{label}"'
+    names = f'class="attention" role="img" aria-label="{escape(label)}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {names} {size}>'
     return "\n".join([head, f"<style>{STYLE}</style>", *parts, "</svg>"])

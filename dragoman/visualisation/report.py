@@ -39,7 +39,8 @@ class Example:
     """A translated sentence: words, and the attention (target words, source words) between them.
 
     `reference` is None where it is not known, `score` is the translation's, `gold` are links (source word, target
-    word), `n_best` further translations with their scores.
+    word), `n_best` further translations with their scores. Of several sources, `source` has the name of each before its
+    words, and `shares` are the columns of these names: what each source got as a whole.
     """
 
     source: Sequence[str]
@@ -49,6 +50,13 @@ class Example:
     score: float
     gold: Collection[tuple[int, int]] | None = None
     n_best: Sequence[tuple[str, float]] = ()
+    shares: Sequence[int] = ()
+
+    @property
+    def length(self) -> int:
+        """Words of the longest source."""
+        ends = (*self.shares[1:], len(self.source))
+        return max((end - begin - 1 for begin, end in zip(self.shares, ends, strict=True)), default=len(self.source))
 
 
 @dataclass(frozen=True)
@@ -183,6 +191,7 @@ def _example(example: Example) -> dict[str, Any]:
         "score": _number(example.score),
         "gold": None if example.gold is None else sorted([int(s), int(t)] for s, t in example.gold),
         "n_best": [[text, _number(score)] for text, score in example.n_best],
+        "shares": list(example.shares),
     }
 
 

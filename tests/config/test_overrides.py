@@ -31,7 +31,7 @@ def test_overrides_reach_sections_and_specs(load: Load) -> None:
     assert found.model.attention.score == Spec("dot")
     assert found.training.steps is None
     assert found.training.clip == 0.001
-    assert found.data.source == "no"
+    assert found.data.source == ("no",)
     assert found.text.target.unit == Spec("word", {"size": 9})
 
 

@@ -19,7 +19,7 @@ from dragoman.components import Spec
 from dragoman.config import DataConfig, TextConfig
 from dragoman.data import preparation, store
 from dragoman.data.batching import Plan, prefetch
-from dragoman.data.corpus import Pair
+from dragoman.data.corpus import Example
 from dragoman.data.dataset import Dataset
 from dragoman.data.filters import Report
 from dragoman.data.vocabulary import EOS, UNK, Vocabulary
@@ -53,7 +53,7 @@ def spelled(data: Dataset, rows: list[int], epoch: int = 0) -> list[tuple[str, s
     batch = data.batch(np.array(rows), epoch)
     sides = []
     for sequence, pipeline, vocabulary in (
-        (batch.sources[0], data.source.text, data.source.vocabulary),
+        (batch.sources[0], data.sources[0].text, data.sources[0].vocabulary),
         (batch.target, data.target.text, data.target.vocabulary),
     ):
         sentences = [ids[mask].tolist() for ids, mask in zip(sequence.ids, sequence.mask, strict=True)]
@@ -81,8 +81,8 @@ def test_batches_spell_the_corpus(tmp_path: Path, unit: Mapping[str, Any], joint
     assert spelled(data, list(range(len(KEPT)))) == [(SOURCE[row], TARGET[row]) for row in KEPT]
     assert data.batch(np.array([2, 3]), 0).rows.tolist() == [2, 3]
     assert data.report == Report(30, 20, 10, 0, 0)
-    assert data.dev == [Pair(*pair) for pair in zip(SOURCE, TARGET, strict=True)]
-    assert (data.source.vocabulary == data.target.vocabulary) is joint
+    assert data.dev == [Example((source,), target) for source, target in zip(SOURCE, TARGET, strict=True)]
+    assert (data.sources[0].vocabulary == data.target.vocabulary) is joint
 
 
 @pytest.mark.spec("D10")
@@ -91,26 +91,26 @@ def test_one_joint_inventory_or_one_for_each_language(tmp_path: Path) -> None:
     unit = {"kind": "bpe", "size": 290}
     joint = Dataset.prepare(settings, text(unit), 1, tmp_path / "joint")
     apart = Dataset.prepare(settings, text(unit, joint=False), 1, tmp_path / "apart")
-    assert joint.source.text.unit.inventory == joint.target.text.unit.inventory
-    assert "ä" in joint.source.text.unit.inventory
-    assert "ä" not in apart.source.text.unit.inventory
+    assert joint.sources[0].text.unit.inventory == joint.target.text.unit.inventory
+    assert "ä" in joint.sources[0].text.unit.inventory
+    assert "ä" not in apart.sources[0].text.unit.inventory
     assert "ä" in apart.target.text.unit.inventory
-    assert len(joint.source.vocabulary) == len(apart.source.vocabulary) == 290 + 4
+    assert len(joint.sources[0].vocabulary) == len(apart.sources[0].vocabulary) == 290 + 4
 
 
 def test_sides_of_a_joint_inventory_may_differ_in_case_and_dropout(tmp_path: Path) -> None:
     options = {"lowercase": True, "unit": {"kind": "bpe", "size": 290, "dropout": 0.5}}
     data = Dataset.prepare(corpus(tmp_path), text({"kind": "bpe", "size": 290}, target=options), 1, tmp_path / "run")
-    assert data.source.vocabulary == data.target.vocabulary
+    assert data.sources[0].vocabulary == data.target.vocabulary
     assert spelled(data, [0]) == [(SOURCE[0], TARGET[0].lower())]
-    assert data.source.text.encode("the cat", 1) == data.source.text.encode("the cat")
+    assert data.sources[0].text.encode("the cat", 1) == data.sources[0].text.encode("the cat")
     assert len({tuple(data.target.text.encode("die katze", seed)) for seed in range(9)}) > 1
 
 
 def test_a_default_and_the_same_spelled_out_are_the_same_units(tmp_path: Path) -> None:
     spelled_out = text("word", target={"unit": {"kind": "word", "size": 50_000}})
     data = Dataset.prepare(corpus(tmp_path), spelled_out, 1, tmp_path)
-    assert data.source.vocabulary == data.target.vocabulary
+    assert data.sources[0].vocabulary == data.target.vocabulary
 
 
 def test_a_corpus_that_cannot_be_prepared_leaves_the_old_store(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_corpus_that_cannot_be_prepared_leaves_the_old_store(tmp_path: Path) -
 @pytest.mark.spec("D1")
 def test_words_beyond_the_limit_become_unknown(tmp_path: Path) -> None:
     data = Dataset.prepare(corpus(tmp_path), text({"kind": "word", "size": 3}), 1, tmp_path / "run")
-    assert len(data.source.vocabulary) == 3 + 4
+    assert len(data.sources[0].vocabulary) == 3 + 4
     assert UNK in data.batch(np.arange(3), 0).sources[0].ids
 
 
@@ -139,7 +139,7 @@ def test_pairs_are_filtered_by_symbols(tmp_path: Path) -> None:
 def test_lines_are_counted_as_many_as_are_read(tmp_path: Path) -> None:
     data, pipeline = corpus(tmp_path), TextPipeline(lowercase=False, tokeniser="punctuation", unit=Spec("word"))
     for sides in ((pipeline, pipeline), (pipeline, None), (None, pipeline)):
-        lines = preparation.Lines(data, *sides)
+        lines = preparation.Lines(data, sides)
         assert len(lines) == len(list(lines)) == 30 * (2 - sides.count(None))
 
 
@@ -161,7 +161,7 @@ def test_dropout_depends_on_seed_epoch_and_row_alone(tmp_path: Path) -> None:
     again = Dataset.prepare(settings, text(unit), 2, tmp_path / "other")
     assert ids(again, rows, 1) != forwards
     seed = zlib.crc32(b"1:1:source:0")
-    assert forwards[0][:-1] == data.source.vocabulary.ids(data.source.text.encode(SOURCE[0], seed))
+    assert forwards[0][:-1] == data.sources[0].vocabulary.ids(data.sources[0].text.encode(SOURCE[0], seed))
 
 
 def aligned(folder: Path, links: list[str]) -> DataConfig:
@@ -186,7 +186,7 @@ def test_links_between_words_become_links_between_their_symbols(tmp_path: Path, 
         for row, found in enumerate(batch.links):
             words = [
                 language.text.words(language.vocabulary.symbols(side.ids[row][side.mask[row]].tolist()[:-1])).word_of
-                for language, side in ((data.source, batch.sources[0]), (data.target, batch.target))
+                for language, side in ((data.sources[0], batch.sources[0]), (data.target, batch.target))
             ]
             expected = {
                 (t, s)
@@ -240,7 +240,7 @@ def test_what_is_prepared_is_used_again(tmp_path: Path) -> None:
     again = Dataset.prepare(moved, text(), 1, tmp_path / "run")
     assert header.stat().st_mtime_ns == made
     assert again.report == first.report
-    assert again.source.vocabulary == first.source.vocabulary
+    assert again.sources[0].vocabulary == first.sources[0].vocabulary
     assert spelled(again, [0, 1]) == spelled(first, [0, 1])
 
 
@@ -380,8 +380,8 @@ def test_real_text_is_restored(tmp_path: Path, shared_data: Path) -> None:
     )
     data = Dataset.prepare(settings, text({"kind": "bpe", "size": 2000}), 1, tmp_path)
     assert data.report == Report(1014, 1014, 0, 0, 0)
-    assert len(data.source.vocabulary) == 2004
-    assert spelled(data, list(range(1014))) == data.dev
+    assert len(data.sources[0].vocabulary) == 2004
+    assert [Example((source,), target) for source, target in spelled(data, list(range(1014)))] == data.dev
 
 
 def test_units_that_a_model_knows_survive_changed_files(tmp_path: Path) -> None:
@@ -390,6 +390,6 @@ def test_units_that_a_model_knows_survive_changed_files(tmp_path: Path) -> None:
     changed = tmp_path / "train.en"
     changed.write_text("".join(f"new{line}\n" for line in changed.read_text("utf-8").splitlines()), encoding="utf-8")
     after = Dataset.prepare(settings, text("word"), 1, run, keep_units=True)
-    assert after.source.vocabulary == before.source.vocabulary
+    assert after.sources[0].vocabulary == before.sources[0].vocabulary
     assert after.train.columns["source"][0].tolist() != before.train.columns["source"][0].tolist()
-    assert Dataset.prepare(settings, text("word"), 1, run).source.vocabulary == before.source.vocabulary
+    assert Dataset.prepare(settings, text("word"), 1, run).sources[0].vocabulary == before.sources[0].vocabulary

@@ -21,8 +21,8 @@ def memory(layers: int = 2, size: int = 3, components: int = 1) -> Memory:
     return Memory(noise(2, 3, size), MASK, final)
 
 
-def shapes(components: int = 1, decoder_size: int = 2, decoder_layers: int = 2) -> tuple[StateShape, StateShape]:
-    return StateShape(2, 3, components), StateShape(decoder_layers, decoder_size, components)
+def shapes(components: int = 1, decoder_size: int = 2, decoder_layers: int = 2) -> tuple[tuple[StateShape], StateShape]:
+    return (StateShape(2, 3, components),), StateShape(decoder_layers, decoder_size, components)
 
 
 def projected(bridge: Bridge, number: int, vector: loops.Vector) -> loops.Vector:
@@ -58,7 +58,7 @@ def test_an_lstm_gets_a_memory_of_its_own() -> None:
 
 @pytest.mark.spec("A6")
 def test_zero_starts_from_zeros() -> None:
-    layers = Zero(*shapes(components=2))(memory(components=2))
+    layers = Zero(*shapes(components=2))((memory(components=2),))
     assert [[part.shape for part in state] for state in layers] == [[(2, 2)] * 2] * 2
     assert all(part.eq(0).all() for state in layers for part in state)
 
@@ -67,7 +67,7 @@ def test_zero_starts_from_zeros() -> None:
 @pytest.mark.parametrize("components", [1, 2])
 def test_copy_starts_each_layer_from_the_same_layer_of_the_encoder(components: int) -> None:
     source = memory(components=components)
-    assert Copy(*shapes(components, decoder_size=3))(source) == source.final
+    assert Copy(*shapes(components, decoder_size=3))((source,)) == source.final
 
 
 @pytest.mark.spec("A3", "A6")
@@ -95,17 +95,17 @@ def test_layers_first_starts_the_first_layer_alone(kind: Any, components: int) -
 )
 def test_copy_refuses_states_that_do_not_fit(encoder: StateShape, decoder: StateShape, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Copy(encoder, decoder)
+        Copy((encoder,), decoder)
 
 
 @pytest.mark.parametrize("kind", [Final, Copy])
 def test_a_final_state_that_is_not_there_is_refused(kind: type[Bridge]) -> None:
     with pytest.raises(ValueError, match="this encoder has none; use 'mean' or 'zero'"):
-        kind(StateShape(0, 3, 0), StateShape(1, 3, 1))
+        kind((StateShape(0, 3, 0),), StateShape(1, 3, 1))
 
 
 def test_none_makes_no_state() -> None:
-    assert NoBridge(StateShape(2, 3, 1), StateShape(0, 3, 0))(memory()) == ()
+    assert NoBridge((StateShape(2, 3, 1),), StateShape(0, 3, 0))((memory(),)) == ()
 
 
 @pytest.mark.parametrize("components", [1, 2])

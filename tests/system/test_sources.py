@@ -1,14 +1,18 @@
 """Several sources from the configuration to translations."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import dragoman
+from dragoman.errors import UserError
 from dragoman.run import Run
 from dragoman.training import session
+from dragoman.visualisation import heatmap
 from tests import toy
+from tests.system.conftest import Shell
 
 DIGITS = dict(zip(toy.WORDS, "123456", strict=True))
 SIZES = {"kind": "rnn", "size": 8}
@@ -64,8 +68,135 @@ def test_a_model_of_two_sources_is_trained_and_translates(
         np.testing.assert_allclose(one.attention, other.attention, atol=1e-4)
 
 
-def test_the_number_of_texts_must_be_that_of_the_sources(corpus: Path, tmp_path: Path) -> None:
-    options = {"data.source": ["en", "digits"], "training.epochs": 1}
-    translator = dragoman.load(session.train(toy.config(corpus, tmp_path / "run", options), quiet=True).path)
+@pytest.fixture(scope="module")
+def two(corpus: Path) -> Shell:
+    """A folder with a run of two sources and a sentinel, and what to translate with it."""
+    combination = {"kind": "hierarchical", "sentinel": True}
+    options = {"data.source": ["en", "digits"], "model.combination": combination, "training.source_dropout": 0.3}
+    session.train(toy.config(corpus, corpus / "run", options), quiet=True)
+    shell = Shell(corpus)
+    shell.write("test.en", "one two\n\nsix\n")
+    shell.write("test.digits", "1 2\n3\n\n")
+    shell.write("both.tsv", "one two\t1 2\n\t3\nsix\t\n")
+    shell.write("test.fr", "deux un\ntrois\nsix\n")
+    return shell
+
+
+def test_the_number_of_texts_must_be_that_of_the_sources(two: Shell) -> None:
     with pytest.raises(TypeError, match=r"1 texts for a model of 2 sources \(en, digits\)"):
-        translator.translate(["one"])
+        dragoman.load(two.folder / "run").translate(["one"])
+
+
+@pytest.mark.spec("C14")
+def test_sources_come_by_name_or_in_columns(two: Shell) -> None:
+    named = two("translate", "run", "--source", "en=test.en", "--source", "digits=test.digits")
+    assert named.code == 0, named.err
+    assert len(named.lines) == 3
+    assert two("translate", "run", "both.tsv") == named
+    assert two("translate", "run", stdin=(two.folder / "both.tsv").read_bytes()) == named
+    alone = two("translate", "run", "--source", "digits=test.digits")
+    assert alone.lines[1] == named.lines[1]
+    assert alone.lines == two("translate", "run", stdin="\t1 2\n\t3\n\t\n").lines
+
+
+def test_what_is_wrong_with_sources_is_told(two: Shell) -> None:
+    assert two.fails("translate", "run", "test.en") == (
+        "test.en:1: expected 2 columns separated by tabs (en, digits), found 1"
+    )
+    assert two.fails("translate", "run", stdin="a\tb\na\n").startswith("<stdin>:2: expected 2 columns")
+    assert two.fails("translate", "run", "--source", "fr=test.fr") == (
+        "--source fr=test.fr: expected NAME=FILE once for each of en, digits"
+    )
+    assert two.fails("translate", "run", "--source", "test.fr").startswith("--source test.fr: expected NAME=FILE")
+    both = ("--source", "en=test.en", "--source", "digits=test.digits")
+    assert two.fails("translate", "run", "test.en", *both) == "test.en: sources are named with --source; leave out one"
+    two.write("short", "1\n")
+    assert two.fails("translate", "run", *both[:2], "--source", "digits=short") == (
+        "test.en has 3 lines, short has 1; every line needs its translation"
+    )
+    assert two.fails("translate", "run", "both.tsv", "--candidates", "3,3").startswith("run: candidates are")
+    assert two.fails("lexicon", "run").startswith("run: a lexicon is of one source's symbols")
+    two.write("gold", "0-0\n" * 3)
+    assert two.fails("align", "run", "both.tsv", "test.fr", "--gold", "gold").startswith("--gold: are links between")
+
+
+def test_a_run_of_several_sources_is_not_exported(two: Shell) -> None:
+    pytest.importorskip("onnxscript")
+    assert two.fails("export", "run", "--onnx").startswith("run: has several sources")
+
+
+@pytest.mark.spec("C9")
+def test_every_source_is_aligned_and_weighed(two: Shell) -> None:
+    """Not the first alone (marian-nmt/marian#257)."""
+    lines = two("translate", "run", "both.tsv", "--alignments", "--attention", "weights.jsonl").lines
+    assert all(line.count(" ||| ") == 2 for line in lines)
+    rows = [json.loads(line) for line in (two.folder / "weights.jsonl").read_text("utf-8").splitlines()]
+    translations = dragoman.load(two.folder / "run").translate([("one two", "1 2"), ("", "3"), ("six", "")])
+    for row, line, found in zip(rows, lines, translations, strict=True):
+        assert line.split(" ||| ")[0] == found.text
+        assert row["target"] == found.tokens
+        assert row["sources"] == {source.name: source.tokens for source in found.sources}
+        shares = found.shares
+        assert list(shares) == ["en", "digits", "sentinel"]
+        np.testing.assert_allclose(sum(shares.values()), np.ones(len(found.tokens)), atol=1e-5)
+        np.testing.assert_allclose(row["sentinel"], shares["sentinel"], atol=1e-4)
+        for source in found.sources:
+            np.testing.assert_allclose(row["attention"][source.name], source.attention.round(4), atol=1e-4)
+            assert (source.attention.sum(1) <= source.share + 1e-9).all()
+    assert translations[1].shares["en"].sum() == 0
+    assert translations[2].shares["digits"].sum() == 0
+
+
+@pytest.mark.spec("C9")
+def test_the_weights_of_sources_are_drawn_a_row_each_and_a_column_for_each_word(two: Shell) -> None:
+    (found,) = dragoman.load(two.folder / "run").translate([("one two", "1 2")])
+    drawing = heatmap.shares(found.shares, found.tokens)
+    assert drawing.count("<rect ") >= 3 * len(found.tokens)
+    for label in ("en", "digits", "sentinel", *found.tokens):
+        assert f">{label}</text>" in drawing
+    assert all(f"{found.tokens[0]} " in drawing for _ in found.tokens[:1])
+    seen = found.overview
+    assert [seen.columns[number] for number in seen.shares] == ["[en]", "[digits]", "[sentinel]"]
+    np.testing.assert_allclose(seen.attention[:, seen.shares].sum(1), 1, atol=1e-5)
+    assert "[digits]" in found._repr_html_()
+    shown = two("translate", "run", "both.tsv", "--show")
+    assert "[sentinel]" in shown.err.replace("\n", "") or "s" in shown.err
+
+
+def test_commands_that_look_at_a_run_of_several_sources(two: Shell) -> None:
+    assert two("score", "run", "both.tsv", "test.fr").lines[0].count("\t") == 1
+    assert two.fails("score", "run", "test.en", "test.fr").startswith("test.en:1: expected 2 columns")
+    assert [line.count("|||") for line in two("align", "run", "both.tsv", "test.fr").lines] == [1, 1, 1]
+    one = two("evaluate", "--run", "run", "--source", "both.tsv", "test.fr")
+    assert one.code == 0, one.err
+    assert one == two("evaluate", "--run", "run", "--source", "en=test.en", "--source", "digits=test.digits", "test.fr")
+    info = two("info", "run").out
+    assert "en and digits to fr" in info
+    assert "hierarchical" in info
+    assert two("report", "run").code == 0
+    assert '"shares":[0,' in (two.folder / "run" / "report.html").read_text("utf-8")
+    two.write("shown.tsv", "one two\t1 2\tdeux un\n")
+    assert two("report", "run", "--sentences", "shown.tsv", "-o", "page.html").code == 0
+    assert "deux un" in (two.folder / "page.html").read_text("utf-8")
+    two.write("shown.tsv", "one two\n")
+    assert two.fails("report", "run", "--sentences", "shown.tsv").startswith("shown.tsv:1: expected en, digits and")
+    config = (two.folder / "toy.yaml").read_text("utf-8")
+    places = "data: {source: [en, digits], target: fr, train: train, dev: dev}"
+    two.write("two.yaml", config.replace("data: {source: en, target: fr}", places))
+    told = two("debug", "data", "two.yaml").out
+    assert "data.train: train, en and fr\n" in told
+    assert "data.dev: dev, digits and fr\n" in told
+    assert two("debug", "config", "two.yaml").code == 0
+
+
+def test_one_source_with_a_sentinel(corpus: Path, tmp_path: Path) -> None:
+    options = {"model.combination": {"kind": "flat", "sentinel": True}, "data.source": "digits"}
+    translator = dragoman.load(session.train(toy.config(corpus, tmp_path / "run", options), quiet=True).path)
+    (found,) = translator.translate(["1 2"])
+    assert list(found.shares) == ["digits", "sentinel"]
+    assert [*found.overview.columns] == ["[digits]", "1", "2", "[sentinel]"]
+
+
+def test_source_dropout_is_for_several_sources(corpus: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="source_dropout: hides some of several sources, and there is one"):
+        toy.config(corpus, tmp_path / "run", {"training.source_dropout": 0.3})

@@ -9,7 +9,7 @@ import pytest
 from dragoman.commands import runs as commands
 from dragoman.commands.lexicon import lexicon
 from dragoman.components import Spec
-from dragoman.data.corpus import Pair
+from dragoman.data.corpus import Example
 from dragoman.data.dataset import Dataset
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import HIGHER_IS_BETTER
@@ -41,7 +41,7 @@ def rows(folder: RunFolder) -> list[dict[str, Any]]:
 def test_the_reverse_configuration_exchanges_source_and_target(corpus: Path) -> None:
     config = toy.config(corpus, Path("runs/toy"), WHOLE)
     other = reversed_config(config)
-    assert (other.run, other.data.source, other.data.target) == ("runs/toy/reverse", "fr", "en")
+    assert (other.run, other.data.source, other.data.target) == ("runs/toy/reverse", ("fr",), "en")
     assert other.text.source == config.text.target
     assert other.text.target == config.text.source
     assert other.model == config.model
@@ -107,7 +107,7 @@ def test_a_reversed_data_set_has_the_same_pairs(run: RunFolder) -> None:
     found = other.batch(numbers, 0)
     assert found.target.ids.equal(expected.target.ids)
     assert found.sources[0].ids.equal(expected.sources[0].ids)
-    assert other.dev[0] == Pair(data.dev[0].target, data.dev[0].source)
+    assert other.dev[0] == Example((data.dev[0].target,), *data.dev[0].sources)
     assert other.report == data.report
 
 

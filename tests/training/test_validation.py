@@ -45,8 +45,9 @@ def plainly(run: Training) -> tuple[float, float]:
     total, right, count = 0.0, 0, 0
     model, data = run.model.eval(), run.data
     with torch.no_grad():
-        for source, target in data.dev:
-            ids = torch.tensor([[*data.source.vocabulary.ids(data.source.text.encode(source)), EOS]])
+        (language,) = data.sources
+        for (source,), target in data.dev:
+            ids = torch.tensor([[*language.vocabulary.ids(language.text.encode(source)), EOS]])
             state = model.start(model.encode((Sequence(ids, torch.ones_like(ids, dtype=torch.bool)),)))
             previous = torch.tensor([model.start_id])
             for symbol in [*data.target.vocabulary.ids(data.target.text.encode(target)), EOS]:
@@ -71,11 +72,9 @@ def test_loss_perplexity_and_accuracy_are_those_of_a_plain_loop(run: Training) -
 @pytest.mark.spec("G3")
 def test_scores_are_sacrebleus_of_the_translations_of_the_development_data(run: Training) -> None:
     found = run.validator(run.model)
-    translator = Translator(
-        run.model, run.validator.source, run.validator.target, run.config.training.search, run.device
-    )
-    texts = [translation.text for translation in translator.translate([pair.source for pair in run.data.dev])]
-    references = [[pair.target for pair in run.data.dev]]
+    translator = Translator(run.model, run.data.sources, run.data.target, run.config.training.search, run.device)
+    texts = [translation.text for translation in translator.translate([each.sources[0] for each in run.data.dev])]
+    references = [[each.target for each in run.data.dev]]
     assert [translation.text for translation in found.translations] == texts
     bleu = sacrebleu.BLEU(max_ngram_order=2, force=True).corpus_score(texts, references).score
     assert found.values["bleu"] == pytest.approx(bleu)
@@ -172,7 +171,7 @@ def test_writes_development_sentences_down_for_reports(run: Training) -> None:
     found = run.validator(run.model)
     run.validator.write(found)
     rows = [json.loads(line) for line in run.folder.validation.read_text("utf-8").splitlines()]
-    assert [row["reference"] for row in rows] == [pair.target for pair in run.data.dev]
+    assert [row["reference"] for row in rows] == [each.target for each in run.data.dev]
     for row, translation in zip(rows, found.translations, strict=True):
         assert row["source"] == translation.source.split()
         assert (row["target"], row["text"]) == (translation.tokens, translation.text)

@@ -124,16 +124,18 @@ def test_padding_has_no_part_in_the_first_contents() -> None:
     external = shaken(ExternalMemory(SIZE, 2, CELLS))
     mask = torch.tensor([[True, True, True], [True, False, False]])
     states = noise(2, 3, 2)
-    expected = external.start(Memory(states, mask)).contents
+    expected = external.start((Memory(states, mask),)).contents
     for padding in (1e6, -1e6):
-        found = external.start(Memory(states.masked_fill(~mask.unsqueeze(-1), padding), mask)).contents
+        found = external.start((Memory(states.masked_fill(~mask.unsqueeze(-1), padding), mask),)).contents
         assert torch.equal(found, expected)
-    assert torch.equal(external.start(Memory(states[1:, :1], mask[1:, :1])).contents, expected[1:])
+    assert torch.equal(external.start((Memory(states[1:, :1], mask[1:, :1]),)).contents, expected[1:])
 
 
 def test_cells_differ_from_the_first_step_on() -> None:
     torch.manual_seed(0)
-    contents = ExternalMemory(SIZE, SIZE, 50).start(Memory(torch.zeros(1, 2, SIZE), torch.ones(1, 2).bool())).contents
+    contents = (
+        ExternalMemory(SIZE, SIZE, 50).start((Memory(torch.zeros(1, 2, SIZE), torch.ones(1, 2).bool()),)).contents
+    )
     assert contents.std(1).mean().item() == pytest.approx(0.1, rel=0.2)
 
 
@@ -141,7 +143,7 @@ def test_under_autocast_the_memory_stays_in_full_precision() -> None:
     """What is written over many steps is not rounded at each, and weights still add up to 1."""
     external = shaken(ExternalMemory(SIZE, SIZE, CELLS)).float()
     with torch.autocast("cpu", torch.bfloat16):
-        cells = external.start(Memory(noise(2, 3, SIZE).float(), torch.ones(2, 3).bool()))
+        cells = external.start((Memory(noise(2, 3, SIZE).float(), torch.ones(2, 3).bool()),))
         for step in range(20):
             state = noise(2, SIZE, seed=step).float()
             _, cells = external.read(state, cells)
@@ -210,7 +212,7 @@ def recalled(*, writes: bool) -> float:
     right = 0.0
     for _ in range(150):
         order, said = torch.rand(64, keys).argsort(1), torch.randint(values, (64, keys))
-        cells = memory.start(nothing)
+        cells = memory.start((nothing,))
         for k, v in zip(order.unbind(1), said.unbind(1), strict=True):
             _, cells = memory.read(torch.tanh(key(k)), cells)
             if writes:

@@ -32,7 +32,7 @@ class Printed(NamedTuple):
 
     def attend(self, query: Vector) -> Vector:
         """The context under the additive score."""
-        energies = loops.additive(self.below("attention.score."), query, self.states)
+        energies = loops.additive(self.below("attention.attention.score."), query, self.states)
         return loops.mix(loops.softmax(energies), self.states)
 
     def mixture(self, *parts: Vector) -> Vector:

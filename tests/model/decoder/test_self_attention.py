@@ -1,5 +1,6 @@
 """The decoder of self-attention: its equations, its steps, what it cannot do."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from dragoman.components import Spec, problems
 from dragoman.model.attention.attention import Attention, GlobalAttention, NoAttention
 from dragoman.model.attention.normalisers import Softmax
 from dragoman.model.attention.scores import SCORES, Dot
+from dragoman.model.attention.sources.combination import Combination, OneSource
 from dragoman.model.attention.terms.term import Moment, Said, Sizes, Term
 from dragoman.model.attention.windows import LocalAttention, Monotonic
 from dragoman.model.decoder.decoders import DECODERS
@@ -222,10 +224,13 @@ def absent(query_size: int, state_size: int) -> Attention:
     return NoAttention()
 
 
-@pytest.mark.parametrize("attend_to", [windowed, remembering, absent])
-def test_what_asks_for_the_step_before_is_refused(attend_to: Any) -> None:
+@pytest.mark.parametrize("attention", [windowed, remembering, absent])
+def test_what_asks_for_the_step_before_is_refused(attention: Callable[[int, int], Attention]) -> None:
+    def attend_to(query_size: int, state_sizes: tuple[int, ...]) -> Combination:
+        return OneSource(attention(query_size, *state_sizes))
+
     with pytest.raises(ValueError, match=r"a score other than none, and attention without terms, window and sentences"):
-        SelfAttentionDecoder(4, 4, attend_to, size=8, heads=2)
+        SelfAttentionDecoder(4, (4,), attend_to, size=8, heads=2)
 
 
 @pytest.mark.parametrize(
