@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from dragoman.data.store import Rows
-from dragoman.data.vocabulary import EOS, SPECIALS, UNK, Vocabulary
+from dragoman.data.vocabulary import EOS, UNK, Vocabulary
 from dragoman.errors import UserError
+from dragoman.text.mark import Mark
 from dragoman.text.pipeline import Side, TextPipeline
 
 
@@ -27,7 +28,7 @@ class Language:
     def rows(self, texts: Sequence[str]) -> Rows:
         """The same of normalised texts, all at once and without dropout."""
         places, lengths = self.text.unit.numbers(texts)
-        ids = np.where(places == 0, UNK, places + len(SPECIALS) - 1)
+        ids = np.where(places == 0, UNK, places + self.vocabulary.first - 1)
         return Rows(np.insert(ids, np.cumsum(lengths), EOS), lengths + 1)
 
     def mark(self, text: str | None) -> int | None:
@@ -50,6 +51,6 @@ class Language:
         self.vocabulary.save(folder / f"{side}.vocabulary")
 
     @classmethod
-    def load(cls, folder: Path, side: Side, name: str) -> "Language":
-        """Reads what `save` wrote. UserError where a file is missing or damaged."""
-        return cls(name, TextPipeline.load(folder, side), Vocabulary.load(folder / f"{side}.vocabulary"))
+    def load(cls, folder: Path, side: Side, name: str, marks: Sequence[Mark] = ()) -> "Language":
+        """Reads what `save` wrote of a language with these marks. UserError where a file is missing or damaged."""
+        return cls(name, TextPipeline.load(folder, side), Vocabulary.load(folder / f"{side}.vocabulary", marks))

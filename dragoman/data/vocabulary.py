@@ -7,6 +7,7 @@ from typing import Final
 
 from dragoman.errors import UserError
 from dragoman.files import read_lines, write_atomically
+from dragoman.text.mark import Mark, Symbol
 
 UNK: Final = 0
 PAD: Final = 1
@@ -16,16 +17,18 @@ SPECIALS: Final = ("<unk>", "<pad>", "<s>", "</s>")
 
 
 class Vocabulary:
-    """The symbols of one language, numbered from 0: the four specials, then the units of text in their order.
+    """The symbols of one language, numbered from 0: the four specials, marks, then the units of text in their order.
 
-    The specials are numbers, never text: a text that spells `<s>` gets the number of the unit `<s>` if there
-    is one, otherwise UNK, but never BOS.
+    The specials and the marks are numbers, never text: a text that spells `<s>` gets the number of the unit `<s>` if
+    there is one, otherwise UNK, but never BOS. `first` is the number of the first unit.
     """
 
-    def __init__(self, symbols: Sequence[str]) -> None:
-        self._symbols = [*SPECIALS, *symbols]
-        self._ids = {symbol: number for number, symbol in enumerate(symbols, start=len(SPECIALS))}
-        if len(self._ids) != len(symbols):
+    def __init__(self, symbols: Sequence[str], marks: Sequence[Mark] = ()) -> None:
+        known: list[Symbol] = [*marks, *symbols]
+        self.first = len(SPECIALS) + len(marks)
+        self._symbols: list[Symbol] = [*SPECIALS, *known]
+        self._ids: dict[Symbol, int] = {symbol: number for number, symbol in enumerate(known, start=len(SPECIALS))}
+        if len(self._ids) != len(known):
             raise ValueError("a symbol occurs twice")
 
     def __len__(self) -> int:
@@ -40,23 +43,27 @@ class Vocabulary:
     def __repr__(self) -> str:
         return f"Vocabulary of {len(self):,} symbols"
 
-    def ids(self, symbols: Sequence[str]) -> list[int]:
+    def ids(self, symbols: Sequence[Symbol]) -> list[int]:
         """The number of each symbol; UNK for those that are not here."""
         known = self._ids.get
         return [known(symbol, UNK) for symbol in symbols]
 
     def symbols(self, ids: Sequence[int]) -> list[str]:
-        """The symbol of each number, specials by name."""
+        """The symbol of each number, specials and marks by name."""
+        return [str(self._symbols[number]) for number in ids]
+
+    def marked(self, ids: Sequence[int]) -> list[Symbol]:
+        """The same with marks as what they are."""
         return [self._symbols[number] for number in ids]
 
     def save(self, path: Path) -> None:
-        """Writes a JSON string a line, without the specials, which have no choice of number."""
+        """Writes a JSON string a line, without the specials and the marks, which have no choice of number."""
         with write_atomically(path) as file:
-            file.writelines(json.dumps(symbol) + "\n" for symbol in self._symbols[len(SPECIALS) :])
+            file.writelines(json.dumps(symbol) + "\n" for symbol in self._symbols[self.first :])
 
     @classmethod
-    def load(cls, path: Path) -> "Vocabulary":
-        """Reads what `save` wrote. UserError names the file and line of anything else."""
+    def load(cls, path: Path, marks: Sequence[Mark] = ()) -> "Vocabulary":
+        """Reads what `save` wrote of one with these marks. UserError names the file and line of anything else."""
         symbols: dict[str, None] = {}
         for number, line in enumerate(read_lines(path), start=1):
             try:
@@ -66,4 +73,4 @@ class Vocabulary:
             if not isinstance(symbol, str) or symbol in symbols:
                 raise UserError(f"{path}:{number}: expected a new symbol as a JSON string, found {line[:40]!r}")
             symbols[symbol] = None
-        return cls(list(symbols))
+        return cls(list(symbols), marks)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from dragoman.data.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 from dragoman.errors import UserError
+from dragoman.text.mark import Mark
 
 
 def test_specials_come_first() -> None:
@@ -52,3 +53,15 @@ def test_a_damaged_file_is_told_with_its_line(tmp_path: Path, line: str) -> None
     path.write_text(f'"a"\n{line}\n')
     with pytest.raises(UserError, match=r"source\.vocabulary:2: expected a new symbol"):
         Vocabulary.load(path)
+
+
+def test_marks_stand_between_specials_and_units_and_no_text_is_one(tmp_path: Path) -> None:
+    keep = Mark("<keep>")
+    vocabulary = Vocabulary(["a", "<keep>"], [keep])
+    assert (len(vocabulary), vocabulary.first) == (7, 5)
+    assert vocabulary.ids([keep, "<keep>", "a"]) == [4, 6, 5]
+    assert vocabulary.symbols([4, 6]) == ["<keep>", "<keep>"]
+    assert vocabulary.marked([4, 6]) == [keep, "<keep>"]
+    vocabulary.save(tmp_path / "vocabulary")
+    assert Vocabulary.load(tmp_path / "vocabulary", [keep]) == vocabulary
+    assert Vocabulary.load(tmp_path / "vocabulary") != vocabulary

@@ -1,0 +1,68 @@
+"""Edit operations: a text as what is done to another."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.text.edits import DELETE, KEEP, applied, apply, operations
+from dragoman.text.mark import Symbol
+
+SYMBOLS = st.lists(st.sampled_from(["a", "b", "c", "<keep>", "<delete>", ""]), max_size=8)
+
+
+def cheapest(before: Sequence[str], after: Sequence[str]) -> int:
+    """The least number of insertions and deletions, by the recursion over prefixes."""
+    costs = [[i + j for j in range(len(after) + 1)] for i in range(len(before) + 1)]
+    for i, old in enumerate(before):
+        for j, new in enumerate(after):
+            ways = [costs[i][j + 1] + 1, costs[i + 1][j] + 1] + [costs[i][j]] * (old == new)
+            costs[i + 1][j + 1] = min(ways)
+    return costs[-1][-1]
+
+
+@pytest.mark.spec("C13")
+@given(SYMBOLS, SYMBOLS)
+def test_every_text_comes_back_from_the_fewest_operations(before: list[str], after: list[str]) -> None:
+    """A symbol that spells an operation is only a symbol."""
+    found = operations(before, after)
+    assert apply(before, found) == after
+    assert sum(each != KEEP for each in found) == cheapest(before, after)
+    assert sum(isinstance(each, type(KEEP)) for each in found) == len(before)
+
+
+@pytest.mark.spec("C13")
+def test_a_replacement_is_an_insertion_and_a_deletion() -> None:
+    old, new = "good day to all of you".split(), "good evening to all you".split()
+    assert operations(old, new) == [KEEP, "evening", DELETE, KEEP, KEEP, DELETE, KEEP]
+
+
+@pytest.mark.spec("C13")
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ([], "a b c"),
+        ([DELETE], "b c"),
+        (["x", KEEP], "x a b c"),
+        ([KEEP] * 3 + ["x"], "a b c x"),
+        ([KEEP] * 5, "a b c"),
+        ([DELETE] * 5 + ["x"], "x"),
+    ],
+)
+def test_what_is_not_spoken_of_is_kept(said: list[Symbol], expected: str) -> None:
+    assert " ".join(apply("a b c".split(), said)) == expected
+
+
+@pytest.mark.spec("C13")
+@given(SYMBOLS, st.lists(st.sampled_from(["x", "y", KEEP, DELETE]), max_size=12))
+def test_applying_tells_which_operation_put_each_symbol_there(before: list[str], said: list[Symbol]) -> None:
+    found = list(applied(before, said))
+    assert [symbol for symbol, _ in found] == apply(before, said)
+    spoken = [number for _, number in found if number is not None]
+    assert spoken == sorted(set(spoken))
+    for symbol, number in found:
+        if number is not None and said[number] != KEEP:
+            assert symbol == said[number]
+    left = len(before) - sum(isinstance(each, type(KEEP)) for each in said)
+    assert sum(number is None for _, number in found) == max(0, left)
