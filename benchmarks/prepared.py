@@ -42,7 +42,7 @@ class Corpus(NamedTuple):
         config = checks.load_config(row.config, {**overrides, **row.overrides})
         schedule, training = config.training.schedule, config.training
         if schedule.kind == "cosine" and training.epochs:
-            pairs = sum(1 for _ in read_lines(f"{self.texts / 'train'}.{config.data.source}"))
+            pairs = sum(1 for _ in read_lines(f"{self.texts / 'train'}.{config.data.source[0]}"))
             steps = training.epochs * math.ceil(pairs / training.batch.size)
             overrides["training.schedule"] = f"{{kind: cosine, steps: {steps}, warmup: {steps // 15}}}"
             config = checks.load_config(row.config, {**overrides, **row.overrides})

@@ -176,6 +176,24 @@ def translate(
 
 
 @app.command()
+def postedit(
+    run: RunPath,
+    translation: Annotated[Path, typer.Option(metavar="FILE", help="Translations, one a line; - is standard input.")],
+    source: Annotated[Path | None, typer.Option(metavar="FILE", help="What they are translations of.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write; standard output if not given.")
+    ] = None,
+    show: Annotated[bool, typer.Option("--show", help="Show the words that are changed, in colour.")] = False,
+    html: Annotated[Path | None, typer.Option(metavar="FILE.html", help="A page that shows them.")] = None,
+    weights: Weights = None,
+) -> None:
+    """Correct translations with a run that has learnt from corrected ones."""
+    from dragoman.commands import postedit
+
+    postedit.postedit(run, source, translation, output, show=show, page=html, weights=weights)
+
+
+@app.command()
 def score(
     run: RunPath,
     source: SourceFile,

@@ -47,6 +47,9 @@ class DataConfig(Section):
         description="prefix of the training files, or a .tsv of two columns, or a list of these"
     )
     dev: Text = Field(description="the same for the pairs that training is judged by")
+    edits: Text | None = Field(
+        None, description="source that the target is written as edits of (post-editing); null = the target is a text"
+    )
     alignments: bool = Field(
         False, description="true = read the word links of the training pairs, PREFIX.SOURCE-TARGET.align (Pharaoh)"
     )
@@ -59,6 +62,11 @@ class DataConfig(Section):
     def sides(self) -> tuple[str, ...]:
         """What the sources are called in a run folder."""
         return ("source",) if len(self.source) == 1 else tuple(f"source.{name}" for name in self.source)
+
+    @property
+    def edited(self) -> int | None:
+        """The number of the source that the target is written as edits of."""
+        return None if self.edits is None else self.source.index(self.edits)
 
     @property
     def languages(self) -> str:
@@ -210,6 +218,8 @@ def contradictions(config: Config) -> Iterator[Problem]:
         yield Problem(("data", "alignments"), "links are between a target and one source, and there are several")
     if training.source_dropout and len(data.source) == 1:
         yield Problem(("training", "source_dropout"), "hides some of several sources, and there is one")
+    if data.edits is not None:
+        yield from _edits(config)
     for number, name in enumerate(data.source):
         if name in data.source[:number]:
             yield Problem(("data", "source", number), f"'{name}' is there already")
@@ -224,6 +234,19 @@ def contradictions(config: Config) -> Iterator[Problem]:
             yield Problem(("metrics", number), f"'{kind}' is there already")
     if training.metric not in (*kinds, *UNTRANSLATED):
         yield Problem(("training", "metric"), f"'{training.metric}' is not listed in metrics")
+
+
+def _edits(config: Config) -> Iterator[Problem]:
+    """Edits are of symbols, which must be the same whatever they are edited to."""
+    data, text, path = config.data, config.text, ("data", "edits")
+    if data.edits not in data.source:
+        yield Problem(path, f"'{data.edits}' is none of data.source: {', '.join(data.source)}")
+    if not text.joint or text.source != text.target:
+        yield Problem(path, "cuts source and target alike: text.joint: true, text.source and text.target equal")
+    if text.source.unit.options.get("dropout"):
+        yield Problem(path, "are of the same symbols in every epoch; leave out text.source.unit.dropout")
+    if data.alignments:
+        yield Problem(("data", "alignments"), "links are between words, and data.edits makes the target no words")
 
 
 Check = Callable[[Config], Iterable[Problem]]

@@ -30,10 +30,13 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import Run
 from dragoman.search import candidates as lists
 from dragoman.search.candidates import CandidateList, Narrowed
+from dragoman.search.editing import Editing
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.incremental import as_it_decides, wait_k
 from dragoman.search.search import Predictor, Search
 from dragoman.search.searches import SEARCHES
+from dragoman.text.edits import OPERATIONS, applied, operations
+from dragoman.text.mark import Symbol
 from dragoman.text.pipeline import WordsOf
 from dragoman.translation import Scored, Seen, Spoken, Translation, by_words
 
@@ -70,6 +73,7 @@ class Translator:
         self.candidates: CandidateList | None = None  # what translations are searched among
         self.way: linear.Way | None = None  # in which linear maps are computed for them
         self.taught_end = False  # whether the model looks at the end symbol from words without a counterpart
+        self.edited: int | None = None  # the number of the source that the model writes edits of
 
     @property
     def source(self) -> Language:
@@ -142,8 +146,8 @@ class Translator:
         """
         if wait is not None and wait < 1:
             raise UserError(f"wait is {wait}: at least one source symbol is read before a word is written")
-        if len(self.sources) > 1:
-            raise UserError("a source that is still arriving has to be the only one")
+        if len(self.sources) > 1 or self.edited is not None:
+            raise UserError("a source that is still arriving has to be the only one, and translated")
         if self._predictor or self.way or self.candidates:
             raise UserError("a source that is still arriving is translated by engine torch, without candidates")
         limit = components.build(SEARCHES, self.search).limit
@@ -198,6 +202,8 @@ class Translator:
         model: Predictor[Any] = stepper
         if self.candidates:
             model = Narrowed(stepper, self.model.output, self.candidates.of(sources[0].ids))
+        if self.edited is not None:
+            model = Editing(model, self.edited, tuple(self.target.vocabulary.ids(OPERATIONS)))
         with linear.computed(self.way):
             return searcher(model, sources, n_best)
 
@@ -210,7 +216,7 @@ class Translator:
             for pairs, batch in self._batches(sources, targets):
                 scored = self.model.score(batch)
                 for row, (given, symbols, target) in enumerate(pairs):
-                    words = self.target.text.words(target)
+                    words = self._written(symbols, target)[1]
                     weights = tuple(part[row, : len(target)].float().cpu().numpy() for part in scored.attention)
                     log_prob = scored.log_probs[row].double().sum().item()
                     seen, sentinel = self._seen(given, symbols, words, weights)
@@ -223,13 +229,11 @@ class Translator:
 
     def _batches(
         self, sources: Sequence[Text], targets: Sequence[str], longest: int | None = None
-    ) -> Iterator[tuple[list[tuple[tuple[str, ...], list[list[str]], list[str]]], Batch]]:
+    ) -> Iterator[tuple[list[tuple[tuple[str, ...], list[list[str]], list[Symbol]]], Batch]]:
         """The pairs as texts and symbols, at most `longest` on each side, and as a batch."""
         given = [self._given_of(text) for text in sources]
-        encoded = [
-            ([symbols[:longest] for symbols in self._encoded(x)], self.target.text.encode(y)[:longest])
-            for x, y in zip(given, targets, strict=True)
-        ]
+        cut = [[symbols[:longest] for symbols in self._encoded(text)] for text in given]
+        encoded = [(source, self._said(source, y)[:longest]) for source, y in zip(cut, targets, strict=True)]
         lengths = [max(*map(len, source), len(target)) + 1 for source, target in encoded]
         for numbers in by_length(range(len(encoded)), lengths, BATCH, BATCH):
             pairs = [(given[number], *encoded[number]) for number in numbers]
@@ -242,14 +246,30 @@ class Translator:
     ) -> Translation:
         found = []
         for hypothesis in hypotheses:
-            symbols = self.target.vocabulary.symbols(hypothesis.symbols)
-            words = self.target.text.words(symbols)
+            said = self.target.vocabulary.marked(hypothesis.symbols)
+            written, words = self._written(encoded, said)
             weights = tuple(part[:-1] for part in hypothesis.attention)
             seen, sentinel = self._seen(given, [each[:LONGEST] for each in encoded], words, weights)
-            text, rank = self.target.text.decode(symbols), hypothesis.score
+            text, rank = self.target.text.decode(written), hypothesis.score
             translation = Translation(seen, text, words.words, rank, hypothesis.log_prob, sentinel)
             found.append(replace(translation, left_out=_left_out(encoded)))
         return replace(found[0], n_best=tuple(found))
+
+    def _said(self, encoded: list[list[str]], target: str) -> list[Symbol]:
+        """What a model is to say of these sources, that it may mean the text."""
+        symbols = self.target.text.encode(target)
+        return list(symbols) if self.edited is None else operations(encoded[self.edited], symbols)
+
+    def _written(self, encoded: list[list[str]], said: list[Symbol]) -> tuple[list[str], WordsOf]:
+        """The symbols of the text that a model means; its words, and for each symbol that it said the word, or -1."""
+        if self.edited is None:
+            symbols = list(map(str, said))
+            return symbols, self.target.text.words(symbols)
+        made = list(applied(encoded[self.edited], said))
+        symbols = [symbol for symbol, _ in made]
+        words = self.target.text.words(symbols)
+        by_operation = {number: word for (_, number), word in zip(made, words.word_of, strict=True)}
+        return symbols, WordsOf(words.words, [by_operation.get(number, -1) for number in range(len(said))])
 
     def _nothing(self, given: tuple[str, ...]) -> Translation:
         nothing, none = np.zeros((0, 0)), np.zeros(0)
@@ -324,9 +344,10 @@ def load(
         translator = Translator(model, run.sources, run.target, run.config.search, chosen)
         translator.way = Int8(model) if engine == "int8" else None
     if candidates:
-        if len(run.sources) > 1:
-            raise UserError(f"{folder}: candidates are translations of one source's symbols, and this run has several")
+        if len(run.sources) > 1 or run.config.data.edits:
+            raise UserError(f"{folder}: candidates are translations of one source's symbols, not for this run")
         lexicon = lists.read(run.folder.path / lists.FILE, (len(run.source.vocabulary), len(run.target.vocabulary)))
         translator.candidates = CandidateList(lexicon, *candidates, chosen.torch_device)
+    translator.edited = run.config.data.edited
     translator.taught_end = any(spec.options.get("unlinked") == "end" for spec in run.config.training.penalties)
     return translator

@@ -11,16 +11,18 @@ CONFIGS = sorted(ROOT.glob("configs/**/*.yaml"))
 WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 
 
-def corpus(folder: Path, source: str, target: str, between: str) -> None:
-    """Numbers in words, and the same backwards, with their links."""
+def corpus(folder: Path, sources: tuple[str, ...], target: str, between: str) -> None:
+    """Numbers in words, the same in each source, and the same backwards, with their links."""
     folder.mkdir()
     lines = [[WORDS[(number * step) % 10] for step in range(1, 3 + number % 5)] for number in range(60)]
     for name in ("train", "dev"):
-        (folder / f"{name}.{source}").write_text("".join(between.join(line) + "\n" for line in lines), encoding="utf-8")
         backwards = "".join(" ".join(reversed(line)) + "\n" for line in lines)
         (folder / f"{name}.{target}").write_text(backwards, encoding="utf-8")
         links = [" ".join(f"{place}-{len(line) - 1 - place}" for place in range(len(line))) for line in lines]
-        (folder / f"{name}.{source}-{target}.align").write_text("\n".join(links) + "\n", encoding="utf-8")
+        for source in sources:
+            text = "".join(between.join(line) + "\n" for line in lines)
+            (folder / f"{name}.{source}").write_text(text, encoding="utf-8")
+            (folder / f"{name}.{source}-{target}.align").write_text("\n".join(links) + "\n", encoding="utf-8")
 
 
 def test_there_are_configurations() -> None:

@@ -22,8 +22,8 @@ from dragoman.search import candidates
 def lexicon(folder: Path, files: tuple[Path, Path] | None) -> None:
     """Write the lexicon of a run, from its prepared corpus or from text files."""
     run = Run.load(folder)
-    if len(run.sources) > 1:
-        raise UserError(f"{folder}: a lexicon is of one source's symbols, and this run has several sources")
+    if len(run.sources) > 1 or run.config.data.edits:
+        raise UserError(f"{folder}: a lexicon is of one source's symbols and their translations, not for this run")
     source, target = _read(run, *files) if files else _prepared(run)
     sizes = len(run.source.vocabulary), len(run.target.vocabulary)
     found = estimate(source, target, sizes)

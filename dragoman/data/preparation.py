@@ -16,8 +16,10 @@ from dragoman.data.filters import Filters, Numbers
 from dragoman.data.language import Language
 from dragoman.data.pharaoh import Gold
 from dragoman.data.store import Rows, new_store, read_header
-from dragoman.data.vocabulary import Vocabulary
+from dragoman.data.vocabulary import EOS, Vocabulary
 from dragoman.errors import UserError
+from dragoman.text.edits import OPERATIONS, operations
+from dragoman.text.mark import Mark
 from dragoman.text.pipeline import TextPipeline
 from dragoman.text.unit import UnfitUnitError, flat
 
@@ -48,7 +50,12 @@ def prepare(data: DataConfig, text: TextConfig, seed: int, folder: Path, *, keep
 def load(data: DataConfig, folder: Path) -> dict[str, Language]:
     """The languages of a run by side, the target last. UserError where a file is missing or damaged."""
     names = dict(zip((*data.sides, "target"), (*data.source, data.target), strict=True))
-    return {side: Language.load(folder, side, name) for side, name in names.items()}
+    return {side: Language.load(folder, side, name, marks(data)) for side, name in names.items()}
+
+
+def marks(data: DataConfig) -> tuple[Mark, ...]:
+    """The symbols of every language that no text spells."""
+    return OPERATIONS if data.edits else ()
 
 
 def _fingerprint(data: DataConfig, text: TextConfig, seed: int) -> str:
@@ -111,7 +118,10 @@ def _learn(data: DataConfig, text: TextConfig, seed: int) -> dict[str, Language]
             alone = tuple(each if each is pipeline else None for each in pipelines)
             _fit(pipeline, Lines(data, alone), "text.source" if number < len(sources) else "text.target", seed)
     names = zip((*data.sides, "target"), (*data.source, data.target), pipelines, strict=True)
-    return {side: Language(name, pipeline, Vocabulary(pipeline.unit.inventory)) for side, name, pipeline in names}
+    return {
+        side: Language(name, pipeline, Vocabulary(pipeline.unit.inventory, marks(data)))
+        for side, name, pipeline in names
+    }
 
 
 def _fit(text: TextPipeline, lines: Lines, key: str, seed: int) -> None:
@@ -141,6 +151,8 @@ def _write(data: DataConfig, languages: dict[str, Language], fingerprint: str, f
                 for side, side_texts in zip(languages, block, strict=True)
             }
             rows = {side: language.rows(texts[side]) for side, language in languages.items()}
+            if data.edited is not None:
+                rows["target"] = _edits(languages["target"], texts[data.sides[data.edited]], texts["target"])
             written = {side: np.array([bool(text.strip()) for text in texts[side]]) for side in languages}
             lengths = [np.where(written[side], rows[side].lengths - 1, 0) for side in languages]
             kept = filters.keep(*_with_neighbours(lengths[:-1]), lengths[-1])
@@ -152,6 +164,15 @@ def _write(data: DataConfig, languages: dict[str, Language], fingerprint: str, f
         store.notes = {"fingerprint": fingerprint, "report": filters.report._asdict()}
         if not filters.report.kept:
             raise UserError(f"{', '.join(data.train)}: no pair to train on: {filters.report}")
+
+
+def _edits(target: Language, before: list[str], after: list[str]) -> Rows:
+    """The operations that make one text of the other, and EOS."""
+    found = [
+        [*target.vocabulary.ids(operations(target.text.encode(old), target.text.encode(new))), EOS]
+        for old, new in zip(before, after, strict=True)
+    ]
+    return Rows(*flat(found))
 
 
 def _with_neighbours(sources: list[Numbers]) -> list[Numbers]:

@@ -49,10 +49,22 @@ def problems(config: Config) -> list[Problem]:
             found.append(Problem(("training", "schedule"), str(error)))
         objective = OBJECTIVES[config.training.objective.kind]
         found += [Problem(("training", "objective"), message) for message in objective.problems(config)]
+        found += _sources(config)
         found += _joint(config.text)
         found += _penalties(config)
         found += _coverage(config)
     return found
+
+
+def _sources(config: Config) -> Iterator[Problem]:
+    """Only teacher forcing alone knows what to do with attention to several things."""
+    several = len(config.data.source) > 1
+    if several or config.model.combination.options.get("sentinel"):
+        what = "several sources" if several else "a sentinel"
+        if config.training.objective.kind != "teacher_forcing":
+            yield Problem(("training", "objective"), f"'{config.training.objective.kind}' cannot do with {what}")
+        if config.training.penalties:
+            yield Problem(("training", "penalties"), f"are of attention to one source alone, and there is {what}")
 
 
 def _penalties(config: Config) -> Iterator[Problem]:

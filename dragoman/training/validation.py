@@ -68,6 +68,7 @@ class Validator:
     def __call__(self, model: Seq2Seq) -> Validation:
         """Score the references by teacher forcing, translate the sources, score the translations."""
         translator = Translator(model.eval(), *self.languages, self.config.training.search, self.device)
+        translator.edited = self.config.data.edited
         found = likelihood(model, translator.pairs(self.sources, self.references))
         values = {"loss": found.loss, "perplexity": found.perplexity, "accuracy": found.accuracy}
         translations = translator.translate(self.sources)

@@ -43,7 +43,7 @@ Faults = Callable[..., list[str]]
         ("text: {source: en}", 'text.source: expected the keys lowercase, tokeniser, unit; found "en"'),
         (
             "training: 5",
-            "training: expected the keys epochs, steps, batch, objective, penalties, optimiser, schedule, ",
+            "training: expected the keys epochs, steps, batch, objective, penalties, source_dropout, optimiser, ",
         ),
         ("training: {clip: 0}", "training.clip: must be more than 0, found 0"),
         ("training: {clip: '1'}", 'training.clip: expected a number or null, found "1"'),
@@ -95,7 +95,7 @@ training:
     assert faults(text) == [
         "run.yaml:1: run: expected text, found [1]",
         "run.yaml:2: data.dev: required: the same for the pairs that training is judged by",
-        "run.yaml:3: data.source: expected text, found 1 (in quotes it is text)",
+        "run.yaml:3: data.source: expected a list, each text, found 1",
         "run.yaml:5: data.train: must not be empty",
         "run.yaml:6: data.dve: unknown key, did you mean 'dev'?",
         "run.yaml:9: text.joint: duplicate key, already on line 8",

@@ -9,8 +9,8 @@ from tests.system.conftest import Shell
 def test_train_makes_a_run_for_each_direction(shell: Shell) -> None:
     trained = shell("train", "toy.yaml", "--training.objective", "agreement")
     assert trained.code == 0, trained.err
-    assert "en-fr" in trained.err
-    assert "fr-en" in trained.err
+    assert "en to fr  " in trained.err
+    assert "fr to en  " in trained.err
     for run, text, other in (("runs/toy", "two three", "trois deux"), ("runs/toy/reverse", "trois deux", "two three")):
         source, target = shell.write("source", text + "\n"), shell.write("target", other + "\n")
         translated = shell("translate", run, source, "--alignments")

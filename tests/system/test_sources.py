@@ -115,7 +115,7 @@ def test_what_is_wrong_with_sources_is_told(two: Shell) -> None:
         "test.en has 3 lines, short has 1; every line needs its translation"
     )
     assert two.fails("translate", "run", "both.tsv", "--candidates", "3,3").startswith("run: candidates are")
-    assert two.fails("lexicon", "run").startswith("run: a lexicon is of one source's symbols")
+    assert two.fails("lexicon", "run").startswith("run: a lexicon is of one source's symbols and")
     two.write("gold", "0-0\n" * 3)
     assert two.fails("align", "run", "both.tsv", "test.fr", "--gold", "gold").startswith("--gold: are links between")
 

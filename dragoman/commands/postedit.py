@@ -1,0 +1,67 @@
+"""`dragoman postedit`: translations made better by a model that has learnt from corrected ones."""
+
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+from dragoman.commands.lines import one_line, one_stream, output, portions
+from dragoman.data.corpus import side_by_side
+from dragoman.errors import UserError
+from dragoman.translator import Translator, load
+from dragoman.visualisation import changes
+from dragoman.visualisation.changes import Revision
+
+PORTION = 256  # lines that are edited together, at most
+
+
+def postedit(
+    run: Path,
+    source: Path | None,
+    translation: Path,
+    target: Path | None,
+    *,
+    show: bool = False,
+    page: Path | None = None,
+    weights: str | None = None,
+) -> None:
+    """Write a post-edited line for each line of `translation`; tell how many were changed.
+
+    The translation is the source that the run's targets are edits of; of a run that rewrites, the last one.
+    """
+    one_stream(source, translation)
+    translator = load(run, weights=weights)
+    edited = translator.edited if translator.edited is not None else len(translator.sources) - 1
+    paths = _paths(translator, run, edited, source, translation)
+    console, seen, changed, count = Console(stderr=True, highlight=False), list[Revision](), 0, 0
+    with output(target) as lines:
+        for portion in portions(side_by_side(paths), PORTION):
+            texts = [each if len(paths) > 1 else each[0] for each in portion.lines]
+            found = [one_line(each.text) for each in translator.translate(texts)]
+            lines.write(found)
+            beside = [each[1 - edited] if len(paths) > 1 else "" for each in portion.lines]
+            before = [each[edited] for each in portion.lines]
+            revisions = list(map(Revision, beside, before, found))
+            count, changed = count + len(found), changed + sum(each.changed for each in revisions)
+            for each in revisions if show else ():
+                console.print(changes.terminal(each), soft_wrap=True)
+            seen += revisions if page else []
+    if page:
+        with output(page) as file:
+            file.say(changes.page(f"{run}: {changed:,} of {count:,} lines changed", seen))
+    typer.echo(f"{changed:,} of {count:,} lines changed", err=True)
+
+
+def _paths(translator: Translator, run: Path, edited: int, source: Path | None, translation: Path) -> list[Path]:
+    """The files of the run's sources in order. UserError where there are not as many."""
+    names = [language.name for language in translator.sources]
+    if len(names) > 2:
+        raise UserError(f"{run}: has {len(names)} sources ({', '.join(names)}); use translate --source NAME=FILE")
+    if len(names) == 1 and source:
+        raise UserError(f"--source: {run} reads the translation ({names[edited]}) alone")
+    if len(names) == 2 and not source:
+        raise UserError(f"--source: {run} reads what was translated ({names[1 - edited]}) too")
+    paths = [translation]
+    if source:
+        paths.insert(1 - edited, source)
+    return paths

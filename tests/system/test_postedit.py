@@ -1,0 +1,165 @@
+"""Automatic post-editing, from triplets to a page that shows what was changed."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dragoman
+from dragoman import components
+from dragoman.errors import UserError
+from dragoman.evaluation.metrics import Ter
+from dragoman.run import Run
+from dragoman.search.searches import SEARCHES
+from dragoman.text.edits import OPERATIONS
+from dragoman.training import session
+from tests import toy
+from tests.system.conftest import Shell
+
+OPTIONS = {
+    "data.source": ["en", "mt"],
+    "data.edits": "mt",
+    "text": {
+        "joint": True,
+        "source": {"tokeniser": "whitespace", "unit": "word"},
+        "target": {"tokeniser": "whitespace", "unit": "word"},
+    },
+    "training.epochs": 35,
+    "training.patience": None,
+    "training.validate_every": 175,
+    "training.schedule": {"kind": "cosine", "steps": 525},
+    "training.optimiser": {"kind": "adam", "learning_rate": 0.02},
+    "model.embedding": {"size": 16, "tie": "languages"},
+    "model.encoder": {"kind": "rnn", "size": 16},
+    "model.decoder": {"kind": "rnn", "size": 32, "features": "deep"},
+    "training.metric": "ter",
+    "metrics": ["bleu", "ter"],
+}
+
+
+def spoilt(line: str, number: int) -> str:
+    """What a bad translator makes of it: every third line is right, in others every second word is missing or wrong."""
+    words = line.split()
+    if number % 3 == 1:
+        return " ".join(words[1::2])
+    if number % 3 == 2:
+        words[::2] = ["<keep>"] * len(words[::2])
+    return " ".join(words)
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    folder = toy.corpus(tmp_path_factory.mktemp("postedit"), train=240, longest=4)
+    toy.write(folder, "test", toy.pairs(40, 5, 4))
+    for part in ("train", "dev", "test"):
+        lines = (folder / f"{part}.fr").read_text("utf-8").splitlines()
+        spoilt_lines = [spoilt(line, number) for number, line in enumerate(lines)]
+        (folder / f"{part}.mt").write_text("".join(f"{line}\n" for line in spoilt_lines), "utf-8")
+    session.train(toy.config(folder, folder / "run", OPTIONS), quiet=True)
+    return Shell(folder)
+
+
+def lines(shell: Shell, name: str) -> list[str]:
+    return (shell.folder / name).read_text("utf-8").splitlines()
+
+
+@pytest.mark.spec("C13")
+def test_post_editing_is_better_than_doing_nothing(shell: Shell) -> None:
+    """Words come back that only the source knows, and what was right stays as it was."""
+    done = shell("postedit", "run", "--source", "test.en", "--translation", "test.mt", "--output", "test.pe")
+    assert done.code == 0, done.err
+    before, after, right = lines(shell, "test.mt"), lines(shell, "test.pe"), lines(shell, "test.fr")
+    nothing, edited = (Ter().corpus(texts, [right]).value for texts in (before, after))
+    assert nothing > 20
+    assert edited < 8
+    untouched = [new for old, new, line in zip(before, after, right, strict=True) if old == line]
+    kept = sum(
+        new == line
+        for new, line in zip(untouched, [r for b, r in zip(before, right, strict=True) if b == r], strict=True)
+    )
+    assert kept >= 0.9 * len(untouched)
+    changed = sum(old != new for old, new in zip(before, after, strict=True))
+    assert done.err == f"{changed} of 40 lines changed\n"
+
+
+@pytest.mark.spec("C13")
+def test_operations_are_no_text(shell: Shell) -> None:
+    """`<keep>` in a translation is a word like any other."""
+    run = Run.load(shell.folder / "run")
+    assert run.target.vocabulary.ids(OPERATIONS) == [4, 5]
+    (word,) = run.target.vocabulary.ids(["<keep>"])
+    assert word > 5
+    assert "<keep>" not in (shell.folder / "test.pe").read_text("utf-8")
+    translator = dragoman.load(shell.folder / "run")
+    assert translator._written([[], ["<keep>", "un"]], list(OPERATIONS[:1]))[0] == ["<keep>", "un"]
+
+
+@pytest.mark.spec("C13")
+def test_operations_fit_the_sentence_and_attention_is_by_words_of_the_result(shell: Shell) -> None:
+    translator = dragoman.load(shell.folder / "run")
+    sources = list(zip(lines(shell, "test.en"), lines(shell, "test.mt"), strict=True))
+    for found in translator.translate(sources, n_best=3):
+        for each in found.n_best:
+            assert each.tokens == each.text.split()
+            for seen in each.sources:
+                assert seen.attention.shape == (len(each.tokens), len(seen.tokens))
+    search = components.build(SEARCHES, translator.search)
+    searched = translator.hypotheses(search, [translator._encoded(each) for each in sources])
+    keep, delete = translator.target.vocabulary.ids(OPERATIONS)
+    for (best, *_), (_, before) in zip(searched, sources, strict=True):
+        assert sum(symbol in (keep, delete) for symbol in best.symbols) <= len(before.split())
+    (scored,) = translator.score(sources[:1], [sources[0][1]])
+    assert scored.symbols == len(sources[0][1].split()) + 1  # everything is kept
+    assert np.isfinite(scored.log_prob)
+
+
+@pytest.mark.spec("C13")
+def test_what_was_changed_is_shown(shell: Shell) -> None:
+    shell.write("one.en", "one two\n")
+    shell.write("one.mt", "deux\n")
+    done = shell("postedit", "run", "--source", "one.en", "--translation", "one.mt", "--show", "--html", "page.html")
+    (after,) = done.lines
+    page = (shell.folder / "page.html").read_text("utf-8")
+    assert "one two" in page
+    for word in after.split():
+        assert word in page
+    if after == "deux un":
+        assert "{+un+}" in done.err
+        assert "deux <ins>un</ins>" in page
+
+
+@pytest.mark.spec("C13")
+def test_direct_rewriting_is_the_alternative(shell: Shell) -> None:
+    options = {**OPTIONS, "data.edits": None, "training.epochs": 1}
+    session.train(toy.config(shell.folder, shell.folder / "rewriting", options), quiet=True)
+    done = shell("postedit", "rewriting", "--source", "test.en", "--translation", "test.mt")
+    assert done.code == 0, done.err
+    assert len(done.lines) == 40
+
+
+def test_what_is_missing_or_too_much_is_told(shell: Shell) -> None:
+    assert shell.fails("postedit", "run", "--translation", "test.mt") == (
+        "--source: run reads what was translated (en) too"
+    )
+    shell.write("short.mt", "un\n")
+    assert "test.en has 40 lines, short.mt has 1" in shell.fails(
+        "postedit", "run", "--source", "test.en", "--translation", "short.mt"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"data.edits": "xx"}, "data.edits: 'xx' is none of data.source: en, mt"),
+        ({"text.joint": False}, "data.edits: cuts source and target alike"),
+        ({"text.source.lowercase": True}, "data.edits: cuts source and target alike"),
+        ({"training.penalties": "coverage"}, "training.penalties: are of attention to one source alone"),
+        ({"training.objective": "marginal"}, "training.objective: 'marginal' cannot do with several sources"),
+    ],
+)
+def test_configurations_that_cannot_work_are_told(
+    shell: Shell, tmp_path: Path, changed: dict[str, object], message: str
+) -> None:
+    with pytest.raises(UserError) as told:
+        toy.config(shell.folder, tmp_path / "run", {**OPTIONS, **changed})
+    assert message in str(told.value)

@@ -1,0 +1,49 @@
+"""Changes shown word by word."""
+
+import pytest
+from rich.console import Console
+
+from dragoman.visualisation.changes import Change, Revision, page, terminal
+
+REVISION = Revision("a <b> source", "good old day & night", "good new evening & <i>night</i>")
+
+
+@pytest.mark.spec("C13")
+def test_words_are_kept_deleted_or_inserted() -> None:
+    kept, deleted, inserted = Change.KEPT, Change.DELETED, Change.INSERTED
+    assert REVISION.words == [
+        ("good", kept),
+        ("old", deleted),
+        ("day", deleted),
+        ("new", inserted),
+        ("evening", inserted),
+        ("&", kept),
+        ("night", deleted),
+        ("<i>night</i>", inserted),
+    ]
+    assert REVISION.changed
+    assert not Revision("", "a  b", "a b").changed
+    assert Revision("", "", "").words == []
+
+
+@pytest.mark.spec("C13")
+def test_the_page_takes_no_text_for_markup() -> None:
+    found = page("run <1>", [REVISION])
+    assert "a &lt;b&gt; source" in found
+    assert "<title>run &lt;1&gt;</title>" in found
+    assert (
+        "good <del>old</del> <del>day</del> <ins>new</ins> <ins>evening</ins> &amp; "
+        "<del>night</del> <ins>&lt;i&gt;night&lt;/i&gt;</ins>" in found
+    )
+
+
+@pytest.mark.spec("C13")
+def test_the_terminal_tells_it_without_colours_too() -> None:
+    console = Console(width=200, color_system=None)
+    with console.capture() as told:
+        console.print(terminal(REVISION))
+    assert told.get() == "good [-old-] [-day-] {+new+} {+evening+} & [-night-] {+<i>night</i>+}\n"
+    coloured = Console(width=200, force_terminal=True, color_system="standard")
+    with coloured.capture() as told:
+        coloured.print(terminal(REVISION))
+    assert "\x1b[1;32m{+new+}" in told.get()
