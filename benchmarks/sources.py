@@ -40,7 +40,9 @@ class Result(NamedTuple):
 
 def rows() -> list[Row]:
     """Each source alone, then the combinations of all."""
-    found = [Row(name, CONFIG, {"data.source": name}) for name in ("de", "fr", "cs")]
+    alone = {"model.combination": "concatenation"}  # of one it is that one
+    found = [Row(name, CONFIG, {"data.source": name, **alone}) for name in ("de", "fr", "cs")]
+    found.append(Row("one sequence", CONFIG, {"data.join": "true", **alone}))
     found += [Row(kind, CONFIG, {"model.combination": kind}) for kind in ("concatenation", "sum")]
     for kind in ("flat", "hierarchical"):
         for share in (False, True):
@@ -82,7 +84,7 @@ def work(row: Row, options: argparse.Namespace) -> None:
 def learning(run: Path) -> list[tuple[int, float]]:
     """BLEU of the development set, by training steps."""
     measured = map(json.loads, read_lines(run / "metrics.jsonl"))
-    return [(each["step"], each["dev/bleu"]) for each in measured if "dev/bleu" in each]
+    return [(each["step"], each["valid/bleu"]) for each in measured if "valid/bleu" in each]
 
 
 def draw(found: dict[str, Result], every: list[Row], options: argparse.Namespace) -> None:

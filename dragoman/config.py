@@ -47,6 +47,7 @@ class DataConfig(Section):
         description="prefix of the training files, or a .tsv of two columns, or a list of these"
     )
     dev: Text = Field(description="the same for the pairs that training is judged by")
+    join: bool = Field(False, description="true = several sources are read as one sequence, one behind the other")
     edits: Text | None = Field(
         None, description="source that the target is written as edits of (post-editing); null = the target is a text"
     )
@@ -62,6 +63,15 @@ class DataConfig(Section):
     def sides(self) -> tuple[str, ...]:
         """What the sources are called in a run folder."""
         return ("source",) if len(self.source) == 1 else tuple(f"source.{name}" for name in self.source)
+
+    @property
+    def several(self) -> bool:
+        """Whether a model reads more than one sequence."""
+        return len(self.source) > 1 and not self.join
+
+    def read(self, symbols: Sequence[int]) -> tuple[int, ...]:
+        """The sizes of the vocabularies that a model reads, of those of all sources."""
+        return tuple(symbols) if self.several else tuple(symbols[:1])
 
     @property
     def edited(self) -> int | None:
@@ -214,15 +224,7 @@ def contradictions(config: Config) -> Iterator[Problem]:
     data, text, training = config.data, config.text, config.training
     if data.target in data.source and not all(name.endswith(TSV) for name in (*data.train, data.dev)):
         yield Problem(("data", "target"), f"'{data.target}' is data.source too, so both are one file")
-    if data.alignments and len(data.source) > 1:
-        yield Problem(("data", "alignments"), "links are between a target and one source, and there are several")
-    if training.source_dropout and len(data.source) == 1:
-        yield Problem(("training", "source_dropout"), "hides some of several sources, and there is one")
-    if data.edits is not None:
-        yield from _edits(config)
-    for number, name in enumerate(data.source):
-        if name in data.source[:number]:
-            yield Problem(("data", "source", number), f"'{name}' is there already")
+    yield from _sources(config)
     tie = config.model.embedding.tie
     if tie in ("languages", "all") and not text.joint:
         yield Problem(("model", "embedding", "tie"), f"'{tie}' needs one inventory (text.joint: true)")
@@ -234,6 +236,22 @@ def contradictions(config: Config) -> Iterator[Problem]:
             yield Problem(("metrics", number), f"'{kind}' is there already")
     if training.metric not in (*kinds, *UNTRANSLATED):
         yield Problem(("training", "metric"), f"'{training.metric}' is not listed in metrics")
+
+
+def _sources(config: Config) -> Iterator[Problem]:
+    """What is only for several sources, or only for one."""
+    data, path = config.data, ("data", "source")
+    if data.alignments and len(data.source) > 1:
+        yield Problem(("data", "alignments"), "links are between a target and one source, and there are several")
+    if data.join and (len(data.source) == 1 or not config.text.joint):
+        yield Problem(("data", "join"), "is for several sources in one inventory (text.joint: true)")
+    if config.training.source_dropout and len(data.source) == 1:
+        yield Problem(("training", "source_dropout"), "hides some of several sources, and there is one")
+    for number, name in enumerate(data.source):
+        if name in data.source[:number]:
+            yield Problem((*path, number), f"'{name}' is there already")
+    if data.edits is not None:
+        yield from _edits(config)
 
 
 def _edits(config: Config) -> Iterator[Problem]:

@@ -160,7 +160,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
     """What there is to know about a run, as labels and texts."""
     config = run.config
     sizes = [len(language.vocabulary) for language in (*run.sources, run.target)]
-    parts = parameters(config.model, tuple(sizes[:-1]), sizes[-1])
+    parts = parameters(config.model, config.data.read(sizes[:-1]), sizes[-1])
     shared = f", one inventory for {'both' if len(sizes) == 2 else 'all'}" if config.text.joint else ""
     units = " and ".join(dict.fromkeys((config.text.source.unit.kind, config.text.target.unit.kind)))
     return [
@@ -171,7 +171,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
         ("encoder", _told(config.model.encoder)),
         ("bridge", _told(config.model.bridge)),
         ("attention", "; ".join(map(_told, config.model.attention.chosen()))),
-        *([("combination", _told(config.model.combination))] if len(run.sources) > 1 else []),
+        *([("combination", _told(config.model.combination))] if config.data.several else []),
         ("decoder", _told(config.model.decoder)),
         ("parameters", f"{sum(parts.values()):,}"),
         *((f"  {part}", f"{count:,}") for part, count in parts.items()),

@@ -118,7 +118,7 @@ class Run:
         path = self.weights(weights)
         tensors, _ = read_tensors(path)
         mark = self.source.mark(self.config.model.attention.sentences)
-        symbols = tuple(len(source.vocabulary) for source in self.sources)
+        symbols = self.config.data.read([len(source.vocabulary) for source in self.sources])
         model = build.build(self.config.model, symbols, len(self.target.vocabulary), mark)
         fill(model, tensors, path)
         return model.eval()

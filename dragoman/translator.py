@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dragoman import components, devices
 from dragoman.components import Spec
-from dragoman.config import DeviceConfig
+from dragoman.config import Config, DeviceConfig
 from dragoman.data.batch import Batch, pad
 from dragoman.data.batch import Sequence as Sentences
 from dragoman.data.language import Language
@@ -74,6 +74,7 @@ class Translator:
         self.way: linear.Way | None = None  # in which linear maps are computed for them
         self.taught_end = False  # whether the model looks at the end symbol from words without a counterpart
         self.edited: int | None = None  # the number of the source that the model writes edits of
+        self.joined = False  # whether the model reads all sources as one sequence
 
     @property
     def source(self) -> Language:
@@ -128,7 +129,12 @@ class Translator:
         return [source.text.encode(text) if source.text.normalise(text).strip() else [] for source, text in languages]
 
     def _read(self, encoded: Iterable[list[list[str]]], longest: int | None = None) -> tuple[Sentences, ...]:
-        """The sources of some sentences, cut to so many symbols, as ids. Of several, one without symbols is missing."""
+        """What the model reads of some sentences, cut to so many symbols of each source, as ids. Of several sources,
+        one without symbols is missing.
+        """
+        if self.joined:
+            rows = [[[*self.source.vocabulary.ids(each[:longest]), EOS] for each in row if each] for row in encoded]
+            return (pad([[*chain.from_iterable(row)] or [EOS] for row in rows]),)
         columns = zip(*encoded, strict=True)
         several = len(self.sources) > 1
         return tuple(
@@ -203,7 +209,9 @@ class Translator:
         if self.candidates:
             model = Narrowed(stepper, self.model.output, self.candidates.of(sources[0].ids))
         if self.edited is not None:
-            model = Editing(model, self.edited, tuple(self.target.vocabulary.ids(OPERATIONS)))
+            lengths = torch.tensor([len(each[self.edited][:LONGEST]) for each in encoded])
+            operations = tuple(self.target.vocabulary.ids(OPERATIONS))
+            model = Editing(model, lengths.to(self.device.torch_device), operations)
         with linear.computed(self.way):
             return searcher(model, sources, n_best)
 
@@ -283,6 +291,9 @@ class Translator:
     ) -> tuple[tuple[Seen, ...], Weights | None]:
         """The sources with the attention (T, S) that they got by words, and a sentinel's, the last of `weights`."""
         found = []
+        if self.joined:
+            ends = np.cumsum([len(symbols) + 1 if symbols else 0 for symbols in encoded])
+            weights = (*np.split(weights[0], ends, 1)[: len(encoded)], *weights[1:])
         for source, text, symbols, attention in zip(self.sources, given, encoded, weights, strict=False):
             words = source.text.words(symbols)
             if symbols:
@@ -348,6 +359,11 @@ def load(
             raise UserError(f"{folder}: candidates are translations of one source's symbols, not for this run")
         lexicon = lists.read(run.folder.path / lists.FILE, (len(run.source.vocabulary), len(run.target.vocabulary)))
         translator.candidates = CandidateList(lexicon, *candidates, chosen.torch_device)
-    translator.edited = run.config.data.edited
-    translator.taught_end = any(spec.options.get("unlinked") == "end" for spec in run.config.training.penalties)
+    return as_trained(translator, run.config)
+
+
+def as_trained(translator: Translator, config: Config) -> Translator:
+    """The same, which reads, writes and looks as its model was taught by this configuration."""
+    translator.edited, translator.joined = config.data.edited, config.data.join
+    translator.taught_end = any(spec.options.get("unlinked") == "end" for spec in config.training.penalties)
     return translator

@@ -44,7 +44,7 @@ def debug_config(words: Sequence[str]) -> None:
     config = checks.complete(checks.load_config(*overrides(words)))
     typer.echo(configuration.commented(config), nl=False)
     sources, target = (_symbols(config.text.source),) * len(config.data.source), _symbols(config.text.target)
-    parts = inspection.parameters(config.model, sources, target)
+    parts = inspection.parameters(config.model, config.data.read(sources), target)
     sizes = " and ".join(f"{size:,}" for size in (*sources, target))
     typer.echo(f"\n# With {sizes} symbols (the data may give fewer), {sum(parts.values()):,} parameters:")
     for part, count in parts.items():

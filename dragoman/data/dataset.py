@@ -29,7 +29,7 @@ class Dataset:
     """The prepared training examples and those of development of a configuration.
 
     `languages` are those of each side, the target last. `source_dropout` is the probability that a batch has not one
-    of several sources of an example; it always has one.
+    of several sources of an example; it always has one. `join` makes one sequence of them.
     """
 
     def __init__(
@@ -40,6 +40,7 @@ class Dataset:
         *,
         seed: int,
         source_dropout: float = 0.0,
+        join: bool = False,
     ) -> None:
         self.train = train
         self.dev = dev
@@ -47,6 +48,7 @@ class Dataset:
         self._languages = languages
         self._seed = seed
         self._source_dropout = source_dropout
+        self._join = join
 
     @property
     def sources(self) -> tuple[Language, ...]:
@@ -78,7 +80,13 @@ class Dataset:
             raise UserError(f"{data.dev}: the development corpus is empty")
         prepare(data, text, seed, folder, keep_units=keep_units)
         languages = load(data, folder)
-        return cls(Store(folder / STORE), dev, languages, seed=seed, source_dropout=source_dropout)
+        return cls(Store(folder / STORE), dev, languages, seed=seed, source_dropout=source_dropout, join=data.join)
+
+    @property
+    def offsets(self) -> tuple[tuple[npt.NDArray[np.int64], ...], npt.NDArray[np.int64]]:
+        """Where each sentence of the sequences that a model reads begins, and where each target does (N + 1,)."""
+        *sources, target = (self.train.columns[side].offsets for side in self._languages)
+        return ((np.sum(sources, 0),) if self._join else tuple(sources)), target
 
     def reversed(self) -> "Dataset":
         """The same pairs from target to source, without links."""
@@ -101,6 +109,8 @@ class Dataset:
         links = self._links(rows, sources[0], targets) if "links" in self.train.columns else None
         if len(sources) > 1:
             sources = self._there(sources, rows, epoch)
+        if self._join:
+            sources = [list(map(np.concatenate, zip(*sources, strict=True)))]
         return Batch(tuple(map(pad, sources)), pad(targets), rows, links)
 
     def _there(self, sources: Sequence[Ids], rows: npt.NDArray[np.int64], epoch: int) -> Sequence[Ids]:
@@ -110,7 +120,7 @@ class Dataset:
             seeds = (zlib.crc32(f"{self._seed}:{epoch}:sources:{row}".encode()) for row in rows)
             drawn = np.stack([np.random.default_rng(seed).random(len(sources)) for seed in seeds], 1) * there
             there &= (drawn >= self._source_dropout) | (drawn == drawn.max(0))
-        none: list[int] = []
+        none = np.zeros(0, np.int64)
         pairs = (zip(source, here, strict=True) for source, here in zip(sources, there, strict=True))
         return [[each if here else none for each, here in pair] for pair in pairs]
 

@@ -25,19 +25,18 @@ class Editing(Generic[State]):
     """A model that writes the operations of `text/edits.py`: where the edited sentence is at its end, nothing can be
     kept or deleted.
 
-    `edited` is the number of the source that is edited, `operations` are the ids of keeping and deleting. What other
-    symbols get stays as it is: these are the model's own probabilities.
+    `lengths` says how many symbols are edited of each sentence, `operations` are the ids of keeping and deleting. What
+    other symbols get stays as it is: these are the model's own probabilities.
     """
 
-    def __init__(self, model: Predictor[State], edited: int, operations: tuple[int, ...]) -> None:
+    def __init__(self, model: Predictor[State], lengths: Int[Tensor, "B"], operations: tuple[int, ...]) -> None:
         self.start_id = model.start_id
         self._model = model
-        self._edited = edited
-        self._operations = list(operations)
+        self._lengths = lengths
+        self._operations = operations
 
     def begin(self, sources: tuple[Sequence, ...]) -> EditingState[State]:
-        lengths = sources[self._edited].mask.sum(1)
-        return EditingState(self._model.begin(sources), (lengths - 1).clamp(min=0))  # without its end symbol
+        return EditingState(self._model.begin(sources), self._lengths)
 
     def predict(self, symbols: Int[Tensor, "R"], state: EditingState[State]) -> Prediction[EditingState[State]]:
         step = self._model.predict(symbols, state.model)

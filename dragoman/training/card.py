@@ -14,7 +14,7 @@ def write(
 ) -> None:
     """Write README.md: data, sizes, training and scores with their signatures."""
     parameters = sum(parameter.numel() for parameter in model.parameters())
-    looks = [*config.model.attention.chosen(), *([config.model.combination] if len(data.sources) > 1 else [])]
+    looks = [*config.model.attention.chosen(), *([config.model.combination] if config.data.several else [])]
     attention = "; ".join(map(str, looks))
     values = validation.values
     sizes = [len(language.vocabulary) for language in (*data.sources, data.target)]

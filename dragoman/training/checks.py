@@ -13,6 +13,7 @@ from dragoman.config import Config, TextConfig
 from dragoman.evaluation.metrics import METRICS
 from dragoman.model import build
 from dragoman.model.attention.normalisers import NORMALISERS
+from dragoman.model.attention.sources.combinations import COMBINATIONS
 from dragoman.model.attention.terms.terms import TERMS
 from dragoman.search.searches import SEARCHES
 from dragoman.text.units import UNITS
@@ -58,8 +59,12 @@ def problems(config: Config) -> list[Problem]:
 
 def _sources(config: Config) -> Iterator[Problem]:
     """Only teacher forcing alone knows what to do with attention to several things."""
-    several = len(config.data.source) > 1
-    if several or config.model.combination.options.get("sentinel"):
+    several, combination = config.data.several, components.complete(COMBINATIONS, config.model.combination)
+    if not several and not combination.options.get("sentinel") and combination.kind != "concatenation":
+        yield Problem(("model", "combination"), f"'{combination.kind}' is of several sources, and there is one")
+    if len(config.data.source) > 1 and config.training.objective.kind == "agreement":
+        yield Problem(("training", "objective"), "'agreement' is between two languages, and there are several sources")
+    elif several or config.model.combination.options.get("sentinel"):
         what = "several sources" if several else "a sentinel"
         if config.training.objective.kind != "teacher_forcing":
             yield Problem(("training", "objective"), f"'{config.training.objective.kind}' cannot do with {what}")

@@ -95,7 +95,7 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
     if workers.leads:
         workers.wait()
     torch.manual_seed(config.seed)
-    symbols = tuple(len(source.vocabulary) for source in data.sources)
+    symbols = config.data.read([len(source.vocabulary) for source in data.sources])
     mark = data.sources[0].mark(config.model.attention.sentences)
     model = build.build(config.model, symbols, len(data.target.vocabulary), mark).to(device.torch_device)
     objective = _objective(config, model, data).to(device.torch_device)

@@ -79,9 +79,8 @@ def _ended(run: Training) -> bool:
 
 def epoch_plan(run: Training, epoch: int) -> Plan:
     """The rows of every global batch of an epoch."""
-    batch, columns = run.config.training.batch, run.data.train.columns
-    sources = tuple(columns[side].offsets for side in run.config.data.sides)
-    return Plan(sources, columns["target"].offsets, batch.size, batch.unit, run.config.seed, epoch)
+    batch = run.config.training.batch
+    return Plan(*run.data.offsets, batch.size, batch.unit, run.config.seed, epoch)
 
 
 def _rest_of_epoch(run: Training) -> Iterator[Batch]:

@@ -17,7 +17,7 @@ from dragoman.files import write_atomically
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import RunFolder
 from dragoman.translation import Translation
-from dragoman.translator import Translator
+from dragoman.translator import Translator, as_trained
 
 
 class Likelihood(NamedTuple):
@@ -68,7 +68,7 @@ class Validator:
     def __call__(self, model: Seq2Seq) -> Validation:
         """Score the references by teacher forcing, translate the sources, score the translations."""
         translator = Translator(model.eval(), *self.languages, self.config.training.search, self.device)
-        translator.edited = self.config.data.edited
+        as_trained(translator, self.config)
         found = likelihood(model, translator.pairs(self.sources, self.references))
         values = {"loss": found.loss, "perplexity": found.perplexity, "accuracy": found.accuracy}
         translations = translator.translate(self.sources)

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import dragoman
+from dragoman.data.dataset import Dataset
+from dragoman.data.vocabulary import EOS
 from dragoman.errors import UserError
 from dragoman.run import Run
 from dragoman.training import session
@@ -66,6 +68,74 @@ def test_a_model_of_two_sources_is_trained_and_translates(
     assert scored.log_prob == pytest.approx(found[0].log_prob, abs=1e-4)
     for one, other in zip(scored.sources, found[0].sources, strict=True):
         np.testing.assert_allclose(one.attention, other.attention, atol=1e-4)
+
+
+@pytest.mark.spec("C7")
+def test_sources_are_read_as_one_sequence(corpus: Path, tmp_path: Path) -> None:
+    """One encoder reads all (Niehues et al. 2016); its attention is that of each source again."""
+    options = {"data.source": ["en", "digits"], "data.join": True, "text.joint": True, "model.embedding.tie": "all"}
+    translator = dragoman.load(session.train(toy.config(corpus, tmp_path / "run", options), quiet=True).path)
+    assert len(translator.model.readers) == 1
+    texts = [("one two", "1 2"), ("three", ""), ("", "4 5 6"), ("", "")]
+    found = translator.translate(texts)
+    for each in found[:3]:
+        np.testing.assert_allclose(sum(each.shares.values()), 1, atol=1e-5)
+        assert [seen.attention.shape[1] for seen in each.sources] == [len(seen.tokens) for seen in each.sources]
+    assert found[2].shares["en"].sum() == 0
+    alone = translator.translate(texts[2:3])[0]
+    assert (alone.text, alone.log_prob) == (found[2].text, pytest.approx(found[2].log_prob, abs=1e-4))
+    sequence = translator._read([[["one", "two"], ["1", "2"]], [[], ["4"]], [[], []]])
+    ids = translator.source.vocabulary.ids(["one", "two", "1", "2", "4"])
+    assert [row[mask].tolist() for row, mask in zip(*sequence[0], strict=True)] == [
+        [*ids[:2], EOS, *ids[2:4], EOS],
+        [ids[4], EOS],
+        [EOS],
+    ]
+    (scored,) = translator.score(texts[:1], [found[0].text])
+    assert scored.log_prob == pytest.approx(found[0].log_prob, abs=1e-4)
+    for one, other in zip(scored.sources, found[0].sources, strict=True):
+        np.testing.assert_allclose(one.attention, other.attention, atol=1e-4)
+
+
+@pytest.mark.spec("C7")
+def test_training_reads_them_so_too(corpus: Path, tmp_path: Path) -> None:
+    config = toy.config(
+        corpus, tmp_path / "run", {"data.source": ["en", "digits"], "data.join": True, "text.joint": True}
+    )
+    data = Dataset.prepare(config.data, config.text, 1, tmp_path / "run", source_dropout=0.0)
+    (source,), target = data.offsets
+    rows = np.arange(len(target) - 1)
+    batch = data.batch(rows, 0)
+    lengths = [
+        len(" ".join(texts).split()) + sum(map(bool, texts))
+        for texts in zip(
+            *((corpus / f"train.{name}").read_text("utf-8").splitlines() for name in ("en", "digits")), strict=True
+        )
+    ]
+    kept = [length for length in lengths if length]
+    assert len(batch.sources) == 1
+    assert batch.sources[0].mask.sum(1).tolist() == kept
+    assert (np.diff(source) >= kept).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"data.join": True, "text.joint": True}, "data.join: is for several sources"),
+        ({"data.source": ["en", "digits"], "data.join": True}, "data.join: is for several sources in one inventory"),
+        ({"data.source": ["en", "en"]}, "data.source.1: 'en' is there already"),
+        ({"model.combination": "sum"}, "model.combination: 'sum' is of several sources, and there is one"),
+        ({"data.source": ["en", "digits"], "training.objective": "agreement"}, "'agreement' is between two languages"),
+        ({"data.source": ["en", "digits"], "model.decoder.kind": "self_attention"}, "model.decoder"),
+        ({"data.source": ["en", "digits"], "model.bridge": "copy"}, "model.bridge: copies the states of one encoder"),
+    ],
+)
+def test_what_several_sources_cannot_do_is_told(
+    corpus: Path, tmp_path: Path, options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(UserError) as told:
+        toy.config(corpus, tmp_path / "run", options)
+    assert message in str(told.value)
 
 
 @pytest.fixture(scope="module")
