@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from dragoman import __version__
+from dragoman.commands import augmenting
 from dragoman.commands.group import Commands
 from dragoman.commands.options import (
     Candidates,
@@ -37,6 +38,7 @@ app = typer.Typer(
 )
 debug = typer.Typer(no_args_is_help=True, help="Look at a corpus or a configuration before training.")
 app.add_typer(debug, name="debug")
+app.add_typer(augmenting.app, name="augment")
 
 
 def _version(wanted: bool) -> bool:

@@ -1,0 +1,80 @@
+"""The commands `dragoman augment ...`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dragoman.commands.options import RunPath, SourceFile, TargetFile, named
+
+app = typer.Typer(no_args_is_help=True, help="Make more training pairs of what there is.")
+
+Prefix = Annotated[
+    Path,
+    typer.Option("--output", "-o", metavar="PREFIX", callback=named, help="Corpus to write: PREFIX.en and PREFIX.de."),
+]
+Width = Annotated[int | None, typer.Option(min=1, metavar="N", help="Width of the beam; 1 is greedy search.")]
+Source = Annotated[str, typer.Option(help="Suffix of the sources.")]
+Target = Annotated[str, typer.Option(help="Suffix of the targets.")]
+
+
+@app.command()
+def back(
+    run: RunPath,
+    target: Annotated[Path, typer.Argument(metavar="TARGET", help="Texts in the target language, one a line.")],
+    output: Prefix,
+    tag: Annotated[str, typer.Option(help="First word of each source; '' for none.")] = "<bt>",
+    beam: Width = None,
+) -> None:
+    """Back-translation (Sennrich et al. 2016): RUN translates from the target language into sources for TARGET."""
+    from dragoman.commands import augment
+
+    augment.back(run, target, output, tag, beam)
+
+
+@app.command()
+def forward(
+    run: RunPath,
+    source: SourceFile,
+    output: Prefix,
+    tag: Annotated[str, typer.Option(help="First word of each source; '' for none.")] = "<ft>",
+    beam: Width = None,
+) -> None:
+    """Forward translation (Zhang and Zong 2016): RUN translates SOURCE into targets."""
+    from dragoman.commands import augment
+
+    augment.forward(run, source, output, tag, beam)
+
+
+@app.command()
+def copy(
+    text: Annotated[Path, typer.Argument(metavar="TARGET", help="Texts in the target language, one a line.")],
+    output: Prefix,
+    source_name: Source,
+    target_name: Target,
+    tag: Annotated[str, typer.Option(help="First word of each source; '' for none.")] = "<copy>",
+) -> None:
+    """Copied texts (Currey et al. 2017): TARGET is its own source."""
+    from dragoman.commands import augment
+
+    augment.copy(text, output, (source_name, target_name), tag)
+
+
+@app.command()
+def noise(
+    source: SourceFile,
+    target: TargetFile,
+    output: Prefix,
+    source_name: Source,
+    target_name: Target,
+    drop: Annotated[float, typer.Option(min=0.0, max=1.0, help="Probability that a word is left out.")] = 0.1,
+    blank: Annotated[float, typer.Option(min=0.0, max=1.0, help="Probability that a word becomes `_`.")] = 0.1,
+    shuffle: Annotated[int, typer.Option(min=0, help="Places that a word moves at most.")] = 3,
+    seed: Annotated[int, typer.Option(min=0, help="Of the random choices.")] = 1,
+    tag: Annotated[str, typer.Option(help="First word of each source; '' for none.")] = "",
+) -> None:
+    """Noisy sources (Lample et al. 2018): words dropped, blanked and moved."""
+    from dragoman.commands import augment
+    from dragoman.text.noise import Noise
+
+    augment.noise(source, target, output, (source_name, target_name), tag, Noise(drop, blank, shuffle), seed)

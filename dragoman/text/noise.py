@@ -1,0 +1,35 @@
+"""Noise on words: a source as somebody in a hurry might have written it (Lample et al. 2018, section 3.3)."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+Probability = Annotated[float, Field(ge=0, le=1)]
+BLANK = "_"
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Words between spaces are dropped with probability `drop`, blanked (written as `_`) with probability `blank`, and
+    moved at most `shuffle` places from where they were. A text is never dropped as a whole.
+    """
+
+    drop: float = 0.1
+    blank: float = 0.1
+    shuffle: int = 3
+
+    def __call__(self, text: str, seed: tuple[int, ...]) -> str:
+        """The noisy text, a function of its arguments alone."""
+        words = text.split()
+        if not words:
+            return text
+        generator = np.random.default_rng(seed)
+        # Sorted by their places plus noise below k + 1, no word passes another that is k + 1 places away.
+        order = np.argsort(np.arange(len(words)) + generator.uniform(0, self.shuffle + 1, len(words)), kind="stable")
+        dropped, blanked = (generator.random(len(words)) for _ in range(2))
+        dropped[np.argmax(dropped)] = 1.0
+        return " ".join(
+            BLANK if blanked[place] < self.blank else words[place] for place in order if dropped[place] >= self.drop
+        )

@@ -1,0 +1,75 @@
+"""More training pairs: back- and forward-translation, copies, noise."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.system.conftest import Shell
+
+NAMES = ("--source-name", "en", "--target-name", "fr")
+
+
+def pairs(shell: Shell, prefix: str, *names: str) -> list[tuple[str, ...]]:
+    files = [(shell.folder / f"{prefix}.{name}").read_text("utf-8").splitlines() for name in names]
+    return list(zip(*files, strict=True))
+
+
+@pytest.mark.spec("E3")
+def test_back_translation_makes_tagged_sources(copied: Shell) -> None:
+    """The run translates from English to French, so French sources are made for English targets."""
+    copied.write("mono.en", "one two\n\nthree\n")
+    done = copied("augment", "back", "runs/toy", "mono.en", "-o", "more/bt")
+    assert done.code == 0, done.err
+    assert done.err == "more/bt.fr, more/bt.en: 2 pairs. Add more/bt to data.train\n"
+    translated = copied("translate", "runs/toy", "mono.en").lines
+    assert pairs(copied, "more/bt", "fr", "en") == [
+        (f"<bt> {translated[0]}", "one two"),
+        (f"<bt> {translated[2]}", "three"),
+    ]
+    assert copied("augment", "back", "runs/toy", "mono.en", "-o", "plain", "--tag", "", "--beam", "1").code == 0
+    greedy = copied("translate", "runs/toy", "mono.en", "--search", "greedy").lines
+    assert [source for source, _ in pairs(copied, "plain", "fr", "en")] == [greedy[0], greedy[2]]
+
+
+@pytest.mark.spec("E3")
+def test_forward_translation_makes_targets(copied: Shell) -> None:
+    copied.write("mono.en", "one two\nthree\n")
+    assert copied("augment", "forward", "runs/toy", "mono.en", "-o", "ft", "--tag", "<self>").code == 0
+    translated = copied("translate", "runs/toy", "mono.en").lines
+    assert pairs(copied, "ft", "en", "fr") == [("<self> one two", translated[0]), ("<self> three", translated[1])]
+
+
+@pytest.mark.spec("E3")
+def test_copies_are_their_own_sources(shell: Shell) -> None:
+    shell.write("mono.fr", "un deux\n \ntrois\n")
+    assert shell("augment", "copy", "mono.fr", "-o", "copies", *NAMES).code == 0
+    assert pairs(shell, "copies", "en", "fr") == [("<copy> un deux", "un deux"), ("<copy> trois", "trois")]
+    told = shell.fails("augment", "copy", "mono.fr", "-o", "copies", "--source-name", "fr", "--target-name", "fr")
+    assert told == "copies: source and target are both called 'fr'; they would be one file"
+
+
+@pytest.mark.spec("E3")
+def test_noise_is_on_the_sources_alone(shell: Shell) -> None:
+    words = ("augment", "noise", "train.en", "train.fr", *NAMES, "--drop", "0.3", "-o")
+    assert shell(*words, "noisy").code == 0
+    noisy, plain = pairs(shell, "noisy", "en", "fr"), pairs(shell, "train", "en", "fr")
+    assert [target for _, target in noisy] == [target for _, target in plain]
+    changed = sum(one != other for (one, _), (other, _) in zip(noisy, plain, strict=True))
+    assert changed > len(plain) / 2
+    shell(*words, "again")
+    shell(*words, "other", "--seed", "2")
+    assert pairs(shell, "again", "en", "fr") == noisy != pairs(shell, "other", "en", "fr")
+
+
+@pytest.mark.spec("E3")
+def test_what_was_made_can_be_trained_on(copied: Shell) -> None:
+    copied("augment", "copy", "train.fr", "-o", "copies", *NAMES)
+    done = copied("train", "toy.yaml", "--run", "runs/more", "--data.train", "[train, copies]", "--training.steps", "1")
+    assert done.code == 0, done.err
+    assert "160 of 160 pairs" in done.err
+
+
+def test_a_run_that_does_not_end_well_leaves_nothing(copied: Shell, tmp_path: Path) -> None:
+    copied.write("broken.en", b"one\n\xff\n")
+    assert copied.fails("augment", "forward", "runs/toy", "broken.en", "-o", "ft").startswith("broken.en:2: not UTF-8")
+    assert not list(copied.folder.glob("*ft*"))
