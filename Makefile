@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/core.stamp
 DEV := $(VENV)/dev.stamp
 
-.PHONY: demo test check bench attention-table length-plot spec
+.PHONY: demo test check bench attention-table sources-table length-plot spec
 
 demo: $(CORE)
 	$(BIN)/dragoman demo
@@ -28,6 +28,9 @@ bench: $(CORE)
 
 attention-table: $(CORE)
 	$(BIN)/python -m benchmarks.mechanisms $(OPTIONS)
+
+sources-table: $(CORE)
+	$(BIN)/python -m benchmarks.sources $(OPTIONS)
 
 length-plot: $(CORE)
 	$(BIN)/python -m benchmarks.lengths $(OPTIONS)
