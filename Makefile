@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/core.stamp
 DEV := $(VENV)/dev.stamp
 
-.PHONY: demo test check bench attention-table sources-table length-plot spec
+.PHONY: demo test check bench attention-table sources-table postediting-table length-plot spec
 
 demo: $(CORE)
 	$(BIN)/dragoman demo
@@ -31,6 +31,9 @@ attention-table: $(CORE)
 
 sources-table: $(CORE)
 	$(BIN)/python -m benchmarks.sources $(OPTIONS)
+
+postediting-table: $(CORE)
+	$(BIN)/python -m benchmarks.postediting $(OPTIONS)
 
 length-plot: $(CORE)
 	$(BIN)/python -m benchmarks.lengths $(OPTIONS)

@@ -12,14 +12,12 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from rich.console import Console
-
 import dragoman
+from benchmarks import trainings
 from benchmarks.prepared import Row
-from benchmarks.trainings import apart
+from benchmarks.trainings import Table, markdown, result
 from dragoman.config import Config, DeviceConfig
 from dragoman.data.corpus import read_examples
-from dragoman.errors import UserError
 from dragoman.evaluation.metrics import Bleu
 from dragoman.files import read_lines, write_atomically
 from dragoman.training import checks, session
@@ -53,6 +51,9 @@ def rows() -> list[Row]:
     return found
 
 
+TABLE = Table("benchmarks.sources", str(__doc__), rows, folder="runs/sources-table", data="data/multi30k/tok", epochs=5)
+
+
 def config(row: Row, options: argparse.Namespace) -> Config:
     """A row's configuration, its data, run folder and length of training put in."""
     overrides = {
@@ -77,7 +78,7 @@ def work(row: Row, options: argparse.Namespace) -> None:
         found = [translation.text for translation in model.translate([each.sources for each in examples])]
         bleu.append(Bleu(tokenise="none").corpus(found, [[each.target for each in examples]]).value)
     parameters = sum(parameter.numel() for parameter in model.model.parameters())
-    with write_atomically(options.folder / f"{row.slug}.json") as file:
+    with write_atomically(result(row, options)) as file:
         json.dump(Result(bleu[0], bleu[1], parameters)._asdict(), file)
 
 
@@ -105,42 +106,15 @@ def draw(found: dict[str, Result], every: list[Row], options: argparse.Namespace
         (options.folder / f"{row.slug}.svg").write_text(drawing, encoding="utf-8")
 
 
-def run(options: argparse.Namespace, console: Console) -> int:
-    every = [row for row in rows() if not options.only or row.name in options.only]
-    if options.row:  # this process is one of the trainings
-        work(next(row for row in every if row.name == options.row), options)
-        return 0
-    rest = ["--folder", str(options.folder), "--data", str(options.data), "--epochs", str(options.epochs)]
-    todo = [row for row in every if not (options.folder / f"{row.slug}.json").is_file()]
-    apart("benchmarks.sources", {row.name: ["--row", row.name, *rest] for row in todo}, options.workers, console)
-    found = {
-        row.name: Result(**json.loads(path.read_text(encoding="utf-8")))
-        for row in every
-        if (path := options.folder / f"{row.slug}.json").is_file()
-    }
-    shown = Console(width=200, highlight=False, markup=False)
-    shown.print("| sources | BLEU val | BLEU test_2016_flickr | parameters |\n|---|---|---|---|")
-    for name, each in found.items():
-        shown.print(f"| {name} | {each.dev:.1f} | {each.test:.1f} | {each.parameters:,} |")
+def show(every: list[Row], options: argparse.Namespace) -> None:
+    found = {row.name: Result(**json.loads(result(row, options).read_text(encoding="utf-8"))) for row in every}
+    lines = ((name, f"{each.dev:.1f}", f"{each.test:.1f}", f"{each.parameters:,}") for name, each in found.items())
+    markdown(("sources", "BLEU val", "BLEU test_2016_flickr", "parameters"), *lines)
     draw(found, every, options)
-    return 0
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.sources", description=__doc__)
-    parser.add_argument("--folder", type=Path, default=Path("runs/sources-table"), help="where all that is made goes")
-    parser.add_argument("--data", type=Path, default=Path("data/multi30k/tok"), help="folder of Multi30k's files")
-    parser.add_argument("--epochs", type=int, default=5, help="passes over the training examples")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="these rows alone")
-    parser.add_argument("--workers", type=int, default=2, help="trainings at a time, a thread each")
-    parser.add_argument("--row", metavar="NAME", help=argparse.SUPPRESS)  # one of those trainings
-    options = parser.parse_args(arguments)
-    console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
-    try:
-        return run(options, console)
-    except UserError as error:
-        console.print(str(error))
-        return 1
+    return trainings.main(TABLE, work, show, arguments)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,75 @@
-"""Trainings in processes of their own, some at a time."""
+"""Tables whose rows are trainings: in processes of their own, some at a time, begun again where they stopped."""
 
+import argparse
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
 
 from rich.console import Console
+
+from benchmarks.prepared import Row
+from dragoman.errors import UserError
+
+
+class Table(NamedTuple):
+    """A table's module, its rows, and the defaults of its options."""
+
+    module: str
+    about: str
+    rows: Callable[[], list[Row]]
+    folder: str
+    data: str
+    epochs: int
+
+
+def main(
+    table: Table,
+    work: Callable[[Row, argparse.Namespace], None],
+    show: Callable[[list[Row], argparse.Namespace], None],
+    arguments: list[str] | None,
+) -> int:
+    """The command of a table: `work` trains a row and writes `result(row, options)`, `show` prints what is there."""
+    parser = argparse.ArgumentParser(prog=f"python -m {table.module}", description=table.about)
+    parser.add_argument("--folder", type=Path, default=Path(table.folder), help="where all that is made goes")
+    parser.add_argument("--data", type=Path, default=Path(table.data), help="folder of the corpus")
+    parser.add_argument("--epochs", type=int, default=table.epochs, help="passes over the training examples")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="these rows alone")
+    parser.add_argument("--workers", type=int, default=2, help="trainings at a time, a thread each")
+    parser.add_argument("--row", metavar="NAME", help=argparse.SUPPRESS)  # one of those trainings
+    options = parser.parse_args(arguments)
+    console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+    every = [row for row in table.rows() if not options.only or row.name in options.only]
+    try:
+        if options.row:  # this process is one of the trainings
+            work(next(row for row in every if row.name == options.row), options)
+        else:
+            rest = ["--folder", str(options.folder), "--data", str(options.data), "--epochs", str(options.epochs)]
+            todo = [row for row in every if not result(row, options).is_file()]
+            apart(table.module, {row.name: ["--row", row.name, *rest] for row in todo}, options.workers, console)
+            show([row for row in every if result(row, options).is_file()], options)
+    except UserError as error:
+        console.print(str(error))
+        return 1
+    return 0
+
+
+def result(row: Row, options: argparse.Namespace) -> Path:
+    """Where a row's result is."""
+    path: Path = options.folder / f"{row.slug}.json"
+    return path
+
+
+def markdown(*lines: Iterable[str]) -> None:
+    """Print a table as Markdown, its head first."""
+    shown = Console(width=200, highlight=False, markup=False, soft_wrap=True)
+    for number, line in enumerate(lines):
+        cells = list(line)
+        shown.print("| " + " | ".join(cells) + " |")
+        if not number:
+            shown.print("|" + "---|" * len(cells))
 
 
 def apart(module: str, tasks: Mapping[str, Sequence[str]], workers: int, console: Console) -> None:

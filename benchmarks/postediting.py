@@ -1,0 +1,141 @@
+"""What post-editing brings, and by which combination of its two sources: `make postediting-table`.
+
+Edit operations with attention to source and translation by concatenation, sum, flat and hierarchical combination
+(Libovicky and Helcl 2017, table 1), the translation alone, and direct rewriting. What is told of each: BLEU and TER of
+the development set as they stand there (tokenised, case-sensitive) beside doing nothing, the p of a paired bootstrap of
+TER, and how many of the sentences that were right stayed so. The folder of `--data` has {train,dev}.{src,mt,pe}, packed
+or not, and may have a test set. Two processes work at a time, with a thread each. Started again, it goes on where it
+was.
+"""
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from sacrebleu.metrics.ter import TER
+from sacrebleu.significance import PairedTest
+
+import dragoman
+from benchmarks import trainings
+from benchmarks.prepared import Row
+from benchmarks.trainings import Table, markdown, result
+from dragoman.config import Config, DeviceConfig
+from dragoman.data.corpus import read_examples
+from dragoman.evaluation.metrics import Bleu, Ter
+from dragoman.files import write_atomically
+from dragoman.training import checks, session
+
+CONFIG = Path(__file__).resolve().parent.parent / "configs" / "libovicky2017-postediting.yaml"
+SAMPLES = 1000
+
+
+class Result(NamedTuple):
+    """Scores of some post-edits, the p that their TER differs from doing nothing by chance, and of the sentences that
+    were right the percentage that is still.
+    """
+
+    bleu: float
+    ter: float
+    p: float
+    untouched: float
+
+
+def rows() -> list[Row]:
+    """The combinations, then the other ways."""
+    found = [
+        Row(kind, CONFIG, {"model.combination": kind}) for kind in ("concatenation", "sum", "flat", "hierarchical")
+    ]
+    found.append(Row("hierarchical, sentinel", CONFIG, {"model.combination": "{kind: hierarchical, sentinel: true}"}))
+    alone = {"data.source": "mt", "model.combination": "concatenation"}
+    return [*found, Row("translation alone", CONFIG, alone), Row("rewriting", CONFIG, {"data.edits": "null"})]
+
+
+TABLE = Table(
+    "benchmarks.postediting", str(__doc__), rows, folder="runs/postediting-table", data="data/postediting", epochs=16
+)
+
+
+def config(row: Row, options: argparse.Namespace) -> Config:
+    """A row's configuration, its data, run folder and length of training put in."""
+    overrides = {
+        "run": str(options.folder / row.slug),
+        "data.train": str(options.data / "train"),
+        "data.dev": str(options.data / "dev"),
+        "device.threads": "1",
+        "training.epochs": str(options.epochs),
+    }
+    found = checks.load_config(row.config, {**overrides, **row.overrides})
+    pairs = sum(1 for _ in read_examples(found.data.train, found.data.source, found.data.target))
+    steps = options.epochs * math.ceil(pairs / found.training.batch.size)
+    overrides["training.schedule"] = f"{{kind: cosine, steps: {steps}, warmup: {min(200, steps // 10)}}}"
+    return checks.load_config(row.config, {**overrides, **row.overrides})
+
+
+def judged(before: list[str], after: list[str], right: list[str]) -> Result:
+    """What post-edits are worth beside what they are edits of."""
+    bleu, ter = (metric.corpus(after, [right]).value for metric in (Bleu(tokenise="none"), Ter()))
+    kept = [new == line for old, new, line in zip(before, after, right, strict=True) if old == line]
+    return Result(bleu, ter, _p(before, after, right), 100 * sum(kept) / max(1, len(kept)))
+
+
+def _p(before: list[str], after: list[str], right: list[str]) -> float:
+    """Of the TER of both, by a paired bootstrap (Koehn 2004)."""
+    if before == after:
+        return 1.0
+    systems: list[tuple[str, Sequence[str]]] = [("before", before), ("after", after)]
+    test = PairedTest(systems, {"TER": TER(case_sensitive=True)}, [right], test_type="bs", n_samples=SAMPLES)
+    found = test()[1]["TER"][1]
+    assert not isinstance(found, str)
+    assert found.p_value is not None
+    return float(found.p_value)
+
+
+def tests(options: argparse.Namespace) -> list[str]:
+    """The development set, and test sets if there are any."""
+    names = {path.name.split(".")[0] for path in options.data.glob("*.mt*")} - {"train", "dev"}
+    return ["dev", *sorted(names)]
+
+
+def work(row: Row, options: argparse.Namespace) -> None:
+    """Train a row, post-edit with it, and write its results beside its run."""
+    made = config(row, options)
+    run = session.train(made, quiet=True)
+    model = dragoman.load(run.path, device=DeviceConfig(threads=1))
+    found = {}
+    for part in tests(options):
+        examples = list(read_examples(str(options.data / part), made.data.source, made.data.target))
+        sources = [each.sources if len(each.sources) > 1 else each.sources[0] for each in examples]
+        after = [translation.text for translation in model.translate(sources)]
+        before, right = [each.sources[-1] for each in examples], [each.target for each in examples]
+        found[part] = judged(before, after, right)._asdict()
+    with write_atomically(result(row, options)) as file:
+        json.dump(found, file)
+
+
+def nothing(options: argparse.Namespace, part: str) -> Result:
+    """What the translations are worth as they are."""
+    examples = list(read_examples(str(options.data / part), ("mt",), "pe"))
+    before, right = [each.sources[0] for each in examples], [each.target for each in examples]
+    return judged(before, before, right)
+
+
+def show(every: list[Row], options: argparse.Namespace) -> None:
+    for part in tests(options):
+        idle = nothing(options, part)
+        lines = [("doing nothing", f"{idle.bleu:.2f}", f"{idle.ter:.2f}", "", "100 %")]
+        for row in every:
+            each = Result(**json.loads(result(row, options).read_text(encoding="utf-8"))[part])
+            lines.append((row.name, f"{each.bleu:.2f}", f"{each.ter:.2f}", f"{each.p:.3f}", f"{each.untouched:.0f} %"))
+        markdown((part, "BLEU", "TER", "p", "untouched"), *lines)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    return trainings.main(TABLE, work, show, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
