@@ -26,6 +26,7 @@ def settings(
     normaliser: Any = "softmax",
     terms: Any = (),
     attention: Mapping[str, Any] | None = None,
+    combination: Any = "concatenation",
     bridge: Any = "final",
     encoder: Mapping[str, Any] | None = None,
     decoder: Mapping[str, Any] | None = None,
@@ -43,6 +44,7 @@ def settings(
             "encoder": {"kind": "rnn", "size": SIZE // 2 if both else SIZE, **reads},
             "bridge": bridge,
             "attention": {"score": score, "terms": terms, "normaliser": normaliser, **(attention or {})},
+            "combination": combination,
             "decoder": {"kind": "rnn", "size": SIZE, **(decoder or {})},
             "output": {"kind": "full", **(output or {})},
         }
@@ -56,11 +58,17 @@ def whole(model: ModelConfig) -> Config:
 
 
 def build_model(
-    *, symbols: int = SYMBOLS, mark: int | None = None, seed: int = 0, spread: float = 0.5, **options: Any
+    *,
+    symbols: int = SYMBOLS,
+    sources: int = 1,
+    mark: int | None = None,
+    seed: int = 0,
+    spread: float = 0.5,
+    **options: Any,
 ) -> Seq2Seq:
     """A model for evaluation in float64, every parameter moved away from its initial value (zeros hide faults)."""
     torch.manual_seed(seed)
-    model = build.build(settings(**options), (symbols,), symbols, mark)
+    model = build.build(settings(**options), (symbols,) * sources, symbols, mark)
     return shaken(model, seed, spread).eval()
 
 
