@@ -10,7 +10,7 @@ import torch
 
 from dragoman import devices
 from dragoman.data.batch import Batch
-from dragoman.data.batching import Plan, prefetch
+from dragoman.data.batching import Mixture, Plan, prefetch
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import HIGHER_IS_BETTER
 from dragoman.training import checkpoint
@@ -81,7 +81,10 @@ def epoch_plan(run: Training, epoch: int) -> Plan:
     """The rows of every global batch of an epoch."""
     batch, columns = run.config.training.batch, run.data.train.columns
     sources = tuple(columns[side].offsets for side in run.config.data.sides)
-    return Plan(sources, columns["target"].offsets, batch.size, batch.unit, run.config.seed, epoch)
+    temperature, mixture = run.config.data.temperature, None
+    if temperature > 1:
+        mixture = Mixture(tuple(run.data.train.notes["pairs"]), temperature)
+    return Plan(sources, columns["target"].offsets, batch.size, batch.unit, run.config.seed, epoch, mixture)
 
 
 def _rest_of_epoch(run: Training) -> Iterator[Batch]:
