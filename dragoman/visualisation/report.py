@@ -58,7 +58,7 @@ class Example:
     def length(self) -> int:
         """Words of the longest source."""
         ends = (*self.shares[1:], len(self.source))
-        return max((end - begin - 1 for begin, end in zip(self.shares, ends, strict=True)), default=len(self.source))
+        return max((end - begin - 1 for begin, end in zip(self.shares, ends, strict=False)), default=len(self.source))
 
 
 @dataclass(frozen=True)
