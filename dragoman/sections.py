@@ -112,14 +112,15 @@ UNKNOWN = "?"  # stands for a required text
 def sound(root: type[Tree], values: Mapping[str, Any], unfit: Iterable[Path]) -> Tree | None:
     """The section without the values at the unfit paths, for checks of the others; None if none is left."""
     rest = copy.deepcopy(dict(values))
-    for place in unfit:
-        items = (length for length, key in enumerate(place) if isinstance(key, int))
-        path = place[: next(items, None)]  # a list with an unfit item is unfit
+    for path in unfit:
         section, (name, *_) = _holder(root, path)
-        holder = rest
+        holder: Any = rest
         for key in path[:-1]:
+            if isinstance(holder, list):
+                holder = holder[int(key)]
+                continue
             inner = holder.get(str(key))
-            holder[str(key)] = holder = inner if isinstance(inner, dict) else {}
+            holder[str(key)] = holder = inner if isinstance(inner, dict | list) else {}
         field = section.model_fields.get(str(name))
         holder.pop(str(path[-1]), None)
         if field is not None and field.is_required():

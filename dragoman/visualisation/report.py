@@ -58,7 +58,7 @@ class Example:
     def length(self) -> int:
         """Words of the longest source."""
         ends = (*self.shares[1:], len(self.source))
-        return max((end - begin - 1 for begin, end in zip(self.shares, ends, strict=False)), default=len(self.source))
+        return max(end - begin - 1 for begin, end in zip(self.shares or (-1,), ends, strict=True))
 
 
 @dataclass(frozen=True)
