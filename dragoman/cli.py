@@ -19,6 +19,7 @@ from dragoman.commands.options import (
     Searches,
     SourceFile,
     TargetFile,
+    To,
     Tokenisers,
     Weights,
     named,
@@ -155,6 +156,10 @@ def translate(
     incremental: Annotated[
         bool, typer.Option("--incremental", help="Write words while a line arrives, as the model decides (shift).")
     ] = False,
+    to: To = None,
+    via: Annotated[
+        str | None, typer.Option(metavar="LANGUAGE", help="Translate to this language first, and that to the other.")
+    ] = None,
 ) -> None:
     """Translate lines with one run: one line out for each line in."""
     from dragoman.commands import translate
@@ -173,6 +178,8 @@ def translate(
         wait=wait,
         incremental=incremental,
         sources=tuple(source or ()),
+        to=to,
+        via=via,
     )
     translate.translate(run, file, output, wanted)
 
@@ -202,11 +209,12 @@ def score(
     target: TargetFile,
     per_symbol: Annotated[bool, typer.Option("--per-symbol", help="A third column: log P for each symbol.")] = False,
     weights: Weights = None,
+    to: To = None,
 ) -> None:
     """For each pair log P(target | source) in nats, a tab, and its number of symbols."""
     from dragoman.commands import pairs
 
-    pairs.score(run, source, target, per_symbol=per_symbol, weights=weights)
+    pairs.score(run, source, target, per_symbol=per_symbol, weights=weights, to=to)
 
 
 @app.command()
@@ -220,11 +228,12 @@ def align(
         typer.Option(min=0.0, max=1.0, help="Link all words with such a weight, not just the best."),
     ] = None,
     weights: Weights = None,
+    to: To = None,
 ) -> None:
     """Link the words of given pairs by attention: a Pharaoh line such as 0-0 1-2 for each."""
     from dragoman.commands import pairs
 
-    pairs.align(run, source, target, gold=gold, threshold=threshold, weights=weights)
+    pairs.align(run, source, target, gold=gold, threshold=threshold, weights=weights, to=to)
 
 
 @app.command()
@@ -243,19 +252,24 @@ def evaluate(
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore letter case.")] = False,
     json: Annotated[bool, typer.Option("--json", help="As sacreBLEU's JSON.")] = False,
     candidates: Candidates = None,
+    to: To = None,
 ) -> None:
-    """Score translations (or a run) against references: BLEU, chrF, TER with signatures."""
+    """Score translations (or a run) against references: BLEU, chrF, TER with signatures.
+
+    Of a run with several languages also the share of translations in another language than --to.
+    """
     if (run is None) != (not source):
         raise typer.BadParameter("--run and --source go together")
     if run and translations:
         raise typer.BadParameter("--input has translations, and --run makes them: one or the other")
-    if candidates and not run:
-        raise typer.BadParameter("--candidates goes with --run")
+    for option, given in (("--candidates", candidates), ("--to", to)):
+        if given and not run:
+            raise typer.BadParameter(f"{option} goes with --run")
     from dragoman.commands import evaluate
 
     measures = evaluate.Measures(metrics, tokenise, lowercase)
     if run and source:
-        evaluate.evaluate_run(run, source, references, measures, as_json=json, candidates=two(candidates))
+        evaluate.evaluate_run(run, source, references, measures, as_json=json, candidates=two(candidates), to=to)
     else:
         evaluate.evaluate_lines(translations or Path("-"), references, measures, as_json=json)
 
@@ -288,11 +302,12 @@ def report(
         typer.Option(help="Sentences to translate and show, with a reference behind a tab, if any."),
     ] = None,
     gold: Annotated[Path | None, typer.Option(help="Their gold links, as Pharaoh lines.")] = None,
+    to: To = None,
 ) -> None:
     """One HTML page: curves, scores, quality by length, attention of any sentence."""
     from dragoman.commands import runs as looking
 
-    looking.report(runs, output, sentences, gold)
+    looking.report(runs, output, sentences, gold, to)
 
 
 @app.command()

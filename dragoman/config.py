@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path as FilePath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field
 
@@ -23,6 +23,7 @@ def _listed(value: Any) -> Any:
 
 
 Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*$")]  # no name of a file has the character NUL
+Maybe = Annotated[str, Field(pattern=r"^[^\x00]*$")]  # the same, or nothing
 Several = BeforeValidator(_listed)  # one may be written without the brackets of a list
 
 
@@ -36,17 +37,47 @@ class DeviceConfig(Section):
     )
 
 
-class DataConfig(Section):
-    """The sentence pairs."""
+class LanguagePair(NamedTuple):
+    """A direction to translate in, and its corpora; one without `train` is zero-shot."""
 
-    source: Annotated[tuple[Text, ...], Field(min_length=1), Several] = Field(
-        description="language translated from = suffix of its files: PREFIX.en; or a list of several"
+    sources: tuple[str, ...]
+    target: str
+    train: tuple[str, ...]
+    dev: str
+
+    @property
+    def name(self) -> str:
+        return f"{'+'.join(self.sources)}-{self.target}"
+
+
+class PairConfig(Section):
+    """A direction that a model of several translates in."""
+
+    words: ClassVar[str] = "with source, target, train and dev"
+
+    source: Text = Field(description="language translated from")
+    target: Text = Field(description="language translated to")
+    train: Annotated[tuple[Text, ...], Several] = Field((), description="training files; none = zero-shot")
+    dev: Text = Field(description="development files")
+
+
+class DataConfig(Section):
+    """The sentence pairs: of one direction, or of those in `pairs`."""
+
+    source: Annotated[tuple[Text, ...], Several] = Field(
+        (), description="language translated from = suffix of its files: PREFIX.en; or a list of several"
     )
-    target: Text = Field(description="language translated to = suffix of its files")
-    train: Annotated[tuple[Text, ...], Field(min_length=1), Several] = Field(
-        description="prefix of the training files, or a .tsv of two columns, or a list of these"
+    target: Maybe = Field("", description="language translated to = suffix of its files")
+    train: Annotated[tuple[Text, ...], Several] = Field(
+        (), description="prefix of the training files, or a .tsv of two columns, or a list of these"
     )
-    dev: Text = Field(description="the same for the pairs that training is judged by")
+    dev: Maybe = Field("", description="the same for the pairs that training is judged by")
+    pairs: tuple[PairConfig, ...] = Field(
+        (), description="instead of these four, a list of {source, target, train, dev}, for one model of many languages"
+    )
+    temperature: Annotated[float, Field(ge=1)] = Field(
+        1.0, description="T: a pair with n examples is drawn in proportion to n^(1/T); 1 = all as often as they come"
+    )
     join: bool = Field(False, description="true = several sources are read as one sequence, one behind the other")
     edits: Text | None = Field(
         None, description="source that the target is written as edits of (post-editing); null = the target is a text"
@@ -60,9 +91,35 @@ class DataConfig(Section):
     )
 
     @property
+    def language_pairs(self) -> tuple[LanguagePair, ...]:
+        """The directions to translate in, whichever way they are given."""
+        if not self.pairs:
+            return (LanguagePair(self.source, self.target, self.train, self.dev),)
+        return tuple(LanguagePair((pair.source,), pair.target, pair.train, pair.dev) for pair in self.pairs)
+
+    @property
+    def trained(self) -> tuple[LanguagePair, ...]:
+        """Those that are trained on."""
+        return tuple(pair for pair in self.language_pairs if pair.train)
+
+    @property
     def sides(self) -> tuple[str, ...]:
         """What the sources are called in a run folder."""
-        return ("source",) if len(self.source) == 1 else tuple(f"source.{name}" for name in self.source)
+        return tuple(f"source.{name}" for name in self.source) if len(self.source) > 1 else ("source",)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The language of each side, the target last; of several pairs all that a side may have."""
+        if not self.pairs:
+            return (*self.source, self.target)
+        sides = zip(*((pair.source, pair.target) for pair in self.pairs), strict=True)
+        return tuple(", ".join(dict.fromkeys(side)) for side in sides)
+
+    def places(self, key: Literal["train", "dev"]) -> str:
+        """The corpora of a key in words; of several pairs, each behind its name."""
+        found = {pair.name: pair.dev if key == "dev" else ", ".join(pair.train) for pair in self.language_pairs}
+        named = self.pairs and [f"{name} {place}" for name, place in found.items() if place]
+        return "; ".join(named or found.values())
 
     @property
     def several(self) -> bool:
@@ -80,7 +137,11 @@ class DataConfig(Section):
 
     @property
     def languages(self) -> str:
-        return f"{' and '.join(self.source)} to {self.target}"
+        if not self.pairs:
+            return f"{' and '.join(self.source)} to {self.target}"
+        untrained = [pair.name for pair in self.language_pairs if not pair.train]
+        found = ", ".join(pair.name for pair in self.trained)
+        return f"{found}; zero-shot {', '.join(untrained)}" if untrained else found
 
 
 class LanguageConfig(Section):
@@ -219,12 +280,27 @@ UNTRANSLATED = ("loss", "perplexity", "accuracy")
 TSV = (".tsv", ".tsv.gz")  # of two columns, the source and the target
 
 
+ONE_PAIR = ("source", "target", "train", "dev")
+
+
+def required(config: Config) -> Iterator[Problem]:
+    """What is missing of a pair of languages, or too much where there is a list of them."""
+    for name in ONE_PAIR:
+        path, given = ("data", name), bool(getattr(config.data, name))
+        if config.data.pairs and given:
+            yield Problem(path, "data.pairs says it for each pair; leave out one of them")
+        elif not config.data.pairs and not given:
+            yield Problem(path, f"required: {DataConfig.model_fields[name].description}")
+
+
 def contradictions(config: Config) -> Iterator[Problem]:
     """Values that are fine one by one and impossible together."""
     data, text, training = config.data, config.text, config.training
-    if data.target in data.source and not all(name.endswith(TSV) for name in (*data.train, data.dev)):
-        yield Problem(("data", "target"), f"'{data.target}' is data.source too, so both are one file")
-    yield from _sources(config)
+    yield from _pairs(config) if data.pairs else _one_pair(config)
+    if data.join and (len(data.sides) == 1 or not text.joint):
+        yield Problem(("data", "join"), "is for several sources in one inventory (text.joint: true)")
+    if training.source_dropout and len(data.sides) == 1:
+        yield Problem(("training", "source_dropout"), "hides some of several sources, and there is one")
     tie = config.model.embedding.tie
     if tie in ("languages", "all") and not text.joint:
         yield Problem(("model", "embedding", "tie"), f"'{tie}' needs one inventory (text.joint: true)")
@@ -238,20 +314,47 @@ def contradictions(config: Config) -> Iterator[Problem]:
         yield Problem(("training", "metric"), f"'{training.metric}' is not listed in metrics")
 
 
-def _sources(config: Config) -> Iterator[Problem]:
-    """What is only for several sources, or only for one."""
-    data, path = config.data, ("data", "source")
+def _one_pair(config: Config) -> Iterator[Problem]:
+    data = config.data
+    if _one_file(*data.language_pairs):
+        yield Problem(("data", "target"), f"'{data.target}' is data.source too, so both are one file")
+    if data.temperature != 1:
+        yield Problem(("data", "temperature"), "is for drawing from data.pairs, of which there are none")
     if data.alignments and len(data.source) > 1:
         yield Problem(("data", "alignments"), "links are between a target and one source, and there are several")
-    if data.join and (len(data.source) == 1 or not config.text.joint):
-        yield Problem(("data", "join"), "is for several sources in one inventory (text.joint: true)")
-    if config.training.source_dropout and len(data.source) == 1:
-        yield Problem(("training", "source_dropout"), "hides some of several sources, and there is one")
-    for number, name in enumerate(data.source):
-        if name in data.source[:number]:
-            yield Problem((*path, number), f"'{name}' is there already")
     if data.edits is not None:
         yield from _edits(config)
+    for number, name in enumerate(data.source):
+        if name in data.source[:number]:
+            yield Problem(("data", "source", number), f"'{name}' is there already")
+
+
+def _one_file(pair: LanguagePair) -> bool:
+    return pair.target in pair.sources and not all(name.endswith(TSV) for name in (*pair.train, pair.dev))
+
+
+def _pairs(config: Config) -> Iterator[Problem]:
+    """Directions are told apart by a symbol of the source, which only those that are trained on teach."""
+    data = config.data
+    if not config.text.joint:
+        yield Problem(("text", "joint"), "a model of data.pairs has one inventory for all languages (true)")
+    for name in ("alignments", "edits"):
+        if getattr(data, name):
+            yield Problem(("data", name), "not for data.pairs")
+    if not data.trained:
+        yield Problem(("data", "pairs"), "no pair has 'train', so there is nothing to train on")
+        return
+    targets = dict.fromkeys(pair.target for pair in data.trained)
+    names = [pair.name for pair in data.language_pairs]
+    for number, pair in enumerate(data.language_pairs):
+        path = "data", "pairs", number
+        if pair.name in names[:number]:
+            yield Problem(path, f"{pair.name} is there already; 'train' may be a list")
+        if _one_file(pair):
+            yield Problem((*path, "target"), f"'{pair.target}' is the source too, so both are one file")
+        if pair.target not in targets:
+            message = f"no pair with 'train' has the target '{pair.target}', so how would the model know to write it?"
+            yield Problem((*path, "target"), message)
 
 
 def _edits(config: Config) -> Iterator[Problem]:
@@ -288,7 +391,7 @@ def load(path: str | FilePath, overrides: Mapping[str, str] = {}, checks: Sequen
     unfit = {problem.path for problem in found} | {fault.path for fault in document.faults}
     config = sections.sound(Config, values, unfit) if unfit else Config.model_validate(values, strict=True)
     if config:
-        every = checks if wrong else [contradictions, *checks]
+        every = [required, *checks] if wrong else [required, contradictions, *checks]
         found += [problem for problem in _problems(config, every) if not _within(problem.path, unfit)]
     if config is None or found or document.faults:
         raise ConfigError(_told(document, found))
@@ -297,7 +400,7 @@ def load(path: str | FilePath, overrides: Mapping[str, str] = {}, checks: Sequen
 
 def check(config: Config, checks: Sequence[Check]) -> None:
     """The same for a configuration that was made in Python: ConfigError with all its problems."""
-    found = _problems(config, [contradictions, *checks])
+    found = _problems(config, [required, contradictions, *checks])
     if found:
         raise ConfigError("\n".join(map(str, found)))
 

@@ -52,7 +52,14 @@ class Sentences(NamedTuple):
     @property
     def known(self) -> "Sentences":
         """The sentences whose reference is known."""
-        numbers = [number for number, example in enumerate(self.examples) if example.reference is not None]
+        return self._those(example.reference is not None for example in self.examples)
+
+    def of(self, pair: str) -> "Sentences":
+        """Those of one pair of languages."""
+        return self._those(example.pair == pair for example in self.examples)
+
+    def _those(self, chosen: Iterable[bool]) -> "Sentences":
+        numbers = [number for number, wanted in enumerate(chosen) if wanted]
         return Sentences([self.texts[n] for n in numbers], [self.examples[n] for n in numbers])
 
 
@@ -66,16 +73,25 @@ def view(run: Run, sentences: Sentences, more: Iterable[Score] = ()) -> RunView:
         metrics=rows,
         scores=scores(run, sentences, more),
         lengths=by_length(sentences.known, _bleu(run)),
-        examples=sentences.examples[:MOST_EXAMPLES],
+        examples=_shown(sentences),
     )
+
+
+def _shown(sentences: Sentences) -> list[Example]:
+    """As many as a report shows, the first ones of each pair of languages."""
+    pairs = dict.fromkeys(example.pair for example in sentences.examples)
+    return [example for pair in pairs for example in sentences.of(pair).examples[: MOST_EXAMPLES // len(pairs)]]
 
 
 def scores(run: Run, sentences: Sentences, more: Iterable[Score] = ()) -> list[Score]:
     """What the run's metrics give the sentences whose reference is known, and `more`, with these references named."""
-    texts, references = sentences.known.texts, sentences.references
-    metrics = [components.build(METRICS, spec) for spec in run.config.metrics] if texts else []
-    measured = [metric.corpus(texts, [references]) for metric in metrics]
-    return [score.against(references) for score in (*measured, *more)]
+    known, measured = sentences.known, list[Score]()
+    for pair in dict.fromkeys(example.pair for example in known.examples):
+        some = known.of(pair)
+        for spec in run.config.metrics:
+            score = components.build(METRICS, spec).corpus(some.texts, [some.references])
+            measured.append(score.of(pair).against(some.references))
+    return [*measured, *(score.against(sentences.references) for score in more)]
 
 
 def development(run: Run) -> tuple[Sentences, list[Score]]:
@@ -86,7 +102,8 @@ def development(run: Run) -> tuple[Sentences, list[Score]]:
             source, target = list(row["source"]), list(row["target"])
             attention = np.asarray(row["attention"], np.float64).reshape(len(target), len(source))
             each = Example(source, target, str(row["reference"]), attention, float(row["score"]))
-            examples.append(replace(each, shares=[int(column) for column in row.get("shares", ())]))
+            shares = [int(column) for column in row.get("shares", ())]
+            examples.append(replace(each, shares=shares, pair=str(row.get("pair", ""))))
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(f"{run.folder.validation}:{number}: not a translated sentence") from error
         texts.append(str(row["text"]))
@@ -105,17 +122,22 @@ def prediction(language: Language, perplexity: float, accuracy: float) -> list[S
 
 
 def translated(
-    translator: Translator, pairs: Sequence[tuple[Text, str | None]], gold: Sequence[Gold] = ()
+    translator: Translator,
+    pairs: Sequence[tuple[Text, str | None]],
+    gold: Sequence[Gold] = (),
+    *,
+    to: str | None = None,
 ) -> tuple[Sentences, list[Score]]:
-    """These sentences as a model translates them; with gold alignments of the references, its alignment error rate.
+    """These sentences as a model translates them, `to` a language if it has several; with gold alignments of the
+    references, its alignment error rate.
 
     Gold links are shown where the translation is the reference. A reference that is None is not known; with gold
     links, all are.
     """
     sources, known = [source for source, _ in pairs], [reference for _, reference in pairs if reference is not None]
-    rates = [100 * agreement(translator, sources, known, gold).error_rate] if gold else []
+    rates = [100 * agreement(translator, sources, known, gold, to=to).error_rate] if gold else []
     width = components.build(SEARCHES, translator.search).width
-    found = translator.translate(sources, n_best=min(ALTERNATIVES, width))
+    found = translator.translate(sources, to=to, n_best=min(ALTERNATIVES, width))
     links = [each.possible for each in gold] if gold else [None] * len(pairs)
     examples = [
         example(translation, reference, each if translation.text == reference else None)
@@ -126,10 +148,15 @@ def translated(
 
 
 def agreement(
-    translator: Translator, sources: Sequence[Text], references: Sequence[str], gold: Sequence[Gold]
+    translator: Translator,
+    sources: Sequence[Text],
+    references: Sequence[str],
+    gold: Sequence[Gold],
+    *,
+    to: str | None = None,
 ) -> AlignmentScore:
     """How well the attention of forced decoding agrees with gold links. UserError where one is beyond its sentence."""
-    scored = translator.score(sources, references)
+    scored = translator.score(sources, references, to=to)
     for each, links in zip(scored, gold, strict=True):
         links.check(len(each.source_tokens), len(each.tokens))
     return alignment.error_rate([each.alignment for each in scored], gold)
@@ -165,8 +192,8 @@ def facts(run: Run) -> list[tuple[str, str]]:
     units = " and ".join(dict.fromkeys((config.text.source.unit.kind, config.text.target.unit.kind)))
     return [
         ("languages", config.data.languages),
-        ("training data", ", ".join(config.data.train)),
-        ("development data", config.data.dev),
+        ("training data", config.data.places("train")),
+        ("development data", config.data.places("dev")),
         ("symbols", f"{' and '.join(f'{size:,}' for size in sizes)} ({units}{shared})"),
         ("encoder", _told(config.model.encoder)),
         ("bridge", _told(config.model.bridge)),

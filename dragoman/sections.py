@@ -1,6 +1,7 @@
 """Typed mappings that a configuration is made of: from plain values, their faults in words, and back."""
 
 import copy
+import typing
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -45,14 +46,22 @@ def _inner(field: FieldInfo) -> type[Section] | None:
     return kind if isinstance(kind, type) and issubclass(kind, Section) else None
 
 
+def _item(field: FieldInfo) -> type[Section] | None:
+    """The section that a list at a key is made of, if it is a list of sections."""
+    kinds = typing.get_args(field.annotation)
+    return kinds[0] if kinds and isinstance(kinds[0], type) and issubclass(kinds[0], Section) else None
+
+
 def _holder(root: type[Section], path: Path) -> tuple[type[Section], Path]:
     """The innermost section on a path, and the rest of the path: a key of it and what is below that."""
-    for length, name in enumerate(path[:-1]):
-        field = root.model_fields.get(str(name))
-        inner = field and _inner(field)
-        if inner is None:
+    length = 0
+    while length < len(path) - 1:
+        field = root.model_fields.get(str(path[length]))
+        inner, item = (field and _inner(field)), (field and _item(field))
+        below = length + (1 if inner else 2)  # past the number of an item
+        if not (inner or item) or below >= len(path):
             return root, path[length:]
-        root = inner
+        root, length = inner or item or root, below
     return root, path[-1:]
 
 
@@ -76,7 +85,10 @@ def problems(root: type[Section], values: Mapping[str, Any]) -> tuple[list[Probl
 
 def _value(values: Any, path: Path) -> Any:
     for name in path:
-        values = values.get(name) if isinstance(values, Mapping) else None
+        if isinstance(values, list | tuple) and isinstance(name, int):
+            values = values[name]
+        else:
+            values = values.get(name) if isinstance(values, Mapping) else None
     return values
 
 
@@ -102,14 +114,20 @@ def sound(root: type[Tree], values: Mapping[str, Any], unfit: Iterable[Path]) ->
     rest = copy.deepcopy(dict(values))
     for path in unfit:
         section, (name, *_) = _holder(root, path)
-        holder = rest
+        holder: Any = rest
         for key in path[:-1]:
+            if isinstance(holder, list):
+                holder = holder[int(key)]
+                continue
             inner = holder.get(str(key))
-            holder[str(key)] = holder = inner if isinstance(inner, dict) else {}
+            holder[str(key)] = holder = inner if isinstance(inner, dict | list) else {}
         field = section.model_fields.get(str(name))
         holder.pop(str(path[-1]), None)
         if field is not None and field.is_required():
             holder[str(name)] = UNKNOWN
+        elif field is not None and (item := _item(field)):
+            needed = [key for key, each in item.model_fields.items() if each.is_required()]
+            holder[str(name)] = [dict.fromkeys(needed, UNKNOWN)]
     try:
         return root.model_validate(rest, strict=True)
     except ValidationError:

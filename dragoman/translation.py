@@ -17,8 +17,9 @@ SENTINEL = "sentinel"  # how it is named beside the sources
 class Seen(NamedTuple):
     """A source of a target sentence: its language, text and words, and the attention that it got.
 
-    `attention` (target words, source words) gives each target word's weights, which add up to 1 less what went to the
-    end symbol and to other sources; `share` (target words,) is what all of this source got, its end too.
+    `attention` (target words, source words) gives each target word's weights, which add up to 1 less what went to
+    no word (the end symbol, and the mark that names the target language) and to other sources; `share` (target words,)
+    is what all of this source got.
     `end_attention` (target words,) is what went to the end symbol, where the model was taught to look there from words
     without a counterpart (`unlinked: end`).
     """
@@ -163,10 +164,13 @@ def overview(sources: tuple[Seen, ...], sentinel: NDArray[np.float64] | None = N
     return Overview(np.concatenate(parts, 1), columns, numbers)
 
 
-def by_words(attention: ArrayLike, target: WordsOf, source: WordsOf) -> tuple[alignment.Weights, alignment.Weights]:
+def by_words(
+    attention: ArrayLike, target: WordsOf, source: WordsOf, marks: int = 0
+) -> tuple[alignment.Weights, alignment.Weights]:
     """Attention between symbols (T, S + 1), the end of the source last, as attention between words (target words,
-    source words) and from words to that end (target words,).
+    source words) and from words to what is no word: that end, and so many marks before the source (target words,).
     """
     end = len(source.words)  # as if it were a word
-    weights = alignment.by_words(attention, target.word_of, [*source.word_of, end], (len(target.words), end + 1))
+    word_of = [*[end] * marks, *source.word_of, end]
+    weights = alignment.by_words(attention, target.word_of, word_of, (len(target.words), end + 1))
     return weights[:, :end], weights[:, end]

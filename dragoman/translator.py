@@ -17,6 +17,7 @@ from dragoman.config import Config, DeviceConfig
 from dragoman.data.batch import Batch, pad
 from dragoman.data.batch import Sequence as Sentences
 from dragoman.data.language import Language
+from dragoman.data.preparation import target_marks
 from dragoman.data.vocabulary import EOS
 from dragoman.deployment import engine as onnx
 from dragoman.deployment.engine import OnnxModel
@@ -33,10 +34,11 @@ from dragoman.search.candidates import CandidateList, Narrowed
 from dragoman.search.editing import Editing
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.incremental import as_it_decides, wait_k
+from dragoman.search.muted import Muted
 from dragoman.search.search import Predictor, Search
 from dragoman.search.searches import SEARCHES
 from dragoman.text.edits import OPERATIONS, applied, operations
-from dragoman.text.mark import Symbol
+from dragoman.text.mark import Mark, Symbol
 from dragoman.text.pipeline import WordsOf
 from dragoman.translation import Scored, Seen, Spoken, Translation, by_words
 
@@ -75,6 +77,7 @@ class Translator:
         self.taught_end = False  # whether the model looks at the end symbol from words without a counterpart
         self.edited: int | None = None  # the number of the source that the model writes edits of
         self.joined = False  # whether the model reads all sources as one sequence
+        self.marks: dict[str, Mark] = {}  # what stands before a source, for each language that a model of several has
 
     @property
     def source(self) -> Language:
@@ -86,15 +89,36 @@ class Translator:
         """What scores given pairs, and translates where no other engine does."""
         return self._given if isinstance(self._given, Seq2Seq) else self._given()
 
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The languages that it translates to."""
+        return tuple(self.marks) or (self.target.name,)
+
+    def _mark(self, to: str | None) -> list[Mark]:
+        """What stands before a source that is translated to a language. UserError where that is none of the run's."""
+        known = ", ".join(self.targets)
+        if to is None and len(self.targets) > 1:
+            raise UserError(f"to which language? This run translates to {known}")
+        if to is not None and to not in self.targets:
+            raise UserError(f"this run does not translate to {to}, but to {known}")
+        return [self.marks[to or self.targets[0]]] if self.marks else []
+
     def translate(
-        self, texts: Sequence[Text], *, n_best: int = 1, beam_size: int | None = None, search: Spec | None = None
+        self,
+        texts: Sequence[Text],
+        *,
+        to: str | None = None,
+        n_best: int = 1,
+        beam_size: int | None = None,
+        search: Spec | None = None,
     ) -> list[Translation]:
         """One translation for each text, in order; the translation of an empty or blank text is empty.
 
-        With several sources a text is a tuple, of one text for each source; a blank one is taken as missing.
+        With several sources a text is a tuple, of one text for each source; a blank one is taken as missing. `to` is
+        the language to translate to, where the run has several (`targets`).
 
         `search` (or `beam_size`, for a beam search of that width) takes the place of the run's own. UserError where
-        it does not give `n_best` translations.
+        it does not give `n_best` translations, or where `to` is missing or another language.
         """
         if isinstance(texts, str):
             raise TypeError("translate takes a list of texts: translate([text])")
@@ -103,10 +127,11 @@ class Translator:
             options = spec.options if spec.kind == "beam" else {}
             spec = Spec("beam", {**options, "size": beam_size})
         searcher = components.build(SEARCHES, spec)
+        mark = self._mark(to)
         given = [self._given_of(text) for text in texts]
-        encoded = [self._encoded(each) for each in given]
+        encoded = [self._encoded(each, mark) for each in given]
         found: dict[int, list[Hypothesis]] = {}
-        full = [number for number, symbols in enumerate(encoded) if any(symbols)]
+        full = [number for number, symbols in enumerate(encoded) if any(len(each) > len(mark) for each in symbols)]
         lengths, width = [min(max(map(len, symbols)), LONGEST) for symbols in encoded], searcher.width
         for numbers in by_length(full, lengths, BATCH // width, max(1, ROWS // width)):
             found.update(zip(numbers, self.hypotheses(searcher, [encoded[n] for n in numbers], n_best), strict=True))
@@ -123,12 +148,15 @@ class Translator:
             raise TypeError(f"{len(given)} texts for a model of {len(self.sources)} sources ({names})")
         return given
 
-    def _encoded(self, texts: tuple[str, ...]) -> list[list[str]]:
-        """The symbols of each source; none of a blank text."""
+    def _encoded(self, texts: tuple[str, ...], mark: Sequence[Mark] = ()) -> list[list[Symbol]]:
+        """The symbols of each source, the mark first; none of a blank text."""
         languages = zip(self.sources, texts, strict=True)
-        return [source.text.encode(text) if source.text.normalise(text).strip() else [] for source, text in languages]
+        return [
+            [*mark, *(source.text.encode(text) if source.text.normalise(text).strip() else [])]
+            for source, text in languages
+        ]
 
-    def _read(self, encoded: Iterable[list[list[str]]], longest: int | None = None) -> tuple[Sentences, ...]:
+    def _read(self, encoded: Iterable[Sequence[Sequence[Symbol]]], longest: int | None = None) -> tuple[Sentences, ...]:
         """What the model reads of some sentences, cut to so many symbols of each source, as ids. Of several sources,
         one without symbols is missing.
         """
@@ -142,13 +170,14 @@ class Translator:
             for source, column in zip(self.sources, columns, strict=True)
         )
 
-    def simultaneous(self, words: Iterable[str], *, wait: int | None = None) -> Iterator[Spoken]:
+    def simultaneous(self, words: Iterable[str], *, to: str | None = None, wait: int | None = None) -> Iterator[Spoken]:
         """The translation of a text whose words are still arriving, by greedy search: each word is given as soon as the
         next one begins, and no source word is taken before it is needed.
 
-        `wait` counts source symbols (wait-k). Nothing else is read, whatever the model; one trained with the term
-        `wait` and as many symbols has learnt to do with that. Without it the model decides when to read, by its term
-        `shift`. UserError where it has none, for an engine other than torch, and for candidates.
+        `wait` counts source symbols (wait-k), the one that names the language `to` among them. Nothing else is read,
+        whatever the model; one trained with the term `wait` and as many symbols has learnt to do with that. Without it
+        the model decides when to read, by its term `shift`. UserError where it has none, for an engine other than
+        torch, and for candidates.
         """
         if wait is not None and wait < 1:
             raise UserError(f"wait is {wait}: at least one source symbol is read before a word is written")
@@ -157,11 +186,11 @@ class Translator:
         if self._predictor or self.way or self.candidates:
             raise UserError("a source that is still arriving is translated by engine torch, without candidates")
         limit = components.build(SEARCHES, self.search).limit
-        rest = self.model, self._arriving(words), limit, self.device.torch_device
+        rest = self.model, self._arriving(words, self._mark(to)), limit, self.device.torch_device
         if wait is not None:
-            found = wait_k(*rest, k=wait)
+            found = wait_k(*rest, k=wait, muted=self._muted)
         elif any(isinstance(part, Shift) for part in self.model.modules()):
-            found = as_it_decides(*rest)
+            found = as_it_decides(*rest, muted=self._muted)
         else:
             raise UserError("this model does not decide when to read (it has no term shift); use --wait K")
         said: list[str] = []
@@ -177,18 +206,24 @@ class Translator:
 
     def left_out(self, text: Text) -> int:
         """How many symbols of a text are not read, because there are more than LONGEST."""
-        return _left_out(self._encoded(self._given_of(text)))
+        return _left_out(self._encoded(self._given_of(text), [*self.marks.values()][:1]))
 
-    def _arriving(self, words: Iterable[str]) -> Iterator[list[int]]:
-        """The ids of the symbols that each word brings, at most LONGEST in all. Those of earlier words stay as they
-        are, even where all words together would have been cut in another way.
+    @property
+    def _muted(self) -> list[int]:
+        """The symbols that are never said."""
+        return self.target.vocabulary.ids([*self.marks.values()])
+
+    def _arriving(self, words: Iterable[str], mark: Sequence[Symbol]) -> Iterator[list[int]]:
+        """The ids of the symbols that each word brings, at most LONGEST in all, the mark with the first word. Those of
+        earlier words stay as they are, even where all words together would have been cut in another way.
         """
         text, known = "", 0
         for word in words:
             if known == LONGEST:
                 return
             text = f"{text} {word}".strip()
-            symbols = self.source.text.encode(text)[:LONGEST]
+            found = self.source.text.encode(text)
+            symbols = [*(mark if found else ()), *found][:LONGEST]
             yield self.source.vocabulary.ids(symbols[known:])
             known = max(known, len(symbols))
 
@@ -200,7 +235,7 @@ class Translator:
         return [Spoken("".join(letter for letter, _ in word), word[-1][1]) for word in words]
 
     def hypotheses(
-        self, searcher: Search, encoded: Sequence[list[list[str]]], n_best: int = 1
+        self, searcher: Search, encoded: Sequence[Sequence[Sequence[Symbol]]], n_best: int = 1
     ) -> list[list[Hypothesis]]:
         """What a search finds for sentences in symbols of each source, in one batch: `n_best` each, the best first."""
         sources = tuple(each.to(self.device.torch_device) for each in self._read(encoded, LONGEST))
@@ -212,16 +247,18 @@ class Translator:
             lengths = torch.tensor([len(each[self.edited][:LONGEST]) for each in encoded])
             operations = tuple(self.target.vocabulary.ids(OPERATIONS))
             model = Editing(model, lengths.to(self.device.torch_device), operations)
+        if self.marks:
+            model = Muted(model, self._muted)
         with linear.computed(self.way):
             return searcher(model, sources, n_best)
 
-    def score(self, sources: Sequence[Text], targets: Sequence[str]) -> list[Scored]:
+    def score(self, sources: Sequence[Text], targets: Sequence[str], *, to: str | None = None) -> list[Scored]:
         """`log P(y | x)` of given pairs and the attention of forced decoding (CN 1, SL). Overlong pairs are scored
-        whole.
+        whole. `to` is the language of the targets, where the run has several.
         """
         found: dict[int, Scored] = {}
         with torch.inference_mode():
-            for pairs, batch in self._batches(sources, targets):
+            for pairs, batch in self._batches(sources, targets, self._mark(to)):
                 scored = self.model.score(batch)
                 for row, (given, symbols, target) in enumerate(pairs):
                     words = self._written(symbols, target)[1]
@@ -231,16 +268,18 @@ class Translator:
                     found[int(batch.rows[row])] = Scored(log_prob, len(target) + 1, seen, words.words, sentinel)
         return [found[number] for number in range(len(sources))]
 
-    def pairs(self, sources: Sequence[Text], targets: Sequence[str]) -> Iterator[Batch]:
-        """The pairs in batches of similar length; `rows` are their numbers. Overlong sentences are cut."""
-        return (batch for _, batch in self._batches(sources, targets, LONGEST))
+    def pairs(self, sources: Sequence[Text], targets: Sequence[str], *, to: str | None = None) -> Iterator[Batch]:
+        """The pairs in batches of similar length; `rows` are their numbers. Overlong sentences are cut. `to` is the
+        language of the targets, where the run has several.
+        """
+        return (batch for _, batch in self._batches(sources, targets, self._mark(to), LONGEST))
 
     def _batches(
-        self, sources: Sequence[Text], targets: Sequence[str], longest: int | None = None
-    ) -> Iterator[tuple[list[tuple[tuple[str, ...], list[list[str]], list[Symbol]]], Batch]]:
+        self, sources: Sequence[Text], targets: Sequence[str], mark: list[Mark], longest: int | None = None
+    ) -> Iterator[tuple[list[tuple[tuple[str, ...], list[list[Symbol]], list[Symbol]]], Batch]]:
         """The pairs as texts and symbols, at most `longest` on each side, and as a batch."""
         given = [self._given_of(text) for text in sources]
-        cut = [[symbols[:longest] for symbols in self._encoded(text)] for text in given]
+        cut = [[symbols[:longest] for symbols in self._encoded(text, mark)] for text in given]
         encoded = [(source, self._said(source, y)[:longest]) for source, y in zip(cut, targets, strict=True)]
         lengths = [max(*map(len, source), len(target)) + 1 for source, target in encoded]
         for numbers in by_length(range(len(encoded)), lengths, BATCH, BATCH):
@@ -250,7 +289,7 @@ class Translator:
             yield pairs, Batch(read, target, np.array(numbers)).to(self.device.torch_device)
 
     def _translation(
-        self, given: tuple[str, ...], encoded: list[list[str]], hypotheses: list[Hypothesis]
+        self, given: tuple[str, ...], encoded: list[list[Symbol]], hypotheses: list[Hypothesis]
     ) -> Translation:
         found = []
         for hypothesis in hypotheses:
@@ -263,17 +302,17 @@ class Translator:
             found.append(replace(translation, left_out=_left_out(encoded)))
         return replace(found[0], n_best=tuple(found))
 
-    def _said(self, encoded: list[list[str]], target: str) -> list[Symbol]:
+    def _said(self, encoded: list[list[Symbol]], target: str) -> list[Symbol]:
         """What a model is to say of these sources, that it may mean the text."""
         symbols = self.target.text.encode(target)
-        return list(symbols) if self.edited is None else operations(encoded[self.edited], symbols)
+        return list(symbols) if self.edited is None else operations(spelled(encoded[self.edited]), symbols)
 
-    def _written(self, encoded: list[list[str]], said: list[Symbol]) -> tuple[list[str], WordsOf]:
+    def _written(self, encoded: list[list[Symbol]], said: list[Symbol]) -> tuple[list[str], WordsOf]:
         """The symbols of the text that a model means; its words, and for each symbol that it said the word, or -1."""
         if self.edited is None:
             symbols = list(map(str, said))
             return symbols, self.target.text.words(symbols)
-        made = list(applied(encoded[self.edited], said))
+        made = list(applied(spelled(encoded[self.edited]), said))
         symbols = [symbol for symbol, _ in made]
         words = self.target.text.words(symbols)
         by_operation = {number: word for (_, number), word in zip(made, words.word_of, strict=True)}
@@ -287,7 +326,7 @@ class Translator:
         return replace(empty, n_best=(empty,))
 
     def _seen(
-        self, given: tuple[str, ...], encoded: list[list[str]], target: WordsOf, weights: tuple[Weights, ...]
+        self, given: tuple[str, ...], encoded: list[list[Symbol]], target: WordsOf, weights: tuple[Weights, ...]
     ) -> tuple[tuple[Seen, ...], Weights | None]:
         """The sources with the attention (T, S) that they got by words, and a sentinel's, the last of `weights`."""
         found = []
@@ -295,9 +334,11 @@ class Translator:
             ends = np.cumsum([len(symbols) + 1 if symbols else 0 for symbols in encoded])
             weights = (*np.split(weights[0], ends, 1)[: len(encoded)], *weights[1:])
         for source, text, symbols, attention in zip(self.sources, given, encoded, weights, strict=False):
-            words = source.text.words(symbols)
+            written = spelled(symbols)
+            words = source.text.words(written)
             if symbols:
-                between, end = by_words(attention[:, : len(symbols) + 1], target, words)
+                marks = len(symbols) - len(written)
+                between, end = by_words(attention[:, : len(symbols) + 1], target, words, marks)
             else:  # this source is missing
                 between, end = np.zeros((len(target.words), 0)), np.zeros(len(target.words))
             share = between.sum(1) + end
@@ -307,7 +348,12 @@ class Translator:
         return tuple(found), alignment.by_words(weights[-1], target.word_of, [0], (len(target.words), 1))[:, 0]
 
 
-def _left_out(encoded: list[list[str]]) -> int:
+def spelled(symbols: Iterable[Symbol]) -> list[str]:
+    """Those that a text spells."""
+    return [symbol for symbol in symbols if isinstance(symbol, str)]
+
+
+def _left_out(encoded: list[list[Symbol]]) -> int:
     return sum(max(0, len(symbols) - LONGEST) for symbols in encoded)
 
 
@@ -355,7 +401,7 @@ def load(
         translator = Translator(model, run.sources, run.target, run.config.search, chosen)
         translator.way = Int8(model) if engine == "int8" else None
     if candidates:
-        if len(run.sources) > 1 or run.config.data.edits:
+        if len(run.sources) > 1 or run.config.data.edits or run.config.data.pairs:
             raise UserError(f"{folder}: candidates are translations of one source's symbols, not for this run")
         lexicon = lists.read(run.folder.path / lists.FILE, (len(run.source.vocabulary), len(run.target.vocabulary)))
         translator.candidates = CandidateList(lexicon, *candidates, chosen.torch_device)
@@ -365,5 +411,6 @@ def load(
 def as_trained(translator: Translator, config: Config) -> Translator:
     """The same, which reads, writes and looks as its model was taught by this configuration."""
     translator.edited, translator.joined = config.data.edited, config.data.join
+    translator.marks = target_marks(config.data)
     translator.taught_end = any(spec.options.get("unlinked") == "end" for spec in config.training.penalties)
     return translator

@@ -1,9 +1,11 @@
 """Every configuration that we ship is complete, and trains."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from dragoman.config import DataConfig
 from dragoman.training import checks, session
 
 ROOT = Path(__file__).parents[1]
@@ -13,7 +15,7 @@ WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine",
 
 def corpus(folder: Path, sources: tuple[str, ...], target: str, between: str) -> None:
     """Numbers in words, the same in each source, and the same backwards, with their links."""
-    folder.mkdir()
+    folder.mkdir(parents=True)
     lines = [[WORDS[(number * step) % 10] for step in range(1, 3 + number % 5)] for number in range(60)]
     for name in ("train", "dev"):
         backwards = "".join(" ".join(reversed(line)) + "\n" for line in lines)
@@ -25,6 +27,19 @@ def corpus(folder: Path, sources: tuple[str, ...], target: str, between: str) ->
             (folder / f"{name}.{source}-{target}.align").write_text("\n".join(links) + "\n", encoding="utf-8")
 
 
+def places(data: DataConfig, folder: Path) -> dict[str, str]:
+    """Where the corpora of a configuration are."""
+    if not data.pairs:
+        (pair,) = data.language_pairs
+        return {f"data.{part}": str(folder / pair.name / part) for part in ("train", "dev")}
+    pairs = []
+    for pair in data.language_pairs:
+        parts = ["dev", *(["train"] if pair.train else [])]
+        there = {part: str(folder / pair.name / part) for part in parts}
+        pairs.append({"source": pair.sources[0], "target": pair.target, **there})
+    return {"data.pairs": json.dumps(pairs)}
+
+
 def test_there_are_configurations() -> None:
     assert CONFIGS
 
@@ -33,11 +48,11 @@ def test_there_are_configurations() -> None:
 def test_trains_a_few_steps(path: Path, tmp_path: Path) -> None:
     config = checks.load_config(path)
     mark = config.model.attention.sentences
-    corpus(tmp_path / "data", config.data.source, config.data.target, f" {mark} " if mark else " ")
+    for pair in config.data.language_pairs:
+        corpus(tmp_path / pair.name, pair.sources, pair.target, f" {mark} " if mark else " ")
     overrides = {
+        **places(config.data, tmp_path),
         "run": str(tmp_path / "run"),
-        "data.train": str(tmp_path / "data" / "train"),
-        "data.dev": str(tmp_path / "data" / "dev"),
         "training.steps": "3",
         "model.embedding.size": "8",
         "model.encoder.size": "8",

@@ -64,6 +64,30 @@ def corpus(folder: Path, train: int = 60, longest: int = 3) -> Path:
     return folder
 
 
+GERMAN = dict(zip(WORDS, ("eins", "zwei", "drei", "vier", "fünf", "sechs"), strict=True))
+DIRECTIONS = ("en", "de", "ab"), ("de", "en", "ab"), ("en", "fr", "cd"), ("fr", "en", "cd")
+
+
+def languages(folder: Path, train: int = 60, longest: int = 3) -> list[dict[str, str]]:
+    """Three languages, German in the order of English: `data.pairs` of each with English and back, `train` and `train`
+    halved, and of French to German, which is zero-shot.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, count, seed in (("train-ab", train, 1), ("train-cd", train // 2, 2), ("dev", 8, 3), ("test", 30, 4)):
+        lines = pairs(count, seed, longest)
+        german = [" ".join(GERMAN[word] for word in source.split()) for source, _ in lines]
+        texts = {"en": [source for source, _ in lines], "fr": [target for _, target in lines], "de": german}
+        for language, found in texts.items():
+            (folder / f"{name}.{language}").write_text("".join(f"{line}\n" for line in found), encoding="utf-8")
+    (folder / "toy.yaml").write_text(CONFIG.replace("data: {source: en, target: fr}\n", ""), encoding="utf-8")
+    dev = str(folder / "dev")
+    found = [
+        {"source": source, "target": target, "train": str(folder / f"train-{name}"), "dev": dev}
+        for source, target, name in DIRECTIONS
+    ]
+    return [*found, {"source": "fr", "target": "de", "dev": dev}]
+
+
 def config(corpus: Path, run: Path, options: Mapping[str, Any] = {}) -> Config:
     """The configuration of a run on that corpus, with other values at dotted keys."""
     places = {"run": str(run), "data.train": str(corpus / "train"), "data.dev": str(corpus / "dev")}

@@ -24,10 +24,10 @@ def train(words: Sequence[str]) -> None:
         for each in (folder, folder.reverse) if both else (folder,):
             finished = Run.load(each.path)
             inspection.write_page(each.report, [inspection.view(finished, *inspection.development(finished))])
-        run = shlex.quote(str(folder.path))
+        run, to = shlex.quote(str(folder.path)), " --to LANGUAGE" if config.data.pairs else ""
         typer.echo(
             f"{folder.path}: trained. What next:\n"
-            f"  dragoman translate {run} FILE     translate the lines of a file, or of standard input\n"
+            f"  dragoman translate {run} FILE{to}     translate the lines of a file, or of standard input\n"
             f"  open {shlex.quote(str(folder.report))}    curves, scores and attention on one page\n"
             f"  dragoman info {run}               what is in the folder",
             err=True,
@@ -43,7 +43,7 @@ def debug_config(words: Sequence[str]) -> None:
     """Print a configuration with every option spelled out and explained, and what its model has to learn."""
     config = checks.complete(checks.load_config(*overrides(words)))
     typer.echo(configuration.commented(config), nl=False)
-    sources, target = (_symbols(config.text.source),) * len(config.data.source), _symbols(config.text.target)
+    sources, target = (_symbols(config.text.source),) * len(config.data.sides), _symbols(config.text.target)
     parts = inspection.parameters(config.model, config.data.read(sources), target)
     sizes = " and ".join(f"{size:,}" for size in (*sources, target))
     typer.echo(f"\n# With {sizes} symbols (the data may give fewer), {sum(parts.values()):,} parameters:")

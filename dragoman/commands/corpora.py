@@ -27,10 +27,11 @@ def debug_data(words: Sequence[str]) -> None:
     """
     config = configuration.load(*overrides(words))
     data, tokenisers = config.data, (config.text.source.tokeniser, config.text.target.tokeniser)
-    for name, where in (("train", data.train), ("dev", (data.dev,))):
-        for source in data.source:
-            found = statistics.describe(where, source, data.target, sources=data.source, tokenisers=tokenisers)
-            about = f", {source} and {data.target}" if len(data.source) > 1 else ""
-            typer.echo(f"data.{name}: {', '.join(where)}{about}\n{found}\n")
+    for pair in data.language_pairs:
+        for name, where in (("train", pair.train), ("dev", (pair.dev,))):
+            for source in pair.sources if where else ():
+                found = statistics.describe(where, source, pair.target, sources=pair.sources, tokenisers=tokenisers)
+                about = f", {source} and {pair.target}" if data.pairs or len(pair.sources) > 1 else ""
+                typer.echo(f"data.{name}: {', '.join(where)}{about}\n{found}\n")
     if data.alignments:
         typer.echo(statistics.describe_links(data.train, data.source[0], data.target, tokenisers=tokenisers))

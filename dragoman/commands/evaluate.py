@@ -12,6 +12,7 @@ from dragoman import components
 from dragoman.commands.lines import one_stream
 from dragoman.components import Spec
 from dragoman.errors import UserError
+from dragoman.evaluation.languages import wrong_language
 from dragoman.evaluation.metrics import METRICS, Score
 from dragoman.files import read_lines
 from dragoman.wording import nearest
@@ -59,13 +60,15 @@ def evaluate_run(
     *,
     as_json: bool,
     candidates: tuple[int, int] | None = None,
+    to: str | None = None,
 ) -> None:
     """Score what a run makes of `source` (a file, or NAME=FILE for each of several), and how well it predicts the
-    reference, if there is one alone.
+    reference, if there is one alone. Of a run with several languages, also how much of it is in another than `to`.
 
     With `candidates`, the same scores once more with these, and how much of the references they cover.
     """
     from dragoman import inspection  # these take torch, which scoring a file does without
+    from dragoman.run import Run
     from dragoman.training.validation import likelihood
     from dragoman.translator import load
 
@@ -75,10 +78,19 @@ def evaluate_run(
     against = list(map(_read, references))
     _check(len(sources.lines), sources.path, against)
     narrowed = load(run, candidates=candidates) if candidates else None
-    scores = _scores(_translated(translator, sources), against, measures)
+    found = _translated(translator, sources, to)
+    scores = _scores(found, against, measures)
     if len(against) == 1:  # of use among runs with the same symbols
-        likely = likelihood(translator.model, translator.pairs(sources.lines, against[0].lines))
+        likely = likelihood(translator.model, translator.pairs(sources.lines, against[0].lines, to=to))
         scores += inspection.prediction(translator.target, likely.perplexity, likely.accuracy)
+    pairs = Run.load(run).config.data.language_pairs
+    if translator.marks:
+        among = [name for pair in pairs for name in (*pair.sources, pair.target)]
+        wanted = to or translator.targets[0]
+        try:
+            scores.append(wrong_language(found.lines, [lines for _, lines in against], wanted, among))
+        except UserError as error:
+            typer.echo(f"wrong language: not measured, {error}", err=True)
     if narrowed:
         scores += _with_candidates(narrowed, sources, against, measures)
     _tell(scores, as_json)
@@ -94,8 +106,8 @@ def _sources(given: Sequence[str], translator: "Translator") -> "Sources":
     return Sources(next(iter(files.values())), list(sources.texts_by_name(files, translator)))
 
 
-def _translated(translator: "Translator", sources: "Sources") -> Text:
-    return Text(sources.path, [translation.text for translation in translator.translate(sources.lines)])
+def _translated(translator: "Translator", sources: "Sources", to: str | None = None) -> Text:
+    return Text(sources.path, [translation.text for translation in translator.translate(sources.lines, to=to)])
 
 
 def _with_candidates(

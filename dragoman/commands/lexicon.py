@@ -22,7 +22,7 @@ from dragoman.search import candidates
 def lexicon(folder: Path, files: tuple[Path, Path] | None) -> None:
     """Write the lexicon of a run, from its prepared corpus or from text files."""
     run = Run.load(folder)
-    if len(run.sources) > 1 or run.config.data.edits:
+    if len(run.sources) > 1 or run.config.data.edits or run.config.data.pairs:
         raise UserError(f"{folder}: a lexicon is of one source's symbols and their translations, not for this run")
     source, target = _read(run, *files) if files else _prepared(run)
     sizes = len(run.source.vocabulary), len(run.target.vocabulary)

@@ -45,6 +45,7 @@ Weights = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="model, model-best, model-last, or another file of the run."),
 ]
+To = Annotated[str | None, typer.Option(metavar="LANGUAGE", help="To which language, where the run has several.")]
 
 Candidates = Annotated[
     str | None,

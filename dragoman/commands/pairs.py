@@ -19,14 +19,14 @@ from dragoman.translator import Translator, load
 PORTION = 256  # pairs at a time
 
 
-def score(run: Path, source: Path, target: Path, *, per_symbol: bool, weights: str | None) -> None:
+def score(run: Path, source: Path, target: Path, *, per_symbol: bool, weights: str | None, to: str | None) -> None:
     """Write log P(target | source) in nats and the number of symbols, the end counted, for each pair."""
     translator = load(run, weights=weights)
     pairs = symbols = 0
     total = 0.0
     with output(None) as lines:
         for portion in pair_portions(source, target, PORTION):
-            found = _scored(translator, source, *portion)
+            found = _scored(translator, source, *portion, to=to)
             mean = (f"\t{each.log_prob / each.symbols:.4f}" if per_symbol else "" for each in found)
             lines.write(f"{each.log_prob:.4f}\t{each.symbols}{end}" for each, end in zip(found, mean, strict=True))
             pairs += len(found)
@@ -37,7 +37,14 @@ def score(run: Path, source: Path, target: Path, *, per_symbol: bool, weights: s
 
 
 def align(
-    run: Path, source: Path, target: Path, *, gold: Path | None, threshold: float | None, weights: str | None
+    run: Path,
+    source: Path,
+    target: Path,
+    *,
+    gold: Path | None,
+    threshold: float | None,
+    weights: str | None,
+    to: str | None,
 ) -> None:
     """Write the links between the words of each pair as a Pharaoh line (of several sources, a field each); tell how
     well they agree with `gold`.
@@ -51,7 +58,7 @@ def align(
     count = 0
     with output(None) as lines:
         for portion in pair_portions(source, target, PORTION):
-            scored = _scored(translator, source, *portion)
+            scored = _scored(translator, source, *portion, to=to)
             every = [
                 [alignment.links(seen.attention, threshold, seen.end_attention) for seen in each.sources]
                 for each in scored
@@ -67,8 +74,8 @@ def align(
         typer.echo(str(alignment.error_rate(found, right)), err=True)
 
 
-def _scored(translator: Translator, source: Path, first: int, pairs: Sequence[Pair]) -> list[Scored]:
+def _scored(translator: Translator, source: Path, first: int, pairs: Sequence[Pair], *, to: str | None) -> list[Scored]:
     """Some pairs of files, the first from line number `first`; several sources are columns of the source."""
     numbered = enumerate(pairs, start=first)
     texts = [text_of(pair.source, f"{source}:{number}", translator) for number, pair in numbered]
-    return translator.score(texts, [pair.target for pair in pairs])
+    return translator.score(texts, [pair.target for pair in pairs], to=to)

@@ -22,12 +22,16 @@ from dragoman.visualisation.report import RunView, page
 LIBRARIES = ("torch", "numpy", "sentencepiece", "sacrebleu", "safetensors", "pydantic", "ruamel.yaml", "typer", "rich")
 
 
-def report(folders: Sequence[Path], target: Path | None, sentences: Path | None, gold: Path | None) -> None:
+def report(
+    folders: Sequence[Path], target: Path | None, sentences: Path | None, gold: Path | None, to: str | None
+) -> None:
     """Write one HTML page on one or several runs."""
     one_stream(sentences, gold)
     given = list(read_lines(sentences)) if sentences else None
     links = read_gold(gold) if gold else []
-    views = [_view(folder, given, sentences, gold, links) for folder in folders]
+    if to and not sentences:
+        raise UserError("--to: is of --sentences; those of development have their languages")
+    views = [_view(folder, given, sentences, gold, links, to) for folder in folders]
     if str(target) == "-":
         typer.echo(page(views), nl=False)
         return
@@ -37,7 +41,12 @@ def report(folders: Sequence[Path], target: Path | None, sentences: Path | None,
 
 
 def _view(
-    folder: Path, lines: Sequence[str] | None, where: Path | None, gold: Path | None, links: Sequence[Gold]
+    folder: Path,
+    lines: Sequence[str] | None,
+    where: Path | None,
+    gold: Path | None,
+    links: Sequence[Gold],
+    to: str | None,
 ) -> RunView:
     run = Run.load(folder)
     if lines is None and gold is None:
@@ -45,6 +54,8 @@ def _view(
     pairs: list[tuple[Text, str | None]]
     if lines is None:
         data = run.config.data
+        if data.pairs:
+            raise UserError(f"{gold}: {folder} has several pairs of languages; name --sentences, and --to")
         examples = read_examples(data.dev, data.source, data.target)
         pairs = [(each.sources if len(each.sources) > 1 else each.sources[0], each.target) for each in examples]
     else:
@@ -53,7 +64,7 @@ def _view(
         raise UserError(f"{gold} has {len(links):,} lines, but there are {len(pairs):,} sentences")
     if gold and any(reference is None for _, reference in pairs):
         raise UserError(f"{gold}: gold links need the reference of every sentence, behind a tab")
-    return inspection.view(run, *inspection.translated(load(folder), pairs, links))
+    return inspection.view(run, *inspection.translated(load(folder), pairs, links, to=to))
 
 
 def _sentence(line: str, where: str, run: Run) -> tuple[Text, str | None]:

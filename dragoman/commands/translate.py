@@ -4,6 +4,7 @@ import json
 from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,6 +42,8 @@ class Wanted(NamedTuple):
     wait: int | None = None
     incremental: bool = False
     sources: tuple[str, ...] = ()  # NAME=FILE
+    to: str | None = None
+    via: str | None = None  # the language that is translated to first
 
 
 def translate(run: Path, source: Path, target: Path | None, wanted: Wanted) -> None:
@@ -51,6 +54,8 @@ def translate(run: Path, source: Path, target: Path | None, wanted: Wanted) -> N
         raise UserError("--attention -: translations go to standard output; write them to a file with -o")
     if wanted.beam is not None and wanted.search == "greedy":
         raise UserError("--beam: greedy search has no beam; leave out --beam or --search greedy")
+    if wanted.via and (wanted.alignments or wanted.attention or wanted.show):
+        raise UserError("--via: what a model looked at is the translation in between; leave out one")
     if wanted.wait is not None or wanted.incremental:
         _follow(run, source, target, wanted)
         return
@@ -65,9 +70,14 @@ def translate(run: Path, source: Path, target: Path | None, wanted: Wanted) -> N
         lines = sources.texts_by_name(files, translator) if files else sources.texts(source, translator)
         source = next(iter(files.values()), source)
         for portion in portions(lines, wanted.portion or PORTION, typed=is_typed(source)):
-            found = translator.translate(portion.lines, n_best=wanted.n_best or 1, beam_size=wanted.beam, search=search)
-            for number, translation in enumerate(found, start=portion.first):
-                _warn(source, number, translation.left_out)
+            translated = partial(translator.translate, beam_size=wanted.beam, search=search)
+            given = portion.lines
+            if wanted.via:
+                between = translated(given, to=wanted.via)
+                _warn(source, portion.first, *(translation.left_out for translation in between))
+                given = [translation.text for translation in between]
+            found = translated(given, to=wanted.to, n_best=wanted.n_best or 1)
+            _warn(source, portion.first, *(translation.left_out for translation in found))
             for number, translation in enumerate(found, start=portion.first - 1):
                 _write(texts, number, translation, wanted)
             if matrices:
@@ -89,6 +99,7 @@ def _follow(run: Path, source: Path, target: Path | None, wanted: Wanted) -> Non
         "--candidates": wanted.candidates,
         "--batch-lines": wanted.portion,
         "--source": wanted.sources,
+        "--via": wanted.via,
     }
     for option, given in refused.items():
         if given:
@@ -101,7 +112,7 @@ def _follow(run: Path, source: Path, target: Path | None, wanted: Wanted) -> Non
             arrived: list[str] = []
             line = _line(chain([piece], pieces), arrived)
             read: list[int] = []
-            for word in translator.simultaneous(line, wait=wanted.wait):
+            for word in translator.simultaneous(line, to=wanted.to, wait=wanted.wait):
                 texts.say(" " * bool(read) + one_line(word.text))
                 read.append(word.read)
             texts.say("\n")
@@ -123,10 +134,12 @@ def _line(pieces: Iterator[str], arrived: list[str]) -> Iterator[str]:
         yield word
 
 
-def _warn(source: Path, number: int, left_out: int) -> None:
-    if left_out:
-        name = "<stdin>" if str(source) == "-" else source
-        typer.echo(f"{name}:{number}: too long, the last {left_out:,} symbols were not read", err=True)
+def _warn(source: Path, first: int, *left_out: int) -> None:
+    """Of lines from number `first` on, of which so many symbols each were not read."""
+    name = "<stdin>" if str(source) == "-" else source
+    for number, symbols in enumerate(left_out, start=first):
+        if symbols:
+            typer.echo(f"{name}:{number}: too long, the last {symbols:,} symbols were not read", err=True)
 
 
 def _write(texts: Output, number: int, translation: Translation, wanted: Wanted) -> None:

@@ -14,14 +14,53 @@ VERSION = 2  # of the plan: a run that was begun with another one cannot go on
 POOL_BATCHES = 100  # pairs of similar length are sought among so many batches' worth
 MOST_SYMBOLS = 1 << 20  # longer sentences are sorted as if they had this many
 ROUNDS = 6  # of the shuffling network
+MIXED = 1  # the seeds of a mixture are not those of a plan
 
 Item = TypeVar("Item")
 Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
+class Mixture:
+    """Parts of a corpus, which follow each other, drawn with other shares than their own: one of n rows in proportion
+    to `n^(1/T)` (Arivazhagan et al. 2019, "Massively multilingual neural machine translation in the wild").
+
+    An epoch still has as many rows as the corpus. Each part is gone through again and again, shuffled anew each time,
+    from where the epoch before has ended: no row comes again before all others of its part have come.
+    """
+
+    sizes: tuple[int, ...]
+    temperature: float
+
+    @property
+    def quotas(self) -> Numbers:
+        """How many rows of each part an epoch has; they add up to all."""
+        sizes = np.array(self.sizes, np.float64)
+        weights = (sizes / sizes.max()) ** (1 / self.temperature)
+        ends = np.rint(np.cumsum(weights) / weights.sum() * sizes.sum()).astype(np.int64)
+        quotas: Numbers = np.diff(ends, prepend=0)
+        return quotas
+
+    def rows(self, places: Numbers, seed: int, epoch: int) -> Numbers:
+        """The rows that stand at these places of an epoch, those of each part side by side."""
+        ends = np.cumsum(self.quotas)
+        parts = np.searchsorted(ends, places, "right")
+        found = np.empty_like(places)
+        begin = 0
+        for part, (size, quota, end) in enumerate(zip(self.sizes, self.quotas, ends, strict=True)):
+            here = np.flatnonzero(parts == part)
+            rounds, rest = np.divmod(places[here] - (end - quota) + epoch * quota, size)
+            for number in np.unique(rounds):
+                now = rounds == number
+                found[here[now]] = begin + shuffled(rest[now], size, seed, part, int(number), MIXED)
+            begin += size
+        return found
+
+
+@dataclass(frozen=True)
 class Plan:
-    """The batches of one epoch as arrays of rows: every row in exactly one batch, in an order of the seed's.
+    """The batches of one epoch as arrays of rows: every row in exactly one batch, in an order of the seed's; of a
+    `mixture`, those rows that it has in this epoch.
 
     Rows are shuffled and cut into pools of about a hundred batches; within a pool, rows of similar lengths
     come together, which keeps padding low while every epoch makes other batches; then the pool's batches are
@@ -39,6 +78,7 @@ class Plan:
     unit: Literal["sentences", "tokens"]
     seed: int
     epoch: int
+    mixture: Mixture | None = None
 
     def batches(self, begin: int = 0) -> Iterator[Numbers]:
         """Those from number `begin` on."""
@@ -80,6 +120,8 @@ class Plan:
         begin = pool * self._pool_rows
         end = begin + self._pool_rows if pool + 1 < self._pools else self._rows
         rows = shuffled(np.arange(begin, end), self._rows, self.seed, self.epoch)
+        if self.mixture:
+            rows = self.mixture.rows(rows, self.seed, self.epoch)
         *sources, target = (offsets[rows + 1] - offsets[rows] for offsets in (*self.sources, self.target))
         source = np.maximum.reduce(sources)
         order = _by_length(source, target)

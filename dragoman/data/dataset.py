@@ -28,27 +28,36 @@ EXCHANGED = {"source": "target", "target": "source", "source.text": "target.text
 class Dataset:
     """The prepared training examples and those of development of a configuration.
 
-    `languages` are those of each side, the target last. `source_dropout` is the probability that a batch has not one
-    of several sources of an example; it always has one. `join` makes one sequence of them.
+    `development` has the examples of each pair of languages in the configuration, `languages` are those of each side,
+    the target last. `source_dropout` is the probability that a batch has not one of several sources of an example; it
+    always has one. `join` makes one sequence of them. `marked`: the first symbol of a source names the language of its
+    target.
     """
 
     def __init__(
         self,
         train: Store,
-        dev: list[Example],
+        development: list[list[Example]],
         languages: dict[Side, Language],
         *,
         seed: int,
         source_dropout: float = 0.0,
         join: bool = False,
+        marked: bool = False,
     ) -> None:
         self.train = train
-        self.dev = dev
+        self.development = development
         self.report = Report(**train.notes["report"])
         self._languages = languages
         self._seed = seed
         self._source_dropout = source_dropout
         self._join = join
+        self._marked = marked
+
+    @property
+    def dev(self) -> list[Example]:
+        """All development examples."""
+        return [example for examples in self.development for example in examples]
 
     @property
     def sources(self) -> tuple[Language, ...]:
@@ -75,12 +84,22 @@ class Dataset:
         change). With `keep_units` (a model was trained with them) the units there are never learnt anew, even from
         changed files. The corpus is read twice and never held; killed halfway, the next call begins anew.
         """
-        dev = list(read_examples(data.dev, data.source, data.target))
-        if not dev:
-            raise UserError(f"{data.dev}: the development corpus is empty")
+        development = []
+        for pair in data.language_pairs:
+            development.append(list(read_examples(pair.dev, pair.sources, pair.target)))
+            if not development[-1]:
+                raise UserError(f"{pair.dev}: the development corpus is empty")
         prepare(data, text, seed, folder, keep_units=keep_units)
         languages = load(data, folder)
-        return cls(Store(folder / STORE), dev, languages, seed=seed, source_dropout=source_dropout, join=data.join)
+        return cls(
+            Store(folder / STORE),
+            development,
+            languages,
+            seed=seed,
+            source_dropout=source_dropout,
+            join=data.join,
+            marked=bool(data.pairs),
+        )
 
     @property
     def offsets(self) -> tuple[tuple[npt.NDArray[np.int64], ...], npt.NDArray[np.int64]]:
@@ -92,7 +111,7 @@ class Dataset:
         """The same pairs from target to source, without links."""
         dev = [Example((target,), source) for (source,), target in self.dev]
         (source,) = self.sources
-        return Dataset(self.train.renamed(EXCHANGED), dev, {"source": self.target, "target": source}, seed=self._seed)
+        return Dataset(self.train.renamed(EXCHANGED), [dev], {"source": self.target, "target": source}, seed=self._seed)
 
     def batch(self, rows: npt.NDArray[np.int64], epoch: int) -> Batch:
         """The pairs in these rows of the store, with the dropout of subwords and sources of this epoch.
@@ -140,7 +159,12 @@ class Dataset:
         if not language.text.unit.samples:
             return self.train.columns[side][row]
         text = self.train.columns[f"{side}.text"][row].tobytes().decode()
-        return language.ids(text, zlib.crc32(f"{self._seed}:{epoch}:{side}:{row}".encode()))
+        ids = language.ids(text, zlib.crc32(f"{self._seed}:{epoch}:{side}:{row}".encode()))
+        return [*self._mark(side, row), *ids]
+
+    def _mark(self, side: Side, row: int) -> list[int]:
+        """What stands before a source that can be translated to several languages, in the store too."""
+        return [int(self.train.columns[side][row][0])] if self._marked and side == "source" else []
 
 
 def _words(language: Language, ids: list[int] | npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from dragoman.config import DataConfig, LanguageConfig, TextConfig
+from dragoman.config import DataConfig, LanguageConfig, LanguagePair, TextConfig
 from dragoman.data.corpus import alignment_files, corpus_files, read_aligned, read_texts, sides
-from dragoman.data.filters import Filters, Numbers
+from dragoman.data.filters import Filters, Numbers, Report
 from dragoman.data.language import Language
 from dragoman.data.pharaoh import Gold
 from dragoman.data.store import Rows, new_store, read_header
@@ -49,13 +49,20 @@ def prepare(data: DataConfig, text: TextConfig, seed: int, folder: Path, *, keep
 
 def load(data: DataConfig, folder: Path) -> dict[str, Language]:
     """The languages of a run by side, the target last. UserError where a file is missing or damaged."""
-    names = dict(zip((*data.sides, "target"), (*data.source, data.target), strict=True))
-    return {side: Language.load(folder, side, name, marks(data)) for side, name in names.items()}
+    names = zip((*data.sides, "target"), data.names, strict=True)
+    return {side: Language.load(folder, side, name, marks(data)) for side, name in names}
 
 
 def marks(data: DataConfig) -> tuple[Mark, ...]:
     """The symbols of every language that no text spells."""
-    return OPERATIONS if data.edits else ()
+    return OPERATIONS if data.edits else tuple(target_marks(data).values())
+
+
+def target_marks(data: DataConfig) -> dict[str, Mark]:
+    """Of several pairs, the first symbol of a source for each language that it may be translated to (Johnson et al.
+    2016).
+    """
+    return {pair.target: Mark(f"<2{pair.target}>") for pair in data.trained} if data.pairs else {}
 
 
 def _fingerprint(data: DataConfig, text: TextConfig, seed: int) -> str:
@@ -64,13 +71,16 @@ def _fingerprint(data: DataConfig, text: TextConfig, seed: int) -> str:
     for path in _files(data):
         found = path.stat()
         files.append([str(path.resolve()), found.st_size, found.st_mtime_ns])
-    options = [repr(data.model_copy(update={"dev": None})), repr(text), seed, files]
+    used = data.model_copy(
+        update={"dev": "", "pairs": [pair._replace(dev="") for pair in data.trained], "temperature": 1}
+    )
+    options = [repr(used), repr(text), seed, files]
     return hashlib.sha256(json.dumps(options).encode()).hexdigest()
 
 
 def _files(data: DataConfig) -> list[Path]:
     """What the store is made from."""
-    files = corpus_files(data.train, *data.source, data.target)
+    files = [file for pair in data.trained for file in corpus_files(pair.train, *pair.sources, pair.target)]
     return files + (alignment_files(data.train, data.source[0], data.target) if data.alignments else [])
 
 
@@ -101,13 +111,23 @@ class Lines:
 
 
 def _texts(data: DataConfig) -> Iterator[tuple[str, ...]]:
-    return read_texts(data.train, (*data.source, data.target))
+    """The training texts; those of a corpus that is used in both directions once."""
+    seen = set()
+    for pair in data.trained:
+        corpus = pair.train, frozenset((*pair.sources, pair.target))
+        if corpus not in seen:
+            yield from _texts_of(pair)
+        seen.add(corpus)
+
+
+def _texts_of(pair: LanguagePair) -> Iterator[tuple[str, ...]]:
+    return read_texts(pair.train, (*pair.sources, pair.target))
 
 
 def _learn(data: DataConfig, text: TextConfig, seed: int) -> dict[str, Language]:
     if not any(line.strip() for texts in _texts(data) for line in texts):
-        raise UserError(f"{', '.join(data.train)}: the corpus is empty (no line has text)")
-    sources = [_pipeline(text.source) for _ in data.source]
+        raise UserError(f"{_places(data)}: the corpus is empty (no line has text)")
+    sources = [_pipeline(text.source) for _ in data.sides]
     pipelines = (*sources, _pipeline(text.target))
     if text.joint:
         _fit(pipelines[0], Lines(data, pipelines), "text.source", seed)
@@ -117,11 +137,15 @@ def _learn(data: DataConfig, text: TextConfig, seed: int) -> dict[str, Language]
         for number, pipeline in enumerate(pipelines):
             alone = tuple(each if each is pipeline else None for each in pipelines)
             _fit(pipeline, Lines(data, alone), "text.source" if number < len(sources) else "text.target", seed)
-    names = zip((*data.sides, "target"), (*data.source, data.target), pipelines, strict=True)
+    names = zip((*data.sides, "target"), data.names, pipelines, strict=True)
     return {
         side: Language(name, pipeline, Vocabulary(pipeline.unit.inventory, marks(data)))
         for side, name, pipeline in names
     }
+
+
+def _places(data: DataConfig) -> str:
+    return ", ".join(dict.fromkeys(place for pair in data.trained for place in pair.train))
 
 
 def _fit(text: TextPipeline, lines: Lines, key: str, seed: int) -> None:
@@ -142,28 +166,46 @@ def _write(data: DataConfig, languages: dict[str, Language], fingerprint: str, f
     columns |= {f"{side}.text": np.uint8 for side in sampled}
     if data.alignments:
         columns["links"] = np.uint32
-    filters = Filters(max_length=data.max_length, max_ratio=data.max_ratio)
+    reports, rows = [], []
     with new_store(folder, columns) as store:
-        gold: list[Gold] = []
-        for block in sides(_examples(data, gold), BLOCK):
-            texts = {
-                side: list(map(languages[side].text.normalise, side_texts))
-                for side, side_texts in zip(languages, block, strict=True)
-            }
-            rows = {side: language.rows(texts[side]) for side, language in languages.items()}
-            if data.edited is not None:
-                rows["target"] = _edits(languages["target"], texts[data.sides[data.edited]], texts["target"])
-            written = {side: np.array([bool(text.strip()) for text in texts[side]]) for side in languages}
-            lengths = [np.where(written[side], rows[side].lengths - 1, 0) for side in languages]
-            kept = filters.keep(*_with_neighbours(lengths[:-1]), lengths[-1])
-            rows |= {f"{side}.text": _bytes(texts[side]) for side in sampled}
-            if data.alignments:
-                rows["links"] = _links(gold, *(_words(languages[side], texts[side]) for side in languages))
-                gold.clear()
-            store.append({name: each.chosen(kept) for name, each in rows.items()})
-        store.notes = {"fingerprint": fingerprint, "report": filters.report._asdict()}
-        if not filters.report.kept:
-            raise UserError(f"{', '.join(data.train)}: no pair to train on: {filters.report}")
+        for pair in data.trained:
+            filters = Filters(max_length=data.max_length, max_ratio=data.max_ratio)
+            for block in _blocks(data, pair, languages, filters):
+                store.append(block)
+            if not filters.report.kept:
+                named = f" ({pair.name})" if data.pairs else ""
+                raise UserError(f"{', '.join(pair.train)}{named}: no pair to train on: {filters.report}")
+            reports.append(filters.report)
+            rows.append(filters.report.kept)
+        report = Report(*map(sum, zip(*reports, strict=True)))
+        store.notes = {"fingerprint": fingerprint, "report": report._asdict(), "pairs": rows}
+
+
+def _blocks(
+    data: DataConfig, pair: LanguagePair, languages: dict[str, Language], filters: Filters
+) -> Iterator[dict[str, Rows]]:
+    """The columns of the store for the examples of a pair that the filters keep, some at a time."""
+    sampled = [side for side, language in languages.items() if language.text.unit.samples]
+    gold: list[Gold] = []
+    mark = languages["source"].vocabulary.ids([target_marks(data)[pair.target]]) if data.pairs else []
+    for block in sides(_examples(data, pair, gold), BLOCK):
+        texts = {
+            side: list(map(languages[side].text.normalise, side_texts))
+            for side, side_texts in zip(languages, block, strict=True)
+        }
+        rows = {side: language.rows(texts[side]) for side, language in languages.items()}
+        if data.edited is not None:
+            rows["target"] = _edits(languages["target"], texts[data.sides[data.edited]], texts["target"])
+        written = {side: np.array([bool(text.strip()) for text in texts[side]]) for side in languages}
+        lengths = [np.where(written[side], rows[side].lengths - 1, 0) for side in languages]
+        kept = filters.keep(*_with_neighbours(lengths[:-1]), lengths[-1])
+        rows |= {f"{side}.text": _bytes(texts[side]) for side in sampled}
+        if mark:
+            rows["source"] = rows["source"].behind(mark)
+        if data.alignments:
+            rows["links"] = _links(gold, *(_words(languages[side], texts[side]) for side in languages))
+            gold.clear()
+        yield {name: each.chosen(kept) for name, each in rows.items()}
 
 
 def _edits(target: Language, before: list[str], after: list[str]) -> Rows:
@@ -181,14 +223,14 @@ def _with_neighbours(sources: list[Numbers]) -> list[Numbers]:
     return [np.where(lengths > 0, lengths, longest) for lengths in sources]
 
 
-def _examples(data: DataConfig, gold: list[Gold]) -> Iterator[tuple[str, ...]]:
-    """The training texts; the links of each pair, where they are wanted, go to the end of `gold`."""
+def _examples(data: DataConfig, pair: LanguagePair, gold: list[Gold]) -> Iterator[tuple[str, ...]]:
+    """The training texts of a pair; the links of each pair, where they are wanted, go to the end of `gold`."""
     if not data.alignments:
-        yield from _texts(data)
+        yield from _texts_of(pair)
         return
-    for pair, links in read_aligned(data.train, data.source[0], data.target):
+    for texts, links in read_aligned(pair.train, pair.sources[0], pair.target):
         gold.append(links)
-        yield pair
+        yield texts
 
 
 def _words(language: Language, texts: list[str]) -> list[int]:

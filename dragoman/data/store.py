@@ -33,6 +33,11 @@ class Rows(NamedTuple):
         """Those rows alone for which `rows` (N,) is True."""
         return Rows(self.values[np.repeat(rows, self.lengths)], self.lengths[rows])
 
+    def behind(self, values: Sequence[int]) -> "Rows":
+        """The same rows, each behind these values."""
+        begins = np.repeat(np.cumsum(self.lengths) - self.lengths, len(values))
+        return Rows(np.insert(self.values, begins, np.tile(values, len(self.lengths))), self.lengths + len(values))
+
 
 class Column:
     """Row i is `values[offsets[i] : offsets[i + 1]]`."""

@@ -26,6 +26,10 @@ class Score(NamedTuple):
     def __str__(self) -> str:
         return f"{self.name} = {self.value:.2f} ({self.signature})"
 
+    def of(self, pair: str) -> "Score":
+        """The same score, its name telling which of several pairs of languages it is of."""
+        return self._replace(name=f"{self.name} {pair}" if pair else self.name)
+
     def against(self, references: Sequence[str]) -> "Score":
         """The same score, its signature telling which references it is of: values of others cannot be compared."""
         data = f"sentences:{len(references)}|references:{_digest(references)}"

@@ -17,16 +17,17 @@ def write(
     looks = [*config.model.attention.chosen(), *([config.model.combination] if config.data.several else [])]
     attention = "; ".join(map(str, looks))
     values = validation.values
+    to = " --to LANGUAGE" if config.data.pairs else ""
     sizes = [len(language.vocabulary) for language in (*data.sources, data.target)]
     lines = [
         f"# {config.data.languages}",
         "",
-        f"An attentional encoder-decoder trained with dragoman. Use it with `dragoman translate {folder.path}`.",
+        f"An attentional encoder-decoder trained with dragoman. Use it with `dragoman translate {folder.path}{to}`.",
         "",
         "| | |",
         "|---|---|",
-        f"| training data | {', '.join(config.data.train)}: {data.report} |",
-        f"| development data | {config.data.dev}, {len(data.dev):,} pairs |",
+        f"| training data | {config.data.places('train')}: {data.report} |",
+        f"| development data | {config.data.places('dev')}, {len(data.dev):,} pairs |",
         f"| vocabularies | {' and '.join(f'{size:,}' for size in sizes)} symbols |",
         f"| model | {config.model.encoder}; attention {attention}; {config.model.decoder} |",
         f"| parameters | {parameters:,} |",

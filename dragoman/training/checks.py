@@ -17,6 +17,7 @@ from dragoman.model.attention.sources.combinations import COMBINATIONS
 from dragoman.model.attention.terms.terms import TERMS
 from dragoman.search.searches import SEARCHES
 from dragoman.text.units import UNITS
+from dragoman.training.objectives.agreement import Agreement
 from dragoman.training.objectives.objective import indistinct, untaught
 from dragoman.training.objectives.objectives import OBJECTIVES
 from dragoman.training.objectives.penalties import PENALTIES
@@ -51,6 +52,7 @@ def problems(config: Config) -> list[Problem]:
         objective = OBJECTIVES[config.training.objective.kind]
         found += [Problem(("training", "objective"), message) for message in objective.problems(config)]
         found += _sources(config)
+        found += _pairs(config)
         found += _joint(config.text)
         found += _penalties(config)
         found += _coverage(config)
@@ -70,6 +72,16 @@ def _sources(config: Config) -> Iterator[Problem]:
             yield Problem(("training", "objective"), f"'{config.training.objective.kind}' cannot do with {what}")
         if config.training.penalties:
             yield Problem(("training", "penalties"), f"are of attention to one source alone, and there is {what}")
+
+
+def _pairs(config: Config) -> Iterator[Problem]:
+    """What goes by one pair of languages, or by words alone."""
+    training = config.training
+    if config.data.pairs and OBJECTIVES[training.objective.kind] is Agreement:
+        yield Problem(("training", "objective"), "'agreement' is of one pair; data.pairs may have both directions")
+    if config.data.pairs and training.penalties:
+        message = "are of attention to words, and a source of data.pairs has a mark before them"
+        yield Problem(("training", "penalties"), message)
 
 
 def _penalties(config: Config) -> Iterator[Problem]:

@@ -10,7 +10,7 @@ import torch
 
 from dragoman import devices
 from dragoman.data.batch import Batch
-from dragoman.data.batching import Plan, prefetch
+from dragoman.data.batching import Mixture, Plan, prefetch
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import HIGHER_IS_BETTER
 from dragoman.training import checkpoint
@@ -79,8 +79,10 @@ def _ended(run: Training) -> bool:
 
 def epoch_plan(run: Training, epoch: int) -> Plan:
     """The rows of every global batch of an epoch."""
-    batch = run.config.training.batch
-    return Plan(*run.data.offsets, batch.size, batch.unit, run.config.seed, epoch)
+    batch, temperature, mixture = run.config.training.batch, run.config.data.temperature, None
+    if temperature > 1:
+        mixture = Mixture(tuple(run.data.train.notes["pairs"]), temperature)
+    return Plan(*run.data.offsets, batch.size, batch.unit, run.config.seed, epoch, mixture)
 
 
 def _rest_of_epoch(run: Training) -> Iterator[Batch]:

@@ -3,12 +3,13 @@
 import json
 import math
 from collections.abc import Iterable
+from statistics import fmean
 from typing import NamedTuple
 
 import torch
 
 from dragoman import components
-from dragoman.config import Config
+from dragoman.config import Config, LanguagePair
 from dragoman.data.batch import Batch
 from dragoman.data.dataset import Dataset
 from dragoman.devices import Device
@@ -32,14 +33,18 @@ class Likelihood(NamedTuple):
 
 
 class Validation(NamedTuple):
-    """What one validation measured; `values` by the names of metrics."""
+    """What one validation measured; `values` by the names of metrics (`bleu`; of one of several pairs `en-de/bleu`)."""
 
     values: dict[str, float]
     scores: list[Score]
     translations: list[Translation]
 
     def __str__(self) -> str:
-        return "  ".join(f"{name} {value:.2f}" for name, value in self.values.items())
+        lines: dict[str, list[str]] = {}
+        for key, value in self.values.items():
+            pair, _, name = key.rpartition("/")
+            lines.setdefault(pair, [f"    {pair}"] if pair else []).append(f"{name} {value:.2f}")
+        return "\n".join("  ".join(line) for line in lines.values())
 
 
 @torch.inference_mode()
@@ -62,18 +67,33 @@ class Validator:
         self.device = device
         self.folder = folder
         self.languages = data.sources, data.target
-        self.sources = [example.sources for example in data.dev]
-        self.references = [example.target for example in data.dev]
+        self.development = dict(zip(config.data.language_pairs, data.development, strict=True))
 
     def __call__(self, model: Seq2Seq) -> Validation:
-        """Score the references by teacher forcing, translate the sources, score the translations."""
+        """Score the references by teacher forcing, translate the sources, score the translations.
+
+        Of several pairs of languages each for itself, and the mean of those that are trained on.
+        """
         translator = Translator(model.eval(), *self.languages, self.config.training.search, self.device)
         as_trained(translator, self.config)
-        found = likelihood(model, translator.pairs(self.sources, self.references))
+        found = {pair: self._measured(translator, pair) for pair in self.development}
+        if not self.config.data.pairs:
+            return found[self.config.data.language_pairs[0]]
+        trained = [found[pair].values for pair in self.config.data.trained]
+        values = {name: fmean(each[name] for each in trained) for name in trained[0]}
+        for pair, each in found.items():
+            values |= {f"{pair.name}/{name}": value for name, value in each.values.items()}
+        scores = [score.of(pair.name) for pair, each in found.items() for score in each.scores]
+        return Validation(values, scores, [one for each in found.values() for one in each.translations])
+
+    def _measured(self, translator: Translator, pair: LanguagePair) -> Validation:
+        """What the development set of one pair tells."""
+        sources, references = zip(*self.development[pair], strict=True)
+        found = likelihood(translator.model, translator.pairs(sources, references, to=pair.target))
         values = {"loss": found.loss, "perplexity": found.perplexity, "accuracy": found.accuracy}
-        translations = translator.translate(self.sources)
+        translations = translator.translate(sources, to=pair.target)
         texts = [translation.text for translation in translations]
-        scores = [components.build(METRICS, spec).corpus(texts, [self.references]) for spec in self.config.metrics]
+        scores = [components.build(METRICS, spec).corpus(texts, [references]) for spec in self.config.metrics]
         values.update({spec.kind: score.value for spec, score in zip(self.config.metrics, scores, strict=True)})
         return Validation(values, scores, translations)
 
@@ -83,8 +103,9 @@ class Validator:
 
     def write(self, validation: Validation) -> None:
         """The development sentences with their translations and attention, for reports."""
+        examples = [(pair.name, each.target) for pair, examples in self.development.items() for each in examples]
         with write_atomically(self.folder.validation) as file:
-            for found, reference in zip(validation.translations, self.references, strict=True):
+            for found, (pair, reference) in zip(validation.translations, examples, strict=True):
                 seen = found.overview
                 row = {
                     "source": seen.columns,
@@ -94,5 +115,6 @@ class Validator:
                     "score": round(found.score, 4),
                     "attention": seen.attention.round(3).tolist(),
                     **({"shares": seen.shares} if seen.shares else {}),
+                    **({"pair": pair} if self.config.data.pairs else {}),
                 }
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")

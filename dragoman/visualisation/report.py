@@ -40,7 +40,8 @@ class Example:
 
     `reference` is None where it is not known, `score` is the translation's, `gold` are links (source word, target
     word), `n_best` further translations with their scores. Of several sources, `source` has the name of each before its
-    words, and `shares` are the columns of these names: what each source got as a whole.
+    words, and `shares` are the columns of these names: what each source got as a whole. `pair` is the one of several
+    pairs of languages that it is of.
     """
 
     source: Sequence[str]
@@ -51,6 +52,7 @@ class Example:
     gold: Collection[tuple[int, int]] | None = None
     n_best: Sequence[tuple[str, float]] = ()
     shares: Sequence[int] = ()
+    pair: str = ""
 
     @property
     def length(self) -> int:
@@ -119,9 +121,9 @@ def _charts(runs: Sequence[RunView]) -> Iterator[str]:
     keys = {key for run in runs for row in run.metrics for key in row if "/" in key}
     lengths = [_epoch_length(run) for run in runs]
     x, units = ("epochs", lengths) if len(runs) > 1 and all(lengths) else ("steps", [1.0] * len(runs))
-    for value in sorted({key.partition("/")[2] for key in keys}, key=_rank):
+    for value in sorted({key.rpartition("/")[2] for key in keys}, key=_rank):
         title = CHARTS.get(value, value.replace("_", " "))
-        phases = [key for key in sorted(keys, reverse=True) if key.partition("/")[2] == value]
+        phases = [key for key in sorted(keys, reverse=True) if key.rpartition("/")[2] == value]
         if len(runs) == 1:
             found = {_phase(key): _points(runs[0], key, units[0]) for key in phases}
             yield _chart(found, title, x, value)
@@ -142,8 +144,8 @@ def _rank(value: str) -> tuple[int, str]:
 
 
 def _phase(key: str) -> str:
-    phase = key.partition("/")[0]
-    return PHASES.get(phase, phase)
+    phase, *pair, _ = key.split("/")
+    return " ".join([PHASES.get(phase, phase), *pair])
 
 
 def _points(run: RunView, key: str, unit: float) -> list[tuple[float, float]]:
@@ -192,6 +194,7 @@ def _example(example: Example) -> dict[str, Any]:
         "gold": None if example.gold is None else sorted([int(s), int(t)] for s, t in example.gold),
         "n_best": [[text, _number(score)] for text, score in example.n_best],
         "shares": list(example.shares),
+        "pair": example.pair,
     }
 
 

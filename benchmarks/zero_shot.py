@@ -1,0 +1,220 @@
+"""Directions that were never trained: `make zero-shot`.
+
+One model of three languages (configs/johnson2016.yaml) learns English to German and French and back. It then translates
+German to French and French to German, at once and by way of English, beside models that were trained on those pairs:
+BLEU, and the share of sentences in the wrong language. The phrasebook, and Multi30k where it is given; no two corpora
+of a table are translations of each other. Two processes work at a time, with a thread each. Started again, it goes on
+where it was. The tables come as Markdown.
+"""
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Console
+
+import dragoman
+from benchmarks.corpus import DEV, TEST, TRAIN
+from benchmarks.prepared import write
+from benchmarks.trainings import apart
+from dragoman.config import Config, DeviceConfig
+from dragoman.data.corpus import read_pairs
+from dragoman.errors import UserError
+from dragoman.evaluation.languages import wrong_language
+from dragoman.evaluation.metrics import Bleu
+from dragoman.files import read_lines, write_atomically
+from dragoman.phrasebook import corpus
+from dragoman.training import checks, session
+
+CONFIG = Path(__file__).resolve().parent.parent / "configs" / "johnson2016.yaml"
+TRAINED, UNTRAINED = (("en", "de"), ("en", "fr")), ("de", "fr")
+LANGUAGES = ("de", "en", "fr")
+PIVOT = "en"
+ALONE = 2  # times as many passes for a model of one direction, which has a quarter of the examples
+TESTS = {"dev": 200, "test": 500}  # sentences of the phrasebook
+
+
+class Table(NamedTuple):
+    """Corpora in folders such as en-de below `texts`, in each train, dev and test; what they need of configurations."""
+
+    texts: Path
+    overrides: dict[str, str]
+    bleu: Bleu
+
+    def prefix(self, source: str, target: str, part: str) -> str:
+        """The files of a pair in either direction."""
+        return str(self.texts / "-".join(sorted((source, target), key=("en", "de", "fr").index)) / part)
+
+
+class Figures(NamedTuple):
+    """What translations of a test set are worth: BLEU, and the percentage in another language than the wanted one."""
+
+    bleu: float
+    wrong: float
+
+
+def phrasebook(folder: Path, pairs: int) -> Table:
+    """Sampled anew, other sentences for each pair of languages."""
+    for seed, (source, target) in enumerate((*TRAINED, UNTRAINED), start=1):
+        place = folder / f"{source}-{target}"
+        if not (place / f"test.{target}").is_file():
+            corpus.write(place, source, target, {"train": pairs, **TESTS}, seed)
+    return Table(folder, {}, Bleu())
+
+
+def multi30k(files: Path, folder: Path) -> Table:
+    """Each pair with German has every second sentence of the training set, English and French have the others."""
+    for source, target in (*TRAINED, UNTRAINED):
+        place = folder / f"{source}-{target}"
+        place.mkdir(parents=True, exist_ok=True)
+        for part, name in (("train", TRAIN), ("dev", DEV), ("test", TEST)):
+            step, begin = (2, int("de" not in (source, target))) if part == "train" else (1, 0)
+            found = list(islice(read_pairs(str(files / name), source, target), begin, None, step))
+            for language, lines in zip((source, target), zip(*found, strict=True), strict=True):
+                write(place / f"{part}.{language}", lines)
+    tokenised = {f"text.{side}.tokeniser": "whitespace" for side in ("source", "target")}
+    metrics = "[{kind: bleu, tokenise: none}]"
+    return Table(folder, {**tokenised, "metrics": metrics, "data.max_length": "100"}, Bleu(tokenise="none"))
+
+
+def rows() -> dict[str, tuple[tuple[str, str], ...]]:
+    """The models by name, and the directions that each is trained on."""
+    both = [pair for one in TRAINED for pair in (one, one[::-1])]
+    return {"one model": tuple(both), **{"-".join(pair): (pair,) for pair in (UNTRAINED, UNTRAINED[::-1])}}
+
+
+def config(name: str, table: Table, folder: Path, epochs: int) -> Config:
+    """The configuration of a model, its data, run folder and length of training put in."""
+    directions = rows()[name]
+    epochs *= 1 if len(directions) > 1 else ALONE
+    overrides = {
+        "run": str(folder / name.replace(" ", "-")),
+        "device.threads": "1",
+        "training.epochs": str(epochs),
+        **table.overrides,
+    }
+    if len(directions) > 1:
+        pairs = [
+            {"source": source, "target": target, "train": table.prefix(source, target, "train")}
+            for source, target in directions
+        ]
+        pairs += [{"source": source, "target": target} for source, target in (UNTRAINED, UNTRAINED[::-1])]
+        pairs = [{**pair, "dev": table.prefix(pair["source"], pair["target"], "dev")} for pair in pairs]
+        overrides["data.pairs"] = json.dumps(pairs)
+    else:
+        ((source, target),) = directions
+        places = {f"data.{part}": table.prefix(source, target, part) for part in ("train", "dev")}
+        overrides |= {"data.pairs": "[]", "data.source": source, "data.target": target, **places}
+    made = checks.load_config(CONFIG, overrides)
+    examples = sum(
+        sum(1 for _ in read_lines(f"{place}.{pair.target}")) for pair in made.data.trained for place in pair.train
+    )
+    steps = epochs * math.ceil(examples / made.training.batch.size)
+    overrides["training.schedule"] = f"{{kind: cosine, steps: {steps}, warmup: {max(1, steps // 15)}}}"
+    return checks.load_config(CONFIG, overrides)
+
+
+def work(name: str, table: Table, folder: Path, epochs: int) -> None:
+    """Train a model, translate with it, and write what that is worth beside its run."""
+    run = session.train(config(name, table, folder, epochs), quiet=True)
+    model = dragoman.load(run.path, device=DeviceConfig(threads=1))
+    found = {}
+
+    def measure(system: str, source: str, target: str, texts: Iterable[str], references: list[str]) -> None:
+        translations = [translation.text for translation in model.translate(list(texts), to=target)]
+        wrong = wrong_language(translations, [references], target, LANGUAGES)
+        figures = Figures(table.bleu.corpus(translations, [references]).value, wrong.value)
+        found[f"{system} {source}-{target}"] = figures._asdict()
+
+    several = bool(model.marks)
+    for source, target in (*rows()[name], *((UNTRAINED, UNTRAINED[::-1]) if several else ())):
+        pairs = list(read_pairs(table.prefix(source, target, "test"), source, target))
+        texts, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
+        trained = (source, target) in rows()[name]
+        measure(
+            "one model" if several and trained else "zero-shot" if several else "supervised",
+            source,
+            target,
+            texts,
+            references,
+        )
+        if not trained:
+            between = [translation.text for translation in model.translate(texts, to=PIVOT)]
+            measure("pivoted", source, target, between, references)
+    with write_atomically(folder / f"{name.replace(' ', '-')}.json") as file:
+        json.dump(found, file)
+
+
+def lines(found: dict[str, Figures]) -> list[str]:
+    """A line for each direction and system, in Markdown."""
+    heads = "| direction | system | BLEU | wrong language (%) |", "|---|---|---|---|"
+    ordered = sorted(found.items(), key=lambda item: item[0].rpartition(" ")[2])
+    return [
+        *heads,
+        *(
+            "| {2} | {0} |".format(*name.rpartition(" ")) + f" {figures.bleu:.1f} | {figures.wrong:.1f} |"
+            for name, figures in ordered
+        ),
+    ]
+
+
+def tables(options: argparse.Namespace) -> dict[str, Table]:
+    texts: Path = options.folder / "texts"
+    found = {"phrasebook": phrasebook(texts / "phrasebook", options.pairs)}
+    if options.data:
+        found["multi30k"] = multi30k(options.data, texts / "multi30k")
+    return found if not options.only else {name: found[name] for name in options.only if name in found}
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    every = tables(options)
+    if options.row:  # this process is one of the trainings
+        name, wanted = options.row
+        work(wanted, every[name], options.folder / name, options.epochs)
+        return 0
+    rest = ["--folder", str(options.folder), "--pairs", str(options.pairs), "--epochs", str(options.epochs)]
+    rest += ["--data", str(options.data)] if options.data else []
+    results = {(name, row): options.folder / name / f"{row.replace(' ', '-')}.json" for name in every for row in rows()}
+    tasks = {
+        f"{name}: {row}": ["--row", name, row, *rest] for (name, row), path in results.items() if not path.is_file()
+    }
+    apart("benchmarks.zero_shot", tasks, options.workers, console)
+    shown = Console(width=200, highlight=False, markup=False)
+    for name in every:
+        found: dict[str, Figures] = {}
+        for (table, _), path in results.items():
+            if table == name and path.is_file():
+                read = json.loads(path.read_text(encoding="utf-8"))
+                found |= {key: Figures(**figures) for key, figures in read.items()}
+        for line in (f"{name}\n", *lines(found), ""):
+            shown.print(line)
+    return 0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.zero_shot", description=__doc__)
+    parser.add_argument("--folder", type=Path, default=Path("runs/zero-shot"), help="where all that is made goes")
+    parser.add_argument("--data", type=Path, help="folder of Multi30k's files, which are then a second table")
+    parser.add_argument("--pairs", type=int, default=6_000, help="examples of the phrasebook for each two languages")
+    parser.add_argument(
+        "--epochs", type=int, default=8, help="passes over the examples, twice as many of one direction"
+    )
+    parser.add_argument("--only", nargs="+", metavar="TABLE", help="phrasebook or multi30k alone")
+    parser.add_argument("--workers", type=int, default=2, help="trainings at a time, a thread each")
+    parser.add_argument("--row", nargs=2, metavar=("TABLE", "MODEL"), help=argparse.SUPPRESS)  # one of those trainings
+    options = parser.parse_args(arguments)
+    console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+    try:
+        return run(options, console)
+    except UserError as error:
+        console.print(str(error))
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+"""A model of three languages learns four directions, and translates in the fifth to the language that is asked for."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dragoman
+from dragoman.training import checks, session
+from tests import toy
+
+WORDS = {"tokeniser": "whitespace", "unit": "word"}
+OPTIONS: dict[str, Any] = {
+    "text": {"joint": True, "source": WORDS, "target": WORDS},
+    "model.embedding": {"size": 16, "tie": "all"},
+    "model.encoder": {"kind": "rnn", "size": 16, "dropout": 0.1},
+    "model.decoder": {"kind": "rnn", "size": 32, "features": "deep"},
+    "training.epochs": 20,
+    "training.patience": None,
+    "training.validate_every": 530,
+    "training.schedule": {"kind": "cosine", "steps": 1060},
+    "training.optimiser": {"kind": "adam", "learning_rate": 0.02},
+}
+
+
+@pytest.mark.spec("E1")
+@pytest.mark.spec("E2")
+def test_zero_shot_translations_are_in_the_right_language(tmp_path: Path) -> None:
+    pairs = toy.languages(tmp_path, train=280, longest=4)
+    given = {"run": str(tmp_path / "run"), "data": {"pairs": pairs}, **OPTIONS}
+    config = checks.load_config(tmp_path / "toy.yaml", {key: toy._yaml(value) for key, value in given.items()})
+    translator = dragoman.load(session.train(config, quiet=True).path)
+    lines = {name: (tmp_path / f"test.{name}").read_text("utf-8").splitlines() for name in ("en", "de", "fr")}
+    words = {name: {word for line in found for word in line.split()} for name, found in lines.items()}
+
+    def found(source: str, target: str) -> list[str]:
+        return [translation.text for translation in translator.translate(lines[source], to=target)]
+
+    for source, target, _ in toy.DIRECTIONS:
+        right = sum(text == line for text, line in zip(found(source, target), lines[target], strict=True))
+        assert right >= 27, (source, target)
+    said = [word for text in found("fr", "de") for word in text.split()]
+    assert sum(word in words["de"] for word in said) >= 0.95 * len(said)
+    pivoted = [each.text for each in translator.translate(found("fr", "en"), to="de")]
+    assert sum(text == line for text, line in zip(pivoted, lines["de"], strict=True)) >= 25

@@ -1,0 +1,282 @@
+"""One model for several languages: from a list of pairs to zero-shot translations and what they are worth."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dragoman
+from dragoman.errors import UserError
+from dragoman.run import Run
+from dragoman.text.mark import Mark
+from dragoman.training import checks, session
+from dragoman.translator import Translator
+from tests import toy
+from tests.system.conftest import Shell
+
+WORDS = {"tokeniser": "whitespace", "unit": "word"}
+NAMES = ["en-de", "de-en", "en-fr", "fr-en", "fr-de"]
+UNTRAINED: dict[str, Any] = {"training.epochs": 1}
+
+
+def options(pairs: list[dict[str, str]]) -> dict[str, Any]:
+    return {"data": {"pairs": pairs, "temperature": 5}, "text": {"joint": True, "source": WORDS, "target": WORDS}}
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    """A folder with a run of three languages, which has learnt little."""
+    folder = tmp_path_factory.mktemp("languages")
+    train(folder, toy.languages(folder), folder / "run")
+    return Shell(folder)
+
+
+def train(folder: Path, pairs: list[dict[str, str]], run: Path, changed: dict[str, Any] = UNTRAINED) -> Path:
+    given = {"run": str(run), **options(pairs), **changed}
+    texts = {key: toy._yaml(value) for key, value in given.items()}
+    return session.train(checks.load_config(folder / "toy.yaml", texts), quiet=True).path
+
+
+@pytest.fixture(scope="module")
+def translator(shell: Shell) -> Translator:
+    return dragoman.load(shell.folder / "run")
+
+
+@pytest.mark.spec("E1")
+def test_a_mark_of_the_language_stands_before_every_source(shell: Shell, translator: Translator) -> None:
+    run = Run.load(shell.folder / "run")
+    assert translator.targets == ("de", "en", "fr")
+    assert run.source.vocabulary == run.target.vocabulary
+    ids = run.source.vocabulary.ids([Mark(f"<2{name}>") for name in translator.targets])
+    assert ids == [4, 5, 6]
+    for name, number in zip(translator.targets, ids, strict=True):
+        (batch,) = translator.pairs(["one two", ""], ["un", "deux"], to=name)
+        assert batch.sources[0].ids[:, 0].tolist() == [number, number]
+        assert not set(ids) & set(batch.target.ids.flatten().tolist())
+    assert run.source.vocabulary.ids(run.source.text.encode("<2de> one"))[0] not in ids  # a text is only a text
+
+
+@pytest.mark.spec("E1")
+def test_translations_to_each_language_and_never_a_mark(translator: Translator) -> None:
+    translator.model.output.bias.data[4:7] += 50  # it would like to say nothing else
+    try:
+        found = {name: translator.translate(["one two", ""], to=name, n_best=2) for name in translator.targets}
+        spoken = list(translator.simultaneous(["one", "two"], to="fr", wait=2))
+    finally:
+        translator.model.output.bias.data[4:7] -= 50
+    for translations in found.values():
+        assert not any("<2" in each.text for each in translations[0].n_best)
+        assert translations[1].text == ""
+    assert not any("<2" in word.text for word in spoken)
+    scores = {name: translator.score(["one two"], ["zwei"], to=name)[0].log_prob for name in translator.targets}
+    assert len(set(scores.values())) == 3
+
+
+@pytest.mark.spec("E1")
+def test_attention_is_between_words_and_what_the_mark_gets_is_no_words(translator: Translator) -> None:
+    (found,) = translator.translate(["one two three"], to="de")
+    assert found.source_tokens == ["one", "two", "three"]
+    assert found.attention.shape == (len(found.tokens), 3)
+    (scored,) = translator.score(["one two three"], [found.text], to="de")
+    np.testing.assert_allclose(scored.attention, found.attention, atol=1e-4)
+    np.testing.assert_allclose(found.sources[0].share, 1, atol=1e-5)
+    assert (found.attention.sum(1) < 1).all()
+    (batch,) = translator.pairs(["one two three"], [found.text], to="de")
+    (weights,) = translator.model.score(batch).attention
+    np.testing.assert_allclose(weights[0, :-1, 1:4].detach(), found.attention, atol=1e-4)
+
+
+def test_the_mark_counts_among_the_symbols_that_are_read(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.translator.LONGEST", 4)
+    (found,) = translator.translate(["one two three four five"], to="de")
+    assert (found.left_out, found.source_tokens) == (2, ["one", "two", "three"])
+    assert translator.left_out("one two three four five") == 2
+    spoken = list(translator.simultaneous("one two three four five".split(), to="de", wait=9))
+    assert {word.read for word in spoken} <= {3}
+
+
+def test_the_language_must_be_one_of_the_runs(translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> None:
+    with pytest.raises(UserError, match=r"^to which language. This run translates to de, en, fr$"):
+        translator.translate(["one"])
+    with pytest.raises(UserError, match=r"^this run does not translate to cs, but to de, en, fr$"):
+        translator.score(["one"], ["jeden"], to="cs")
+    plain = dragoman.load(toy.trained(tmp_path_factory.getbasetemp()))
+    with pytest.raises(UserError, match=r"^this run does not translate to de, but to fr$"):
+        plain.translate(["one"], to="de")
+    assert plain.translate(["one two"], to="fr")[0].text == plain.translate(["one two"])[0].text
+
+
+@pytest.mark.spec("E2")
+def test_every_pair_is_validated_and_only_those_with_training_data_decide(shell: Shell) -> None:
+    rows = [json.loads(line) for line in (shell.folder / "run" / "metrics.jsonl").read_text("utf-8").splitlines()]
+    (row,) = [row for row in rows if "valid/loss" in row]
+    for metric in ("loss", "perplexity", "accuracy", "bleu", "chrf"):
+        values = [row[f"valid/{name}/{metric}"] for name in NAMES]
+        assert row[f"valid/{metric}"] == pytest.approx(np.mean(values[:4]))
+    lines = (shell.folder / "run" / "validation.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line)["pair"] for line in lines] == [name for name in NAMES for _ in range(8)]
+    card = (shell.folder / "run" / "README.md").read_text("utf-8")
+    assert "# en-de, de-en, en-fr, fr-en; zero-shot fr-de" in card
+    assert "- BLEU-2 fr-de = " in card
+    assert "--to LANGUAGE" in card
+
+
+@pytest.mark.spec("E2")
+def test_zero_shot_directions_are_never_trained(shell: Shell, tmp_path: Path) -> None:
+    """The run is the same without them."""
+    pairs = toy.languages(tmp_path)
+    assert Run.load(shell.folder / "run").config.data.language_pairs[-1].train == ()
+    weights = [train(tmp_path, some, tmp_path / name) for some, name in ((pairs, "with"), (pairs[:-1], "without"))]
+    one, other = ((folder / "model-last.safetensors").read_bytes() for folder in weights)
+    assert one == other
+
+
+def test_commands_take_the_language(shell: Shell) -> None:
+    assert shell.fails("translate", "run", "test.en") == "to which language? This run translates to de, en, fr"
+    found = shell("translate", "run", "test.en", "--to", "de", "--alignments")
+    assert found.code == 0, found.err
+    assert found.lines != shell("translate", "run", "test.en", "--to", "fr", "--alignments").lines
+    assert len(shell("score", "run", "test.en", "test.fr", "--to", "fr").lines) == 30
+    assert shell.fails("score", "run", "test.en", "test.fr").startswith("to which language?")
+    assert len(shell("align", "run", "test.en", "test.fr", "--to", "fr").lines) == 30
+    assert shell.fails("align", "run", "test.en", "test.fr", "--to", "cs").startswith("this run does not translate to")
+    assert shell("translate", "run", "test.en", "--to", "de", "--wait", "2").code == 0
+    shell.write("shown.tsv", "one two\tzwei\n")
+    assert shell("report", "run", "--sentences", "shown.tsv", "--to", "de", "-o", "page.html").code == 0
+    assert shell.fails("report", "run", "--sentences", "shown.tsv").startswith("to which language?")
+    assert shell.fails("report", "run", "--to", "de").startswith("--to: is of --sentences")
+    assert shell.fails("lexicon", "run").startswith("run: a lexicon is of")
+    assert shell.fails("translate", "run", "test.en", "--to", "de", "--candidates", "3,3").startswith("run: candidates")
+
+
+@pytest.mark.spec("E2")
+def test_a_pivot_is_two_translations(shell: Shell) -> None:
+    between = shell("translate", "run", "test.fr", "--to", "en", "--output", "between")
+    assert between.code == 0, between.err
+    wanted = shell("translate", "run", "between", "--to", "de")
+    assert shell("translate", "run", "test.fr", "--to", "de", "--via", "en").lines == wanted.lines
+    assert shell.fails("translate", "run", "test.fr", "--to", "de", "--via", "cs").startswith("this run does not")
+    assert shell.fails("translate", "run", "test.fr", "--to", "de", "--via", "en", "--show").startswith("--via: what a")
+    assert shell.fails("translate", "run", "test.fr", "--to", "de", "--via", "en", "--wait", "1").startswith("--via:")
+
+
+@pytest.mark.spec("E2")
+def test_evaluation_tells_the_share_in_another_language(shell: Shell) -> None:
+    pytest.importorskip("py3langid")
+    words = ("evaluate", "--run", "run", "--source", "test.fr", "--to", "de", "test.de")
+    found = shell(*words)
+    assert found.code == 0, found.err
+    assert found.lines[-1].startswith("Wrong language = ")
+    assert "(unit:percent|language:de|among:de,en,fr|py3langid:" in found.lines[-1]
+    *_, last = json.loads(shell(*words, "--json").out)
+    assert (last["name"], last["language"]) == ("Wrong language", "de")
+    assert shell("evaluate", "--input", "test.fr", "--to", "de", "test.de").code == 2
+
+
+def test_evaluation_says_when_languages_cannot_be_told_apart(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "py3langid.langid", None)
+    found = shell("evaluate", "--run", "run", "--source", "test.fr", "--to", "de", "test.de")
+    assert found.code == 0
+    assert "wrong language: not measured, py3langid.langid is not installed" in found.err
+    assert "Wrong language" not in found.out
+
+
+def test_commands_that_look_at_such_a_run(shell: Shell) -> None:
+    info = shell("info", "run").out
+    assert "en-de, de-en, en-fr, fr-en; zero-shot fr-de" in info
+    assert "development BLEU-2 fr-de" in info
+    assert shell("report", "run").code == 0
+    page = (shell.folder / "run" / "report.html").read_text("utf-8")
+    assert '"pair":"fr-de"' in page
+    assert "validation fr-de" in page
+    shell.write("gold", "0-0\n")
+    assert "has several pairs of languages" in shell.fails("report", "run", "--gold", "gold")
+    told = shell("debug", "data", "run/config.yaml").out
+    assert f"data.train: {shell.folder / 'train-cd'}, fr and en\n" in told
+    assert f"data.dev: {shell.folder / 'dev'}, fr and de\n" in told
+    assert told.count("data.train: ") == 4
+    assert shell("debug", "config", "run/config.yaml").code == 0
+    assert shell.fails("debug", "config", "run/config.yaml", "--data.pairs=[{source: en, target: de}]").endswith(
+        "data.pairs.0.dev: required: development files"
+    )
+
+
+def test_training_resumes_to_the_same_weights(shell: Shell, tmp_path: Path) -> None:
+    """With subword dropout and a temperature, both of which are functions of the epoch."""
+    pairs = toy.languages(tmp_path)
+    unit = {"kind": "bpe", "size": 330, "dropout": 0.2}
+    text = {"joint": True, "source": {"unit": unit}, "target": {"unit": unit}}
+    whole = train(tmp_path, pairs, tmp_path / "whole", {"text": text, "training.epochs": 3})
+    train(tmp_path, pairs, tmp_path / "parts", {"text": text, "training.epochs": 3, "training.steps": 5})
+    parts = train(tmp_path, pairs, tmp_path / "parts", {"text": text, "training.epochs": 3})
+    one, other = ((folder / "model-last.safetensors").read_bytes() for folder in (whole, parts))
+    assert one == other
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"text.joint": False}, "text.joint: a model of data.pairs has one inventory for all languages (true)"),
+        ({"data.source": "en"}, "data.source: data.pairs says it for each pair; leave out one of them"),
+        ({"data.alignments": True}, "data.alignments: not for data.pairs"),
+        ({"data.edits": "en"}, "data.edits: not for data.pairs"),
+        ({"data.temperature": 0.5}, "data.temperature: must be at least 1, found 0.5"),
+        ({"training.objective": "agreement"}, "training.objective: 'agreement' is of one pair"),
+        ({"training.penalties": "coverage"}, "training.penalties: are of attention to words, and"),
+        ({"training.source_dropout": 0.1}, "training.source_dropout: hides some of several sources"),
+        ({"data.pairs": 3}, "data.pairs: expected a list, each with source, target, train and dev, found 3"),
+        ({"data.pairs": [3]}, "data.pairs: expected a list, each with source, target, train and dev, found [3]"),
+        ({"data.pairs": []}, "data.source: required: language translated from"),
+    ],
+)
+def test_what_cannot_work_is_told(tmp_path: Path, changed: dict[str, Any], message: str) -> None:
+    pairs = toy.languages(tmp_path)
+    given = {**options(pairs), **changed}
+    with pytest.raises(UserError) as told:
+        checks.load_config(tmp_path / "toy.yaml", {key: toy._yaml(value) for key, value in given.items()})
+    assert message in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("number", "changed", "message"),
+    [
+        (1, {"target": "fr", "source": "fr"}, "data.pairs.1.target: 'fr' is the source too, so both are one file"),
+        (1, {"source": "en", "target": "de"}, "data.pairs.1: en-de is there already; 'train' may be a list"),
+        (4, {"target": "cs"}, "data.pairs.4.target: no pair with 'train' has the target 'cs'"),
+        (1, {"tain": "x"}, "data.pairs.1.tain: unknown key, did you mean 'train'?"),
+        (2, {"dev": 3}, "data.pairs.2.dev: expected text, found 3"),
+    ],
+)
+def test_what_is_wrong_with_a_pair_is_told_at_its_line(
+    tmp_path: Path, number: int, changed: dict[str, Any], message: str
+) -> None:
+    pairs: list[dict[str, Any]] = [*toy.languages(tmp_path)]
+    pairs[number] = {**pairs[number], **changed}
+    written = toy.CONFIG.replace(
+        "data: {source: en, target: fr}\n",
+        "data:\n  pairs:\n" + "".join(f"    - {toy._yaml(pair)}\n" for pair in pairs),
+    )
+    (tmp_path / "toy.yaml").write_text(written.replace("joint: false", "joint: true"), "utf-8")
+    with pytest.raises(UserError) as told:
+        checks.load_config(tmp_path / "toy.yaml")
+    assert str(told.value).startswith(f"{tmp_path / 'toy.yaml'}:{6 + number}: {message}")
+    assert "\n" not in str(told.value)
+
+
+def test_what_is_wrong_with_the_corpora_is_told(tmp_path: Path) -> None:
+    pairs = toy.languages(tmp_path)
+    with pytest.raises(UserError, match="no pair has 'train', so there is nothing to train on"):
+        train(tmp_path, pairs[-1:], tmp_path / "run")
+    (tmp_path / "blank.en").write_text("\n", "utf-8")
+    (tmp_path / "blank.de").write_text("\n", "utf-8")
+    blank = str(tmp_path / "blank")
+    with pytest.raises(UserError, match=r"blank \(en-de\): no pair to train on: 0 of 1 pairs"):
+        train(tmp_path, [{**pairs[0], "train": blank}, *pairs[1:]], tmp_path / "run")
+    (tmp_path / "empty.en").write_text("", "utf-8")
+    (tmp_path / "empty.de").write_text("", "utf-8")
+    with pytest.raises(UserError, match="empty: the development corpus is empty"):
+        train(tmp_path, [{**pairs[0], "dev": str(tmp_path / "empty")}, *pairs[1:]], tmp_path / "run")
