@@ -84,7 +84,7 @@ def problems(config: Config) -> list[Problem]:
             return instead()
 
     with torch.device("meta"), contextlib.suppress(ValueError):  # which stands in `found`
-        _model(model, config.data.read([8] * len(config.data.source)), 8, None, assemble)
+        _model(model, config.data.read([8] * len(config.data.sides)), 8, None, assemble)
     return found
 
 
