@@ -47,6 +47,9 @@ class DataConfig(Section):
         description="prefix of the training files, or a .tsv of two columns, or a list of these"
     )
     dev: Text = Field(description="the same for the pairs that training is judged by")
+    features: Annotated[tuple[Text, ...], Several] = Field(
+        (), description="sources that are numbers, such as images: PREFIX.NAME.npy, .npz or .safetensors"
+    )
     edits: Text | None = Field(
         None, description="source that the target is written as edits of (post-editing); null = the target is a text"
     )
@@ -62,6 +65,11 @@ class DataConfig(Section):
     def sides(self) -> tuple[str, ...]:
         """What the sources are called in a run folder."""
         return ("source",) if len(self.source) == 1 else tuple(f"source.{name}" for name in self.source)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The sources that are texts."""
+        return tuple(name for name in self.source if name not in self.features)
 
     @property
     def edited(self) -> int | None:
@@ -141,6 +149,13 @@ class ModelConfig(Section):
     start_symbol: Literal["bos", "eos"] = Field("bos", description="what the decoder reads first: bos or eos")
     embedding: EmbeddingConfig = Field(EmbeddingConfig(), description="symbols as vectors")
     encoder: Spec = Field(Spec("rnn"), description="reads the source sentence: rnn, self_attention or convolutional")
+    features: Spec = Field(
+        Spec("projection"),
+        description="reads sources that are numbers (data.features): projection, rnn, self_attention or convolutional",
+    )
+    start_only: Annotated[tuple[Text, ...], Several] = Field(
+        (), description="sources among data.features that only start the decoder (bridge) and are not attended to"
+    )
     bridge: Spec = Field(Spec("final"), description="the decoder's first state: final, zero, mean, copy or none")
     attention: AttentionConfig = Field(AttentionConfig(), description="where the decoder looks")
     combination: Spec = Field(
@@ -220,6 +235,7 @@ def contradictions(config: Config) -> Iterator[Problem]:
         yield Problem(("training", "source_dropout"), "hides some of several sources, and there is one")
     if data.edits is not None:
         yield from _edits(config)
+    yield from _features(config)
     for number, name in enumerate(data.source):
         if name in data.source[:number]:
             yield Problem(("data", "source", number), f"'{name}' is there already")
@@ -234,6 +250,28 @@ def contradictions(config: Config) -> Iterator[Problem]:
             yield Problem(("metrics", number), f"'{kind}' is there already")
     if training.metric not in (*kinds, *UNTRANSLATED):
         yield Problem(("training", "metric"), f"'{training.metric}' is not listed in metrics")
+
+
+def _features(config: Config) -> Iterator[Problem]:
+    """Arrays stand beside the files of texts, and are neither edited nor linked word by word."""
+    data, only = config.data, config.model.start_only
+    for number, name in enumerate(data.features):
+        if name not in data.source:
+            yield Problem(("data", "features", number), f"'{name}' is none of data.source: {', '.join(data.source)}")
+        if name in (data.edits, *data.features[:number]):
+            told = "is a text (data.edits)" if name == data.edits else "is there already"
+            yield Problem(("data", "features", number), f"'{name}' {told}")
+    for key, names in (("train", data.train), ("dev", (data.dev,))):
+        for name in names if data.features else ():
+            if name.endswith(TSV):
+                yield Problem(("data", key), f"data.features stand beside PREFIX files, and {name} is a table")
+    if data.alignments and data.features:
+        yield Problem(("data", "alignments"), "links are between words, and data.features are none")
+    for number, name in enumerate(only):
+        if name not in data.features:
+            yield Problem(("model", "start_only", number), f"'{name}' is none of data.features")
+    if set(data.source) <= set(only):
+        yield Problem(("model", "start_only"), "nothing is left to attend to (which is model.attention.score: none)")
 
 
 def _edits(config: Config) -> Iterator[Problem]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 import torch
@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from dragoman import components, devices
 from dragoman.components import Spec
 from dragoman.config import DeviceConfig
-from dragoman.data.batch import Batch, pad
-from dragoman.data.batch import Sequence as Sentences
+from dragoman.data.batch import Batch, SourceBatch, pad, pad_regions
+from dragoman.data.features import FeatureSource, Given
 from dragoman.data.language import Language
+from dragoman.data.source import Source, only_text
 from dragoman.data.vocabulary import EOS
 from dragoman.deployment import engine as onnx
 from dragoman.deployment.engine import OnnxModel
@@ -45,7 +46,8 @@ BATCH = 4096  # source symbols times beam that are searched at once
 ROWS = 320  # sentences times beam, at most: a processor is not faster with more, and each has numbers for all symbols
 
 Engine = Literal["torch", "int8", "onnx"]
-Text: TypeAlias = str | tuple[str, ...]  # of the only source, or one of each
+Text: TypeAlias = Given | tuple[Given, ...]  # of the only source, or one of each
+Encoded: TypeAlias = list[str] | NDArray[Any]  # the symbols of a text, or the regions (R, size) of an array
 Weights: TypeAlias = NDArray[Any]
 
 
@@ -58,7 +60,7 @@ class Translator:
     def __init__(
         self,
         model: Seq2Seq | Callable[[], Seq2Seq],
-        sources: tuple[Language, ...],
+        sources: tuple[Source, ...],
         target: Language,
         search: Spec,
         device: Device,
@@ -77,8 +79,8 @@ class Translator:
 
     @property
     def source(self) -> Language:
-        """The only source, or the first."""
-        return self.sources[0]
+        """The only source that is a text, or the first."""
+        return next(source for source in self.sources if isinstance(source, Language))
 
     @cached_property
     def model(self) -> Seq2Seq:
@@ -90,7 +92,8 @@ class Translator:
     ) -> list[Translation]:
         """One translation for each text, in order; the translation of an empty or blank text is empty.
 
-        With several sources a text is a tuple, of one text for each source; a blank one is taken as missing.
+        With several sources a text is a tuple, of one text for each source; a blank one is taken as missing. For a
+        source that is numbers it is an array (regions, size) or (size,), or the name of a .npy file with one.
 
         `search` (or `beam_size`, for a beam search of that width) takes the place of the run's own. UserError where
         it does not give `n_best` translations.
@@ -105,8 +108,8 @@ class Translator:
         given = [self._given_of(text) for text in texts]
         encoded = [self._encoded(each) for each in given]
         found: dict[int, list[Hypothesis]] = {}
-        full = [number for number, symbols in enumerate(encoded) if any(symbols)]
-        lengths, width = [min(max(map(len, symbols)), LONGEST) for symbols in encoded], searcher.width
+        full = [number for number, symbols in enumerate(encoded) if any(map(len, symbols))]
+        lengths, width = [min(_length(symbols), LONGEST) for symbols in encoded], searcher.width
         for numbers in by_length(full, lengths, BATCH // width, max(1, ROWS // width)):
             found.update(zip(numbers, self.hypotheses(searcher, [encoded[n] for n in numbers], n_best), strict=True))
         return [
@@ -114,27 +117,31 @@ class Translator:
             for number, each in enumerate(given)
         ]
 
-    def _given_of(self, text: Text) -> tuple[str, ...]:
+    def _given_of(self, text: Text) -> tuple[Given, ...]:
         """What a user gave of each source. TypeError where that is not one text for each."""
-        given = (text,) if isinstance(text, str) else tuple(text)
+        given = tuple(text) if isinstance(text, tuple | list) else (text,)
         if len(given) != len(self.sources):
             names = ", ".join(source.name for source in self.sources)
             raise TypeError(f"{len(given)} texts for a model of {len(self.sources)} sources ({names})")
         return given
 
-    def _encoded(self, texts: tuple[str, ...]) -> list[list[str]]:
-        """The symbols of each source; none of a blank text."""
-        languages = zip(self.sources, texts, strict=True)
-        return [source.text.encode(text) if source.text.normalise(text).strip() else [] for source, text in languages]
+    def _encoded(self, given: tuple[Given, ...]) -> list[Encoded]:
+        """The symbols or the regions of each source; none of a blank text."""
+        return [_encode(source, each) for source, each in zip(self.sources, given, strict=True)]
 
-    def _read(self, encoded: Iterable[list[list[str]]], longest: int | None = None) -> tuple[Sentences, ...]:
-        """The sources of some sentences, cut to so many symbols, as ids. Of several, one without symbols is missing."""
-        columns = zip(*encoded, strict=True)
+    def _read(self, encoded: Iterable[Sequence[Encoded]], longest: int | None = None) -> tuple[SourceBatch, ...]:
+        """The sources of some sentences, texts cut to so many symbols, as ids. Of several, one without symbols is
+        missing.
+        """
         several = len(self.sources) > 1
-        return tuple(
-            pad([[*source.vocabulary.ids(each[:longest]), EOS] if each or not several else [] for each in column])
-            for source, column in zip(self.sources, columns, strict=True)
-        )
+
+        def read(source: Source, column: tuple[Encoded, ...]) -> SourceBatch:
+            if isinstance(source, FeatureSource):
+                return pad_regions([np.asarray(each) for each in column], source.size)
+            texts = cast(tuple[list[str], ...], column)
+            return pad([[*source.vocabulary.ids(each[:longest]), EOS] if each or not several else [] for each in texts])
+
+        return tuple(map(read, self.sources, zip(*encoded, strict=True)))
 
     def simultaneous(self, words: Iterable[str], *, wait: int | None = None) -> Iterator[Spoken]:
         """The translation of a text whose words are still arriving, by greedy search: each word is given as soon as the
@@ -146,7 +153,7 @@ class Translator:
         """
         if wait is not None and wait < 1:
             raise UserError(f"wait is {wait}: at least one source symbol is read before a word is written")
-        if len(self.sources) > 1 or self.edited is not None:
+        if not only_text(self.sources) or self.edited is not None:
             raise UserError("a source that is still arriving has to be the only one, and translated")
         if self._predictor or self.way or self.candidates:
             raise UserError("a source that is still arriving is translated by engine torch, without candidates")
@@ -194,14 +201,15 @@ class Translator:
         return [Spoken("".join(letter for letter, _ in word), word[-1][1]) for word in words]
 
     def hypotheses(
-        self, searcher: Search, encoded: Sequence[list[list[str]]], n_best: int = 1
+        self, searcher: Search, encoded: Sequence[Sequence[Encoded]], n_best: int = 1
     ) -> list[list[Hypothesis]]:
         """What a search finds for sentences in symbols of each source, in one batch: `n_best` each, the best first."""
         sources = tuple(each.to(self.device.torch_device) for each in self._read(encoded, LONGEST))
         stepper = self._predictor or self.model
         model: Predictor[Any] = stepper
         if self.candidates:
-            model = Narrowed(stepper, self.model.output, self.candidates.of(sources[0].ids))
+            (ids, _) = sources[0]
+            model = Narrowed(stepper, self.model.output, self.candidates.of(ids))
         if self.edited is not None:
             model = Editing(model, self.edited, tuple(self.target.vocabulary.ids(OPERATIONS)))
         with linear.computed(self.way):
@@ -229,75 +237,114 @@ class Translator:
 
     def _batches(
         self, sources: Sequence[Text], targets: Sequence[str], longest: int | None = None
-    ) -> Iterator[tuple[list[tuple[tuple[str, ...], list[list[str]], list[Symbol]]], Batch]]:
+    ) -> Iterator[tuple[list[tuple[tuple[Given, ...], list[Encoded], list[Symbol]]], Batch]]:
         """The pairs as texts and symbols, at most `longest` on each side, and as a batch."""
         given = [self._given_of(text) for text in sources]
-        cut = [[symbols[:longest] for symbols in self._encoded(text)] for text in given]
+        cut = [_cut(self._encoded(text), longest) for text in given]
         encoded = [(source, self._said(source, y)[:longest]) for source, y in zip(cut, targets, strict=True)]
-        lengths = [max(*map(len, source), len(target)) + 1 for source, target in encoded]
-        for numbers in by_length(range(len(encoded)), lengths, BATCH, BATCH):
+        lengths = [max(_length(source), len(target)) + 1 for source, target in encoded]
+        most = BATCH if all(isinstance(source, Language) for source in self.sources) else ROWS  # regions take room
+        for numbers in by_length(range(len(encoded)), lengths, BATCH, most):
             pairs = [(given[number], *encoded[number]) for number in numbers]
             read = self._read(symbols for _, symbols, _ in pairs)
             target = pad([[*self.target.vocabulary.ids(symbols), EOS] for _, _, symbols in pairs])
             yield pairs, Batch(read, target, np.array(numbers)).to(self.device.torch_device)
 
     def _translation(
-        self, given: tuple[str, ...], encoded: list[list[str]], hypotheses: list[Hypothesis]
+        self, given: tuple[Given, ...], encoded: list[Encoded], hypotheses: list[Hypothesis]
     ) -> Translation:
         found = []
         for hypothesis in hypotheses:
             said = self.target.vocabulary.marked(hypothesis.symbols)
             written, words = self._written(encoded, said)
             weights = tuple(part[:-1] for part in hypothesis.attention)
-            seen, sentinel = self._seen(given, [each[:LONGEST] for each in encoded], words, weights)
+            seen, sentinel = self._seen(given, _cut(encoded, LONGEST), words, weights)
             text, rank = self.target.text.decode(written), hypothesis.score
             translation = Translation(seen, text, words.words, rank, hypothesis.log_prob, sentinel)
             found.append(replace(translation, left_out=_left_out(encoded)))
         return replace(found[0], n_best=tuple(found))
 
-    def _said(self, encoded: list[list[str]], target: str) -> list[Symbol]:
+    def _said(self, encoded: list[Encoded], target: str) -> list[Symbol]:
         """What a model is to say of these sources, that it may mean the text."""
         symbols = self.target.text.encode(target)
-        return list(symbols) if self.edited is None else operations(encoded[self.edited], symbols)
+        return list(symbols) if self.edited is None else operations(list(encoded[self.edited]), symbols)
 
-    def _written(self, encoded: list[list[str]], said: list[Symbol]) -> tuple[list[str], WordsOf]:
+    def _written(self, encoded: list[Encoded], said: list[Symbol]) -> tuple[list[str], WordsOf]:
         """The symbols of the text that a model means; its words, and for each symbol that it said the word, or -1."""
         if self.edited is None:
             symbols = list(map(str, said))
             return symbols, self.target.text.words(symbols)
-        made = list(applied(encoded[self.edited], said))
+        made = list(applied(list(encoded[self.edited]), said))
         symbols = [symbol for symbol, _ in made]
         words = self.target.text.words(symbols)
         by_operation = {number: word for (_, number), word in zip(made, words.word_of, strict=True)}
         return symbols, WordsOf(words.words, [by_operation.get(number, -1) for number in range(len(said))])
 
-    def _nothing(self, given: tuple[str, ...]) -> Translation:
+    def _nothing(self, given: tuple[Given, ...]) -> Translation:
         nothing, none = np.zeros((0, 0)), np.zeros(0)
-        languages = zip(self.sources, given, strict=True)
-        seen = tuple(Seen(source.name, text, [], nothing, none) for source, text in languages)
+        seen = tuple(
+            Seen(source.name, _text(each), [], nothing, none, regions=isinstance(source, FeatureSource))
+            for source, each in zip(self.sources, given, strict=True)
+        )
         empty = Translation(seen, "", [], 0.0, 0.0)
         return replace(empty, n_best=(empty,))
 
     def _seen(
-        self, given: tuple[str, ...], encoded: list[list[str]], target: WordsOf, weights: tuple[Weights, ...]
+        self, given: tuple[Given, ...], encoded: list[Encoded], target: WordsOf, weights: tuple[Weights, ...]
     ) -> tuple[tuple[Seen, ...], Weights | None]:
         """The sources with the attention (T, S) that they got by words, and a sentinel's, the last of `weights`."""
         found = []
-        for source, text, symbols, attention in zip(self.sources, given, encoded, weights, strict=False):
-            words = source.text.words(symbols)
+        for source, each, symbols, attention in zip(self.sources, given, encoded, weights, strict=False):
+            if isinstance(source, FeatureSource):
+                found.append(_looked_at(source, _text(each), attention[:, : len(symbols)], target))
+                continue
+            words = source.text.words(list(symbols))
             if symbols:
                 between, end = by_words(attention[:, : len(symbols) + 1], target, words)
             else:  # this source is missing
                 between, end = np.zeros((len(target.words), 0)), np.zeros(len(target.words))
             share = between.sum(1) + end
-            found.append(Seen(source.name, text, words.words, between, share, end if self.taught_end else None))
+            end_attention = end if self.taught_end else None
+            found.append(Seen(source.name, _text(each), words.words, between, share, end_attention))
         if len(weights) == len(self.sources):
             return tuple(found), None
         return tuple(found), alignment.by_words(weights[-1], target.word_of, [0], (len(target.words), 1))[:, 0]
 
 
-def _left_out(encoded: list[list[str]]) -> int:
-    return sum(max(0, len(symbols) - LONGEST) for symbols in encoded)
+def _looked_at(source: FeatureSource, text: str, attention: Weights, target: WordsOf) -> Seen:
+    """An array with the attention (T, R) that its regions got."""
+    count = attention.shape[1]
+    between = alignment.by_words(attention, target.word_of, list(range(count)), (len(target.words), count))
+    regions = [str(number) for number in range(1, count + 1)]
+    return Seen(source.name, text, regions, between, between.sum(1), regions=True)
+
+
+def _encode(source: Source, given: Given) -> Encoded:
+    """A source as a model reads it."""
+    if isinstance(source, FeatureSource):
+        return source.read(given)
+    if not isinstance(given, str):
+        raise TypeError(f"{source.name}: expected a text, found {type(given).__name__}")
+    return source.text.encode(given) if source.text.normalise(given).strip() else []
+
+
+def _text(given: Given) -> str:
+    """A text, or the name of the file that an array comes from."""
+    return "" if isinstance(given, np.ndarray) else str(given)
+
+
+def _cut(encoded: list[Encoded], longest: int | None) -> list[Encoded]:
+    """The same with at most so many symbols of a text."""
+    return [each[:longest] if isinstance(each, list) else each for each in encoded]
+
+
+def _length(encoded: list[Encoded]) -> int:
+    """Symbols of the longest text."""
+    return max((len(each) for each in encoded if isinstance(each, list)), default=1)
+
+
+def _left_out(encoded: list[Encoded]) -> int:
+    return sum(max(0, len(each) - LONGEST) for each in encoded if isinstance(each, list))
 
 
 def by_length(numbers: Sequence[int], lengths: Sequence[int], symbols: int, most: int) -> Iterator[list[int]]:
@@ -344,7 +391,7 @@ def load(
         translator = Translator(model, run.sources, run.target, run.config.search, chosen)
         translator.way = Int8(model) if engine == "int8" else None
     if candidates:
-        if len(run.sources) > 1 or run.config.data.edits:
+        if not only_text(run.sources) or run.config.data.edits:
             raise UserError(f"{folder}: candidates are translations of one source's symbols, not for this run")
         lexicon = lists.read(run.folder.path / lists.FILE, (len(run.source.vocabulary), len(run.target.vocabulary)))
         translator.candidates = CandidateList(lexicon, *candidates, chosen.torch_device)

@@ -10,6 +10,8 @@ from dragoman import config as configuration
 from dragoman import initialise as first
 from dragoman.commands.options import overrides
 from dragoman.data import statistics
+from dragoman.data.corpus import feature_files
+from dragoman.data.features import FeatureFile
 
 
 def initialise(source: Path, target: Path | None, config: Path, dev: str | None) -> None:
@@ -28,9 +30,11 @@ def debug_data(words: Sequence[str]) -> None:
     config = configuration.load(*overrides(words))
     data, tokenisers = config.data, (config.text.source.tokeniser, config.text.target.tokeniser)
     for name, where in (("train", data.train), ("dev", (data.dev,))):
-        for source in data.source:
-            found = statistics.describe(where, source, data.target, sources=data.source, tokenisers=tokenisers)
+        for source in data.texts:
+            found = statistics.describe(where, source, data.target, sources=data.texts, tokenisers=tokenisers)
             about = f", {source} and {data.target}" if len(data.source) > 1 else ""
             typer.echo(f"data.{name}: {', '.join(where)}{about}\n{found}\n")
+        for path in (path for each in data.features for path in feature_files(where, each)):
+            typer.echo(f"data.{name}: {path}\n{statistics.describe_features(FeatureFile(path))}\n")
     if data.alignments:
         typer.echo(statistics.describe_links(data.train, data.source[0], data.target, tokenisers=tokenisers))

@@ -45,7 +45,7 @@ def _view(
     pairs: list[tuple[Text, str | None]]
     if lines is None:
         data = run.config.data
-        examples = read_examples(data.dev, data.source, data.target)
+        examples = read_examples(data.dev, data.source, data.target, data.features)
         pairs = [(each.sources if len(each.sources) > 1 else each.sources[0], each.target) for each in examples]
     else:
         pairs = [_sentence(line, f"{where}:{number}", run) for number, line in enumerate(lines, start=1)]

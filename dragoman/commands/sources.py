@@ -1,10 +1,12 @@
 """What is to be translated, from files: lines, or those of several sources side by side."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import repeat
 from pathlib import Path
 
 from dragoman.commands.lines import one_stream
 from dragoman.data.corpus import side_by_side
+from dragoman.data.features import FeatureFile, FeatureSource, Given, beside
 from dragoman.errors import UserError
 from dragoman.files import read_lines
 from dragoman.translator import Text, Translator
@@ -24,13 +26,19 @@ def named(given: Sequence[str], translator: Translator) -> dict[str, Path]:
 
 
 def texts_by_name(files: Mapping[str, Path], translator: Translator) -> Iterator[Text]:
-    """The lines of some files, by the names of sources. A source that is not named is missing."""
-    names = [language.name for language in translator.sources]
-    paths = [files[name] for name in names if name in files]
-    for lines in side_by_side(paths):
-        found = iter(lines)
-        texts = tuple(next(found) if name in files else "" for name in names)
-        yield texts if len(names) > 1 else texts[0]
+    """The lines or arrays of some files, by the names of sources. A source that is not named is missing."""
+    named = [source for source in translator.sources if source.name in files]
+    arrays = {each.name: FeatureFile(files[each.name]) for each in named if isinstance(each, FeatureSource)}
+    paths = {each.name: files[each.name] for each in named if each.name not in arrays}
+    where = next(iter(paths.values()), next(iter(files.values())))
+    lines: Iterator[tuple[str, ...]] = side_by_side(list(paths.values()))
+    if not paths:
+        lines = repeat((), len(next(iter(arrays.values()))))
+    for number, texts in enumerate(beside(lines, where, list(arrays.values()))):
+        found: dict[str, Given] = dict(zip(paths, texts, strict=True))
+        found |= {name: file[number] for name, file in arrays.items()}
+        given = tuple(found.get(source.name, "") for source in translator.sources)
+        yield given if len(given) > 1 else given[0]
 
 
 def texts(path: Path, translator: Translator) -> Iterator[Text]:

@@ -5,7 +5,7 @@ from typing import Generic, final
 
 from torch import Tensor
 
-from dragoman.data.batch import Sequence
+from dragoman.data.batch import SourceBatch
 from dragoman.model.seq2seq import Prediction
 from dragoman.model.shapes import Int
 from dragoman.model.state import select
@@ -35,7 +35,7 @@ class Editing(Generic[State]):
         self._edited = edited
         self._operations = list(operations)
 
-    def begin(self, sources: tuple[Sequence, ...]) -> EditingState[State]:
+    def begin(self, sources: tuple[SourceBatch, ...]) -> EditingState[State]:
         lengths = sources[self._edited].mask.sum(1)
         return EditingState(self._model.begin(sources), (lengths - 1).clamp(min=0))  # without its end symbol
 

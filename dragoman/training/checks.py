@@ -59,6 +59,8 @@ def problems(config: Config) -> list[Problem]:
 def _sources(config: Config) -> Iterator[Problem]:
     """Only teacher forcing alone knows what to do with attention to several things."""
     several = len(config.data.source) > 1
+    if config.data.features and config.training.objective.kind == "agreement":
+        yield Problem(("training", "objective"), "'agreement' trains both directions, and data.features are no target")
     if several or config.model.combination.options.get("sentinel"):
         what = "several sources" if several else "a sentinel"
         if config.training.objective.kind != "teacher_forcing":
