@@ -14,6 +14,7 @@ from dragoman.commands.options import (
     Candidates,
     Configuration,
     Engines,
+    Layers,
     RunPath,
     Searches,
     SourceFile,
@@ -291,6 +292,32 @@ def report(
     from dragoman.commands import runs as looking
 
     looking.report(runs, output, sentences, gold)
+
+
+@app.command()
+def features(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Images.")],
+    output: Annotated[Path, typer.Option("--output", "-o", callback=named, help="The .npy file to write.")],
+    model: Annotated[str, typer.Option(metavar="timm:NAME", help="Network, such as timm:vgg16 or timm:resnet50.")],
+    weights: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Its weights (.safetensors, .pth); downloaded if not given.")
+    ] = None,
+    layer: Annotated[
+        Layers, typer.Option(help="What is wanted: the regions of a feature map, or one vector of the whole image.")
+    ] = Layers.regions,
+    stage: Annotated[
+        int, typer.Option(metavar="N", help="Which feature map: -1 is the last one, -2 the one before it.")
+    ] = -1,
+    list_: Annotated[
+        Path | None,
+        typer.Option("--list", metavar="FILE", help="Names of images, a line each; all by name if not given."),
+    ] = None,
+    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Images at a time.")] = 32,
+) -> None:
+    """Images to numbers, by a network that is not trained further: a source for `data.features`."""
+    from dragoman.commands import features
+
+    features.features(folder, output, model, weights, layer.value, stage, list_, batch)
 
 
 @app.command()

@@ -24,6 +24,14 @@ class Engines(StrEnum):
     onnx = "onnx"
 
 
+class Layers(StrEnum):
+    """What `--layer` takes."""
+
+    regions = "regions"
+    # The name is a word of Python's.
+    whole = "global"
+
+
 class Tokenisers(StrEnum):
     """How BLEU separates words."""
 

@@ -69,7 +69,7 @@ def corpus(count: int, seed: int) -> Corpus:
 
 
 def shape_of(images: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """A vector of each picture as a whole (N, numbers): the cell that is not blank, which a network would have found."""
+    """A vector of each picture as a whole (N, numbers), such as a network finds: its cell that is not blank."""
     cell = np.abs(images).sum(2).argmax(1)
     return images[np.arange(len(images)), cell]
 
