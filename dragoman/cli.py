@@ -11,6 +11,7 @@ import typer
 from dragoman import __version__
 from dragoman.commands.group import Commands
 from dragoman.commands.options import (
+    ArrayFiles,
     Candidates,
     Configuration,
     Engines,
@@ -145,7 +146,9 @@ def translate(
     candidates: Candidates = None,
     source: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=FILE", help="The lines of one of several sources; those not named are missing."),
+        typer.Option(
+            metavar="NAME=FILE", help="The lines, or arrays, of one of several sources; those not named are missing."
+        ),
     ] = None,
     wait: Annotated[
         int | None,
@@ -201,11 +204,12 @@ def score(
     target: TargetFile,
     per_symbol: Annotated[bool, typer.Option("--per-symbol", help="A third column: log P for each symbol.")] = False,
     weights: Weights = None,
+    arrays: ArrayFiles = None,
 ) -> None:
     """For each pair log P(target | source) in nats, a tab, and its number of symbols."""
     from dragoman.commands import pairs
 
-    pairs.score(run, source, target, per_symbol=per_symbol, weights=weights)
+    pairs.score(run, source, target, per_symbol=per_symbol, weights=weights, given=arrays or ())
 
 
 @app.command()
@@ -219,11 +223,12 @@ def align(
         typer.Option(min=0.0, max=1.0, help="Link all words with such a weight, not just the best."),
     ] = None,
     weights: Weights = None,
+    arrays: ArrayFiles = None,
 ) -> None:
     """Link the words of given pairs by attention: a Pharaoh line such as 0-0 1-2 for each."""
     from dragoman.commands import pairs
 
-    pairs.align(run, source, target, gold=gold, threshold=threshold, weights=weights)
+    pairs.align(run, source, target, gold=gold, threshold=threshold, weights=weights, given=arrays or ())
 
 
 @app.command()

@@ -41,20 +41,32 @@ def texts_by_name(files: Mapping[str, Path], translator: Translator) -> Iterator
         yield given if len(given) > 1 else given[0]
 
 
+def arrays(given: Sequence[str], translator: Translator) -> dict[str, FeatureFile]:
+    """The files of `NAME=FILE`, which must be arrays, for lines that have the other sources."""
+    files = named(given, translator)
+    numbers = [source.name for source in translator.sources if isinstance(source, FeatureSource)]
+    for name in files:
+        if name not in numbers:
+            raise UserError(f"--source {name}={files[name]}: is a text, which stands in SOURCE (several: in columns)")
+    return {name: FeatureFile(path) for name, path in files.items()}
+
+
 def texts(path: Path, translator: Translator) -> Iterator[Text]:
     """The lines of a file. Those of several sources are its columns, separated by tabs."""
-    return (text_of(line, f"{path}:{number}", translator) for number, line in enumerate(read_lines(path), start=1))
+    return (text_of(line, path, number, translator) for number, line in enumerate(read_lines(path), start=1))
 
 
-def text_of(line: str, where: str, translator: Translator) -> Text:
-    """A line as what a translator takes. UserError where it has not a column for each of several sources."""
-    names = [language.name for language in translator.sources]
-    columns = tuple(line.split("\t"))
-    if len(names) == 1:
-        return line
+def text_of(line: str, path: Path, number: int, translator: Translator, beside: Mapping[str, FeatureFile] = {}) -> Text:
+    """A line as what a translator takes. UserError where it has not a column for each of several sources but those
+    `beside` it; in that of an array stands the name of a .npy file.
+    """
+    names = [source.name for source in translator.sources if source.name not in beside]
+    columns = tuple(line.split("\t")) if len(names) > 1 else (line,)
     if len(columns) != len(names):
         wanted = f"{len(names)} columns separated by tabs ({', '.join(names)})"
-        raise UserError(
-            f"{where.replace('-:', '<stdin>:', where.startswith('-:'))}: expected {wanted}, found {len(columns)}"
-        )
-    return columns
+        where = "<stdin>" if str(path) == "-" else path
+        raise UserError(f"{where}:{number}: expected {wanted}, found {len(columns)}")
+    found: dict[str, Given] = dict(zip(names, columns, strict=True))
+    found |= {name: file[number - 1] for name, file in beside.items()}
+    given = tuple(found[source.name] for source in translator.sources)
+    return given if len(given) > 1 else given[0]
