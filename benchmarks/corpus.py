@@ -49,7 +49,9 @@ def prepare(files: Path | None, folder: Path, sizes: Sizes, pairs: int) -> Corpu
     config = checks.complete(architecture.config(sizes, data, unit))
     (folder / "config.yaml").write_text(configuration.dump(config), encoding="utf-8")
     prepared = Dataset.prepare(config.data, config.text, config.seed, folder / "run")
-    lengths = _symbols(config, prepared.sources[0], prepared.target, test, folder / "symbols")
+    (language,) = prepared.sources
+    assert isinstance(language, Language)
+    lengths = _symbols(config, language, prepared.target, test, folder / "symbols")
     source, target = lengths.mean(0).tolist()
     return Corpus(name, source, target, float(lengths.prod(1).mean()))
 

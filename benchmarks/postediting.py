@@ -110,7 +110,7 @@ def work(row: Row, options: argparse.Namespace) -> None:
         examples = list(read_examples(str(options.data / part), made.data.source, made.data.target))
         sources = [each.sources if len(each.sources) > 1 else each.sources[0] for each in examples]
         after = [translation.text for translation in model.translate(sources)]
-        before, right = [each.sources[-1] for each in examples], [each.target for each in examples]
+        before, right = [str(each.sources[-1]) for each in examples], [each.target for each in examples]
         found[part] = judged(before, after, right)._asdict()
     with write_atomically(result(row, options)) as file:
         json.dump(found, file)
@@ -119,7 +119,7 @@ def work(row: Row, options: argparse.Namespace) -> None:
 def nothing(options: argparse.Namespace, part: str) -> Result:
     """What the translations are worth as they are."""
     examples = list(read_examples(str(options.data / part), ("mt",), "pe"))
-    before, right = [each.sources[0] for each in examples], [each.target for each in examples]
+    before, right = [str(each.sources[0]) for each in examples], [each.target for each in examples]
     return judged(before, before, right)
 
 

@@ -17,6 +17,7 @@ from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import RunFolder
 from dragoman.search.searches import SEARCHES
+from dragoman.text.mark import Symbol
 from dragoman.training import checks, session, trainer
 from dragoman.training.journal import Silence
 from dragoman.training.objectives.objective import Objective
@@ -99,7 +100,7 @@ def decode(job: Job) -> None:
     candidates = (job.candidates[0], job.candidates[1]) if job.candidates else None
     folder = Path(job.folder).parent / "run"
     translator = dragoman.load(folder, device=config.device, engine=job.engine, candidates=candidates)
-    sentences = [[line.split()] for line in job.sentences()]
+    sentences = [[list[Symbol](line.split())] for line in job.sentences()]
     batches = [sentences[begin : begin + job.rows] for begin in range(0, len(sentences), job.rows)]
     length = {"length_ratio": 1e-9, "length_margin": job.length - 1}  # the end symbol comes on top
     spec = Spec("greedy", length) if job.beam == 1 else Spec("beam", {"size": job.beam, **length})

@@ -12,9 +12,11 @@ from dragoman import __version__
 from dragoman.commands import augmenting
 from dragoman.commands.group import Commands
 from dragoman.commands.options import (
+    ArrayFiles,
     Candidates,
     Configuration,
     Engines,
+    Layers,
     RunPath,
     Searches,
     SourceFile,
@@ -147,7 +149,9 @@ def translate(
     candidates: Candidates = None,
     source: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=FILE", help="The lines of one of several sources; those not named are missing."),
+        typer.Option(
+            metavar="NAME=FILE", help="The lines, or arrays, of one of several sources; those not named are missing."
+        ),
     ] = None,
     wait: Annotated[
         int | None,
@@ -210,11 +214,12 @@ def score(
     per_symbol: Annotated[bool, typer.Option("--per-symbol", help="A third column: log P for each symbol.")] = False,
     weights: Weights = None,
     to: To = None,
+    arrays: ArrayFiles = None,
 ) -> None:
     """For each pair log P(target | source) in nats, a tab, and its number of symbols."""
     from dragoman.commands import pairs
 
-    pairs.score(run, source, target, per_symbol=per_symbol, weights=weights, to=to)
+    pairs.score(run, source, target, per_symbol=per_symbol, weights=weights, to=to, given=arrays or ())
 
 
 @app.command()
@@ -229,11 +234,12 @@ def align(
     ] = None,
     weights: Weights = None,
     to: To = None,
+    arrays: ArrayFiles = None,
 ) -> None:
     """Link the words of given pairs by attention: a Pharaoh line such as 0-0 1-2 for each."""
     from dragoman.commands import pairs
 
-    pairs.align(run, source, target, gold=gold, threshold=threshold, weights=weights, to=to)
+    pairs.align(run, source, target, gold=gold, threshold=threshold, weights=weights, to=to, given=arrays or ())
 
 
 @app.command()
@@ -308,6 +314,32 @@ def report(
     from dragoman.commands import runs as looking
 
     looking.report(runs, output, sentences, gold, to)
+
+
+@app.command()
+def features(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Images.")],
+    output: Annotated[Path, typer.Option("--output", "-o", callback=named, help="The .npy file to write.")],
+    model: Annotated[str, typer.Option(metavar="timm:NAME", help="Network, such as timm:vgg16 or timm:resnet50.")],
+    weights: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Its weights (.safetensors, .pth); downloaded if not given.")
+    ] = None,
+    layer: Annotated[
+        Layers, typer.Option(help="What is wanted: the regions of a feature map, or one vector of the whole image.")
+    ] = Layers.regions,
+    stage: Annotated[
+        int, typer.Option(metavar="N", help="Which feature map: -1 is the last one, -2 the one before it.")
+    ] = -1,
+    list_: Annotated[
+        Path | None,
+        typer.Option("--list", metavar="FILE", help="Names of images, a line each; all by name if not given."),
+    ] = None,
+    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Images at a time.")] = 32,
+) -> None:
+    """Images to numbers, by a network that is not trained further: a source for `data.features`."""
+    from dragoman.commands import features
+
+    features.features(folder, output, model, weights, layer.value, stage, list_, batch)
 
 
 @app.command()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path as FilePath
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from pydantic import BeforeValidator, Field
 
@@ -12,6 +12,8 @@ from dragoman.errors import UserError
 from dragoman.files import read_lines
 from dragoman.sections import Section
 from dragoman.wording import shown
+
+Item = TypeVar("Item")
 
 
 class ConfigError(UserError):
@@ -78,6 +80,9 @@ class DataConfig(Section):
     temperature: Annotated[float, Field(ge=1)] = Field(
         1.0, description="T: a pair with n examples is drawn in proportion to n^(1/T); 1 = all as often as they come"
     )
+    features: Annotated[tuple[Text, ...], Several] = Field(
+        (), description="sources that are numbers, such as images: PREFIX.NAME.npy, .npz or .safetensors"
+    )
     join: bool = Field(False, description="true = several sources are read as one sequence, one behind the other")
     edits: Text | None = Field(
         None, description="source that the target is written as edits of (post-editing); null = the target is a text"
@@ -126,9 +131,14 @@ class DataConfig(Section):
         """Whether a model reads more than one sequence."""
         return len(self.source) > 1 and not self.join
 
-    def read(self, symbols: Sequence[int]) -> tuple[int, ...]:
-        """The sizes of the vocabularies that a model reads, of those of all sources."""
-        return tuple(symbols) if self.several else tuple(symbols[:1])
+    def read(self, sizes: Sequence[Item]) -> tuple[Item, ...]:
+        """The sizes of what a model reads, of those of all sources."""
+        return tuple(sizes) if self.several else tuple(sizes[:1])
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The sources that are texts."""
+        return tuple(name for name in self.source if name not in self.features)
 
     @property
     def edited(self) -> int | None:
@@ -212,6 +222,13 @@ class ModelConfig(Section):
     start_symbol: Literal["bos", "eos"] = Field("bos", description="what the decoder reads first: bos or eos")
     embedding: EmbeddingConfig = Field(EmbeddingConfig(), description="symbols as vectors")
     encoder: Spec = Field(Spec("rnn"), description="reads the source sentence: rnn, self_attention or convolutional")
+    features: Spec = Field(
+        Spec("projection"),
+        description="reads sources that are numbers (data.features): projection, rnn, self_attention or convolutional",
+    )
+    start_only: Annotated[tuple[Text, ...], Several] = Field(
+        (), description="sources among data.features that only start the decoder (bridge) and are not attended to"
+    )
     bridge: Spec = Field(Spec("final"), description="the decoder's first state: final, zero, mean, copy or none")
     attention: AttentionConfig = Field(AttentionConfig(), description="where the decoder looks")
     combination: Spec = Field(
@@ -297,10 +314,11 @@ def contradictions(config: Config) -> Iterator[Problem]:
     """Values that are fine one by one and impossible together."""
     data, text, training = config.data, config.text, config.training
     yield from _pairs(config) if data.pairs else _one_pair(config)
-    if data.join and (len(data.sides) == 1 or not text.joint):
-        yield Problem(("data", "join"), "is for several sources in one inventory (text.joint: true)")
+    if data.join and (len(data.sides) == 1 or data.features or not text.joint):
+        yield Problem(("data", "join"), "is for several texts in one inventory (text.joint: true)")
     if training.source_dropout and len(data.sides) == 1:
         yield Problem(("training", "source_dropout"), "hides some of several sources, and there is one")
+    yield from _features(config)
     tie = config.model.embedding.tie
     if tie in ("languages", "all") and not text.joint:
         yield Problem(("model", "embedding", "tie"), f"'{tie}' needs one inventory (text.joint: true)")
@@ -338,7 +356,7 @@ def _pairs(config: Config) -> Iterator[Problem]:
     data = config.data
     if not config.text.joint:
         yield Problem(("text", "joint"), "a model of data.pairs has one inventory for all languages (true)")
-    for name in ("alignments", "edits"):
+    for name in ("alignments", "edits", "features"):
         if getattr(data, name):
             yield Problem(("data", name), "not for data.pairs")
     if not data.trained:
@@ -355,6 +373,28 @@ def _pairs(config: Config) -> Iterator[Problem]:
         if pair.target not in targets:
             message = f"no pair with 'train' has the target '{pair.target}', so how would the model know to write it?"
             yield Problem((*path, "target"), message)
+
+
+def _features(config: Config) -> Iterator[Problem]:
+    """Arrays stand beside the files of texts, and are neither edited nor linked word by word."""
+    data, only = config.data, config.model.start_only
+    for number, name in enumerate(data.features):
+        if name not in data.source:
+            yield Problem(("data", "features", number), f"'{name}' is none of data.source: {', '.join(data.source)}")
+        if name in (data.edits, *data.features[:number]):
+            told = "is a text (data.edits)" if name == data.edits else "is there already"
+            yield Problem(("data", "features", number), f"'{name}' {told}")
+    for key, names in (("train", data.train), ("dev", (data.dev,))):
+        for name in names if data.features else ():
+            if name.endswith(TSV):
+                yield Problem(("data", key), f"data.features stand beside PREFIX files, and {name} is a table")
+    if data.alignments and data.features:
+        yield Problem(("data", "alignments"), "links are between words, and data.features are none")
+    for number, name in enumerate(only):
+        if name not in data.features:
+            yield Problem(("model", "start_only", number), f"'{name}' is none of data.features")
+    if set(data.source) <= set(only):
+        yield Problem(("model", "start_only"), "nothing is left to attend to (which is model.attention.score: none)")
 
 
 def _edits(config: Config) -> Iterator[Problem]:

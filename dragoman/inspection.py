@@ -15,6 +15,7 @@ from dragoman import components
 from dragoman import config as configuration
 from dragoman.components import Spec
 from dragoman.config import ModelConfig
+from dragoman.data.features import FeatureSource
 from dragoman.data.language import Language
 from dragoman.data.pharaoh import Gold
 from dragoman.errors import UserError
@@ -23,10 +24,12 @@ from dragoman.evaluation.alignment import AlignmentScore
 from dragoman.evaluation.metrics import METRICS, Metric, Score, predicted
 from dragoman.files import read_lines, write_atomically
 from dragoman.model import build
+from dragoman.model.build import SourceSize
+from dragoman.reading import Text
 from dragoman.run import Run
 from dragoman.search.searches import SEARCHES
 from dragoman.translation import Translation
-from dragoman.translator import Text, Translator
+from dragoman.translator import Translator
 from dragoman.visualisation import report
 from dragoman.visualisation.report import Example, RunView
 from dragoman.visualisation.tables import Bucket
@@ -186,8 +189,10 @@ def write_page(path: Path, views: list[RunView]) -> None:
 def facts(run: Run) -> list[tuple[str, str]]:
     """What there is to know about a run, as labels and texts."""
     config = run.config
-    sizes = [len(language.vocabulary) for language in (*run.sources, run.target)]
-    parts = parameters(config.model, config.data.read(sizes[:-1]), sizes[-1])
+    sides = (*run.sources, run.target)
+    sizes = [len(each.vocabulary) for each in sides if isinstance(each, Language)]
+    regions = [f"{each.name}: {each.size:,} numbers" for each in run.sources if isinstance(each, FeatureSource)]
+    parts = parameters(config.model, config.data.read(build.sizes(config.model, run.sources)), sizes[-1])
     shared = f", one inventory for {'both' if len(sizes) == 2 else 'all'}" if config.text.joint else ""
     units = " and ".join(dict.fromkeys((config.text.source.unit.kind, config.text.target.unit.kind)))
     return [
@@ -195,6 +200,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
         ("training data", config.data.places("train")),
         ("development data", config.data.places("dev")),
         ("symbols", f"{' and '.join(f'{size:,}' for size in sizes)} ({units}{shared})"),
+        *([("regions", "; ".join([*regions, _told(config.model.features)]))] if regions else []),
         ("encoder", _told(config.model.encoder)),
         ("bridge", _told(config.model.bridge)),
         ("attention", "; ".join(map(_told, config.model.attention.chosen()))),
@@ -225,10 +231,10 @@ def _progress(rows: Sequence[Row]) -> list[tuple[str, str]]:
     return facts
 
 
-def parameters(model: ModelConfig, source_symbols: tuple[int, ...], target_symbols: int) -> dict[str, int]:
+def parameters(model: ModelConfig, sources: tuple[SourceSize, ...], target_symbols: int) -> dict[str, int]:
     """How many numbers each part of a model learns; a shared table counts for the part that comes first."""
     with torch.device("meta"):  # sizes without memory
-        built = build.build(model, source_symbols, target_symbols)
+        built = build.build(model, sources, target_symbols)
     counts: Counter[str] = Counter()
     for name, parameter in built.named_parameters():
         part, *below = name.split(".")

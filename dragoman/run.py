@@ -1,7 +1,7 @@
 """A run folder: everything that one training made, and all that is needed to use it again.
 
 config.yaml               the configuration, complete and resolved
-source.*, target.*        text pipelines and vocabularies
+source.*, target.*        text pipelines and vocabularies; of sources that are numbers, how many a region has
 model.safetensors         the weights to use: the mean of the best, or the best
 model-best.safetensors    the best single validation; model-last.safetensors: the last one
 metrics.jsonl             what was measured, a line each time
@@ -22,7 +22,8 @@ from pathlib import Path
 from dragoman import config as configuration
 from dragoman.config import Config
 from dragoman.data.language import Language
-from dragoman.data.preparation import load as load_languages
+from dragoman.data.preparation import load as load_sources
+from dragoman.data.source import Source
 from dragoman.errors import UserError
 from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
@@ -86,13 +87,13 @@ class Run:
 
     folder: RunFolder
     config: Config
-    sources: tuple[Language, ...]
+    sources: tuple[Source, ...]
     target: Language
 
     @property
     def source(self) -> Language:
-        """The only one, or the first."""
-        return self.sources[0]
+        """The only one that is a text, or the first."""
+        return next(source for source in self.sources if isinstance(source, Language))
 
     @classmethod
     def load(cls, path: str | Path) -> "Run":
@@ -103,7 +104,8 @@ class Run:
         if not folder.config.is_file():
             raise UserError(f"{path}: not a run folder (it has no config.yaml)")
         config = configuration.load(folder.config)  # `model` finds out whether its parts fit
-        *sources, target = load_languages(config.data, folder.path).values()
+        *sources, target = load_sources(config.data, folder.path).values()
+        assert isinstance(target, Language)
         return cls(folder, config, tuple(sources), target)
 
     def weights(self, name: str | None = None) -> Path:
@@ -117,8 +119,6 @@ class Run:
         """The model with these weights, in evaluation mode."""
         path = self.weights(weights)
         tensors, _ = read_tensors(path)
-        mark = self.source.mark(self.config.model.attention.sentences)
-        symbols = self.config.data.read([len(source.vocabulary) for source in self.sources])
-        model = build.build(self.config.model, symbols, len(self.target.vocabulary), mark)
+        model = build.build_for(self.config, self.sources, self.target)
         fill(model, tensors, path)
         return model.eval()

@@ -19,7 +19,8 @@ class Seen(NamedTuple):
 
     `attention` (target words, source words) gives each target word's weights, which add up to 1 less what went to
     no word (the end symbol, and the mark that names the target language) and to other sources; `share` (target words,)
-    is what all of this source got.
+    is what all of this source got. Of a source that is numbers, the words are its `regions`, counted from 1, and the
+    text is the name of its file, if it has one. What only starts the decoder has no words.
     `end_attention` (target words,) is what went to the end symbol, where the model was taught to look there from words
     without a counterpart (`unlinked: end`).
     """
@@ -30,6 +31,7 @@ class Seen(NamedTuple):
     attention: NDArray[np.float64]
     share: NDArray[np.float64]
     end_attention: NDArray[np.float64] | None = None
+    regions: bool = False
 
     @property
     def alignment(self) -> Links:
@@ -143,7 +145,7 @@ class Overview(NamedTuple):
     """Attention to everything that there is to look at (target words, columns), and what the columns are called.
 
     They are the words of the source; of several sources the name of each, with its share, then its words; a sentinel's
-    is the last. `shares` are the numbers of those columns that are no words.
+    is the last. Regions are too many to have columns. `shares` are the numbers of those columns that are no words.
     """
 
     attention: NDArray[np.float64]
@@ -152,9 +154,9 @@ class Overview(NamedTuple):
 
 
 def overview(sources: tuple[Seen, ...], sentinel: NDArray[np.float64] | None = None) -> Overview:
-    if len(sources) == 1 and sentinel is None:
+    if len(sources) == 1 and sentinel is None and not sources[0].regions:
         return Overview(sources[0].attention, sources[0].tokens, [])
-    words = {source.name: (source.attention, source.tokens) for source in sources}
+    words = {source.name: (source.attention, source.tokens) for source in sources if not source.regions}
     parts, columns, numbers = list[NDArray[np.float64]](), list[str](), list[int]()
     for name, share in shares(sources, sentinel).items():
         numbers.append(len(columns))

@@ -3,31 +3,31 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import chain, groupby
+from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
-from dragoman import components, devices
+from dragoman import components, devices, reading
 from dragoman.components import Spec
 from dragoman.config import Config, DeviceConfig
 from dragoman.data.batch import Batch, pad
-from dragoman.data.batch import Sequence as Sentences
+from dragoman.data.features import Given
 from dragoman.data.language import Language
 from dragoman.data.preparation import target_marks
+from dragoman.data.source import Source, only_text
 from dragoman.data.vocabulary import EOS
 from dragoman.deployment import engine as onnx
 from dragoman.deployment.engine import OnnxModel
 from dragoman.devices import Device
 from dragoman.errors import UserError
-from dragoman.evaluation import alignment
 from dragoman.model import linear
 from dragoman.model.attention.terms.reading import Shift
 from dragoman.model.int8 import Int8
 from dragoman.model.seq2seq import Seq2Seq
+from dragoman.reading import Encoded, Reading, Text, spelled
 from dragoman.run import Run
 from dragoman.search import candidates as lists
 from dragoman.search.candidates import CandidateList, Narrowed
@@ -40,15 +40,12 @@ from dragoman.search.searches import SEARCHES
 from dragoman.text.edits import OPERATIONS, applied, operations
 from dragoman.text.mark import Mark, Symbol
 from dragoman.text.pipeline import WordsOf
-from dragoman.translation import Scored, Seen, Spoken, Translation, by_words
+from dragoman.translation import Scored, Spoken, Translation
 
-LONGEST = 500  # symbols of a source that are read; what follows is left out, and said so in `Translation.left_out`
 BATCH = 4096  # source symbols times beam that are searched at once
 ROWS = 320  # sentences times beam, at most: a processor is not faster with more, and each has numbers for all symbols
 
 Engine = Literal["torch", "int8", "onnx"]
-Text: TypeAlias = str | tuple[str, ...]  # of the only source, or one of each
-Weights: TypeAlias = NDArray[Any]
 
 
 class Translator:
@@ -60,7 +57,7 @@ class Translator:
     def __init__(
         self,
         model: Seq2Seq | Callable[[], Seq2Seq],
-        sources: tuple[Language, ...],
+        sources: tuple[Source, ...],
         target: Language,
         search: Spec,
         device: Device,
@@ -68,21 +65,23 @@ class Translator:
     ) -> None:
         self._given = model
         self._predictor = predictor
-        self.sources = sources
+        self.reading = Reading(sources)
         self.target = target
         self.search = search
         self.device = device
         self.candidates: CandidateList | None = None  # what translations are searched among
         self.way: linear.Way | None = None  # in which linear maps are computed for them
-        self.taught_end = False  # whether the model looks at the end symbol from words without a counterpart
         self.edited: int | None = None  # the number of the source that the model writes edits of
-        self.joined = False  # whether the model reads all sources as one sequence
         self.marks: dict[str, Mark] = {}  # what stands before a source, for each language that a model of several has
 
     @property
+    def sources(self) -> tuple[Source, ...]:
+        return self.reading.sources
+
+    @property
     def source(self) -> Language:
-        """The only source, or the first."""
-        return self.sources[0]
+        """The only source that is a text, or the first."""
+        return next(source for source in self.sources if isinstance(source, Language))
 
     @cached_property
     def model(self) -> Seq2Seq:
@@ -114,7 +113,8 @@ class Translator:
     ) -> list[Translation]:
         """One translation for each text, in order; the translation of an empty or blank text is empty.
 
-        With several sources a text is a tuple, of one text for each source; a blank one is taken as missing. `to` is
+        With several sources a text is a tuple, of one text for each source; a blank one is taken as missing. For a
+        source that is numbers it is an array (regions, size) or (size,), or the name of a .npy file with one. `to` is
         the language to translate to, where the run has several (`targets`).
 
         `search` (or `beam_size`, for a beam search of that width) takes the place of the run's own. UserError where
@@ -128,11 +128,11 @@ class Translator:
             spec = Spec("beam", {**options, "size": beam_size})
         searcher = components.build(SEARCHES, spec)
         mark = self._mark(to)
-        given = [self._given_of(text) for text in texts]
-        encoded = [self._encoded(each, mark) for each in given]
+        given = [self.reading.given(text) for text in texts]
+        encoded = [self.reading.encoded(each, mark) for each in given]
         found: dict[int, list[Hypothesis]] = {}
         full = [number for number, symbols in enumerate(encoded) if any(len(each) > len(mark) for each in symbols)]
-        lengths, width = [min(max(map(len, symbols)), LONGEST) for symbols in encoded], searcher.width
+        lengths, width = [min(reading.length(each), reading.LONGEST) for each in encoded], searcher.width
         for numbers in by_length(full, lengths, BATCH // width, max(1, ROWS // width)):
             found.update(zip(numbers, self.hypotheses(searcher, [encoded[n] for n in numbers], n_best), strict=True))
         return [
@@ -140,35 +140,9 @@ class Translator:
             for number, each in enumerate(given)
         ]
 
-    def _given_of(self, text: Text) -> tuple[str, ...]:
-        """What a user gave of each source. TypeError where that is not one text for each."""
-        given = (text,) if isinstance(text, str) else tuple(text)
-        if len(given) != len(self.sources):
-            names = ", ".join(source.name for source in self.sources)
-            raise TypeError(f"{len(given)} texts for a model of {len(self.sources)} sources ({names})")
-        return given
-
-    def _encoded(self, texts: tuple[str, ...], mark: Sequence[Mark] = ()) -> list[list[Symbol]]:
-        """The symbols of each source, the mark first; none of a blank text."""
-        languages = zip(self.sources, texts, strict=True)
-        return [
-            [*mark, *(source.text.encode(text) if source.text.normalise(text).strip() else [])]
-            for source, text in languages
-        ]
-
-    def _read(self, encoded: Iterable[Sequence[Sequence[Symbol]]], longest: int | None = None) -> tuple[Sentences, ...]:
-        """What the model reads of some sentences, cut to so many symbols of each source, as ids. Of several sources,
-        one without symbols is missing.
-        """
-        if self.joined:
-            rows = [[[*self.source.vocabulary.ids(each[:longest]), EOS] for each in row if each] for row in encoded]
-            return (pad([[*chain.from_iterable(row)] or [EOS] for row in rows]),)
-        columns = zip(*encoded, strict=True)
-        several = len(self.sources) > 1
-        return tuple(
-            pad([[*source.vocabulary.ids(each[:longest]), EOS] if each or not several else [] for each in column])
-            for source, column in zip(self.sources, columns, strict=True)
-        )
+    def _nothing(self, given: tuple[Given, ...]) -> Translation:
+        empty = Translation(self.reading.nothing(given), "", [], 0.0, 0.0)
+        return replace(empty, n_best=(empty,))
 
     def simultaneous(self, words: Iterable[str], *, to: str | None = None, wait: int | None = None) -> Iterator[Spoken]:
         """The translation of a text whose words are still arriving, by greedy search: each word is given as soon as the
@@ -181,7 +155,7 @@ class Translator:
         """
         if wait is not None and wait < 1:
             raise UserError(f"wait is {wait}: at least one source symbol is read before a word is written")
-        if len(self.sources) > 1 or self.edited is not None:
+        if not only_text(self.sources) or self.edited is not None:
             raise UserError("a source that is still arriving has to be the only one, and translated")
         if self._predictor or self.way or self.candidates:
             raise UserError("a source that is still arriving is translated by engine torch, without candidates")
@@ -206,7 +180,8 @@ class Translator:
 
     def left_out(self, text: Text) -> int:
         """How many symbols of a text are not read, because there are more than LONGEST."""
-        return _left_out(self._encoded(self._given_of(text), [*self.marks.values()][:1]))
+        mark = [*self.marks.values()][:1]
+        return reading.left_out(self.reading.encoded(self.reading.given(text), mark))
 
     @property
     def _muted(self) -> list[int]:
@@ -219,11 +194,11 @@ class Translator:
         """
         text, known = "", 0
         for word in words:
-            if known == LONGEST:
+            if known == reading.LONGEST:
                 return
             text = f"{text} {word}".strip()
             found = self.source.text.encode(text)
-            symbols = [*(mark if found else ()), *found][:LONGEST]
+            symbols = [*(mark if found else ()), *found][: reading.LONGEST]
             yield self.source.vocabulary.ids(symbols[known:])
             known = max(known, len(symbols))
 
@@ -235,16 +210,17 @@ class Translator:
         return [Spoken("".join(letter for letter, _ in word), word[-1][1]) for word in words]
 
     def hypotheses(
-        self, searcher: Search, encoded: Sequence[Sequence[Sequence[Symbol]]], n_best: int = 1
+        self, searcher: Search, encoded: Sequence[Sequence[Encoded]], n_best: int = 1
     ) -> list[list[Hypothesis]]:
         """What a search finds for sentences in symbols of each source, in one batch: `n_best` each, the best first."""
-        sources = tuple(each.to(self.device.torch_device) for each in self._read(encoded, LONGEST))
+        sources = tuple(each.to(self.device.torch_device) for each in self.reading.batch(encoded, reading.LONGEST))
         stepper = self._predictor or self.model
         model: Predictor[Any] = stepper
         if self.candidates:
-            model = Narrowed(stepper, self.model.output, self.candidates.of(sources[0].ids))
+            (ids, _) = sources[0]
+            model = Narrowed(stepper, self.model.output, self.candidates.of(ids))
         if self.edited is not None:
-            lengths = torch.tensor([len(each[self.edited][:LONGEST]) for each in encoded])
+            lengths = torch.tensor([len(each[self.edited][: reading.LONGEST]) for each in encoded])
             operations = tuple(self.target.vocabulary.ids(OPERATIONS))
             model = Editing(model, lengths.to(self.device.torch_device), operations)
         if self.marks:
@@ -264,7 +240,7 @@ class Translator:
                     words = self._written(symbols, target)[1]
                     weights = tuple(part[row, : len(target)].float().cpu().numpy() for part in scored.attention)
                     log_prob = scored.log_probs[row].double().sum().item()
-                    seen, sentinel = self._seen(given, symbols, words, weights)
+                    seen, sentinel = self.reading.seen(given, symbols, words, weights)
                     found[int(batch.rows[row])] = Scored(log_prob, len(target) + 1, seen, words.words, sentinel)
         return [found[number] for number in range(len(sources))]
 
@@ -272,42 +248,44 @@ class Translator:
         """The pairs in batches of similar length; `rows` are their numbers. Overlong sentences are cut. `to` is the
         language of the targets, where the run has several.
         """
-        return (batch for _, batch in self._batches(sources, targets, self._mark(to), LONGEST))
+        return (batch for _, batch in self._batches(sources, targets, self._mark(to), reading.LONGEST))
 
     def _batches(
         self, sources: Sequence[Text], targets: Sequence[str], mark: list[Mark], longest: int | None = None
-    ) -> Iterator[tuple[list[tuple[tuple[str, ...], list[list[Symbol]], list[Symbol]]], Batch]]:
+    ) -> Iterator[tuple[list[tuple[tuple[Given, ...], list[Encoded], list[Symbol]]], Batch]]:
         """The pairs as texts and symbols, at most `longest` on each side, and as a batch."""
-        given = [self._given_of(text) for text in sources]
-        cut = [[symbols[:longest] for symbols in self._encoded(text, mark)] for text in given]
+        given = [self.reading.given(text) for text in sources]
+        cut = [reading.cut(self.reading.encoded(each, mark), longest) for each in given]
         encoded = [(source, self._said(source, y)[:longest]) for source, y in zip(cut, targets, strict=True)]
-        lengths = [max(*map(len, source), len(target)) + 1 for source, target in encoded]
-        for numbers in by_length(range(len(encoded)), lengths, BATCH, BATCH):
+        lengths = [max(reading.length(source), len(target)) + 1 for source, target in encoded]
+        most = BATCH if all(isinstance(source, Language) for source in self.sources) else ROWS  # regions take room
+        for numbers in by_length(range(len(encoded)), lengths, BATCH, most):
             pairs = [(given[number], *encoded[number]) for number in numbers]
-            read = self._read(symbols for _, symbols, _ in pairs)
+            read = self.reading.batch(symbols for _, symbols, _ in pairs)
             target = pad([[*self.target.vocabulary.ids(symbols), EOS] for _, _, symbols in pairs])
             yield pairs, Batch(read, target, np.array(numbers)).to(self.device.torch_device)
 
     def _translation(
-        self, given: tuple[str, ...], encoded: list[list[Symbol]], hypotheses: list[Hypothesis]
+        self, given: tuple[Given, ...], encoded: list[Encoded], hypotheses: list[Hypothesis]
     ) -> Translation:
         found = []
         for hypothesis in hypotheses:
             said = self.target.vocabulary.marked(hypothesis.symbols)
             written, words = self._written(encoded, said)
             weights = tuple(part[:-1] for part in hypothesis.attention)
-            seen, sentinel = self._seen(given, [each[:LONGEST] for each in encoded], words, weights)
+            read = reading.cut(encoded, reading.LONGEST)
+            seen, sentinel = self.reading.seen(given, read, words, weights)
             text, rank = self.target.text.decode(written), hypothesis.score
             translation = Translation(seen, text, words.words, rank, hypothesis.log_prob, sentinel)
-            found.append(replace(translation, left_out=_left_out(encoded)))
+            found.append(replace(translation, left_out=reading.left_out(encoded)))
         return replace(found[0], n_best=tuple(found))
 
-    def _said(self, encoded: list[list[Symbol]], target: str) -> list[Symbol]:
+    def _said(self, encoded: list[Encoded], target: str) -> list[Symbol]:
         """What a model is to say of these sources, that it may mean the text."""
         symbols = self.target.text.encode(target)
         return list(symbols) if self.edited is None else operations(spelled(encoded[self.edited]), symbols)
 
-    def _written(self, encoded: list[list[Symbol]], said: list[Symbol]) -> tuple[list[str], WordsOf]:
+    def _written(self, encoded: list[Encoded], said: list[Symbol]) -> tuple[list[str], WordsOf]:
         """The symbols of the text that a model means; its words, and for each symbol that it said the word, or -1."""
         if self.edited is None:
             symbols = list(map(str, said))
@@ -317,44 +295,6 @@ class Translator:
         words = self.target.text.words(symbols)
         by_operation = {number: word for (_, number), word in zip(made, words.word_of, strict=True)}
         return symbols, WordsOf(words.words, [by_operation.get(number, -1) for number in range(len(said))])
-
-    def _nothing(self, given: tuple[str, ...]) -> Translation:
-        nothing, none = np.zeros((0, 0)), np.zeros(0)
-        languages = zip(self.sources, given, strict=True)
-        seen = tuple(Seen(source.name, text, [], nothing, none) for source, text in languages)
-        empty = Translation(seen, "", [], 0.0, 0.0)
-        return replace(empty, n_best=(empty,))
-
-    def _seen(
-        self, given: tuple[str, ...], encoded: list[list[Symbol]], target: WordsOf, weights: tuple[Weights, ...]
-    ) -> tuple[tuple[Seen, ...], Weights | None]:
-        """The sources with the attention (T, S) that they got by words, and a sentinel's, the last of `weights`."""
-        found = []
-        if self.joined:
-            ends = np.cumsum([len(symbols) + 1 if symbols else 0 for symbols in encoded])
-            weights = (*np.split(weights[0], ends, 1)[: len(encoded)], *weights[1:])
-        for source, text, symbols, attention in zip(self.sources, given, encoded, weights, strict=False):
-            written = spelled(symbols)
-            words = source.text.words(written)
-            if symbols:
-                marks = len(symbols) - len(written)
-                between, end = by_words(attention[:, : len(symbols) + 1], target, words, marks)
-            else:  # this source is missing
-                between, end = np.zeros((len(target.words), 0)), np.zeros(len(target.words))
-            share = between.sum(1) + end
-            found.append(Seen(source.name, text, words.words, between, share, end if self.taught_end else None))
-        if len(weights) == len(self.sources):
-            return tuple(found), None
-        return tuple(found), alignment.by_words(weights[-1], target.word_of, [0], (len(target.words), 1))[:, 0]
-
-
-def spelled(symbols: Iterable[Symbol]) -> list[str]:
-    """Those that a text spells."""
-    return [symbol for symbol in symbols if isinstance(symbol, str)]
-
-
-def _left_out(encoded: list[list[Symbol]]) -> int:
-    return sum(max(0, len(symbols) - LONGEST) for symbols in encoded)
 
 
 def by_length(numbers: Sequence[int], lengths: Sequence[int], symbols: int, most: int) -> Iterator[list[int]]:
@@ -401,7 +341,7 @@ def load(
         translator = Translator(model, run.sources, run.target, run.config.search, chosen)
         translator.way = Int8(model) if engine == "int8" else None
     if candidates:
-        if len(run.sources) > 1 or run.config.data.edits or run.config.data.pairs:
+        if not only_text(run.sources) or run.config.data.edits or run.config.data.pairs:
             raise UserError(f"{folder}: candidates are translations of one source's symbols, not for this run")
         lexicon = lists.read(run.folder.path / lists.FILE, (len(run.source.vocabulary), len(run.target.vocabulary)))
         translator.candidates = CandidateList(lexicon, *candidates, chosen.torch_device)
@@ -410,7 +350,7 @@ def load(
 
 def as_trained(translator: Translator, config: Config) -> Translator:
     """The same, which reads, writes and looks as its model was taught by this configuration."""
-    translator.edited, translator.joined = config.data.edited, config.data.join
-    translator.marks = target_marks(config.data)
-    translator.taught_end = any(spec.options.get("unlinked") == "end" for spec in config.training.penalties)
+    taught_end = any(spec.options.get("unlinked") == "end" for spec in config.training.penalties)
+    translator.reading = Reading(translator.sources, config.data.join, taught_end)
+    translator.edited, translator.marks = config.data.edited, target_marks(config.data)
     return translator

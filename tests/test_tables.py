@@ -8,9 +8,10 @@ from typing import Any, Literal, get_args, get_origin
 import pytest
 
 from dragoman import components
-from dragoman.commands.options import Searches, Tokenisers
+from dragoman.commands.options import Layers, Searches, Tokenisers
 from dragoman.components import Spec
 from dragoman.config import UNTRANSLATED, Config, LanguageConfig, TrainingConfig
+from dragoman.data.images import Layer
 from dragoman.evaluation.metrics import HIGHER_IS_BETTER, METRICS, Tokenise
 from dragoman.model import build
 from dragoman.model.decoder.rnn import TIMINGS, AttendKind
@@ -67,6 +68,7 @@ def test_tokenisers_metrics_and_searches_are_those_of_their_tables() -> None:
     assert tuple(HIGHER_IS_BETTER) == (*METRICS, *UNTRANSLATED)
     assert [each.value for each in Searches] == list(SEARCHES)
     assert tuple(each.value for each in Tokenisers) == get_args(Tokenise)
+    assert tuple(each.value for each in Layers) == get_args(Layer)
 
 
 def test_every_key_that_takes_parts_has_its_table() -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dragoman
-from dragoman import translator as module
+from dragoman import reading
 from dragoman.components import Spec
 from dragoman.config import DeviceConfig
 from dragoman.data.batch import Batch, pad
@@ -113,7 +113,7 @@ def test_any_text_gets_a_translation(text: str, translator: Translator, others: 
 def test_what_is_left_out_of_an_overlong_text_is_counted(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "LONGEST", 4)
+    monkeypatch.setattr(reading, "LONGEST", 4)
     long, short = translator.translate(["one two three four five six one", "one two three four"])
     assert (long.left_out, short.left_out) == (3, 0)
     assert long.source_tokens == short.source_tokens == ["one", "two", "three", "four"]
@@ -124,7 +124,7 @@ def test_what_is_left_out_of_an_overlong_text_is_counted(
 def test_a_megabyte_of_text_is_read_to_its_limit(translator: Translator) -> None:
     (found,) = translator.translate(["one " * 250_000], search=Spec("greedy", {"length_ratio": 0.01}))
     assert found.left_out > 249_000
-    assert len(found.source_tokens) == module.LONGEST
+    assert len(found.source_tokens) == reading.LONGEST
 
 
 def test_lists_alternatives_the_best_first(translator: Translator) -> None:

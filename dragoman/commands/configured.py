@@ -9,10 +9,12 @@ from dragoman import config as configuration
 from dragoman import inspection, torchrun
 from dragoman.commands.options import overrides
 from dragoman.data.vocabulary import SPECIALS
+from dragoman.model.build import Regions, SourceSize
 from dragoman.run import Run
 from dragoman.training import checks, session
 
 CHARACTERS = 200  # assumed where the data alone say how many symbols there are
+NUMBERS = 2048  # assumed of a region
 
 
 def train(words: Sequence[str]) -> None:
@@ -43,9 +45,14 @@ def debug_config(words: Sequence[str]) -> None:
     """Print a configuration with every option spelled out and explained, and what its model has to learn."""
     config = checks.complete(checks.load_config(*overrides(words)))
     typer.echo(configuration.commented(config), nl=False)
-    sources, target = (_symbols(config.text.source),) * len(config.data.sides), _symbols(config.text.target)
-    parts = inspection.parameters(config.model, config.data.read(sources), target)
-    sizes = " and ".join(f"{size:,}" for size in (*sources, target))
-    typer.echo(f"\n# With {sizes} symbols (the data may give fewer), {sum(parts.values()):,} parameters:")
+    data, target = config.data, _symbols(config.text.target)
+    symbols = _symbols(config.text.source)
+    regions = {name: Regions(NUMBERS, name not in config.model.start_only) for name in data.features}
+    sources: list[SourceSize] = [regions.get(name, symbols) for name in (data.source or data.sides)]
+    parts = inspection.parameters(config.model, data.read(sources), target)
+    known = [symbols] * (len(sources) - len(regions))
+    told = f"{' and '.join(f'{size:,}' for size in (*known, target))} symbols (the data may give fewer)"
+    told += f", {NUMBERS:,} numbers in a region of {' and '.join(regions)} (the data know)" if regions else ""
+    typer.echo(f"\n# With {told}, {sum(parts.values()):,} parameters:")
     for part, count in parts.items():
         typer.echo(f"# {part:<20}{count:>12,}")

@@ -10,6 +10,8 @@ from dragoman import config as configuration
 from dragoman import initialise as first
 from dragoman.commands.options import overrides
 from dragoman.data import statistics
+from dragoman.data.corpus import feature_files
+from dragoman.data.features import FeatureFile
 
 
 def initialise(source: Path, target: Path | None, config: Path, dev: str | None) -> None:
@@ -28,10 +30,13 @@ def debug_data(words: Sequence[str]) -> None:
     config = configuration.load(*overrides(words))
     data, tokenisers = config.data, (config.text.source.tokeniser, config.text.target.tokeniser)
     for pair in data.language_pairs:
+        texts = tuple(name for name in pair.sources if name not in data.features)
         for name, where in (("train", pair.train), ("dev", (pair.dev,))):
-            for source in pair.sources if where else ():
-                found = statistics.describe(where, source, pair.target, sources=pair.sources, tokenisers=tokenisers)
+            for source in texts if where else ():
+                found = statistics.describe(where, source, pair.target, sources=texts, tokenisers=tokenisers)
                 about = f", {source} and {pair.target}" if data.pairs or len(pair.sources) > 1 else ""
                 typer.echo(f"data.{name}: {', '.join(where)}{about}\n{found}\n")
+            for path in (path for each in data.features for path in feature_files(where, each)):
+                typer.echo(f"data.{name}: {path}\n{statistics.describe_features(FeatureFile(path))}\n")
     if data.alignments:
         typer.echo(statistics.describe_links(data.train, data.source[0], data.target, tokenisers=tokenisers))

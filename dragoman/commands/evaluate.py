@@ -18,7 +18,7 @@ from dragoman.files import read_lines
 from dragoman.wording import nearest
 
 if TYPE_CHECKING:
-    from dragoman import translator
+    from dragoman import reading
     from dragoman.translator import Translator
 
 
@@ -33,7 +33,7 @@ class Sources(NamedTuple):
     """The lines that are to be translated, and where the first of them come from."""
 
     path: Path
-    lines: "list[translator.Text]"
+    lines: "list[reading.Text]"
 
 
 class Measures(NamedTuple):

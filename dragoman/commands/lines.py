@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, Generic, NamedTuple, TypeVar
 
 from dragoman.data.corpus import Pair, parallel
+from dragoman.data.features import FeatureFile, beside
 from dragoman.errors import UserError
 from dragoman.files import write_atomically
 from dragoman.text.normalise import Normaliser
@@ -48,10 +49,12 @@ def one_stream(*paths: Path | None) -> None:
         raise UserError("-: standard input can be one of the files only; name the others")
 
 
-def pair_portions(source: Path, target: Path, size: int) -> Iterator[Portion[Pair]]:
-    """The lines of two files side by side. UserError where one is longer, or has a line too long to be scored."""
+def pair_portions(source: Path, target: Path, size: int, arrays: Iterable[FeatureFile] = ()) -> Iterator[Portion[Pair]]:
+    """The lines of two files side by side. UserError where one is longer, or has a line too long to be scored; or where
+    there are not as many `arrays`.
+    """
     one_stream(source, target)
-    pairs = parallel(source, target)
+    pairs = beside(parallel(source, target), source, list(arrays))
     first, now = 1, min(FIRST, size)
     while portion := list(islice(pairs, now)):
         for number, pair in enumerate(portion, start=first):

@@ -24,6 +24,14 @@ class Engines(StrEnum):
     onnx = "onnx"
 
 
+class Layers(StrEnum):
+    """What `--layer` takes."""
+
+    regions = "regions"
+    # The name is a word of Python's.
+    whole = "global"
+
+
 class Tokenisers(StrEnum):
     """How BLEU separates words."""
 
@@ -41,6 +49,10 @@ Configuration = Annotated[
 ]
 SourceFile = Annotated[Path, typer.Argument(metavar="SOURCE", help="Sentences, one a line.")]
 TargetFile = Annotated[Path, typer.Argument(metavar="TARGET", help="Their translations, line by line.")]
+ArrayFiles = Annotated[
+    list[str] | None,
+    typer.Option("--source", metavar="NAME=FILE", help="The arrays of a source that is numbers; SOURCE has the rest."),
+]
 Weights = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="model, model-best, model-last, or another file of the run."),

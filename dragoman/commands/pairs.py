@@ -1,16 +1,18 @@
 """`dragoman score` and `dragoman align`: given sentence pairs under a model."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import typer
 
 from dragoman.commands.lines import one_stream, output, pair_portions
-from dragoman.commands.sources import text_of
+from dragoman.commands.sources import arrays, text_of
 from dragoman.data import pharaoh
 from dragoman.data.corpus import Pair
+from dragoman.data.features import FeatureFile
 from dragoman.data.pharaoh import Links
+from dragoman.data.source import only_text
 from dragoman.errors import UserError
 from dragoman.evaluation import alignment
 from dragoman.translation import Scored
@@ -19,14 +21,26 @@ from dragoman.translator import Translator, load
 PORTION = 256  # pairs at a time
 
 
-def score(run: Path, source: Path, target: Path, *, per_symbol: bool, weights: str | None, to: str | None) -> None:
-    """Write log P(target | source) in nats and the number of symbols, the end counted, for each pair."""
+def score(
+    run: Path,
+    source: Path,
+    target: Path,
+    *,
+    per_symbol: bool,
+    weights: str | None,
+    to: str | None,
+    given: Sequence[str] = (),
+) -> None:
+    """Write log P(target | source) in nats and the number of symbols, the end counted, for each pair; `given` are
+    NAME=FILE of arrays.
+    """
     translator = load(run, weights=weights)
+    files = arrays(given, translator)
     pairs = symbols = 0
     total = 0.0
     with output(None) as lines:
-        for portion in pair_portions(source, target, PORTION):
-            found = _scored(translator, source, *portion, to=to)
+        for portion in pair_portions(source, target, PORTION, files.values()):
+            found = _scored(translator, source, files, *portion, to=to)
             mean = (f"\t{each.log_prob / each.symbols:.4f}" if per_symbol else "" for each in found)
             lines.write(f"{each.log_prob:.4f}\t{each.symbols}{end}" for each, end in zip(found, mean, strict=True))
             pairs += len(found)
@@ -45,20 +59,22 @@ def align(
     threshold: float | None,
     weights: str | None,
     to: str | None,
+    given: Sequence[str] = (),
 ) -> None:
     """Write the links between the words of each pair as a Pharaoh line (of several sources, a field each); tell how
     well they agree with `gold`.
     """
     one_stream(source, target, gold)
     translator = load(run, weights=weights)
-    if gold and len(translator.sources) > 1:
+    files = arrays(given, translator)
+    if gold and not only_text(translator.sources):
         raise UserError(f"--gold: are links between two sentences, and {run} has several sources")
     right = pharaoh.read_gold(gold) if gold else None
     found: list[Links] = []
     count = 0
     with output(None) as lines:
-        for portion in pair_portions(source, target, PORTION):
-            scored = _scored(translator, source, *portion, to=to)
+        for portion in pair_portions(source, target, PORTION, files.values()):
+            scored = _scored(translator, source, files, *portion, to=to)
             every = [
                 [alignment.links(seen.attention, threshold, seen.end_attention) for seen in each.sources]
                 for each in scored
@@ -74,8 +90,18 @@ def align(
         typer.echo(str(alignment.error_rate(found, right)), err=True)
 
 
-def _scored(translator: Translator, source: Path, first: int, pairs: Sequence[Pair], *, to: str | None) -> list[Scored]:
-    """Some pairs of files, the first from line number `first`; several sources are columns of the source."""
+def _scored(
+    translator: Translator,
+    source: Path,
+    files: Mapping[str, FeatureFile],
+    first: int,
+    pairs: Sequence[Pair],
+    *,
+    to: str | None,
+) -> list[Scored]:
+    """Some pairs of files, the first from line number `first`; several sources are columns of the source, but for those
+    that have files of their own.
+    """
     numbered = enumerate(pairs, start=first)
-    texts = [text_of(pair.source, f"{source}:{number}", translator) for number, pair in numbered]
+    texts = [text_of(pair.source, source, number, translator, files) for number, pair in numbered]
     return translator.score(texts, [pair.target for pair in pairs], to=to)

@@ -7,6 +7,7 @@ from rich.console import Console
 
 from dragoman.commands.lines import one_line, one_stream, output, portions
 from dragoman.data.corpus import side_by_side
+from dragoman.data.features import FeatureSource
 from dragoman.errors import UserError
 from dragoman.translator import Translator, load
 from dragoman.visualisation import changes
@@ -55,6 +56,8 @@ def postedit(
 def _paths(translator: Translator, run: Path, edited: int, source: Path | None, translation: Path) -> list[Path]:
     """The files of the run's sources in order. UserError where there are not as many."""
     names = [language.name for language in translator.sources]
+    if any(isinstance(each, FeatureSource) for each in translator.sources):
+        raise UserError(f"{run}: has a source of numbers ({', '.join(names)}); use translate --source NAME=FILE")
     if len(names) > 2:
         raise UserError(f"{run}: has {len(names)} sources ({', '.join(names)}); use translate --source NAME=FILE")
     if len(names) == 1 and source:

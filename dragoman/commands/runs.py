@@ -15,8 +15,9 @@ from dragoman.data.pharaoh import Gold, read_gold
 from dragoman.errors import UserError
 from dragoman.files import read_lines
 from dragoman.model.weights import fill, mean, read_tensors, write_tensors
+from dragoman.reading import Text
 from dragoman.run import Run, RunFolder
-from dragoman.translator import Text, load
+from dragoman.translator import load
 from dragoman.visualisation.report import RunView, page
 
 LIBRARIES = ("torch", "numpy", "sentencepiece", "sacrebleu", "safetensors", "pydantic", "ruamel.yaml", "typer", "rich")
@@ -56,7 +57,7 @@ def _view(
         data = run.config.data
         if data.pairs:
             raise UserError(f"{gold}: {folder} has several pairs of languages; name --sentences, and --to")
-        examples = read_examples(data.dev, data.source, data.target)
+        examples = read_examples(data.dev, data.source, data.target, data.features)
         pairs = [(each.sources if len(each.sources) > 1 else each.sources[0], each.target) for each in examples]
     else:
         pairs = [_sentence(line, f"{where}:{number}", run) for number, line in enumerate(lines, start=1)]

@@ -1,13 +1,16 @@
 """What is to be translated, from files: lines, or those of several sources side by side."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import repeat
 from pathlib import Path
 
 from dragoman.commands.lines import one_stream
 from dragoman.data.corpus import side_by_side
+from dragoman.data.features import FeatureFile, FeatureSource, Given, beside
 from dragoman.errors import UserError
 from dragoman.files import read_lines
-from dragoman.translator import Text, Translator
+from dragoman.reading import Text
+from dragoman.translator import Translator
 
 
 def named(given: Sequence[str], translator: Translator) -> dict[str, Path]:
@@ -24,29 +27,47 @@ def named(given: Sequence[str], translator: Translator) -> dict[str, Path]:
 
 
 def texts_by_name(files: Mapping[str, Path], translator: Translator) -> Iterator[Text]:
-    """The lines of some files, by the names of sources. A source that is not named is missing."""
-    names = [language.name for language in translator.sources]
-    paths = [files[name] for name in names if name in files]
-    for lines in side_by_side(paths):
-        found = iter(lines)
-        texts = tuple(next(found) if name in files else "" for name in names)
-        yield texts if len(names) > 1 else texts[0]
+    """The lines or arrays of some files, by the names of sources. A source that is not named is missing."""
+    named = [source for source in translator.sources if source.name in files]
+    arrays = {each.name: FeatureFile(files[each.name]) for each in named if isinstance(each, FeatureSource)}
+    paths = {each.name: files[each.name] for each in named if each.name not in arrays}
+    where = next(iter(paths.values()), next(iter(files.values())))
+    lines: Iterator[tuple[str, ...]] = side_by_side(list(paths.values()))
+    if not paths:
+        lines = repeat((), len(next(iter(arrays.values()))))
+    for number, texts in enumerate(beside(lines, where, list(arrays.values()))):
+        found: dict[str, Given] = dict(zip(paths, texts, strict=True))
+        found |= {name: file[number] for name, file in arrays.items()}
+        given = tuple(found.get(source.name, "") for source in translator.sources)
+        yield given if len(given) > 1 else given[0]
+
+
+def arrays(given: Sequence[str], translator: Translator) -> dict[str, FeatureFile]:
+    """The files of `NAME=FILE`, which must be arrays, for lines that have the other sources."""
+    files = named(given, translator)
+    numbers = [source.name for source in translator.sources if isinstance(source, FeatureSource)]
+    for name in files:
+        if name not in numbers:
+            raise UserError(f"--source {name}={files[name]}: is a text, which stands in SOURCE (several: in columns)")
+    return {name: FeatureFile(path) for name, path in files.items()}
 
 
 def texts(path: Path, translator: Translator) -> Iterator[Text]:
     """The lines of a file. Those of several sources are its columns, separated by tabs."""
-    return (text_of(line, f"{path}:{number}", translator) for number, line in enumerate(read_lines(path), start=1))
+    return (text_of(line, path, number, translator) for number, line in enumerate(read_lines(path), start=1))
 
 
-def text_of(line: str, where: str, translator: Translator) -> Text:
-    """A line as what a translator takes. UserError where it has not a column for each of several sources."""
-    names = [language.name for language in translator.sources]
-    columns = tuple(line.split("\t"))
-    if len(names) == 1:
-        return line
+def text_of(line: str, path: Path, number: int, translator: Translator, beside: Mapping[str, FeatureFile] = {}) -> Text:
+    """A line as what a translator takes. UserError where it has not a column for each of several sources but those
+    `beside` it; in that of an array stands the name of a .npy file.
+    """
+    names = [source.name for source in translator.sources if source.name not in beside]
+    columns = tuple(line.split("\t")) if len(names) > 1 else (line,)
     if len(columns) != len(names):
         wanted = f"{len(names)} columns separated by tabs ({', '.join(names)})"
-        raise UserError(
-            f"{where.replace('-:', '<stdin>:', where.startswith('-:'))}: expected {wanted}, found {len(columns)}"
-        )
-    return columns
+        where = "<stdin>" if str(path) == "-" else path
+        raise UserError(f"{where}:{number}: expected {wanted}, found {len(columns)}")
+    found: dict[str, Given] = dict(zip(names, columns, strict=True))
+    found |= {name: file[number - 1] for name, file in beside.items()}
+    given = tuple(found[source.name] for source in translator.sources)
+    return given if len(given) > 1 else given[0]

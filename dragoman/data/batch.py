@@ -1,12 +1,12 @@
 """What a model is given: padded sentences of ids."""
 
 from collections.abc import Sequence as Rows
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from jaxtyping import Bool, Int64
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
 from dragoman.data.vocabulary import PAD
@@ -23,6 +23,22 @@ class Sequence(NamedTuple):
         return Sequence(*(part.to(device, non_blocking=non_blocking) for part in self))
 
 
+class Features(NamedTuple):
+    """What there is of one source that is numbers: the regions of images, padded at the end. `mask` is True where a
+    region is real.
+    """
+
+    values: Float[Tensor, "B R F"]
+    mask: Bool[Tensor, "B R"]
+
+    def to(self, device: torch.device, *, non_blocking: bool = False) -> "Features":
+        """The same regions on another device."""
+        return Features(*(part.to(device, non_blocking=non_blocking) for part in self))
+
+
+SourceBatch: TypeAlias = Sequence | Features
+
+
 class Batch(NamedTuple):
     """Sentence pairs. Source and target end with EOS and hold no BOS.
 
@@ -30,7 +46,7 @@ class Batch(NamedTuple):
     True where a target symbol belongs to a word that is linked to the source symbol's, where the corpus has links.
     """
 
-    sources: tuple[Sequence, ...]
+    sources: tuple[SourceBatch, ...]
     target: Sequence
     rows: npt.NDArray[np.int64]
     links: Bool[Tensor, "B T S"] | None = None
@@ -44,6 +60,7 @@ class Batch(NamedTuple):
     def reversed(self) -> "Batch":
         """The same pairs from target to source."""
         (source,) = self.sources
+        assert isinstance(source, Sequence)
         return Batch((self.target,), source, self.rows, None if self.links is None else self.links.transpose(1, 2))
 
 
@@ -56,3 +73,13 @@ def pad(rows: Rows[list[int] | npt.NDArray[np.integer]]) -> Sequence:
     if lengths.sum():
         ids[mask] = np.concatenate(list(map(np.asarray, rows)), dtype=np.int64, casting="unsafe")
     return Sequence(torch.from_numpy(ids), torch.from_numpy(mask))
+
+
+def pad_regions(rows: Rows[npt.NDArray[Any]], size: int) -> Features:
+    """Arrays of any numbers of regions, (regions, size) each, as Features, as wide as the largest."""
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    mask = np.arange(max(1, lengths.max(initial=0))) < lengths[:, None]  # (B, R)
+    values = np.zeros((*mask.shape, size), np.float32)
+    for row, regions in zip(values, rows, strict=True):
+        row[: len(regions)] = regions
+    return Features(torch.from_numpy(values), torch.from_numpy(mask))

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.config import TSV
+from dragoman.data.features import FORMS, FeatureFile, FeatureFiles, Given, beside
 from dragoman.data.pharaoh import Gold, read_pharaoh
 from dragoman.errors import UserError
 from dragoman.files import read_lines
@@ -21,10 +22,11 @@ class Pair(NamedTuple):
 class Example(NamedTuple):
     """A sentence in the languages that it is translated from, and its translation, as written.
 
-    Of several sources some may be blank: this sentence has none of them.
+    A source may be an array (regions, size) instead of a text. Of several sources some may be blank, or without
+    regions: this sentence has none of them.
     """
 
-    sources: tuple[str, ...]
+    sources: tuple[Given, ...]
     target: str
 
 
@@ -33,23 +35,45 @@ def read_pairs(where: str | Path | Sequence[str], source: str, target: str) -> I
     return (Pair(*texts) for texts in read_texts(where, (source, target)))
 
 
-def read_examples(where: str | Path | Sequence[str], sources: tuple[str, ...], target: str) -> Iterator[Example]:
-    """The same with any number of sources."""
-    return (Example(texts[:-1], texts[-1]) for texts in read_texts(where, (*sources, target)))
+def read_examples(
+    where: str | Path | Sequence[str], sources: tuple[str, ...], target: str, features: tuple[str, ...] = ()
+) -> Iterator[Example]:
+    """The same with any number of sources, of which `features` are arrays beside the texts."""
+    files = {name: open_features(where, name) for name in features}
+    texts = tuple(name for name in sources if name not in features)
+    for number, lines in enumerate(read_texts(where, (*texts, target), list(files.values()))):
+        said = iter(lines)
+        yield Example(tuple(files[name][number] if name in files else next(said) for name in sources), lines[-1])
 
 
-def read_texts(where: str | Path | Sequence[str], names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def open_features(where: str | Path | Sequence[str], name: str) -> FeatureFiles:
+    """The arrays of a corpus: of the prefix `corpus` those of `corpus.NAME.npy`, or .npz, or .safetensors. UserError
+    where there is no such file.
+    """
+    return FeatureFiles([FeatureFile(path) for path in feature_files(where, name)])
+
+
+def feature_files(where: str | Path | Sequence[str], name: str) -> list[Path]:
+    """Where these arrays are."""
+    return [_first(Path(f"{place}.{name}{form}") for form in FORMS) for place in places(where)]
+
+
+def read_texts(
+    where: str | Path | Sequence[str], names: tuple[str, ...], arrays: Sequence[FeatureFiles] = ()
+) -> Iterator[tuple[str, ...]]:
     """The lines of a corpus in each language, one after another: of a prefix, a .tsv, or several of them in turn.
 
     `names` are the suffixes behind the prefix: `corpus` means `corpus.en` and `corpus.de`, each of which may be packed
     (`corpus.en.gz`). A .tsv (or .tsv.gz) has the languages in columns, in that order, that a tab separates, without
-    quoting. Raises UserError for missing files, unequal numbers of lines, and lines with another number of columns.
+    quoting. Raises UserError for missing files, unequal numbers of lines, and lines with another number of columns; and
+    where the `arrays` of the corpus are not as many.
     """
-    for place in places(where):
+    for number, place in enumerate(places(where)):
         if place.endswith(TSV):
             yield from _columns(place, len(names))
         else:
-            yield from side_by_side([_side(place, name) for name in names])
+            paths = [_side(place, name) for name in names]
+            yield from beside(side_by_side(paths), paths[-1], [each.files[number] for each in arrays])
 
 
 def read_aligned(where: str | Path | Sequence[str], source: str, target: str) -> Iterator[tuple[Pair, Gold]]:
@@ -104,12 +128,16 @@ def places(where: str | Path | Sequence[str]) -> list[str]:
 
 
 def _side(prefix: str, suffix: str) -> Path:
-    plain, packed = Path(f"{prefix}.{suffix}"), Path(f"{prefix}.{suffix}.gz")
-    if plain.exists():
-        return plain
-    if packed.exists():
-        return packed
-    raise UserError(f"{plain}: no such file (nor {packed.name})")
+    return _first([Path(f"{prefix}.{suffix}"), Path(f"{prefix}.{suffix}.gz")])
+
+
+def _first(paths: Iterable[Path]) -> Path:
+    """The first that is there. UserError where none is."""
+    wanted, *others = paths
+    for path in (wanted, *others):
+        if path.exists():
+            return path
+    raise UserError(f"{wanted}: no such file (nor {', '.join(path.name for path in others)})")
 
 
 def _table(place: str) -> Path:

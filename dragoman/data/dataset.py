@@ -1,7 +1,7 @@
 """From the user's files to batches: the corpus is prepared once and opened again."""
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,16 +11,19 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from dragoman.config import DataConfig, TextConfig
-from dragoman.data.batch import Batch, pad
+from dragoman.data.batch import Batch, SourceBatch, pad, pad_regions
 from dragoman.data.corpus import Example, read_examples
+from dragoman.data.features import Array, FeatureFiles, FeatureSource
 from dragoman.data.filters import Report
 from dragoman.data.language import Language
-from dragoman.data.preparation import STORE, load, prepare
+from dragoman.data.preparation import STORE, load, open_sources, prepare
+from dragoman.data.source import Source
 from dragoman.data.store import Store
 from dragoman.errors import UserError
 from dragoman.text.pipeline import Side
 
 Ids = Sequence[list[int] | npt.NDArray[np.integer]]
+Rows = Sequence[list[int] | Array]  # ids of sentences, or arrays (regions, size)
 
 EXCHANGED = {"source": "target", "target": "source", "source.text": "target.text", "target.text": "source.text"}
 
@@ -28,27 +31,29 @@ EXCHANGED = {"source": "target", "target": "source", "source.text": "target.text
 class Dataset:
     """The prepared training examples and those of development of a configuration.
 
-    `development` has the examples of each pair of languages in the configuration, `languages` are those of each side,
-    the target last. `source_dropout` is the probability that a batch has not one of several sources of an example; it
-    always has one. `join` makes one sequence of them. `marked`: the first symbol of a source names the language of its
-    target.
+    `development` has the examples of each pair of languages in the configuration. `sides` are the sources and the
+    target, which is the last; `arrays` belong to those sources that are numbers, of which the store has the numbers of
+    lines. `source_dropout` is the probability that a batch has not one of several sources of an example; it always has
+    one. `join` makes one sequence of them. `marked`: the first symbol of a source names the language of its target.
     """
 
     def __init__(
         self,
         train: Store,
         development: list[list[Example]],
-        languages: dict[Side, Language],
+        sides: Mapping[Side, Source],
         *,
         seed: int,
         source_dropout: float = 0.0,
+        arrays: Mapping[Side, FeatureFiles] = {},
         join: bool = False,
         marked: bool = False,
     ) -> None:
         self.train = train
         self.development = development
         self.report = Report(**train.notes["report"])
-        self._languages = languages
+        self._sides = sides
+        self._arrays = arrays
         self._seed = seed
         self._source_dropout = source_dropout
         self._join = join
@@ -60,12 +65,14 @@ class Dataset:
         return [example for examples in self.development for example in examples]
 
     @property
-    def sources(self) -> tuple[Language, ...]:
-        return tuple(self._languages.values())[:-1]
+    def sources(self) -> tuple[Source, ...]:
+        return tuple(self._sides.values())[:-1]
 
     @property
     def target(self) -> Language:
-        return self._languages["target"]
+        target = self._sides["target"]
+        assert isinstance(target, Language)
+        return target
 
     @classmethod
     def prepare(
@@ -82,21 +89,22 @@ class Dataset:
 
         What is there already is used if it was made with the same options from the same files (by size and time of
         change). With `keep_units` (a model was trained with them) the units there are never learnt anew, even from
-        changed files. The corpus is read twice and never held; killed halfway, the next call begins anew.
+        changed files. The corpus is read twice and never held; killed halfway, the next call begins anew. Arrays are
+        read where they are, whenever a batch needs them.
         """
         development = []
         for pair in data.language_pairs:
-            development.append(list(read_examples(pair.dev, pair.sources, pair.target)))
+            development.append(list(read_examples(pair.dev, pair.sources, pair.target, data.features)))
             if not development[-1]:
                 raise UserError(f"{pair.dev}: the development corpus is empty")
         prepare(data, text, seed, folder, keep_units=keep_units)
-        languages = load(data, folder)
         return cls(
             Store(folder / STORE),
             development,
-            languages,
+            load(data, folder),
             seed=seed,
             source_dropout=source_dropout,
+            arrays=open_sources(data),
             join=data.join,
             marked=bool(data.pairs),
         )
@@ -104,12 +112,12 @@ class Dataset:
     @property
     def offsets(self) -> tuple[tuple[npt.NDArray[np.int64], ...], npt.NDArray[np.int64]]:
         """Where each sentence of the sequences that a model reads begins, and where each target does (N + 1,)."""
-        *sources, target = (self.train.columns[side].offsets for side in self._languages)
+        *sources, target = (self.train.columns[side].offsets for side in self._sides)
         return ((np.sum(sources, 0),) if self._join else tuple(sources)), target
 
     def reversed(self) -> "Dataset":
         """The same pairs from target to source, without links."""
-        dev = [Example((target,), source) for (source,), target in self.dev]
+        dev = [Example((target,), str(source)) for (source,), target in self.dev]
         (source,) = self.sources
         return Dataset(self.train.renamed(EXCHANGED), [dev], {"source": self.target, "target": source}, seed=self._seed)
 
@@ -119,41 +127,49 @@ class Dataset:
         A function of its arguments alone: a sentence's dropout has a seed made of the run's seed, the epoch,
         the side and the row.
         """
-        ids = {
-            side: [self._ids(side, language, int(row), epoch) for row in rows]
-            for side, language in self._languages.items()
+        found = {
+            side: [self._row(side, source, int(row), epoch) for row in rows] for side, source in self._sides.items()
         }
-        targets = ids.pop("target")
-        sources: Sequence[Ids] = list(ids.values())
+        targets = found.pop("target")
+        sources: Sequence[Rows] = list(found.values())
         links = self._links(rows, sources[0], targets) if "links" in self.train.columns else None
         if len(sources) > 1:
             sources = self._there(sources, rows, epoch)
         if self._join:
-            sources = [list(map(np.concatenate, zip(*sources, strict=True)))]
-        return Batch(tuple(map(pad, sources)), pad(targets), rows, links)
+            joined = [[int(number) for each in given for number in each] for given in zip(*sources, strict=True)]
+            return Batch((pad(joined),), pad(targets), rows, links)
+        batches = (_padded(source, given) for source, given in zip(self.sources, sources, strict=True))
+        return Batch(tuple(batches), pad(targets), rows, links)
 
-    def _there(self, sources: Sequence[Ids], rows: npt.NDArray[np.int64], epoch: int) -> Sequence[Ids]:
+    def _there(self, sources: Sequence[Rows], rows: npt.NDArray[np.int64], epoch: int) -> Sequence[Rows]:
         """The sources that each example has (an end alone is none) and that dropout leaves."""
-        there = np.array([[len(each) > 1 for each in source] for source in sources])  # (N, B)
+        ends = [isinstance(source, Language) for source in self.sources]
+        there = np.array([[len(each) > end for each in source] for source, end in zip(sources, ends, strict=True)])
         if self._source_dropout:
             seeds = (zlib.crc32(f"{self._seed}:{epoch}:sources:{row}".encode()) for row in rows)
             drawn = np.stack([np.random.default_rng(seed).random(len(sources)) for seed in seeds], 1) * there
             there &= (drawn >= self._source_dropout) | (drawn == drawn.max(0))
-        none = np.zeros(0, np.int64)
         pairs = (zip(source, here, strict=True) for source, here in zip(sources, there, strict=True))
-        return [[each if here else none for each, here in pair] for pair in pairs]
+        return [[each if here else each[:0] for each, here in pair] for pair in pairs]
 
     def _links(self, rows: npt.NDArray[np.int64], sources: Ids, targets: Ids) -> Bool[Tensor, "B T S"]:
         """The links between words as links between the symbols that spell them; the end symbols have none."""
+        (language,) = self.sources
+        assert isinstance(language, Language)
         found = np.zeros((len(rows), max(map(len, targets), default=0), max(map(len, sources), default=0)), np.bool_)
         for number, (row, source, target) in enumerate(zip(rows, sources, targets, strict=True)):
             from_word, to_word = self.train.columns["links"][int(row)].reshape(-1, 2, 1).swapaxes(0, 1)  # (L, 1) each
             to_symbol, from_symbol = (
                 to_word == _words(self.target, target),
-                from_word == _words(self.sources[0], source),
+                from_word == _words(language, source),
             )
             found[number, : len(target) - 1, : len(source) - 1] = to_symbol.T @ from_symbol
         return torch.from_numpy(found)
+
+    def _row(self, side: Side, source: Source, row: int, epoch: int) -> list[int] | Array:
+        if isinstance(source, FeatureSource):
+            return self._arrays[side][int(self.train.columns[side][row][0])]
+        return self._ids(side, source, row, epoch)
 
     def _ids(self, side: Side, language: Language, row: int, epoch: int) -> list[int] | npt.NDArray[np.integer]:
         if not language.text.unit.samples:
@@ -165,6 +181,14 @@ class Dataset:
     def _mark(self, side: Side, row: int) -> list[int]:
         """What stands before a source that can be translated to several languages, in the store too."""
         return [int(self.train.columns[side][row][0])] if self._marked and side == "source" else []
+
+
+def _padded(source: Source, rows: Rows) -> SourceBatch:
+    return (
+        pad_regions([np.asarray(each) for each in rows], source.size)
+        if isinstance(source, FeatureSource)
+        else pad(rows)
+    )
 
 
 def _words(language: Language, ids: list[int] | npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:

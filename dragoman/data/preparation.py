@@ -11,16 +11,26 @@ import numpy as np
 import numpy.typing as npt
 
 from dragoman.config import DataConfig, LanguageConfig, LanguagePair, TextConfig
-from dragoman.data.corpus import alignment_files, corpus_files, read_aligned, read_texts, sides
+from dragoman.data.corpus import (
+    alignment_files,
+    corpus_files,
+    feature_files,
+    open_features,
+    read_aligned,
+    read_texts,
+    sides,
+)
+from dragoman.data.features import FeatureFiles, FeatureSource
 from dragoman.data.filters import Filters, Numbers, Report
 from dragoman.data.language import Language
 from dragoman.data.pharaoh import Gold
+from dragoman.data.source import Source
 from dragoman.data.store import Rows, new_store, read_header
 from dragoman.data.vocabulary import EOS, Vocabulary
 from dragoman.errors import UserError
 from dragoman.text.edits import OPERATIONS, operations
 from dragoman.text.mark import Mark
-from dragoman.text.pipeline import TextPipeline
+from dragoman.text.pipeline import Side, TextPipeline
 from dragoman.text.unit import UnfitUnitError, flat
 
 STORE = "data"
@@ -47,10 +57,24 @@ def prepare(data: DataConfig, text: TextConfig, seed: int, folder: Path, *, keep
     _write(data, languages, fingerprint, folder / STORE)
 
 
-def load(data: DataConfig, folder: Path) -> dict[str, Language]:
-    """The languages of a run by side, the target last. UserError where a file is missing or damaged."""
-    names = zip((*data.sides, "target"), data.names, strict=True)
-    return {side: Language.load(folder, side, name, marks(data)) for side, name in names}
+def load(data: DataConfig, folder: Path) -> dict[Side, Source]:
+    """The sources of a run by side, the target last. UserError where a file is missing or damaged."""
+    return {
+        side: FeatureSource.load(folder, side, name)
+        if name in data.features
+        else Language.load(folder, side, name, marks(data))
+        for side, name in _names(data).items()
+    }
+
+
+def open_sources(data: DataConfig) -> dict[Side, FeatureFiles]:
+    """The arrays of the training corpus, for each source that is numbers. UserError where they are not sound."""
+    return {side: open_features(data.train, name) for side, name in _names(data).items() if name in data.features}
+
+
+def _names(data: DataConfig) -> dict[Side, str]:
+    """What each side is called."""
+    return dict(zip((*data.sides, "target"), data.names, strict=True))
 
 
 def marks(data: DataConfig) -> tuple[Mark, ...]:
@@ -80,7 +104,8 @@ def _fingerprint(data: DataConfig, text: TextConfig, seed: int) -> str:
 
 def _files(data: DataConfig) -> list[Path]:
     """What the store is made from."""
-    files = [file for pair in data.trained for file in corpus_files(pair.train, *pair.sources, pair.target)]
+    files = [path for pair in data.trained for path in corpus_files(pair.train, *_texts_in(data, pair))]
+    files += [path for name in data.features for path in feature_files(data.train, name)]
     return files + (alignment_files(data.train, data.source[0], data.target) if data.alignments else [])
 
 
@@ -116,31 +141,41 @@ def _texts(data: DataConfig) -> Iterator[tuple[str, ...]]:
     for pair in data.trained:
         corpus = pair.train, frozenset((*pair.sources, pair.target))
         if corpus not in seen:
-            yield from _texts_of(pair)
+            yield from _texts_of(data, pair)
         seen.add(corpus)
 
 
-def _texts_of(pair: LanguagePair) -> Iterator[tuple[str, ...]]:
-    return read_texts(pair.train, (*pair.sources, pair.target))
+def _texts_of(data: DataConfig, pair: LanguagePair) -> Iterator[tuple[str, ...]]:
+    return read_texts(pair.train, _texts_in(data, pair), list(open_sources(data).values()))
 
 
-def _learn(data: DataConfig, text: TextConfig, seed: int) -> dict[str, Language]:
+def _texts_in(data: DataConfig, pair: LanguagePair) -> tuple[str, ...]:
+    """The sources of a pair that are texts, and its target."""
+    return (*(name for name in pair.sources if name not in data.features), pair.target)
+
+
+def _learn(data: DataConfig, text: TextConfig, seed: int) -> dict[Side, Source]:
     if not any(line.strip() for texts in _texts(data) for line in texts):
         raise UserError(f"{_places(data)}: the corpus is empty (no line has text)")
-    sources = [_pipeline(text.source) for _ in data.sides]
+    sources = [_pipeline(text.source) for side in data.sides if _names(data)[side] not in data.features]
     pipelines = (*sources, _pipeline(text.target))
     if text.joint:
-        _fit(pipelines[0], Lines(data, pipelines), "text.source", seed)
+        _fit(pipelines[0], Lines(data, pipelines), "text.source" if sources else "text.target", seed)
         for pipeline in pipelines[1:]:
             pipeline.unit.restore(pipelines[0].unit.learnt())
     else:
         for number, pipeline in enumerate(pipelines):
             alone = tuple(each if each is pipeline else None for each in pipelines)
             _fit(pipeline, Lines(data, alone), "text.source" if number < len(sources) else "text.target", seed)
-    names = zip((*data.sides, "target"), data.names, pipelines, strict=True)
+    rest, arrays = iter(pipelines), open_sources(data)
+
+    def language(name: str) -> Language:
+        pipeline = next(rest)
+        return Language(name, pipeline, Vocabulary(pipeline.unit.inventory, marks(data)))
+
     return {
-        side: Language(name, pipeline, Vocabulary(pipeline.unit.inventory, marks(data)))
-        for side, name, pipeline in names
+        side: FeatureSource(name, arrays[side].size) if side in arrays else language(name)
+        for side, name in _names(data).items()
     }
 
 
@@ -159,8 +194,12 @@ def _pipeline(text: LanguageConfig) -> TextPipeline:
     return TextPipeline(lowercase=text.lowercase, tokeniser=text.tokeniser, unit=text.unit)
 
 
-def _write(data: DataConfig, languages: dict[str, Language], fingerprint: str, folder: Path) -> None:
-    columns: dict[str, npt.DTypeLike] = {side: _dtype(language) for side, language in languages.items()}
+def _write(data: DataConfig, sources: dict[Side, Source], fingerprint: str, folder: Path) -> None:
+    languages = {side: source for side, source in sources.items() if isinstance(source, Language)}
+    arrays = _checked(open_sources(data), sources)
+    # Of an array the store has the number of its line; the array stays where it is.
+    columns: dict[str, npt.DTypeLike] = dict.fromkeys(arrays, np.uint32)
+    columns |= {side: _dtype(language) for side, language in languages.items()}
     # Dropout cuts a sentence anew in every epoch, for which its text is kept.
     sampled = [side for side, language in languages.items() if language.text.unit.samples]
     columns |= {f"{side}.text": np.uint8 for side in sampled}
@@ -170,7 +209,7 @@ def _write(data: DataConfig, languages: dict[str, Language], fingerprint: str, f
     with new_store(folder, columns) as store:
         for pair in data.trained:
             filters = Filters(max_length=data.max_length, max_ratio=data.max_ratio)
-            for block in _blocks(data, pair, languages, filters):
+            for block in _blocks(data, pair, languages, arrays, filters):
                 store.append(block)
             if not filters.report.kept:
                 named = f" ({pair.name})" if data.pairs else ""
@@ -182,7 +221,11 @@ def _write(data: DataConfig, languages: dict[str, Language], fingerprint: str, f
 
 
 def _blocks(
-    data: DataConfig, pair: LanguagePair, languages: dict[str, Language], filters: Filters
+    data: DataConfig,
+    pair: LanguagePair,
+    languages: dict[Side, Language],
+    arrays: dict[Side, FeatureFiles],
+    filters: Filters,
 ) -> Iterator[dict[str, Rows]]:
     """The columns of the store for the examples of a pair that the filters keep, some at a time."""
     sampled = [side for side, language in languages.items() if language.text.unit.samples]
@@ -197,8 +240,14 @@ def _blocks(
         if data.edited is not None:
             rows["target"] = _edits(languages["target"], texts[data.sides[data.edited]], texts["target"])
         written = {side: np.array([bool(text.strip()) for text in texts[side]]) for side in languages}
-        lengths = [np.where(written[side], rows[side].lengths - 1, 0) for side in languages]
-        kept = filters.keep(*_with_neighbours(lengths[:-1]), lengths[-1])
+        lengths = {side: np.where(written[side], rows[side].lengths - 1, 0) for side in languages}
+        count = len(lengths["target"])
+        numbers = np.arange(filters.report.pairs, filters.report.pairs + count)
+        for side, files in arrays.items():
+            there = np.array([len(files[int(number)]) > 0 for number in numbers])
+            lengths[side] = there * lengths["target"]  # regions are no symbols: as long as what is said of them
+            rows[side] = Rows(numbers, np.ones(count, np.int64))
+        kept = filters.keep(*_with_neighbours([lengths[side] for side in data.sides]), lengths["target"])
         rows |= {f"{side}.text": _bytes(texts[side]) for side in sampled}
         if mark:
             rows["source"] = rows["source"].behind(mark)
@@ -206,6 +255,15 @@ def _blocks(
             rows["links"] = _links(gold, *(_words(languages[side], texts[side]) for side in languages))
             gold.clear()
         yield {name: each.chosen(kept) for name, each in rows.items()}
+
+
+def _checked(arrays: dict[Side, FeatureFiles], sources: dict[Side, Source]) -> dict[Side, FeatureFiles]:
+    """The same. UserError where a region has not as many numbers as a model knows."""
+    for side, files in arrays.items():
+        source = sources[side]
+        if isinstance(source, FeatureSource) and files.size != source.size:
+            raise UserError(f"{files.files[0].path}: {files.size} numbers in a region, this run has {source.size}")
+    return arrays
 
 
 def _edits(target: Language, before: list[str], after: list[str]) -> Rows:
@@ -226,7 +284,7 @@ def _with_neighbours(sources: list[Numbers]) -> list[Numbers]:
 def _examples(data: DataConfig, pair: LanguagePair, gold: list[Gold]) -> Iterator[tuple[str, ...]]:
     """The training texts of a pair; the links of each pair, where they are wanted, go to the end of `gold`."""
     if not data.alignments:
-        yield from _texts_of(pair)
+        yield from _texts_of(data, pair)
         return
     for texts, links in read_aligned(pair.train, pair.sources[0], pair.target):
         gold.append(links)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from dragoman.data.alphabet import Unusual
 from dragoman.data.corpus import read_aligned
+from dragoman.data.features import FeatureFile
 from dragoman.data.survey import Survey
 from dragoman.errors import UserError
 from dragoman.text.normalise import Normaliser
@@ -85,6 +86,31 @@ class LinkReport(NamedTuple):
     def __str__(self) -> str:
         line = f"links: {self.sure:,} sure, {self.possible:,} merely possible; {100 * self.without:.1f} %"
         return "\n".join([f"{line} of target words have none", *map(str, self.findings)])
+
+
+class FeatureReport(NamedTuple):
+    """Arrays, their regions, the numbers in them, and the lines that have none."""
+
+    size: int
+    regions: Distribution
+    mean: float
+    deviation: float
+    findings: tuple[Finding, ...]
+
+    def __str__(self) -> str:
+        numbers = f"{self.size:,} in a region, mean {self.mean:.3g}, standard deviation {self.deviation:.3g}"
+        return "\n".join([f"regions: {self.regions}", f"numbers: {numbers}", *map(str, self.findings)])
+
+
+def describe_features(file: FeatureFile) -> FeatureReport:
+    """Reads the arrays of a file and reports on them. UserError where one is not sound."""
+    read = ((len(each), each.sum(dtype=np.float64), np.square(each, dtype=np.float64).sum()) for each in file)
+    regions, sums, squares = np.array(list(read)).T
+    mean, square = np.array([sums.sum(), squares.sum()]) / max(1, regions.sum() * file.size)
+    none = np.flatnonzero(regions == 0)
+    lines = tuple(str(line + 1) for line in none[:SHOWN_LINES])
+    findings = (Finding("without regions, or zeros alone", len(none), lines),) if len(none) else ()
+    return FeatureReport(file.size, Distribution.of(regions), mean, max(0.0, square - mean**2) ** 0.5, findings)
 
 
 def describe_links(

@@ -51,7 +51,7 @@ class Survey:
         for place in self.places:
             self.starts.append(self.pairs)
             for example in read_examples(place, sources, target):
-                self._add(Pair(example.sources[sources.index(source)], example.target))
+                self._add(Pair(str(example.sources[sources.index(source)]), example.target))
 
     def _add(self, pair: Pair) -> None:
         clean = Pair(*(self._normalise(text).strip() for text in pair))

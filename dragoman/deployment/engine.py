@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, final
 import torch
 from torch import Tensor
 
-from dragoman.data.batch import Sequence
+from dragoman.data.batch import SourceBatch
 from dragoman.errors import UserError
 from dragoman.model.seq2seq import Advance, Prediction
 from dragoman.model.shapes import Float, Int
@@ -61,9 +61,10 @@ class OnnxModel:
         self._step = _Graph(folder / "step.onnx", ["symbols", *state], threads, kept=True)
         self._output = _Graph(folder / "output.onnx", ["features"], threads)
 
-    def begin(self, sources: tuple[Sequence, ...]) -> Tensors:
+    def begin(self, sources: tuple[SourceBatch, ...]) -> Tensors:
         (source,) = sources
-        state = self._start(source.ids, source.mask)
+        ids, mask = source
+        state = self._start(ids, mask)
         return Tensors(tuple(state[: self._moving]), tuple(state[self._moving :]))
 
     def advance(self, symbols: Int[Tensor, "R"], state: Tensors) -> Advance[Tensors]:

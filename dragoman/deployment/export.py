@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.data.batch import Sequence
+from dragoman.data.source import only_text
 from dragoman.deployment.engine import FOLDER, NOTE, VERSION, Note, Precision, digest, needed
 from dragoman.errors import UserError
 from dragoman.files import write_atomically
@@ -47,8 +48,10 @@ def write(run: Run, weights: str | None = None, *, int8: bool = False) -> Path:
     """
     for module in ("onnx", "onnxscript", "onnxruntime"):
         needed(module)
-    if len(run.sources) > 1:
-        raise UserError(f"{run.folder.path}: has several sources, and ONNX graphs are made of models of one")
+    if not only_text(run.sources):
+        raise UserError(
+            f"{run.folder.path}: has several sources, or numbers, and ONNX graphs are of models of one text"
+        )
     path = run.weights(weights)
     model, folder = run.model(weights), run.folder.path / FOLDER
     try:

@@ -77,7 +77,7 @@ class Projection(Bridge):
 
 @final
 class Final(Projection):
-    """z is the final state of the last encoder layer, both directions (NT: `h_0 = h^f`)."""
+    """z is the final state of the last encoder layer, both directions (NT: `h_0 = h^f`); of regions their mean."""
 
     reads_final = True
 

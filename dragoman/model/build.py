@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import torch
 from torch import nn
@@ -11,6 +11,8 @@ from torch import nn
 from dragoman import components, sections
 from dragoman.components import Path, Problem, Spec
 from dragoman.config import AttentionConfig, Config, ModelConfig
+from dragoman.data.language import Language
+from dragoman.data.source import Source
 from dragoman.data.vocabulary import UNK
 from dragoman.errors import UserError
 from dragoman.model.attention.attention import Attention, GlobalAttention, NoAttention
@@ -20,14 +22,14 @@ from dragoman.model.attention.scores import SCORES, Uniform
 from dragoman.model.attention.sources.combination import Combination, OneSource
 from dragoman.model.attention.sources.combinations import COMBINATIONS
 from dragoman.model.attention.sources.separate import Concatenation
-from dragoman.model.attention.terms.term import Sizes
+from dragoman.model.attention.terms.term import Sizes, Term
 from dragoman.model.attention.terms.terms import TERMS
 from dragoman.model.attention.windows import WINDOWS, LocalAttention
 from dragoman.model.bridge import BRIDGES, Bridge, Zero
 from dragoman.model.decoder.decoder import Decoder
 from dragoman.model.decoder.decoders import DECODERS
 from dragoman.model.embedding import Embedding
-from dragoman.model.encoder.encoders import ENCODERS
+from dragoman.model.encoder.encoders import ENCODERS, FEATURE_ENCODERS
 from dragoman.model.encoder.reader import Reader
 from dragoman.model.memory import StateShape
 from dragoman.model.output.full import OUTPUTS, Full
@@ -43,11 +45,36 @@ class _Assemble(Protocol):
     def __call__(self, path: Path, make: Callable[[], Part], instead: Callable[[], Part] | None = None) -> Part: ...
 
 
-def build(model: ModelConfig, source_symbols: tuple[int, ...], target_symbols: int, mark: int | None = None) -> Seq2Seq:
-    """A freshly initialised model for vocabularies of these sizes, one for each source; UserError where the parts do
-    not fit.
+class Regions(NamedTuple):
+    """A source that is numbers: how many a region has, and whether they are attended to."""
 
-    `mark` is the symbol that ends a sentence, for `attention.sentences`.
+    size: int
+    attended: bool = True
+
+
+SourceSize = int | Regions  # symbols of a vocabulary, or numbers
+
+
+def build_for(config: Config, sources: tuple[Source, ...], target: Language) -> Seq2Seq:
+    """A freshly initialised model from these sources to this target; UserError where the parts do not fit."""
+    model = config.model
+    mark = next((source.mark(model.attention.sentences) for source in sources if isinstance(source, Language)), None)
+    return build(model, config.data.read(sizes(model, sources)), len(target.vocabulary), mark)
+
+
+def sizes(model: ModelConfig, sources: tuple[Source, ...]) -> tuple[SourceSize, ...]:
+    """What a model needs to know of its sources."""
+    return tuple(
+        len(source.vocabulary)
+        if isinstance(source, Language)
+        else Regions(source.size, source.name not in model.start_only)
+        for source in sources
+    )
+
+
+def build(model: ModelConfig, sources: tuple[SourceSize, ...], target_symbols: int, mark: int | None = None) -> Seq2Seq:
+    """The same for sources and a target of these sizes. `mark` is the symbol that ends a sentence, for
+    `attention.sentences`.
     """
     found = _option_problems(model)
     if found:
@@ -59,7 +86,7 @@ def build(model: ModelConfig, source_symbols: tuple[int, ...], target_symbols: i
         except ValueError as error:
             raise UserError(str(Problem(path, str(error)))) from error
 
-    return _model(model, source_symbols, target_symbols, mark, assemble)
+    return _model(model, sources, target_symbols, mark, assemble)
 
 
 def problems(config: Config) -> list[Problem]:
@@ -84,12 +111,25 @@ def problems(config: Config) -> list[Problem]:
             return instead()
 
     with torch.device("meta"), contextlib.suppress(ValueError):  # which stands in `found`
-        _model(model, config.data.read([8] * len(config.data.sides)), 8, None, assemble)
+        _model(model, config.data.read(_supposed(config)), 8, None, assemble)
     return found
+
+
+def _supposed(config: Config) -> tuple[SourceSize, ...]:
+    """The sources, as far as they are known without data. Arrays have the size of encoder states, which fits where any
+    size would.
+    """
+    model, data, numbers = config.model, config.data, 8
+    if data.features:
+        with contextlib.suppress(ValueError):  # which is told where the encoder is put in its place
+            numbers = components.build(ENCODERS, model.encoder, model.embedding.size).size
+    names = data.source or data.sides
+    return tuple(Regions(numbers, name not in model.start_only) if name in data.features else 8 for name in names)
 
 
 TABLES: dict[Path, dict[str, Any]] = {
     ("encoder",): ENCODERS,
+    ("features",): FEATURE_ENCODERS,
     ("bridge",): BRIDGES,
     ("attention", "score"): {**SCORES, "none": NoAttention},
     ("attention", "terms"): TERMS,
@@ -117,11 +157,11 @@ def complete(model: ModelConfig) -> ModelConfig:
 
 
 def _model(
-    model: ModelConfig, source_symbols: tuple[int, ...], target_symbols: int, mark: int | None, assemble: _Assemble
+    model: ModelConfig, sources: tuple[SourceSize, ...], target_symbols: int, mark: int | None, assemble: _Assemble
 ) -> Seq2Seq:
     tie = model.embedding.tie
     size, dropout = model.embedding.size, model.embedding.dropout
-    several = len(source_symbols) > 1
+    several = len(sources) > 1
     shared: nn.Parameter | None = None
     readers: list[Reader] = []
 
@@ -131,17 +171,23 @@ def _model(
         shared = found.table if tie in ("languages", "all") else None
         return found
 
-    for symbols in source_symbols:
-        source = assemble(("model", "embedding", "tie"), partial(embedding, symbols))
-        encoder = assemble(("model", "encoder"), lambda: components.build(ENCODERS, model.encoder, size))
-        readers.append(Reader(source, encoder, optional=several))
+    for source in sources:
+        if isinstance(source, Regions):
+            make = partial(components.build, FEATURE_ENCODERS, model.features, source.size)
+            encoder = assemble(("model", "features"), make)
+            readers.append(Reader(None, encoder, optional=several, attended=source.attended))
+        else:
+            table = assemble(("model", "embedding", "tie"), partial(embedding, source))
+            encoder = assemble(("model", "encoder"), lambda: components.build(ENCODERS, model.encoder, size))
+            readers.append(Reader(table, encoder, optional=several))
     target = assemble(("model", "embedding", "tie"), lambda: embedding(target_symbols))
     encoders = [reader.encoder for reader in readers]
+    attended = [(reader, source) for reader, source in zip(readers, sources, strict=True) if reader.attended]
 
     def attend_to(query_size: int, state_sizes: tuple[int, ...]) -> Combination:
         attentions = [
-            _attention(model.attention, Sizes(query_size, state_size, size, symbols), mark, assemble)
-            for state_size, symbols in zip(state_sizes, source_symbols, strict=True)
+            _attention(model.attention, Sizes(query_size, state_size, size, _symbols(source)), mark, assemble)
+            for state_size, (_, source) in zip(state_sizes, attended, strict=True)
         ]
         return assemble(
             ("model", "combination"),
@@ -149,25 +195,32 @@ def _model(
             lambda: Concatenation(attentions, query_size, size),
         )
 
-    sizes = tuple(encoder.size for encoder in encoders)
-    decoder = assemble(("model", "decoder"), lambda: components.build(DECODERS, model.decoder, size, sizes, attend_to))
+    seen = tuple(reader.encoder.size for reader, _ in attended)
+    decoder = assemble(("model", "decoder"), lambda: components.build(DECODERS, model.decoder, size, seen, attend_to))
     shapes = tuple(encoder.state_shape for encoder in encoders)
     bridge = assemble(
         ("model", "bridge"), lambda: _bridge(model.bridge, shapes, decoder), lambda: Zero(shapes, decoder.state_shape)
     )
+    if len(attended) < len(readers) and model.bridge.kind in ("zero", "none"):
+        told = f"cannot start a decoder that starts from nothing (model.bridge: {model.bridge.kind})"
+        assemble(("model", "start_only"), _refuse(told), lambda: None)
     hiding = _hiding(model.attention)
     ahead = any(encoder.reads_ahead for encoder in encoders)
     _blind(("model", "encoder"), hiding, ahead, "rnn with direction: forward", assemble)
     _blind(("model", "bridge"), hiding, bridge.reads_ahead, "zero", assemble)
     _blind(("model", "decoder"), hiding, decoder.reads_ahead, "no external_memory", assemble)
-    table = target.table if tie in ("output", "all") else None
+    tied = target.table if tie in ("output", "all") else None
     features = decoder.features_size
     output = assemble(
         ("model", "output"),
-        lambda: components.build(OUTPUTS, model.output, features, target_symbols, table),
+        lambda: components.build(OUTPUTS, model.output, features, target_symbols, tied),
         lambda: Full(features, target_symbols),
     )
     return Seq2Seq(Parts(readers, bridge, target, decoder, output), model.start_symbol)
+
+
+def _symbols(source: SourceSize) -> int | None:
+    return source if isinstance(source, int) else None
 
 
 def _attention(attention: AttentionConfig, sizes: Sizes, mark: int | None, assemble: _Assemble) -> Attention:
@@ -177,7 +230,7 @@ def _attention(attention: AttentionConfig, sizes: Sizes, mark: int | None, assem
         for name in attention.beside_score():
             assemble((*path, name), _refuse("needs attention, and there is none (score: none)"), lambda: None)
         return NoAttention()
-    terms = [components.build(TERMS, spec, sizes) for spec in attention.terms]
+    terms = _terms(attention, sizes, assemble)
     features = sum(term.features for term in terms)
     score = assemble(
         (*path, "score"),
@@ -192,7 +245,9 @@ def _attention(attention: AttentionConfig, sizes: Sizes, mark: int | None, assem
     if sum(term.hides for term in terms) > 1:
         assemble((*path, "terms"), _refuse("two of them hide source symbols, so that none may be left"), lambda: None)
     decides = any(term.decides for term in terms)
-    if attention.sentences is not None:
+    if attention.sentences is not None and sizes.symbols is None:
+        assemble((*path, "sentences"), _refuse("are of symbols, and regions (data.features) are none"), lambda: None)
+    elif attention.sentences is not None:
         _blind((*path, "sentences"), hiding, decides, "null", assemble)
         return assemble((*path, "sentences"), lambda: _hierarchical(attention, whole, sizes, mark), lambda: whole)
     window = components.build(WINDOWS, attention.window, sizes.query)
@@ -201,6 +256,18 @@ def _attention(attention: AttentionConfig, sizes: Sizes, mark: int | None, assem
     instead = "none" if decides else "none or monotonic"
     _blind((*path, "window"), hiding, decides or window.reads_ahead, instead, assemble)
     return LocalAttention(whole, window)
+
+
+def _terms(attention: AttentionConfig, sizes: Sizes, assemble: _Assemble) -> list[Term]:
+    """What attention knows of its past. Of regions it cannot know what there is to know of symbols."""
+    found = []
+    for number, spec in enumerate(attention.terms):
+        if sizes.symbols is None and (TERMS[spec.kind].hides or TERMS[spec.kind].reads_symbols):
+            told = f"'{spec.kind}' is about symbols, and regions (data.features) are none"
+            assemble(("model", "attention", "terms", number), _refuse(told), lambda: None)
+        else:
+            found.append(components.build(TERMS, spec, sizes))
+    return found
 
 
 def _combination(model: ModelConfig, attentions: list[Attention], query_size: int) -> Combination:

@@ -14,7 +14,7 @@ class Memory(NamedTuple):
     states: Float[Tensor, "B S H"]
     mask: Bool[Tensor, "B S"]  # True = real symbol
     final: tuple[CellState, ...] = ()  # the state after the last symbol, for each layer, each tensor (B, H)
-    ids: Int[Tensor, "B S"] | None = None  # the symbols that were read
+    ids: Int[Tensor, "B S"] | None = None  # the symbols that were read, if it were symbols
 
     def mean(self) -> Float[Tensor, "B H"]:
         """Of the states over the real positions."""

@@ -7,8 +7,7 @@ from typing import Generic, Literal, NamedTuple, cast, final
 import torch
 from torch import Tensor, nn
 
-from dragoman.data.batch import Batch
-from dragoman.data.batch import Sequence as Sentences
+from dragoman.data.batch import Batch, SourceBatch
 from dragoman.data.vocabulary import BOS, EOS
 from dragoman.model.bridge import Bridge
 from dragoman.model.decoder.decoder import Decoder, State, Step, Unrolled
@@ -34,7 +33,9 @@ class Parts(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Advance(Generic[Tree]):
-    """A step of any model: features for an output, the attention on each source that led there, the state after it."""
+    """A step of any model: features for an output, the attention on each source that led there (of size 0 on one that
+    only starts the decoder), the state after it.
+    """
 
     features: Float[Tensor, "R F"]
     attention: tuple[Float[Tensor, "R _"], ...]
@@ -85,13 +86,14 @@ class Seq2Seq(nn.Module):
         self.output = parts.output
         self.start_id = {"bos": BOS, "eos": EOS}[start_symbol]
 
-    def encode(self, sources: tuple[Sentences, ...]) -> tuple[Memory, ...]:
+    def encode(self, sources: tuple[SourceBatch, ...]) -> tuple[Memory, ...]:
         """One memory for each source."""
         return tuple(reader(source) for reader, source in zip(self.readers, sources, strict=True))
 
     def start(self, memories: tuple[Memory, ...]) -> State:
         """The state before the first target symbol."""
-        return self.decoder.start(memories, self.bridge(memories))
+        attended = tuple(memory for reader, memory in zip(self.readers, memories, strict=True) if reader.attended)
+        return self.decoder.start(attended, self.bridge(memories))
 
     def step(self, symbols: Int[Tensor, "B"], state: State) -> Step:
         """Read one symbol per row; the features predict the next one (`log_probs`)."""
@@ -100,14 +102,14 @@ class Seq2Seq(nn.Module):
     def log_probs(self, features: Float[Tensor, "N F"]) -> Float[Tensor, "N V"]:
         return self.output.log_probs(features)
 
-    def begin(self, sources: tuple[Sentences, ...]) -> State:
+    def begin(self, sources: tuple[SourceBatch, ...]) -> State:
         """The state before the first target symbol of these sources."""
         return self.start(self.encode(sources))
 
     def advance(self, symbols: Int[Tensor, "R"], state: State) -> Advance[State]:
         """A step, with what it attended to."""
         features, weights, state = self.step(symbols, state)
-        return Advance(features, self.decoder.by_source(weights, state), state)
+        return Advance(features, self.by_source(weights, state), state)
 
     def predict(self, symbols: Int[Tensor, "R"], state: State) -> Prediction[State]:
         """A step as searches need it: read one symbol per row, predict the next."""
@@ -122,7 +124,7 @@ class Seq2Seq(nn.Module):
         fixed = state.fixed if sentences is None else select(state.fixed, sentences)
         return State(select(state.moving, rows), fixed, select(state.masks, rows))
 
-    def extend(self, state: State, sources: tuple[Sentences, ...]) -> State:
+    def extend(self, state: State, sources: tuple[SourceBatch, ...]) -> State:
         """The state of one row a sentence after more of the sources has arrived; it keeps what it has seen."""
         fresh = self.begin(sources)
         return State(grown(state.moving, fresh.moving), fresh.fixed, state.masks)
@@ -151,5 +153,12 @@ class Seq2Seq(nn.Module):
         return ScoredBatch(
             log_probs,
             torch.zeros_like(real).masked_scatter(real, judged.first),
-            self.decoder.by_source(unrolled.weights, state),
+            self.by_source(unrolled.weights, state),
         )
+
+    def by_source(self, weights: Float[Tensor, "*_ S"], state: State) -> tuple[Float[Tensor, "*_ _"], ...]:
+        """The weights of a step, or of several, on each source (none on one that only starts the decoder), and on a
+        sentinel where there is one.
+        """
+        rest = iter(self.decoder.by_source(weights, state))
+        return (*(next(rest) if reader.attended else weights[..., :0] for reader in self.readers), *rest)

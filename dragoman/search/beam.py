@@ -8,7 +8,7 @@ from typing import Annotated, final
 import torch
 from pydantic import Field
 
-from dragoman.data.batch import Sequence
+from dragoman.data.batch import Sequence, SourceBatch
 from dragoman.data.vocabulary import EOS
 from dragoman.model.seq2seq import Prediction
 from dragoman.model.state import select
@@ -59,18 +59,19 @@ class Beam(Search):
         self.ranking = Ranking(normalisation, alpha, coverage_penalty)
         self.limit = Limit(length_ratio, length_margin)
 
-    def find(self, model: Predictor[State], sources: tuple[Sequence, ...], n_best: int) -> list[list[Hypothesis]]:
-        paths, limits, device = Paths(sources), self.limit.steps(sources), sources[0].ids.device
+    def find(self, model: Predictor[State], sources: tuple[SourceBatch, ...], n_best: int) -> list[list[Hypothesis]]:
+        paths, limits, device = Paths(sources), self.limit.steps(sources), sources[0].mask.device
         everyone = sentences = [_Sentence(limit, [nothing(model.start_id)], []) for limit in limits]
         state, length = model.begin(sources), 1  # of what ends at this step
         # What each row has attended to so far, if that matters; padding counts as covered.
-        attended = tuple((~source.mask).float() for source in sources if self.ranking.beta)
+        texts = [number for number, source in enumerate(sources) if self.ranking.beta and isinstance(source, Sequence)]
+        attended = tuple((~sources[number].mask).float() for number in texts)
         while sentences:
             rows = [said for sentence in sentences for said in sentence.beam]  # as many of each
             step = model.predict(torch.tensor([said.symbol for said in rows], device=device), state)
             first = paths.add(rows, step.attention)
             width = len(rows) // len(sentences)
-            attended = tuple(sums + weights for sums, weights in zip(attended, step.attention, strict=False))
+            attended = tuple(sums + step.attention[n] for sums, n in zip(attended, texts, strict=True))
             covered = coverage(attended).tolist() if attended else [0.0] * len(rows)
             forbid(step.log_probs, [row for row in range(len(rows)) if sentences[row // width].limit < length])
             for place, candidates in enumerate(self._continue(rows, step, len(sentences))):

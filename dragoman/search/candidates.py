@@ -8,7 +8,7 @@ from typing import Generic, NamedTuple, Protocol, final, runtime_checkable
 import torch
 from torch import Tensor
 
-from dragoman.data.batch import Sequence
+from dragoman.data.batch import SourceBatch
 from dragoman.data.lexicon import Lexicon
 from dragoman.data.vocabulary import PAD, SPECIALS
 from dragoman.errors import UserError
@@ -109,7 +109,7 @@ class Stepper(Protocol[State]):
 
     start_id: int
 
-    def begin(self, sources: tuple[Sequence, ...]) -> State: ...
+    def begin(self, sources: tuple[SourceBatch, ...]) -> State: ...
 
     def advance(self, symbols: Int[Tensor, "R"], state: State) -> Advance[State]: ...
 
@@ -138,7 +138,7 @@ class Narrowed(Generic[State]):
         self._candidates = candidates
         self._output = output.narrowed(candidates.symbols)
 
-    def begin(self, sources: tuple[Sequence, ...]) -> NarrowedState[State]:
+    def begin(self, sources: tuple[SourceBatch, ...]) -> NarrowedState[State]:
         return NarrowedState(self._model.begin(sources), self._candidates.barred)
 
     def predict(self, symbols: Int[Tensor, "R"], state: NarrowedState[State]) -> Prediction[NarrowedState[State]]:

@@ -5,7 +5,7 @@ from typing import Generic, final
 
 from torch import Tensor
 
-from dragoman.data.batch import Sequence
+from dragoman.data.batch import SourceBatch
 from dragoman.model.seq2seq import Prediction
 from dragoman.model.shapes import Int
 from dragoman.model.state import select
@@ -35,7 +35,7 @@ class Editing(Generic[State]):
         self._lengths = lengths
         self._operations = operations
 
-    def begin(self, sources: tuple[Sequence, ...]) -> EditingState[State]:
+    def begin(self, sources: tuple[SourceBatch, ...]) -> EditingState[State]:
         return EditingState(self._model.begin(sources), self._lengths)
 
     def predict(self, symbols: Int[Tensor, "R"], state: EditingState[State]) -> Prediction[EditingState[State]]:

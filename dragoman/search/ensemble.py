@@ -10,7 +10,7 @@ from typing import Any, Protocol, final, runtime_checkable
 import torch
 from torch import Tensor
 
-from dragoman.data.batch import Batch, Sequence
+from dragoman.data.batch import Batch, SourceBatch
 from dragoman.model.seq2seq import Prediction, ScoredBatch
 from dragoman.model.shapes import Float, Int
 from dragoman.search.search import Predictor
@@ -46,13 +46,13 @@ class Ensemble:
         self._models = models
         self._reads = reads
 
-    def _each(self, sources: tuple[Sequence, ...]) -> Iterator[tuple[Sequence, ...]]:
+    def _each(self, sources: tuple[SourceBatch, ...]) -> Iterator[tuple[SourceBatch, ...]]:
         """The sources of each model."""
         rest = iter(sources)
         for count in self._reads:
             yield tuple(islice(rest, count))
 
-    def begin(self, sources: tuple[Sequence, ...]) -> Members:
+    def begin(self, sources: tuple[SourceBatch, ...]) -> Members:
         every = zip(self._models, self._each(sources), strict=True)
         return Members(tuple(model.begin(read) for model, read in every))
 

@@ -4,7 +4,7 @@ from typing import final
 
 import torch
 
-from dragoman.data.batch import Sequence
+from dragoman.data.batch import SourceBatch
 from dragoman.data.vocabulary import EOS
 from dragoman.search.hypothesis import End, Hypothesis, Node, Paths, nothing
 from dragoman.search.limits import Limit, Margin, Ratio, forbid, number
@@ -23,8 +23,8 @@ class Greedy(Search):
     def __init__(self, *, length_ratio: Ratio = 2.0, length_margin: Margin = 10) -> None:
         self.limit = Limit(length_ratio, length_margin)
 
-    def find(self, model: Predictor[State], sources: tuple[Sequence, ...], n_best: int) -> list[list[Hypothesis]]:
-        paths, limits, device = Paths(sources), self.limit.steps(sources), sources[0].ids.device
+    def find(self, model: Predictor[State], sources: tuple[SourceBatch, ...], n_best: int) -> list[list[Hypothesis]]:
+        paths, limits, device = Paths(sources), self.limit.steps(sources), sources[0].mask.device
         ends: list[list[End]] = [[] for _ in limits]
         state, rows = model.begin(sources), [nothing(model.start_id) for _ in limits]
         sentences = list(range(len(limits)))  # of the rows

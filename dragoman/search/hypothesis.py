@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dragoman.data.batch import Sequence
+from dragoman.data.batch import SourceBatch
 from dragoman.model.shapes import Float
 
 ROOT = -1  # the parent of what has said nothing yet
@@ -85,7 +85,7 @@ class Paths:
     Nothing is copied while hypotheses branch and batches shrink; what was found is read off backwards from its end.
     """
 
-    def __init__(self, sources: tuple[Sequence, ...]) -> None:
+    def __init__(self, sources: tuple[SourceBatch, ...]) -> None:
         self._lengths = [source.mask.sum(1).tolist() for source in sources]  # a sentinel has one position
         self._nodes: list[Node] = []
         self._attention: list[_Rows] = []

@@ -4,7 +4,7 @@ from typing import Generic, final
 
 from torch import Tensor
 
-from dragoman.data.batch import Sequence
+from dragoman.data.batch import SourceBatch
 from dragoman.model.seq2seq import Prediction
 from dragoman.model.shapes import Int
 from dragoman.search.search import Predictor, State
@@ -19,7 +19,7 @@ class Muted(Generic[State]):
         self._model = model
         self._symbols = symbols
 
-    def begin(self, sources: tuple[Sequence, ...]) -> State:
+    def begin(self, sources: tuple[SourceBatch, ...]) -> State:
         return self._model.begin(sources)
 
     def predict(self, symbols: Int[Tensor, "R"], state: State) -> Prediction[State]:

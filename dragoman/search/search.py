@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 import torch
 from torch import Tensor
 
-from dragoman.data.batch import Sequence
+from dragoman.data.batch import SourceBatch
 from dragoman.errors import UserError
 from dragoman.model.seq2seq import Prediction
 from dragoman.model.shapes import Int
@@ -25,7 +25,7 @@ class Predictor(Protocol[State]):
 
     start_id: int
 
-    def begin(self, sources: tuple[Sequence, ...]) -> State:
+    def begin(self, sources: tuple[SourceBatch, ...]) -> State:
         """The state before the first symbol, with a row for each sentence."""
 
     def predict(self, symbols: Int[Tensor, "R"], state: State) -> Prediction[State]:
@@ -45,7 +45,7 @@ class Search(ABC):
 
     @torch.inference_mode()
     def __call__(
-        self, model: Predictor[State], sources: tuple[Sequence, ...], n_best: int = 1
+        self, model: Predictor[State], sources: tuple[SourceBatch, ...], n_best: int = 1
     ) -> list[list[Hypothesis]]:
         if not 1 <= n_best <= self.width:
             raise UserError(
@@ -54,4 +54,6 @@ class Search(ABC):
         return self.find(model, sources, n_best)
 
     @abstractmethod
-    def find(self, model: Predictor[State], sources: tuple[Sequence, ...], n_best: int) -> list[list[Hypothesis]]: ...
+    def find(
+        self, model: Predictor[State], sources: tuple[SourceBatch, ...], n_best: int
+    ) -> list[list[Hypothesis]]: ...

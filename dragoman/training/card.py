@@ -2,6 +2,8 @@
 
 from dragoman.config import Config
 from dragoman.data.dataset import Dataset
+from dragoman.data.features import FeatureSource
+from dragoman.data.language import Language
 from dragoman.files import write_atomically
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import RunFolder
@@ -18,7 +20,9 @@ def write(
     attention = "; ".join(map(str, looks))
     values = validation.values
     to = " --to LANGUAGE" if config.data.pairs else ""
-    sizes = [len(language.vocabulary) for language in (*data.sources, data.target)]
+    sides = (*data.sources, data.target)
+    sizes = [len(each.vocabulary) for each in sides if isinstance(each, Language)]
+    regions = [f"{each.name}: {each.size:,} numbers" for each in data.sources if isinstance(each, FeatureSource)]
     lines = [
         f"# {config.data.languages}",
         "",
@@ -29,6 +33,7 @@ def write(
         f"| training data | {config.data.places('train')}: {data.report} |",
         f"| development data | {config.data.places('dev')}, {len(data.dev):,} pairs |",
         f"| vocabularies | {' and '.join(f'{size:,}' for size in sizes)} symbols |",
+        *([f"| regions | {'; '.join(regions)}; {config.model.features} |"] if regions else []),
         f"| model | {config.model.encoder}; attention {attention}; {config.model.decoder} |",
         f"| parameters | {parameters:,} |",
         f"| training | {progress.step:,} steps, {progress.epoch:,} epochs, {progress.seconds / 60:.1f} minutes |",

@@ -64,7 +64,9 @@ def _sources(config: Config) -> Iterator[Problem]:
     several, combination = config.data.several, components.complete(COMBINATIONS, config.model.combination)
     if not several and not combination.options.get("sentinel") and combination.kind != "concatenation":
         yield Problem(("model", "combination"), f"'{combination.kind}' is of several sources, and there is one")
-    if len(config.data.source) > 1 and config.training.objective.kind == "agreement":
+    if config.data.features and config.training.objective.kind == "agreement":
+        yield Problem(("training", "objective"), "'agreement' trains both directions, and data.features are no target")
+    elif len(config.data.source) > 1 and config.training.objective.kind == "agreement":
         yield Problem(("training", "objective"), "'agreement' is between two languages, and there are several sources")
     elif several or config.model.combination.options.get("sentinel"):
         what = "several sources" if several else "a sentinel"

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from dragoman import config as configuration
 from dragoman.config import Config
+from dragoman.data.language import Language
 from dragoman.files import write_atomically
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import RunFolder
@@ -28,6 +29,7 @@ def reverse(run: Training, model: Seq2Seq) -> Direction:
     config, folder, data = reversed_config(run.config), run.folder.reverse, run.data.reversed()
     if run.workers.leads:
         (source,) = data.sources
+        assert isinstance(source, Language)
         source.save(folder.path, "source")
         data.target.save(folder.path, "target")
         with write_atomically(folder.config) as file:

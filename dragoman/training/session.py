@@ -14,6 +14,7 @@ from dragoman import components, devices, sections
 from dragoman import config as configuration
 from dragoman.config import Config
 from dragoman.data.dataset import Dataset
+from dragoman.data.language import Language
 from dragoman.errors import UserError
 from dragoman.files import alone, write_atomically
 from dragoman.model import build
@@ -95,9 +96,7 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
     if workers.leads:
         workers.wait()
     torch.manual_seed(config.seed)
-    symbols = config.data.read([len(source.vocabulary) for source in data.sources])
-    mark = data.sources[0].mark(config.model.attention.sentences)
-    model = build.build(config.model, symbols, len(data.target.vocabulary), mark).to(device.torch_device)
+    model = build.build_for(config, data.sources, data.target).to(device.torch_device)
     objective = _objective(config, model, data).to(device.torch_device)
     parameters = [*model.parameters(), *objective.parameters()]
     run = Training(
@@ -127,9 +126,9 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
 def _objective(config: Config, model: Seq2Seq, data: Dataset) -> Objective:
     training, parts = config.training, list[Any]()
     if OBJECTIVES[training.objective.kind] is Agreement:
-        (source,), target = data.sources, data.target
-        mark = target.mark(config.model.attention.sentences)
-        parts.append(build.build(config.model, (len(target.vocabulary),), len(source.vocabulary), mark))
+        (source,) = data.sources
+        assert isinstance(source, Language)
+        parts.append(build.build_for(config, (data.target,), source))
     if training.penalties:
         size = model.readers[0].encoder.size
         parts.append({spec.kind: components.build(PENALTIES, spec, size) for spec in training.penalties})

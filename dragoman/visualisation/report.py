@@ -57,8 +57,10 @@ class Example:
     @property
     def length(self) -> int:
         """Words of the longest source."""
+        if not self.shares:
+            return len(self.source)
         ends = (*self.shares[1:], len(self.source))
-        return max(end - begin - 1 for begin, end in zip(self.shares or (-1,), ends, strict=True))
+        return max(end - begin - 1 for begin, end in zip(self.shares, ends, strict=True))
 
 
 @dataclass(frozen=True)

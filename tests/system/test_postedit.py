@@ -104,7 +104,7 @@ def test_operations_fit_the_sentence_and_attention_is_by_words_of_the_result(she
             for seen in each.sources:
                 assert seen.attention.shape == (len(each.tokens), len(seen.tokens))
     search = components.build(SEARCHES, translator.search)
-    searched = translator.hypotheses(search, [translator._encoded(each) for each in sources])
+    searched = translator.hypotheses(search, [translator.reading.encoded(each) for each in sources])
     keep, delete = translator.target.vocabulary.ids(OPERATIONS)
     for (best, *_), (_, before) in zip(searched, sources, strict=True):
         assert sum(symbol in (keep, delete) for symbol in best.symbols) <= len(before.split())

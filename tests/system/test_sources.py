@@ -84,7 +84,7 @@ def test_sources_are_read_as_one_sequence(corpus: Path, tmp_path: Path) -> None:
     assert found[2].shares["en"].sum() == 0
     alone = translator.translate(texts[2:3])[0]
     assert (alone.text, alone.log_prob) == (found[2].text, pytest.approx(found[2].log_prob, abs=1e-4))
-    sequence = translator._read([[["one", "two"], ["1", "2"]], [[], ["4"]], [[], []]])
+    sequence = translator.reading.batch([[["one", "two"], ["1", "2"]], [[], ["4"]], [[], []]])
     ids = translator.source.vocabulary.ids(["one", "two", "1", "2", "4"])
     assert [row[mask].tolist() for row, mask in zip(*sequence[0], strict=True)] == [
         [*ids[:2], EOS, *ids[2:4], EOS],
@@ -121,8 +121,8 @@ def test_training_reads_them_so_too(corpus: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"data.join": True, "text.joint": True}, "data.join: is for several sources"),
-        ({"data.source": ["en", "digits"], "data.join": True}, "data.join: is for several sources in one inventory"),
+        ({"data.join": True, "text.joint": True}, "data.join: is for several texts"),
+        ({"data.source": ["en", "digits"], "data.join": True}, "data.join: is for several texts in one inventory"),
         ({"data.source": ["en", "en"]}, "data.source.1: 'en' is there already"),
         ({"model.combination": "sum"}, "model.combination: 'sum' is of several sources, and there is one"),
         ({"data.source": ["en", "digits"], "training.objective": "agreement"}, "'agreement' is between two languages"),

@@ -9,7 +9,9 @@ from dragoman.model.shapes import Bool, Float
 
 
 class Encoder(nn.Module, ABC):
-    """`encoder(embedded, mask)`: embedded source symbols to a Memory that attention reads and a decoder starts from."""
+    """`encoder(embedded, mask)`: embedded source symbols, or regions, to a Memory that attention reads and a decoder
+    starts from.
+    """
 
     size: int  # H, of a state of the memory
     state_shape: StateShape  # of the final states

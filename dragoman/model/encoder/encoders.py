@@ -1,7 +1,8 @@
-"""The table of encoders."""
+"""The tables of encoders: of texts, and of sources that are numbers."""
 
 from dragoman.model.encoder.convolutional import ConvolutionalEncoder
 from dragoman.model.encoder.encoder import Encoder
+from dragoman.model.encoder.projection import Projection
 from dragoman.model.encoder.rnn import RnnEncoder
 from dragoman.model.encoder.self_attention import SelfAttentionEncoder
 
@@ -10,3 +11,4 @@ ENCODERS: dict[str, type[Encoder]] = {
     "self_attention": SelfAttentionEncoder,
     "convolutional": ConvolutionalEncoder,
 }
+FEATURE_ENCODERS: dict[str, type[Encoder]] = {"projection": Projection, **ENCODERS}

@@ -1,11 +1,11 @@
-"""How one source is read: its symbols as vectors, and an encoder."""
+"""How one source is read: its symbols as vectors, if it is a text, and an encoder."""
 
 from typing import final
 
 import torch
 from torch import Tensor, nn
 
-from dragoman.data.batch import Sequence
+from dragoman.data.batch import Features, SourceBatch
 from dragoman.model.embedding import Embedding
 from dragoman.model.encoder.encoder import Encoder
 from dragoman.model.memory import Memory
@@ -14,26 +14,38 @@ from dragoman.model.state import each_tensor
 
 @final
 class Reader(nn.Module):
-    """`reader(source)`: the sentences of one source to a Memory.
+    """`reader(source)`: the sentences of one source to a Memory; without `embedding`, of one that is numbers.
 
-    Where it is `optional`, a sentence may have no such source: then all that it leaves is 0.
+    Where it is `optional`, a sentence may have no such source: then all that it leaves is 0. What is not `attended` to
+    only starts the decoder.
     """
 
-    def __init__(self, embedding: Embedding, encoder: Encoder, *, optional: bool = False) -> None:
+    def __init__(
+        self, embedding: Embedding | None, encoder: Encoder, *, optional: bool = False, attended: bool = True
+    ) -> None:
         super().__init__()
         self.embedding = embedding
         self.encoder = encoder
         self.optional = optional
+        self.attended = attended
 
-    def forward(self, source: Sequence) -> Memory:
+    def vectors(self, source: SourceBatch) -> tuple[Tensor, Tensor | None]:
+        """What the encoder is to read (B, S, E), and the symbols (B, S) that it stands for."""
+        if isinstance(source, Features):
+            return source.values, None
+        assert self.embedding is not None
+        return self.embedding(source.ids), source.ids
+
+    def forward(self, source: SourceBatch) -> Memory:
         there, mask = source.mask.any(1), source.mask
         if self.optional:
             mask = torch.cat([mask[:, :1] | ~there.unsqueeze(1), mask[:, 1:]], 1)  # an encoder has something to read
-        memory: Memory = self.encoder(self.embedding(source.ids), mask)
+        vectors, ids = self.vectors(source)
+        memory: Memory = self.encoder(vectors, mask)
         if not self.optional:
-            return memory._replace(ids=source.ids)
+            return memory._replace(ids=ids)
 
         def kept(each: Tensor) -> Tensor:
             return each * there.view(-1, *(1 for _ in each.shape[1:]))
 
-        return Memory(*each_tensor(kept, memory[:1]), source.mask, each_tensor(kept, memory.final), source.ids)
+        return Memory(*each_tensor(kept, memory[:1]), source.mask, each_tensor(kept, memory.final), ids)

@@ -15,7 +15,7 @@ class Sizes(NamedTuple):
     query: int
     state: int  # of the encoder
     embedding: int  # of the target's symbols
-    symbols: int  # in the source's vocabulary
+    symbols: int | None  # in the source's vocabulary, if it has one
 
 
 class Moment(NamedTuple):
@@ -46,6 +46,7 @@ class Term(nn.Module, ABC):
     hides = False  # whether it keeps positions from being seen; some is always left
     decides = False  # whether only one is left, so that no gradient says which it should be
     reads_ahead = False  # whether it depends on what follows a symbol
+    reads_symbols = False  # whether it depends on which symbol is where
     ages = False  # whether a position changes before it is seen, as it cannot where the source is still arriving
 
     def __init__(self, sizes: Sizes, features: int) -> None:

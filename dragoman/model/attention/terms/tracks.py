@@ -78,8 +78,11 @@ class NeuralCoverage(Tracker):
 class CoverageEmbedding(Tracker):
     """`C_tj = GRU(C_(t-1),j; [y_t, alpha_tj])`, C_0j learnt for each source symbol (Mi et al. 2016)."""
 
+    reads_symbols = True
+
     def __init__(self, sizes: Sizes, *, size: Size = 10) -> None:
         super().__init__(sizes, CELLS["gru"](sizes.embedding + 1, size))
+        assert sizes.symbols is not None
         self.embedding = Embedding(sizes.symbols, size)
         self.symbol_size = sizes.embedding
 

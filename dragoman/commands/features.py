@@ -1,0 +1,35 @@
+"""`dragoman features`: images as numbers."""
+
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.progress import track
+
+from dragoman import devices
+from dragoman.config import DeviceConfig
+from dragoman.data.images import Layer, Network, extract, images
+from dragoman.errors import UserError
+
+
+def features(
+    folder: Path,
+    target: Path,
+    model: str,
+    weights: Path | None,
+    layer: Layer,
+    stage: int,
+    names: Path | None,
+    batch: int,
+) -> None:
+    """Write what a frozen network makes of images, an array for each, and tell what a configuration says of it."""
+    if target.suffix != ".npy":
+        raise UserError(f"{target}: expected the name of a .npy file")
+    paths = images(folder, names)
+    network = Network(model, weights, devices.choose(DeviceConfig()).torch_device, layer=layer, stage=stage)
+    batches = [paths[first : first + batch] for first in range(0, len(paths), batch)]
+    console = Console(stderr=True)
+    shape = extract(network, track(batches, f"{len(paths):,} images", console=console), len(paths), target)
+    *regions, size = shape[1:]
+    told = f"{regions[0]:,} regions of {size:,} numbers" if regions else f"{size:,} numbers"
+    typer.echo(f"{target}: {len(paths):,} images, {told} each, in the order of {names or 'their names'}", err=True)

@@ -1,0 +1,209 @@
+"""Sources that are numbers, such as the regions of images: an array for each line of a corpus."""
+
+import json
+import zipfile
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError, safe_open
+
+from dragoman.errors import UserError
+from dragoman.files import write_atomically
+from dragoman.text.pipeline import Side
+
+Array: TypeAlias = npt.NDArray[Any]
+Given: TypeAlias = str | Path | Array  # what there is of one source: a text; or an array, or the .npy file of one
+Item = TypeVar("Item")
+
+
+class _Arrays(NamedTuple):
+    """Arrays that are read when they are asked for."""
+
+    lines: int
+    read: Callable[[int], Array]
+
+
+class FeatureFile:
+    """The arrays of a file, one for each line that it stands beside: (regions, size).
+
+    A .npy has all of them as one array (lines, regions, size), or (lines, size) where each is a single vector; it is
+    mapped, not read. A .npz or .safetensors has such an array too, or as many as there are lines, named 0, 1, 2 and so
+    on, of different numbers of regions. An array without regions, or of zeros alone, is that of a line without this
+    source.
+
+    Raises UserError for what is no such file; reading an array, for one that has another size or is not finite.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        if path.suffix not in FORMS:
+            raise UserError(f"{path}: expected the name of a file of arrays ({', '.join(FORMS)})")
+        with _readable(path):
+            self._arrays = FORMS[path.suffix](path)
+            if not self._arrays.lines:
+                raise ValueError("there is no array")
+            self.size = int(self._arrays.read(0).shape[-1])
+
+    def __len__(self) -> int:
+        return self._arrays.lines
+
+    def __getitem__(self, line: int) -> Array:
+        regions = self._sound(line)
+        return regions if regions.any() else regions[:0]
+
+    def __iter__(self) -> Iterator[Array]:
+        return map(self.__getitem__, range(len(self)))
+
+    def _sound(self, line: int) -> Array:
+        with _readable(self.path):
+            array = self._arrays.read(line)
+        return sound(array, f"{self.path}:{line + 1}", self.size)
+
+
+class FeatureFiles:
+    """The arrays of several files, one behind the other. UserError where they are of different sizes."""
+
+    def __init__(self, files: Sequence[FeatureFile]) -> None:
+        self.files = files
+        self._ends = list(accumulate(map(len, files)))
+        self.size = files[0].size
+        for file in files:
+            if file.size != self.size:
+                raise UserError(f"{file.path}: {file.size} numbers in a region, {files[0].path} has {self.size}")
+
+    def __getitem__(self, line: int) -> Array:
+        number = bisect_right(self._ends, line)
+        return self.files[number][line - (self._ends[number - 1] if number else 0)]
+
+
+@dataclass(frozen=True)
+class FeatureSource:
+    """A source that is numbers: its name (the suffix of its files), and how many each region has."""
+
+    name: str
+    size: int
+
+    def read(self, given: Given) -> Array:
+        """The regions (R, size) of what a user gave: an array, the name of a .npy file with one, or nothing ("").
+
+        UserError where it is no array of that size; of zeros alone it is taken as missing, like nothing.
+        """
+        if isinstance(given, str) and not given.strip():
+            return np.zeros((0, self.size), np.float32)
+        where = self.name
+        if isinstance(given, str | Path):
+            where = str(given)
+            with _readable(where):
+                given = np.load(given, allow_pickle=False)
+            if not isinstance(given, np.ndarray):
+                raise UserError(f"{where}: expected a .npy file of one array")
+        regions = sound(given, where, self.size)
+        return regions if regions.any() else regions[:0]
+
+    def save(self, folder: Path, side: Side) -> None:
+        """Writes `SIDE.json`."""
+        with write_atomically(folder / f"{side}.json") as file:
+            file.write(json.dumps({"size": self.size}) + "\n")
+
+    @classmethod
+    def load(cls, folder: Path, side: Side, name: str) -> "FeatureSource":
+        """Reads what `save` wrote. UserError where it is missing or damaged."""
+        path = folder / f"{side}.json"
+        try:
+            return cls(name, int(json.loads(path.read_text(encoding="utf-8"))["size"]))
+        except OSError as error:
+            raise UserError(f"{path}: cannot read ({error.strerror or error})") from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise UserError(f"{path}: not the description of features ({error})") from error
+
+
+def sound(array: Array, where: str, size: int) -> Array:
+    """An array as regions (R, size). UserError where it is none, has another size or is not finite."""
+    if array.dtype.kind not in "fiu" or array.ndim not in (1, 2) or array.shape[-1] != size:
+        found = f"{array.dtype} of shape {array.shape}"
+        raise UserError(f"{where}: expected numbers of shape (regions, {size}) or ({size},), found {found}")
+    if not np.isfinite(array).all():
+        raise UserError(f"{where}: a number is NaN or infinite")
+    return np.atleast_2d(array)
+
+
+def beside(lines: Iterator[Item], where: str | Path, files: Sequence[FeatureFile]) -> Iterator[Item]:
+    """The same lines. UserError, at the latest when they end, where there are not as many arrays in each of the files.
+
+    `where` is what the lines are called.
+    """
+    count, shortest = 0, min(map(len, files), default=None)
+    for count, line in enumerate(lines, start=1):
+        if shortest is not None and count > shortest:
+            count += sum(1 for _ in lines)
+            break
+        yield line
+    for file in files:
+        if len(file) != count:
+            raise UserError(
+                f"{file.path} has {len(file):,} arrays, {where} has {count:,} lines; every line needs its own"
+            )
+
+
+@contextmanager
+def _readable(where: str | Path) -> Iterator[None]:
+    """What hinders reading as one line."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise UserError(f"{where}: no such file") from None
+    except OSError as error:
+        raise UserError(f"{where}: cannot read ({error.strerror or error})") from error
+    except (ValueError, EOFError, KeyError, zipfile.BadZipFile, SafetensorError) as error:
+        raise UserError(f"{where}: not a sound file of arrays ({str(error).splitlines()[0]})") from error
+
+
+def _npy(path: Path) -> _Arrays:
+    return _of_one(np.load(path, mmap_mode="r", allow_pickle=False))
+
+
+def _npz(path: Path) -> _Arrays:
+    archive = np.load(path, allow_pickle=False)
+    names = list(archive.files)
+    if len(names) == 1 and (names != ["0"] or archive["0"].ndim == 3):
+        return _of_one(archive[names[0]])  # it may be packed, so that it cannot be mapped
+    return _of_many(names, archive.__getitem__)
+
+
+def _safetensors(path: Path) -> _Arrays:
+    file: Any = safe_open(path, framework="pt")  # which knows bfloat16
+    names = list(file.keys())
+    if len(names) == 1:
+        whole = file.get_slice(names[0])
+        shape = whole.get_shape()
+        if names != ["0"] or len(shape) == 3:
+            _check(len(shape))
+            return _Arrays(shape[0], lambda line: whole[line].float().numpy())
+    return _of_many(names, lambda name: file.get_tensor(name).float().numpy())
+
+
+def _of_one(array: Array) -> _Arrays:
+    _check(array.ndim)
+    return _Arrays(len(array), lambda line: np.asarray(array[line]))
+
+
+def _check(axes: int) -> None:
+    if axes not in (2, 3):
+        raise ValueError(f"expected an array (lines, regions, size) or (lines, size), found one of {axes} axes")
+
+
+def _of_many(names: list[str], read: Callable[[str], Array]) -> _Arrays:
+    missing = next((number for number in range(len(names)) if str(number) not in names), None)
+    if missing is not None:
+        raise ValueError(f"expected arrays named 0 to {len(names) - 1}, there is no {missing}")
+    return _Arrays(len(names), lambda line: read(str(line)))
+
+
+FORMS: dict[str, Callable[[Path], _Arrays]] = {".npy": _npy, ".npz": _npz, ".safetensors": _safetensors}

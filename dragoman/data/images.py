@@ -1,0 +1,154 @@
+"""Features of images, found by a frozen network (Libovicky and Helcl 2017, 4.1; Calixto and Liu 2017)."""
+
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+from pickle import UnpicklingError
+from typing import Any, Literal, cast
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from dragoman.errors import UserError
+from dragoman.files import read_lines, write_atomically
+from dragoman.wording import nearest
+
+Layer = Literal["regions", "global"]
+LIBRARY = "timm:"
+OPERATORS = "nms", "qnms"  # of torchvision, whose import fails where they are not declared
+FORMS = {".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"}
+
+
+class Network:
+    """A network of timm with its own preprocessing, frozen: images to numbers.
+
+    `regions` are the places of a feature map, row by row: the last one, or the one at `stage` (-2 is the one before
+    it). `global` is the vector before the classifier. Without a file of `weights` (.safetensors, .pth) timm downloads
+    those that the network was published with. UserError where timm or the weights are missing, or do not fit.
+    """
+
+    def __init__(
+        self, name: str, weights: Path | None, device: torch.device, *, layer: Layer = "regions", stage: int = -1
+    ) -> None:
+        timm, self._pillow = library()
+        kind = name.removeprefix(LIBRARY)
+        if kind == name or not timm.is_model(kind):
+            near = nearest(kind, timm.list_models()) if kind != name else f"expected {LIBRARY}NAME"
+            raise UserError(f"--model {name}: unknown network, {near}")
+        self.name = name
+        self._network = _loaded(timm, kind, weights).eval().requires_grad_(False).to(device)
+        settings = timm.data.resolve_data_config({}, model=self._network)
+        self._transform = timm.data.create_transform(**settings, is_training=False)
+        self._layer, self._stage, self._device = layer, stage, device
+
+    @torch.inference_mode()
+    def __call__(self, paths: Sequence[Path]) -> npt.NDArray[np.float32]:
+        """The numbers (images, regions, size) of these images, or (images, size) of each as a whole."""
+        images = torch.stack([self._image(path) for path in paths]).to(self._device)
+        found = self._regions(images) if self._layer == "regions" else self._global(images)
+        numbers: npt.NDArray[np.float32] = found.float().cpu().numpy()
+        return numbers
+
+    def _image(self, path: Path) -> Tensor:
+        try:
+            with self._pillow.open(path) as image:
+                return cast(Tensor, self._transform(image.convert("RGB")))
+        except OSError as error:  # as what is no image is told, too
+            raise UserError(f"{path}: cannot be read as an image ({error.strerror or error})") from error
+
+    def _regions(self, images: Tensor) -> Tensor:
+        try:
+            (maps,) = self._network.forward_intermediates(
+                images, indices=[self._stage], norm=True, output_fmt="NCHW", intermediates_only=True
+            )
+        except AttributeError as error:
+            raise UserError(f"--model {self.name}: has no map of features, only --layer global") from error
+        except (AssertionError, IndexError, ValueError) as error:
+            raise UserError(f"--stage {self._stage}: {self.name} has no such feature map") from error
+        return cast(Tensor, maps.flatten(2).transpose(1, 2))
+
+    def _global(self, images: Tensor) -> Tensor:
+        return cast(Tensor, self._network.forward_head(self._network.forward_features(images), pre_logits=True))
+
+
+def extract(network: Network, batches: Iterable[Sequence[Path]], images: int, target: Path) -> tuple[int, ...]:
+    """Writes the numbers of so many images as one array to a .npy file, in their order, and returns its shape."""
+    found = map(network, batches)
+    first = next(found)
+    shape = (images, *first.shape[1:])
+    with write_atomically(target, "wb") as file:
+        header = {"descr": np.lib.format.dtype_to_descr(first.dtype), "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, header)
+        for numbers in chain([first], found):
+            file.write(numbers.tobytes())
+    return shape
+
+
+def images(folder: Path, names: Path | None) -> list[Path]:
+    """The images of a folder: those that a file names, a line each, or all of them by name. UserError where there are
+    none, or one is missing.
+    """
+    if not folder.is_dir():
+        raise UserError(f"{folder}: no such folder")
+    if names is None:
+        found = sorted(path for path in folder.iterdir() if path.suffix.lower() in FORMS)
+    else:
+        found = [folder / name.strip() for name in read_lines(names)]
+        for number, path in enumerate(found, start=1):
+            if not path.is_file():
+                raise UserError(f"{names}:{number}: {path}: no such file")
+    if not found:
+        raise UserError(f"{names or folder}: no images")
+    return found
+
+
+def _loaded(timm: Any, kind: str, weights: Path | None) -> Any:
+    """The network with its weights."""
+    try:
+        if weights is None:
+            return timm.create_model(kind, pretrained=True)
+        network = timm.create_model(kind, pretrained=False)
+        timm.models.load_checkpoint(network, str(weights))
+    except FileNotFoundError as error:
+        if weights is not None:
+            raise UserError(f"{weights}: no such file") from None
+        raise UserError(_unreachable(kind, error)) from error
+    except (OSError, RuntimeError, ValueError, KeyError, EOFError, UnpicklingError, SafetensorError) as error:
+        if weights is None:
+            raise UserError(_unreachable(kind, error)) from error
+        raise UserError(f"{weights}: not the weights of {LIBRARY}{kind} ({str(error).splitlines()[0]})") from error
+    return network
+
+
+def _unreachable(kind: str, error: Exception) -> str:
+    told = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return f"{LIBRARY}{kind}: its weights cannot be downloaded ({told}); name a file of them with --weights"
+
+
+def library() -> tuple[Any, Any]:
+    """timm, and what reads images. UserError that names the extra where they are missing."""
+    try:
+        _declare_operators()
+        return import_module("timm"), import_module("PIL.Image")
+    except ModuleNotFoundError as error:
+        raise UserError(f"{error.name} is not installed; pip install 'dragoman[images]' brings it") from error
+
+
+def _declare_operators() -> None:
+    """torchvision, of which timm uses the transformations alone, is imported even where its operators are made for
+    another build of torch (CUDA beside a processor's), without them.
+    """
+    try:
+        import_module("torchvision")
+    except RuntimeError:  # operator torchvision::nms does not exist
+        library: Any = cast(Any, torch.library).Library("torchvision", "DEF")
+        for name in OPERATORS:
+            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+        _KEPT.append(library)
+
+
+_KEPT: list[Any] = []  # a library's declarations go with it
