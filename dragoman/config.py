@@ -393,7 +393,7 @@ def _features(config: Config) -> Iterator[Problem]:
     for number, name in enumerate(only):
         if name not in data.features:
             yield Problem(("model", "start_only", number), f"'{name}' is none of data.features")
-    if set(data.source) <= set(only):
+    if only and set(data.source) <= set(only):
         yield Problem(("model", "start_only"), "nothing is left to attend to (which is model.attention.score: none)")
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import dragoman
 from dragoman import reading
+from dragoman import translator as module
 from dragoman.components import Spec
 from dragoman.config import DeviceConfig
 from dragoman.data.batch import Batch, pad
