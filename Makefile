@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/core.stamp
 DEV := $(VENV)/dev.stamp
 
-.PHONY: demo test check bench attention-table length-plot spec
+.PHONY: demo test check bench attention-table length-plot zero-shot spec
 
 demo: $(CORE)
 	$(BIN)/dragoman demo
@@ -31,6 +31,9 @@ attention-table: $(CORE)
 
 length-plot: $(CORE)
 	$(BIN)/python -m benchmarks.lengths $(OPTIONS)
+
+zero-shot: $(DEV)
+	$(BIN)/python -m benchmarks.zero_shot $(OPTIONS)
 
 spec: $(CORE)
 	$(BIN)/python -m tools.spec
