@@ -47,9 +47,9 @@ class Table(NamedTuple):
     bleu: Bleu
 
     def prefix(self, source: str, target: str, part: str) -> str:
-        """The files of a pair in either direction."""
-        pair = (PIVOT, source) if source == target else sorted((source, target), key=("en", "de", "fr").index)
-        return str(self.texts / "-".join(pair) / part)
+        """The files of a pair in either direction; of copies those of the first pair."""
+        folders = ("-".join(pair) for pair in (*TRAINED, UNTRAINED) if {source, target} <= set(pair))
+        return str(self.texts / next(folders) / part)
 
 
 class Figures(NamedTuple):
@@ -86,9 +86,8 @@ def multi30k(files: Path, folder: Path) -> Table:
 def rows() -> dict[str, tuple[tuple[str, str], ...]]:
     """The models by name, and the directions that each is trained on."""
     both = [pair for one in TRAINED for pair in (one, one[::-1])]
-    copies = [(language, language) for language in UNTRAINED]
     alone = {"-".join(pair): (pair,) for pair in (UNTRAINED, UNTRAINED[::-1])}
-    return {"one model": tuple(both), "one model with copies": (*both, *copies), **alone}
+    return {"one model": tuple(both), "one model with copies": (*both, (PIVOT, PIVOT)), **alone}
 
 
 def config(name: str, table: Table, folder: Path, epochs: int) -> Config:

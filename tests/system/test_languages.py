@@ -101,7 +101,7 @@ def test_the_mark_counts_among_the_symbols_that_are_read(
 
 
 def test_the_language_must_be_one_of_the_runs(translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> None:
-    with pytest.raises(UserError, match=r"^to which language. This run translates to de, en, fr$"):
+    with pytest.raises(UserError, match=r"^to which language. This run translates to de, en, fr \(--to LANGUAGE\)$"):
         translator.translate(["one"])
     with pytest.raises(UserError, match=r"^this run does not translate to cs, but to de, en, fr$"):
         translator.score(["one"], ["jeden"], to="cs")
@@ -137,7 +137,10 @@ def test_zero_shot_directions_are_never_trained(shell: Shell, tmp_path: Path) ->
 
 
 def test_commands_take_the_language(shell: Shell) -> None:
-    assert shell.fails("translate", "run", "test.en") == "to which language? This run translates to de, en, fr"
+    assert (
+        shell.fails("translate", "run", "test.en")
+        == "to which language? This run translates to de, en, fr (--to LANGUAGE)"
+    )
     found = shell("translate", "run", "test.en", "--to", "de", "--alignments")
     assert found.code == 0, found.err
     assert found.lines != shell("translate", "run", "test.en", "--to", "fr", "--alignments").lines
