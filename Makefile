@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/core.stamp
 DEV := $(VENV)/dev.stamp
 
-.PHONY: demo test check bench attention-table sources-table postediting-table length-plot spec
+.PHONY: demo test check bench attention-table sources-table postediting-table length-plot zero-shot spec
 
 demo: $(CORE)
 	$(BIN)/dragoman demo
@@ -37,6 +37,9 @@ postediting-table: $(CORE)
 
 length-plot: $(CORE)
 	$(BIN)/python -m benchmarks.lengths $(OPTIONS)
+
+zero-shot: $(DEV)
+	$(BIN)/python -m benchmarks.zero_shot $(OPTIONS)
 
 spec: $(CORE)
 	$(BIN)/python -m tools.spec

@@ -47,8 +47,9 @@ class Table(NamedTuple):
     bleu: Bleu
 
     def prefix(self, source: str, target: str, part: str) -> str:
-        """The files of a pair in either direction."""
-        return str(self.texts / "-".join(sorted((source, target), key=("en", "de", "fr").index)) / part)
+        """The files of a pair in either direction; of copies those of the first pair."""
+        folders = ("-".join(pair) for pair in (*TRAINED, UNTRAINED) if {source, target} <= set(pair))
+        return str(self.texts / next(folders) / part)
 
 
 class Figures(NamedTuple):
@@ -85,7 +86,8 @@ def multi30k(files: Path, folder: Path) -> Table:
 def rows() -> dict[str, tuple[tuple[str, str], ...]]:
     """The models by name, and the directions that each is trained on."""
     both = [pair for one in TRAINED for pair in (one, one[::-1])]
-    return {"one model": tuple(both), **{"-".join(pair): (pair,) for pair in (UNTRAINED, UNTRAINED[::-1])}}
+    alone = {"-".join(pair): (pair,) for pair in (UNTRAINED, UNTRAINED[::-1])}
+    return {"one model": tuple(both), "one model with copies": (*both, (PIVOT, PIVOT)), **alone}
 
 
 def config(name: str, table: Table, folder: Path, epochs: int) -> Config:
@@ -131,21 +133,20 @@ def work(name: str, table: Table, folder: Path, epochs: int) -> None:
         figures = Figures(table.bleu.corpus(translations, [references]).value, wrong.value)
         found[f"{system} {source}-{target}"] = figures._asdict()
 
-    several = bool(model.marks)
+    several, copies = bool(model.marks), ", copies" if "copies" in name else ""
     for source, target in (*rows()[name], *((UNTRAINED, UNTRAINED[::-1]) if several else ())):
+        if source == target:
+            continue
         pairs = list(read_pairs(table.prefix(source, target, "test"), source, target))
         texts, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
-        trained = (source, target) in rows()[name]
-        measure(
-            "one model" if several and trained else "zero-shot" if several else "supervised",
-            source,
-            target,
-            texts,
-            references,
-        )
-        if not trained:
+        if not several:
+            measure("supervised", source, target, texts, references)
+        elif (source, target) in rows()[name]:
+            measure(f"one model{copies}", source, target, texts, references)
+        else:
+            measure(f"zero-shot{copies}", source, target, texts, references)
             between = [translation.text for translation in model.translate(texts, to=PIVOT)]
-            measure("pivoted", source, target, between, references)
+            measure(f"by way of {PIVOT}{copies}", source, target, between, references)
     with write_atomically(folder / f"{name.replace(' ', '-')}.json") as file:
         json.dump(found, file)
 

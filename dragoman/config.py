@@ -40,7 +40,11 @@ class DeviceConfig(Section):
 
 
 class LanguagePair(NamedTuple):
-    """A direction to translate in, and its corpora; one without `train` is zero-shot."""
+    """A direction to translate in, and its corpora.
+
+    One without `train` is zero-shot; one to the language of its source copies texts, so that the source alone does not
+    tell which language is wanted (Ha et al. 2016).
+    """
 
     sources: tuple[str, ...]
     target: str
@@ -106,6 +110,11 @@ class DataConfig(Section):
     def trained(self) -> tuple[LanguagePair, ...]:
         """Those that are trained on."""
         return tuple(pair for pair in self.language_pairs if pair.train)
+
+    @property
+    def deciding(self) -> tuple[LanguagePair, ...]:
+        """Those whose validation decides: of what is trained on, all that is no copy."""
+        return tuple(pair for pair in self.trained if pair.target not in pair.sources) or self.trained
 
     @property
     def sides(self) -> tuple[str, ...]:
@@ -334,7 +343,7 @@ def contradictions(config: Config) -> Iterator[Problem]:
 
 def _one_pair(config: Config) -> Iterator[Problem]:
     data = config.data
-    if _one_file(*data.language_pairs):
+    if data.target in data.source and not all(name.endswith(TSV) for name in (*data.train, data.dev)):
         yield Problem(("data", "target"), f"'{data.target}' is data.source too, so both are one file")
     if data.temperature != 1:
         yield Problem(("data", "temperature"), "is for drawing from data.pairs, of which there are none")
@@ -345,10 +354,6 @@ def _one_pair(config: Config) -> Iterator[Problem]:
     for number, name in enumerate(data.source):
         if name in data.source[:number]:
             yield Problem(("data", "source", number), f"'{name}' is there already")
-
-
-def _one_file(pair: LanguagePair) -> bool:
-    return pair.target in pair.sources and not all(name.endswith(TSV) for name in (*pair.train, pair.dev))
 
 
 def _pairs(config: Config) -> Iterator[Problem]:
@@ -368,8 +373,6 @@ def _pairs(config: Config) -> Iterator[Problem]:
         path = "data", "pairs", number
         if pair.name in names[:number]:
             yield Problem(path, f"{pair.name} is there already; 'train' may be a list")
-        if _one_file(pair):
-            yield Problem((*path, "target"), f"'{pair.target}' is the source too, so both are one file")
         if pair.target not in targets:
             message = f"no pair with 'train' has the target '{pair.target}', so how would the model know to write it?"
             yield Problem((*path, "target"), message)

@@ -97,7 +97,7 @@ class Translator:
         """What stands before a source that is translated to a language. UserError where that is none of the run's."""
         known = ", ".join(self.targets)
         if to is None and len(self.targets) > 1:
-            raise UserError(f"to which language? This run translates to {known}")
+            raise UserError(f"to which language? This run translates to {known} (--to LANGUAGE)")
         if to is not None and to not in self.targets:
             raise UserError(f"this run does not translate to {to}, but to {known}")
         return [self.marks[to or self.targets[0]]] if self.marks else []

@@ -136,13 +136,13 @@ class Lines:
 
 
 def _texts(data: DataConfig) -> Iterator[tuple[str, ...]]:
-    """The training texts; those of a corpus that is used in both directions once."""
-    seen = set()
+    """The training texts; those of files that several pairs of languages read once."""
+    seen: set[tuple[tuple[str, ...], str]] = set()
     for pair in data.trained:
-        corpus = pair.train, frozenset((*pair.sources, pair.target))
-        if corpus not in seen:
+        sides = {(pair.train, name) for name in (*pair.sources, pair.target)}
+        if not sides <= seen:
             yield from _texts_of(data, pair)
-        seen.add(corpus)
+        seen |= sides
 
 
 def _texts_of(data: DataConfig, pair: LanguagePair) -> Iterator[tuple[str, ...]]:

@@ -72,15 +72,15 @@ class Validator:
     def __call__(self, model: Seq2Seq) -> Validation:
         """Score the references by teacher forcing, translate the sources, score the translations.
 
-        Of several pairs of languages each for itself, and the mean of those that are trained on.
+        Of several pairs of languages each for itself, and the mean of those that are trained on and no copies.
         """
         translator = Translator(model.eval(), *self.languages, self.config.training.search, self.device)
         as_trained(translator, self.config)
         found = {pair: self._measured(translator, pair) for pair in self.development}
         if not self.config.data.pairs:
             return found[self.config.data.language_pairs[0]]
-        trained = [found[pair].values for pair in self.config.data.trained]
-        values = {name: fmean(each[name] for each in trained) for name in trained[0]}
+        deciding = [found[pair].values for pair in self.config.data.deciding]
+        values = {name: fmean(each[name] for each in deciding) for name in deciding[0]}
         for pair, each in found.items():
             values |= {f"{pair.name}/{name}": value for name, value in each.values.items()}
         scores = [score.of(pair.name) for pair, each in found.items() for score in each.scores]

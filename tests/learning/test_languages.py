@@ -1,4 +1,4 @@
-"""A model of three languages learns four directions, and translates in the fifth to the language that is asked for."""
+"""A model of three languages learns four directions, and in the others it writes the language that is asked for."""
 
 from pathlib import Path
 from typing import Any
@@ -17,16 +17,17 @@ OPTIONS: dict[str, Any] = {
     "model.decoder": {"kind": "rnn", "size": 32, "features": "deep"},
     "training.epochs": 20,
     "training.patience": None,
-    "training.validate_every": 530,
-    "training.schedule": {"kind": "cosine", "steps": 1060},
+    "training.validate_every": 700,
+    "training.schedule": {"kind": "cosine", "steps": 1400},
     "training.optimiser": {"kind": "adam", "learning_rate": 0.02},
 }
 
 
+@pytest.mark.slow
 @pytest.mark.spec("E1")
 @pytest.mark.spec("E2")
 def test_zero_shot_translations_are_in_the_right_language(tmp_path: Path) -> None:
-    pairs = toy.languages(tmp_path, train=280, longest=4)
+    pairs = toy.languages(tmp_path, train=320, longest=4)
     given = {"run": str(tmp_path / "run"), "data": {"pairs": pairs}, **OPTIONS}
     config = checks.load_config(tmp_path / "toy.yaml", {key: toy._yaml(value) for key, value in given.items()})
     translator = dragoman.load(session.train(config, quiet=True).path)
@@ -38,8 +39,9 @@ def test_zero_shot_translations_are_in_the_right_language(tmp_path: Path) -> Non
 
     for source, target, _ in toy.DIRECTIONS:
         right = sum(text == line for text, line in zip(found(source, target), lines[target], strict=True))
-        assert right >= 27, (source, target)
-    said = [word for text in found("fr", "de") for word in text.split()]
-    assert sum(word in words["de"] for word in said) >= 0.95 * len(said)
+        assert right >= 26, (source, target)
+    for source, target in (("fr", "de"), ("de", "fr")):
+        said = [word for text in found(source, target) for word in text.split()]
+        assert sum(word in words[target] for word in said) >= 0.9 * len(said), (source, target)
     pivoted = [each.text for each in translator.translate(found("fr", "en"), to="de")]
     assert sum(text == line for text, line in zip(pivoted, lines["de"], strict=True)) >= 25

@@ -1,0 +1,82 @@
+"""Several pairs of languages in one store."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dragoman.config import DataConfig, TextConfig
+from dragoman.data import preparation
+from dragoman.data.corpus import Example
+from dragoman.data.dataset import Dataset
+from dragoman.data.vocabulary import EOS
+from dragoman.text.mark import Mark
+
+LINES = {"en": ["the cat", "a dog", "", "cats"], "de": ["die Katze", "ein Hund", "leer", "Katzen"], "cs": ["kočka"] * 4}
+UNITS: list[dict[str, Any]] = [{"kind": "word"}, {"kind": "bpe", "size": 300, "dropout": 0.5}]
+
+
+def configuration(folder: Path) -> DataConfig:
+    """English and German both ways, English to Czech, and Czech to German without training."""
+    for name, lines in LINES.items():
+        (folder / f"train.{name}").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+        (folder / f"dev.{name}").write_text("".join(f"{line}\n" for line in lines[:2]), "utf-8")
+    both = {"train": str(folder / "train"), "dev": str(folder / "dev")}
+    pairs = [{"source": source, "target": target, **both} for source, target in (("en", "de"), ("de", "en"))]
+    pairs += [{"source": "en", "target": "cs", **both}, {"source": "cs", "target": "de", "dev": both["dev"]}]
+    return DataConfig.model_validate({"pairs": pairs})
+
+
+def prepared(folder: Path, unit: dict[str, Any]) -> Dataset:
+    side = {"unit": unit}
+    text = TextConfig.model_validate({"source": side, "target": side})
+    return Dataset.prepare(configuration(folder), text, 1, folder / "run")
+
+
+@pytest.mark.spec("E1")
+@pytest.mark.parametrize("unit", UNITS, ids=["word", "sampled"])
+def test_sources_begin_with_the_mark_of_their_target(tmp_path: Path, unit: dict[str, Any]) -> None:
+    data = prepared(tmp_path, unit)
+    (source,), target = data.sources, data.target
+    assert data.train.notes["pairs"] == [3, 3, 3]  # in turn, without the empty line
+    assert (data.report.pairs, data.report.kept) == (12, 9)
+    batch = data.batch(np.arange(9), 0)
+    marks = source.vocabulary.marked(batch.sources[0].ids[:, 0].tolist())
+    assert marks == [Mark("<2de>")] * 3 + [Mark("<2en>")] * 3 + [Mark("<2cs>")] * 3
+    assert source.vocabulary == target.vocabulary
+    texts = []
+    for language, sentences in ((source, batch.sources[0]), (target, batch.target)):
+        rows = [ids[mask].tolist() for ids, mask in zip(sentences.ids, sentences.mask, strict=True)]
+        assert all(row[-1] == EOS for row in rows)
+        spelled = [[each for each in language.vocabulary.marked(row[:-1]) if isinstance(each, str)] for row in rows]
+        texts.append(list(map(language.text.decode, spelled)))
+    kept = (0, 1, 3)
+    english, german, czech = ([LINES[name][row] for row in kept] for name in ("en", "de", "cs"))
+    assert texts == [english + german + english, german + english + czech]
+
+
+def test_development_examples_are_by_pair(tmp_path: Path) -> None:
+    data = prepared(tmp_path, UNITS[0])
+    assert [len(examples) for examples in data.development] == [2, 2, 2, 2]
+    assert data.development[3] == [Example(("kočka",), "die Katze"), Example(("kočka",), "ein Hund")]
+    assert len(data.dev) == 8
+
+
+def test_files_of_several_pairs_are_learnt_from_once(tmp_path: Path) -> None:
+    data = configuration(tmp_path)
+    assert list(preparation._texts(data)) == [
+        *zip(LINES["en"], LINES["de"], strict=True),
+        *zip(LINES["en"], LINES["cs"], strict=True),
+    ]
+
+
+def test_what_is_prepared_does_not_depend_on_what_is_not_trained_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = configuration(tmp_path)
+    text = TextConfig.model_validate({"source": {"unit": "word"}, "target": {"unit": "word"}})
+    preparation.prepare(data, text, 1, tmp_path / "run")
+    monkeypatch.setattr(preparation, "_learn", lambda *_: pytest.fail("is prepared already"))
+    other = data.model_copy(update={"temperature": 5.0, "pairs": data.pairs[:3]})
+    preparation.prepare(other, text, 1, tmp_path / "run")
