@@ -131,13 +131,14 @@ class Translator:
 
     def _read(self, encoded: Iterable[Sequence[Encoded]], longest: int | None = None) -> tuple[SourceBatch, ...]:
         """The sources of some sentences, texts cut to so many symbols, as ids. Of several, one without symbols is
-        missing.
+        missing; the only one is an end alone, or a region of zeros.
         """
         several = len(self.sources) > 1
 
         def read(source: Source, column: tuple[Encoded, ...]) -> SourceBatch:
             if isinstance(source, FeatureSource):
-                return pad_regions([np.asarray(each) for each in column], source.size)
+                blank = np.zeros((0 if several else 1, source.size))
+                return pad_regions([np.asarray(each) if len(each) else blank for each in column], source.size)
             texts = cast(tuple[list[str], ...], column)
             return pad([[*source.vocabulary.ids(each[:longest]), EOS] if each or not several else [] for each in texts])
 
