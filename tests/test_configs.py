@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dragoman.training import checks, session
@@ -11,14 +12,16 @@ CONFIGS = sorted(ROOT.glob("configs/**/*.yaml"))
 WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 
 
-def corpus(folder: Path, sources: tuple[str, ...], target: str, between: str) -> None:
-    """Numbers in words, the same in each source, and the same backwards, with their links."""
+def corpus(folder: Path, sources: tuple[str, ...], features: tuple[str, ...], target: str, between: str) -> None:
+    """Numbers in words, the same in each source, and the same backwards, with their links; and arrays."""
     folder.mkdir()
     lines = [[WORDS[(number * step) % 10] for step in range(1, 3 + number % 5)] for number in range(60)]
     for name in ("train", "dev"):
         backwards = "".join(" ".join(reversed(line)) + "\n" for line in lines)
         (folder / f"{name}.{target}").write_text(backwards, encoding="utf-8")
         links = [" ".join(f"{place}-{len(line) - 1 - place}" for place in range(len(line))) for line in lines]
+        for source in features:
+            np.save(folder / f"{name}.{source}.npy", np.ones((len(lines), 2, 6)))
         for source in sources:
             text = "".join(between.join(line) + "\n" for line in lines)
             (folder / f"{name}.{source}").write_text(text, encoding="utf-8")
@@ -33,7 +36,8 @@ def test_there_are_configurations() -> None:
 def test_trains_a_few_steps(path: Path, tmp_path: Path) -> None:
     config = checks.load_config(path)
     mark = config.model.attention.sentences
-    corpus(tmp_path / "data", config.data.source, config.data.target, f" {mark} " if mark else " ")
+    names = config.data.texts, config.data.features, config.data.target
+    corpus(tmp_path / "data", *names, f" {mark} " if mark else " ")
     overrides = {
         "run": str(tmp_path / "run"),
         "data.train": str(tmp_path / "data" / "train"),
@@ -44,6 +48,8 @@ def test_trains_a_few_steps(path: Path, tmp_path: Path) -> None:
         "model.decoder.size": "16" if config.model.encoder.options.get("direction") is None else "8",
         "device.threads": "1",
     }
+    if config.data.features:
+        overrides["model.features.size"] = "16"  # as that of two directions
     for side, language in (("source", config.text.source), ("target", config.text.target)):
         if language.unit.kind in ("bpe", "unigram"):
             overrides[f"text.{side}.unit.size"] = "300"
