@@ -169,6 +169,7 @@ REFUSED: list[tuple[dict[str, Any], tuple[str | int, ...], str]] = [
     ({"attention": {"sentences": "."}}, ("attention", "sentences"), "are of symbols, and regions"),
     ({"start_only": ["image"], "bridge": "zero"}, ("start_only",), "starts from nothing (model.bridge: zero)"),
     ({"combination": "sum", "features": {"kind": "projection", "size": 3}}, ("combination",), "sizes 4, 3"),
+    ({"decoder": {"kind": "self_attention", "heads": 2}, "bridge": "none"}, ("decoder",), "attends to one source"),
     ({"score": "dot", "features": {"kind": "projection", "size": 3}}, ("attention", "score"), "states of size 3"),
     ({"features": {"kind": "self_attention", "size": 4, "heads": 2}}, ("bridge",), "use 'mean'"),
 ]
