@@ -48,14 +48,15 @@ class Reading:
 
     def batch(self, encoded: Iterable[Sequence[Encoded]], longest: int | None = None) -> tuple[SourceBatch, ...]:
         """What the model reads of some sentences, cut to so many symbols of each text, as ids. Of several sources, one
-        without symbols is missing.
+        without symbols is missing; the only one is an end alone, or a region of zeros.
         """
         columns = list(zip(*encoded, strict=True))
         several = len(self.sources) > 1
 
         def read(source: Source, column: tuple[Encoded, ...]) -> SourceBatch:
             if isinstance(source, FeatureSource):
-                return pad_regions([np.asarray(each) for each in column], source.size)
+                blank = np.zeros((0 if several else 1, source.size))
+                return pad_regions([np.asarray(each) if len(each) else blank for each in column], source.size)
             return pad([_ids(source, each, longest) if len(each) or not several else [] for each in column])
 
         if self.joined:

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dragoman.config import DataConfig
@@ -13,14 +14,16 @@ CONFIGS = sorted(ROOT.glob("configs/**/*.yaml"))
 WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 
 
-def corpus(folder: Path, sources: tuple[str, ...], target: str, between: str) -> None:
-    """Numbers in words, the same in each source, and the same backwards, with their links."""
+def corpus(folder: Path, sources: tuple[str, ...], features: tuple[str, ...], target: str, between: str) -> None:
+    """Numbers in words, the same in each source, and the same backwards, with their links; and arrays."""
     folder.mkdir(parents=True)
     lines = [[WORDS[(number * step) % 10] for step in range(1, 3 + number % 5)] for number in range(60)]
     for name in ("train", "dev"):
         backwards = "".join(" ".join(reversed(line)) + "\n" for line in lines)
         (folder / f"{name}.{target}").write_text(backwards, encoding="utf-8")
         links = [" ".join(f"{place}-{len(line) - 1 - place}" for place in range(len(line))) for line in lines]
+        for source in features:
+            np.save(folder / f"{name}.{source}.npy", np.ones((len(lines), 2, 6)))
         for source in sources:
             text = "".join(between.join(line) + "\n" for line in lines)
             (folder / f"{name}.{source}").write_text(text, encoding="utf-8")
@@ -48,8 +51,10 @@ def test_there_are_configurations() -> None:
 def test_trains_a_few_steps(path: Path, tmp_path: Path) -> None:
     config = checks.load_config(path)
     mark = config.model.attention.sentences
-    for pair in config.data.language_pairs:
-        corpus(tmp_path / pair.name, pair.sources, pair.target, f" {mark} " if mark else " ")
+    data = config.data
+    for pair in data.language_pairs:
+        texts = tuple(name for name in pair.sources if name not in data.features)
+        corpus(tmp_path / pair.name, texts, data.features, pair.target, f" {mark} " if mark else " ")
     overrides = {
         **places(config.data, tmp_path),
         "run": str(tmp_path / "run"),
@@ -59,6 +64,8 @@ def test_trains_a_few_steps(path: Path, tmp_path: Path) -> None:
         "model.decoder.size": "16" if config.model.encoder.options.get("direction") is None else "8",
         "device.threads": "1",
     }
+    if config.data.features:
+        overrides["model.features.size"] = "16"  # as that of two directions
     for side, language in (("source", config.text.source), ("target", config.text.target)):
         if language.unit.kind in ("bpe", "unigram"):
             overrides[f"text.{side}.unit.size"] = "300"

@@ -22,7 +22,7 @@ def features(
     names: Path | None,
     batch: int,
 ) -> None:
-    """Write what a frozen network makes of images, an array for each, and tell what a configuration says of it."""
+    """Write what a frozen network makes of images, an array for each, and tell of what shape."""
     if target.suffix != ".npy":
         raise UserError(f"{target}: expected the name of a .npy file")
     paths = images(folder, names)

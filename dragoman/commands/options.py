@@ -28,8 +28,7 @@ class Layers(StrEnum):
     """What `--layer` takes."""
 
     regions = "regions"
-    # The name is a word of Python's.
-    whole = "global"
+    whole = "global"  # which is a word of Python's
 
 
 class Tokenisers(StrEnum):

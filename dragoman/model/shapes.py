@@ -13,7 +13,8 @@
 | Q       | size of a query                                                       |
 | A       | size of an attention key                                              |
 | C       | size of a context vector (0 without attention)                        |
-| F       | size of features: for the output layer, or of terms for a score       |
+| F       | size of features: for the output layer, of terms for a score, of a    |
+|         | region in a batch, where R counts the regions                         |
 | V       | symbols of the target vocabulary                                      |
 | N       | real target symbols of a batch, padding left out; sentences           |
 | G       | gates of a cell times its size                                        |

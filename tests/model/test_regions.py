@@ -1,0 +1,194 @@
+"""Models of a text and of regions: sizes, padding, missing images, and images that only start the decoder."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from dragoman.config import Config, ModelConfig
+from dragoman.data.batch import Batch, Features
+from dragoman.errors import UserError
+from dragoman.model import build
+from dragoman.model.build import Regions
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.search.beam import Beam
+from dragoman.search.greedy import Greedy
+from dragoman.search.limits import Limit
+from tests.builders import BATCH, SYMBOLS, noise, sentences, settings, shaken, whole
+from tests.model import loops
+
+NUMBERS = 6
+COUNTS = (3, 1, 2)
+MASK = torch.tensor([[place < count for place in range(3)] for count in COUNTS])
+IMAGES = Features(noise(3, 3, NUMBERS, seed=5).masked_fill(~MASK.unsqueeze(2), 0.0), MASK)
+COMBINATIONS: dict[str, Any] = {
+    "concatenation": "concatenation",
+    "flat": {"kind": "flat", "sentinel": True},
+    "hierarchical": {"kind": "hierarchical", "sentinel": True},
+}
+
+
+def configured(**options: Any) -> ModelConfig:
+    """The section `model`; the parts that `settings` does not know are set beside."""
+    beside = {name: options.pop(name) for name in ("combination", "features", "start_only") if name in options}
+    plain = settings(**options)
+    return ModelConfig.model_validate({**{name: getattr(plain, name) for name in type(plain).model_fields}, **beside})
+
+
+def make(*, attended: bool = True, numbers: int = NUMBERS, **options: Any) -> Seq2Seq:
+    torch.manual_seed(0)
+    sources = SYMBOLS, Regions(numbers, attended)
+    return shaken(build.build(configured(**options), sources, SYMBOLS)).eval()
+
+
+def batch(images: Features = IMAGES) -> Batch:
+    return Batch((*BATCH.sources, images), BATCH.target, BATCH.rows)
+
+
+@pytest.mark.spec("C10")
+@pytest.mark.parametrize("score", ["additive", "bilinear"])
+@pytest.mark.parametrize("name", COMBINATIONS)
+def test_states_of_unequal_sizes_are_combined(name: str, score: str) -> None:
+    """Those of words have 4 numbers, those of regions 6. What stands in padding does not matter, nor how wide it is."""
+    model = make(combination=COMBINATIONS[name], score=score)
+    assert [reader.encoder.size for reader in model.readers] == [4, NUMBERS]
+    scored = model.score(batch())
+    assert [part.shape[2] for part in scored.attention][:2] == [4, 3]
+    sums = torch.stack([part.sum(2) for part in scored.attention]).sum(0)
+    together = 2.0 if name == "concatenation" else 1.0
+    torch.testing.assert_close(sums, torch.full_like(sums, together))
+    assert not scored.attention[1][~MASK.unsqueeze(1).expand_as(scored.attention[1])].any()
+    wide = torch.cat([MASK, torch.zeros(3, 2, dtype=torch.bool)], 1)
+    values = torch.cat([IMAGES.values, torch.zeros(3, 2, NUMBERS)], 1).masked_fill(~wide.unsqueeze(2), 9.0)
+    torch.testing.assert_close(model.score(batch(Features(values, wide))).log_probs, scored.log_probs)
+    for row, count in enumerate(COUNTS):
+        text = sentences(*[[int(each) for each in BATCH.sources[0][0][row] if each > 3]])
+        alone = Features(IMAGES.values[row : row + 1, :count], MASK[row : row + 1, :count])
+        target = type(BATCH.target)(*(part[row : row + 1] for part in BATCH.target))
+        found = model.score(Batch((text, alone), target, np.arange(1)))
+        torch.testing.assert_close(found.log_probs[0], scored.log_probs[row])
+
+
+@pytest.mark.spec("C10")
+def test_sums_need_equal_sizes() -> None:
+    with pytest.raises(UserError, match=r"^model\.combination: adds contexts of sizes 4, 6: they must be equal"):
+        make(combination="sum")
+    make(combination="sum", features={"kind": "projection", "size": 4}).score(batch())
+
+
+@pytest.mark.spec("C10")
+@pytest.mark.parametrize(
+    "features",
+    [
+        {"kind": "projection", "size": 3},
+        {"kind": "rnn", "size": 3},
+        {"kind": "self_attention", "size": 4, "heads": 2},
+        {"kind": "convolutional", "size": 3},
+    ],
+    ids=lambda each: each["kind"],
+)
+def test_regions_are_read_by_any_encoder(features: dict[str, Any]) -> None:
+    model = make(features=features, bridge="mean")
+    model(batch()).features.sum().backward()
+    assert all(parameter.grad is not None for parameter in model.readers[1].parameters())
+
+
+@pytest.mark.spec("C10")
+def test_a_missing_image_leaves_nothing() -> None:
+    """What would be there does not matter, and it is not attended to."""
+    model = make(combination="hierarchical", features={"kind": "projection", "size": 5})
+    there = MASK & torch.tensor([True, False, True]).unsqueeze(1)
+    one = model.score(batch(Features(IMAGES.values, there)))
+    other = model.score(batch(Features(IMAGES.values.masked_fill(~there.unsqueeze(2), 7.0), there)))
+    torch.testing.assert_close(one.log_probs, other.log_probs)
+    assert not one.attention[1][1].any()
+    assert one.attention[0][1].sum(1).tolist() == pytest.approx([1.0] * one.attention[0].size(1))
+
+
+@pytest.mark.spec("C12")
+def test_an_image_that_only_starts_the_decoder() -> None:
+    """`s_0 = tanh(W [h^f; W_i v + b_i] + b)` (Calixto and Liu 2017), and attention is to the text alone."""
+    model = make(attended=False, features={"kind": "projection", "size": 5})
+    vectors = Features(noise(3, 1, NUMBERS, seed=6), torch.ones(3, 1, dtype=torch.bool))
+    text, _ = memories = model.encode(batch(vectors).sources)
+    p = loops.numbers(model)
+    state = model.start(memories)
+    for row in range(3):
+        v = loops.array(vectors.values[row, 0])
+        projected = loops.times(p["readers.1.encoder.map.weight"], v) + p["readers.1.encoder.map.bias"]
+        z = loops.join(loops.array(text.final[-1][0][row]), projected)
+        start = loops.tanh(loops.times(p["bridge.projections.0.weight"], z) + p["bridge.projections.0.bias"])
+        loops.np.testing.assert_allclose(loops.array(state.moving.layers[0][0][row]), start, atol=1e-12)
+    scored = model.score(batch(vectors))
+    assert [part.shape[2] for part in scored.attention] == [4, 0]
+    plain = model.decoder.start((text,), model.bridge(memories))
+    torch.testing.assert_close(
+        model.unroll(state, BATCH.target.ids).features, model.unroll(plain, BATCH.target.ids).features
+    )
+    other = model.score(batch(Features(vectors.values + 1, vectors.mask)))
+    assert not torch.allclose(scored.log_probs, other.log_probs)
+
+
+@pytest.mark.parametrize("attended", [True, False])
+@pytest.mark.parametrize("search", [Greedy(), Beam(size=3, coverage_penalty=0.2)], ids=["greedy", "beam"])
+def test_searches_find_the_attention_of_every_source(search: Greedy | Beam, attended: bool) -> None:
+    model = make(attended=attended, combination={"kind": "hierarchical", "sentinel": True})
+    for row, (best, *_) in enumerate(search(model, batch().sources)):
+        words = int(BATCH.sources[0].mask[row].sum())
+        steps = len(best.symbols) + 1
+        regions = COUNTS[row] if attended else 0
+        assert [part.shape for part in best.attention] == [(steps, words), (steps, regions), (steps, 1)]
+        np.testing.assert_allclose(sum(part.sum(1) for part in best.attention), np.ones(steps), rtol=1e-6)
+
+
+def test_many_regions_make_no_long_translations() -> None:
+    many = Features(torch.zeros(3, 500, 1), torch.tensor([True, True, False]).unsqueeze(1).expand(3, 500))
+    limit = Limit(2.0, 10)
+    assert limit.steps((*BATCH.sources, many)) == [70, 70, 16]
+    assert limit.steps((many,)) == [70, 70, 10]
+
+
+@pytest.mark.spec("C10")
+def test_a_picture_alone_is_captioned() -> None:
+    torch.manual_seed(0)
+    model = shaken(build.build(configured(features={"kind": "projection", "size": 4}), (Regions(NUMBERS),), SYMBOLS))
+    scored = model.eval().score(Batch((IMAGES,), BATCH.target, BATCH.rows))
+    assert scored.attention[0].shape == (*BATCH.target.ids.shape, 3)
+
+
+REFUSED: list[tuple[dict[str, Any], tuple[str | int, ...], str]] = [
+    ({"features": {"kind": "projection", "sise": 3}}, ("features", "sise"), "did you mean 'size'"),
+    ({"features": "projektion"}, ("features", "kind"), "did you mean 'projection'"),
+    (
+        {"attention": {"terms": ["coverage_embedding"]}},
+        ("attention", "terms", 0),
+        "'coverage_embedding' is about symbols",
+    ),
+    ({"attention": {"terms": ["wait"]}, "bridge": "zero"}, ("attention", "terms", 0), "'wait' is about symbols"),
+    ({"attention": {"sentences": "."}}, ("attention", "sentences"), "are of symbols, and regions"),
+    ({"start_only": ["image"], "bridge": "zero"}, ("start_only",), "starts from nothing (model.bridge: zero)"),
+    ({"combination": "sum", "features": {"kind": "projection", "size": 3}}, ("combination",), "sizes 4, 3"),
+    ({"decoder": {"kind": "self_attention", "heads": 2}, "bridge": "none"}, ("decoder",), "attends to one source"),
+    ({"score": "dot", "features": {"kind": "projection", "size": 3}}, ("attention", "score"), "states of size 3"),
+    ({"features": {"kind": "self_attention", "size": 4, "heads": 2}}, ("bridge",), "use 'mean'"),
+]
+
+
+def with_image(model: ModelConfig) -> Config:
+    """A complete configuration around that section, with an image beside the text."""
+    plain = whole(model)
+    data = plain.data.model_copy(update={"source": ("en", "image"), "features": ("image",)})
+    return plain.model_copy(update={"data": data})
+
+
+@pytest.mark.parametrize(("options", "path", "message"), REFUSED)
+def test_what_does_not_fit_is_refused_before_there_are_data(
+    options: dict[str, Any], path: tuple[str | int, ...], message: str
+) -> None:
+    found = build.problems(with_image(configured(**options)))
+    assert [each.path for each in found if message in each.message] == [("model", *path)], found
+
+
+def test_arrays_of_any_size_fit_where_a_size_is_not_known() -> None:
+    assert build.problems(with_image(configured(combination="sum"))) == []
