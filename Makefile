@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/core.stamp
 DEV := $(VENV)/dev.stamp
 
-.PHONY: demo test check bench attention-table length-plot spec
+.PHONY: demo test check bench attention-table length-plot tasks-table spec
 
 demo: $(CORE)
 	$(BIN)/dragoman demo
@@ -31,6 +31,9 @@ attention-table: $(CORE)
 
 length-plot: $(CORE)
 	$(BIN)/python -m benchmarks.lengths $(OPTIONS)
+
+tasks-table: $(CORE)
+	$(BIN)/python -m benchmarks.tasks $(OPTIONS)
 
 spec: $(CORE)
 	$(BIN)/python -m tools.spec
