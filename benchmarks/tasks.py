@@ -89,9 +89,9 @@ SCAN = {"simple": 99.8, "length": 20.8, "addprim_jump": 1.2, "addprim_turn_left"
 class Task(NamedTuple):
     """A row of the table: what it trains, on which files, and what others got.
 
-    `files` is the name of its files in the folder of all data sets, `{}` for the part; `published` is in percent, of
-    errors where `errors` says so, else of what is right; `most` is how many training examples it takes, evenly from
-    all.
+    `files` is the name of its files, packed (.gz) or not, in the folder of all data sets, `{}` for the part;
+    `published` is in percent, of errors where `errors` says so, else of what is right; `most` is how many training
+    examples it takes, evenly from all.
     """
 
     row: Row
@@ -127,19 +127,19 @@ class Result(NamedTuple):
 def tasks() -> list[Task]:
     """SCAN, then pronunciation by size of corpus, inflection and historical spelling."""
     found = [
-        Task(Row(f"scan, {name}", CONFIGS / "scan.yaml"), "scan", f"scan/tasks_{{}}_{name}.txt.gz", published)
+        Task(Row(f"scan, {name}", CONFIGS / "scan.yaml"), "scan", f"scan/tasks_{{}}_{name}.txt", published)
         for name, published in SCAN.items()
     ]
     for size, config, languages in (("low", "g2p-low", LOW), ("medium", "g2p", MEDIUM), ("high", "g2p", HIGH)):
         for name, published in languages.items():
             row = Row(f"g2p {size}, {name}", CONFIGS / f"{config}.yaml")
-            files = f"g2p_sigmorphon2021/{size}/{name}_{{}}.tsv.gz"
+            files = f"g2p_sigmorphon2021/{size}/{name}_{{}}.tsv"
             found.append(Task(row, "g2p", files, published, errors=True))
     for name, published in INFLECTION.items():
-        files = f"inflection_sigmorphon2016/{name}-task1-{{}}.gz"
+        files = f"inflection_sigmorphon2016/{name}-task1-{{}}"
         found.append(Task(Row(f"inflection, {name}", CONFIGS / "inflection.yaml"), "inflection", files, published))
     for name, published in HISTNORM.items():
-        files = f"histnorm/{name}.{{}}.txt.gz"
+        files = f"histnorm/{name}.{{}}.txt"
         row = Row(f"histnorm, {name}", CONFIGS / "histnorm.yaml")
         found.append(Task(row, "histnorm", files, published, most=TOKENS[name]))
     return found
@@ -147,7 +147,7 @@ def tasks() -> list[Task]:
 
 def prepare(task: Task, data: Path, folder: Path) -> None:
     """Write {train,dev,test}.tsv of a task into the folder. UserError where a file of it is missing."""
-    texts = {part: data / task.files.format(part) for part in PARTS}
+    texts = {part: _place(data / task.files.format(part)) for part in PARTS}
     found = {
         part: list(converted(path, task.format)) for part, path in texts.items() if path.is_file() or part != "dev"
     }
@@ -159,6 +159,11 @@ def prepare(task: Task, data: Path, folder: Path) -> None:
     found["dev"] = evenly(found["dev"], JUDGED)
     for part, lines in found.items():
         write(folder / f"{part}.tsv", lines)
+
+
+def _place(plain: Path) -> Path:
+    packed = plain.with_name(f"{plain.name}.gz")
+    return packed if packed.is_file() else plain
 
 
 def evenly(lines: Sequence[str], most: int | None) -> list[str]:
