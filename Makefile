@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/core.stamp
 DEV := $(VENV)/dev.stamp
 
-.PHONY: demo test check bench attention-table sources-table postediting-table length-plot zero-shot spec
+.PHONY: demo test check bench attention-table sources-table postediting-table length-plot zero-shot tasks-table spec
 
 demo: $(CORE)
 	$(BIN)/dragoman demo
@@ -40,6 +40,9 @@ length-plot: $(CORE)
 
 zero-shot: $(DEV)
 	$(BIN)/python -m benchmarks.zero_shot $(OPTIONS)
+
+tasks-table: $(CORE)
+	$(BIN)/python -m benchmarks.tasks $(OPTIONS)
 
 spec: $(CORE)
 	$(BIN)/python -m tools.spec

@@ -253,14 +253,16 @@ def evaluate(
         list[str] | None,
         typer.Option(metavar="FILE", help="What --run is to translate; of several sources NAME=FILE for each."),
     ] = None,
-    metrics: Annotated[str, typer.Option(help="Names with commas between them.")] = "bleu,chrf,ter",
+    metrics: Annotated[
+        str, typer.Option(help="Names with commas between them: bleu, chrf, ter, exact_match, token_error_rate.")
+    ] = "bleu,chrf,ter",
     tokenise: Annotated[Tokenisers, typer.Option(help="How BLEU separates words.")] = Tokenisers.v13a,
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore letter case.")] = False,
     json: Annotated[bool, typer.Option("--json", help="As sacreBLEU's JSON.")] = False,
     candidates: Candidates = None,
     to: To = None,
 ) -> None:
-    """Score translations (or a run) against references: BLEU, chrF, TER with signatures.
+    """Score translations (or a run) against references: BLEU, chrF, TER and others, with signatures.
 
     Of a run with several languages also the share of translations in another language than --to.
     """

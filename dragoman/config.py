@@ -278,8 +278,9 @@ class TrainingConfig(Section):
     save_every: Count = Field(500, description="steps between saves of the training state")
     validate_every: Count | None = Field(None, description="steps between validations; null = after each epoch")
     search: Spec = Field(Spec("greedy"), description="how validation translates: greedy or beam")
-    metric: Literal["bleu", "chrf", "ter", "loss", "perplexity", "accuracy"] = Field(
-        "bleu", description="decides what is best: bleu, chrf, ter, loss, perplexity or accuracy"
+    metric: Literal["bleu", "chrf", "ter", "exact_match", "token_error_rate", "loss", "perplexity", "accuracy"] = Field(
+        "bleu",
+        description="decides what is best: bleu, chrf, ter, exact_match, token_error_rate, loss, perplexity, accuracy",
     )
     patience: Count | None = Field(10, description="validations without improvement to stop after; null = never")
     average: Count = Field(5, description="how many of the best checkpoints the final model is the mean of")
@@ -298,7 +299,8 @@ class Config(Section):
     training: TrainingConfig = Field(TrainingConfig(), description="from a network to a translator")
     search: Spec = Field(Spec("beam"), description="how the best translation is looked for: greedy or beam")
     metrics: Annotated[tuple[Spec, ...], Several] = Field(
-        (Spec("bleu"), Spec("chrf")), description="what translations are scored by: bleu, chrf, ter"
+        (Spec("bleu"), Spec("chrf")),
+        description="what translations are scored by: bleu, chrf, ter, exact_match, token_error_rate",
     )
 
 

@@ -71,4 +71,4 @@ def test_trains_a_few_steps(path: Path, tmp_path: Path) -> None:
             overrides[f"text.{side}.unit.size"] = "300"
     folder = session.train(checks.load_config(path, overrides), quiet=True)
     assert folder.weights("model").is_file()
-    assert "valid/bleu" in folder.metrics.read_text(encoding="utf-8")
+    assert f"valid/{config.training.metric}" in folder.metrics.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Metrics of a whole corpus, through sacreBLEU, each with the signature that lets others repeat it."""
+"""Metrics of a whole corpus, each with the signature that lets others repeat it; sacreBLEU's wherever it has them."""
 
 import zlib
 from abc import ABC, abstractmethod
@@ -66,6 +66,17 @@ class Metric(ABC):
                 raise UserError(
                     f"there are {len(hypotheses)} translations, but reference {number} has {len(lines)} lines"
                 )
+        return self._score(hypotheses, references)
+
+    @abstractmethod
+    def _score(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
+        """The score of a corpus that is known to be sound."""
+
+
+class SacreMetric(Metric):
+    """A metric of sacreBLEU."""
+
+    def _score(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
         scorer = self._scorer()
         result = scorer.corpus_score(hypotheses, references)
         return Score(result.name, float(result.score), str(scorer.get_signature()))
@@ -75,7 +86,7 @@ class Metric(ABC):
         """sacreBLEU's object, made anew for every corpus since it remembers the number of references."""
 
 
-class Bleu(Metric):
+class Bleu(SacreMetric):
     """BLEU (Papineni et al. 2002), 0 to 100: clipped n-gram precisions, geometric mean, brevity penalty.
 
     The default `tokenise: 13a` scores natural text as WMT does. Scores of older papers come from text that
@@ -106,15 +117,15 @@ class Bleu(Metric):
             force=True,
         )
 
-    def corpus(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
-        name, value, signature = super().corpus(hypotheses, references)
+    def _score(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
+        name, value, signature = super()._score(hypotheses, references)
         value = min(value, 100.0)  # the mean of logarithms makes a perfect match 100.00000000000004
         if self.order != 4:  # which sacreBLEU leaves out of its signature
             name, signature = f"{name}-{self.order}", f"{signature}|order:{self.order}"
         return Score(name, value, signature)
 
 
-class Chrf(Metric):
+class Chrf(SacreMetric):
     """chrF (Popovic 2015), 0 to 100: the F2 score of character n-grams up to 6.
 
     `word_order: 2` counts words and word bigrams as well: chrF++.
@@ -128,7 +139,7 @@ class Chrf(Metric):
         return CHRF(word_order=self.word_order, lowercase=self.lowercase)
 
 
-class Ter(Metric):
+class Ter(SacreMetric):
     """Translation edit rate (Snover et al. 2006), in percent of the reference's words: lower is better.
 
     Edits are insertions, deletions, substitutions and shifts of word sequences; with several references the
@@ -146,13 +157,87 @@ class Ter(Metric):
         return TER(case_sensitive=not self.lowercase, normalized=self.normalise)
 
 
-METRICS: Mapping[str, type[Metric]] = {"bleu": Bleu, "chrf": Chrf, "ter": Ter}
+class LineMetric(Metric):
+    """A metric of lines as they stand, nothing normalised but letter case, where that is to be ignored."""
+
+    def __init__(self, *, lowercase: bool = False) -> None:
+        self.lowercase = lowercase
+
+    def _signature(self, references: Sequence[Sequence[str]], *more: str) -> str:
+        case = "lc" if self.lowercase else "mixed"
+        return "|".join([f"nrefs:{len(references)}", f"case:{case}", *more])
+
+    def _cased(self, text: str) -> str:
+        return text.lower() if self.lowercase else text
+
+
+class ExactMatch(LineMetric):
+    """Lines that are exactly one of their references, in percent: the accuracy of tasks of single words.
+
+    100 less this is what SIGMORPHON's tasks and others call word error rate, which has nothing to do with the word
+    error rate of speech recognition; nor has this with `accuracy`, that of symbols under teacher forcing.
+    """
+
+    def _score(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
+        right = sum(
+            self._cased(hypothesis) in map(self._cased, others)
+            for hypothesis, *others in zip(hypotheses, *references, strict=True)
+        )
+        return Score("Exact match", 100.0 * right / len(hypotheses), self._signature(references))
+
+
+class TokenErrorRate(LineMetric):
+    """Insertions, deletions and substitutions of tokens, in percent of the reference's tokens: lower is better.
+
+    Tokens are what white space separates, such as phones ("phone error rate"), or with `unit: character` all
+    characters, spaces among them. Of several references the nearest counts, the shortest of equally near ones. Both
+    sums are over the corpus, so long lines weigh more, and longer output can exceed 100. Unlike `ter`, nothing is ever
+    moved.
+    """
+
+    def __init__(self, *, lowercase: bool = False, unit: Literal["token", "character"] = "token") -> None:
+        super().__init__(lowercase=lowercase)
+        self.unit = unit
+
+    def _score(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
+        edits = tokens = 0
+        for each in zip(hypotheses, *references, strict=True):
+            hypothesis, *others = map(self._tokens, each)
+            nearest, length = min((edit_distance(hypothesis, other), len(other)) for other in others)
+            edits, tokens = edits + nearest, tokens + length
+        signature = self._signature(references, f"unit:{self.unit}")
+        return Score("Token error rate", 100.0 * edits / max(1, tokens), signature)
+
+    def _tokens(self, line: str) -> list[str]:
+        return list(self._cased(line)) if self.unit == "character" else self._cased(line).split()
+
+
+def edit_distance(left: Sequence[str], right: Sequence[str]) -> int:
+    """The fewest insertions, deletions and substitutions that make one of the other (Wagner and Fischer 1974)."""
+    costs = list(range(len(right) + 1))
+    for row, old in enumerate(left, start=1):
+        diagonal, costs[0] = costs[0], row
+        for column, new in enumerate(right, start=1):
+            cheapest = min(diagonal + (old != new), costs[column] + 1, costs[column - 1] + 1)
+            diagonal, costs[column] = costs[column], cheapest
+    return costs[-1]
+
+
+METRICS: Mapping[str, type[Metric]] = {
+    "bleu": Bleu,
+    "chrf": Chrf,
+    "ter": Ter,
+    "exact_match": ExactMatch,
+    "token_error_rate": TokenErrorRate,
+}
 
 # Also of the values that only the model can compute: training chooses its best checkpoint by any of them.
 HIGHER_IS_BETTER: Mapping[str, bool] = {
     "bleu": True,
     "chrf": True,
     "ter": False,
+    "exact_match": True,
+    "token_error_rate": False,
     "loss": False,
     "perplexity": False,
     "accuracy": True,

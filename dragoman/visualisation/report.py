@@ -25,6 +25,8 @@ CHARTS: Mapping[str, str] = {
     "bleu": "BLEU",
     "chrf": "chrF",
     "ter": "TER",
+    "exact_match": "Exact match",
+    "token_error_rate": "Token error rate",
     "accuracy": "Accuracy",
     "perplexity": "Perplexity",
     "loss": "Loss",

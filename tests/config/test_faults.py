@@ -51,7 +51,7 @@ Faults = Callable[..., list[str]]
         ("training: {epochs: 0}", "training.epochs: must be at least 1, found 0"),
         (
             "training: {metric: blue}",
-            "training.metric: expected one of bleu, chrf, ter, loss, perplexity, accuracy",
+            "training.metric: expected one of bleu, chrf, ter, exact_match, token_error_rate, loss, perplexity, ",
         ),
         ("training: {steps: 1e4}", "training.steps: expected a whole number or null, found 10000.0"),
         ("model: {embedding: {dropout: 1}}", "model.embedding.dropout: must be less than 1, found 1"),

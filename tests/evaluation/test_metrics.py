@@ -1,14 +1,28 @@
-"""BLEU, chrF and TER of a corpus: by hand, with signatures, with several references."""
+"""The metrics of a corpus: by hand, with signatures, with several references."""
 
 import math
 from collections import Counter
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dragoman.components import Spec, build, problems
 from dragoman.errors import UserError
-from dragoman.evaluation.metrics import HIGHER_IS_BETTER, METRICS, Bleu, Chrf, Score, Ter, predicted
+from dragoman.evaluation.metrics import (
+    HIGHER_IS_BETTER,
+    METRICS,
+    Bleu,
+    Chrf,
+    ExactMatch,
+    Score,
+    Ter,
+    TokenErrorRate,
+    edit_distance,
+    predicted,
+)
 
+SYMBOLS = st.lists(st.sampled_from("abc"), max_size=6)
 HYPOTHESES = ["the cat sat on the mat today", "a dog runs in the small park", "he reads a book in the garden"]
 REFERENCES = [
     "the cat sat on the red mat today",
@@ -165,10 +179,60 @@ def test_chrf_by_hand() -> None:
     assert Chrf(lowercase=True).corpus(["AB"], [["ab"]]).value == pytest.approx(100)
 
 
+@pytest.mark.spec("E4")
+def test_exact_match_is_of_whole_lines() -> None:
+    references = ["b a ː n", "t i ʃ", "h u n t", "m aʊ s"]
+    score = ExactMatch().corpus(["b a ː n", "t ɪ ʃ", "h u n", "m aʊ s"], [references])
+    assert score == Score("Exact match", 50.0, "nrefs:1|case:mixed")
+    assert 100 - score.value == 50  # SIGMORPHON's word error rate: 2 of 4 words are not exactly right
+    assert ExactMatch().corpus(["a ", "b  c", "d"], [["a", "b c", "d"]]).value == pytest.approx(100 / 3)
+
+
+@pytest.mark.spec("E4")
+def test_exact_match_takes_any_reference_and_case_if_wanted() -> None:
+    hypotheses, references = ["x", "B", "c"], [["a", "b", "c"], ["x", "d", "e"]]
+    assert ExactMatch().corpus(hypotheses, references).value == pytest.approx(200 / 3)
+    ignoring = ExactMatch(lowercase=True).corpus(hypotheses, references)
+    assert ignoring == Score("Exact match", 100.0, "nrefs:2|case:lc")
+
+
+@pytest.mark.spec("E4")
+def test_token_error_rate_by_hand() -> None:
+    # A substitution in 3 phones, a deletion in 4, nothing in 2, two insertions in 1: 4 edits of 10 tokens.
+    hypotheses, references = ["t ɪ ʃ", "h u n", "a b", "x a y"], ["t i ʃ", "h u n t", "a b", "a"]
+    score = TokenErrorRate().corpus(hypotheses, [references])
+    assert score == Score("Token error rate", pytest.approx(40.0), "nrefs:1|case:mixed|unit:token")
+    assert TokenErrorRate().corpus(["a b c d"], [["a"]]).value == 300
+    characters = TokenErrorRate(unit="character").corpus(["Tür zu"], [["tür  zu"]])  # one changed, one missing of 7
+    assert characters == Score("Token error rate", pytest.approx(200 / 7), "nrefs:1|case:mixed|unit:character")
+    assert TokenErrorRate(lowercase=True).corpus(["A b"], [["a b"]]).value == 0
+
+
+@pytest.mark.spec("E4")
+def test_token_error_rate_takes_the_nearest_reference_and_its_length() -> None:
+    score = TokenErrorRate().corpus(["a b c", "x"], [["a b", "y"], ["a b c d e", "z w"]])
+    assert score.value == pytest.approx(100 * (1 + 1) / (2 + 1))
+    assert TokenErrorRate().corpus(["a", ""], [["", ""]]).value == 100  # one edit of no token
+
+
+@given(SYMBOLS, SYMBOLS)
+def test_edit_distance_is_the_recurrence(left: list[str], right: list[str]) -> None:
+    def recurrence(i: int, j: int) -> int:
+        if not i or not j:
+            return i + j
+        return min(
+            recurrence(i - 1, j) + 1,
+            recurrence(i, j - 1) + 1,
+            recurrence(i - 1, j - 1) + (left[i - 1] != right[j - 1]),
+        )
+
+    assert edit_distance(left, right) == recurrence(len(left), len(right))
+
+
 @pytest.mark.parametrize("kind", sorted(METRICS))
 def test_every_metric_prefers_the_better_corpus(kind: str) -> None:
     metric = METRICS[kind]()
-    better = metric.corpus(HYPOTHESES, [REFERENCES]).value
+    better = metric.corpus([REFERENCES[0], *HYPOTHESES[1:]], [REFERENCES]).value
     worse = metric.corpus(["mat cat", "x", "garden reads"], [REFERENCES]).value
     assert (better > worse) == HIGHER_IS_BETTER[kind]
     again = metric.corpus(HYPOTHESES, [REFERENCES, REFERENCES])  # the object may be used again

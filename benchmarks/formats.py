@@ -1,0 +1,122 @@
+"""The files of other tasks of sequences as pairs that dragoman reads: `python -m benchmarks.formats TASK IN OUT.tsv`.
+
+A line in is an example in the form of its task's data sets; a line out is what is read, a tab, and what is written.
+Lines that are no examples (empty, or punctuation alone in `histnorm`) are left out. docs/tasks.md shows the use.
+"""
+
+import argparse
+import re
+import sys
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TypeAlias
+
+from rich.console import Console
+
+from benchmarks.prepared import write
+from dragoman.errors import UserError
+from dragoman.files import read_lines
+
+Format: TypeAlias = Callable[[str, str], tuple[str, ...] | None]  # of a line, and where it stands
+
+SPACE = "\u2423"  # a space among characters that are written as words
+_SYLLABLE = re.compile("[\u1100-\u11ff\uac00-\ud7a3]")
+_COMMAND = re.compile(r"IN: (.+) OUT: (.+)")
+
+
+def g2p(line: str, where: str) -> tuple[str, ...]:
+    """`word TAB phones` (SIGMORPHON 2021, task 1). Syllables of Hangul are written as the letters that they are of."""
+    word, phones = columns(line, where, "word", "phones")
+    return _SYLLABLE.sub(lambda match: letters(match[0]), word), phones
+
+
+def letters(syllable: str) -> str:
+    """The letters of a Hangul syllable, as symbols that NFC does not put together again."""
+    names = (unicodedata.name(jamo) for jamo in unicodedata.normalize("NFD", syllable))
+    return "".join(unicodedata.lookup(re.sub("CHOSEONG|JUNGSEONG|JONGSEONG", "LETTER", name)) for name in names)
+
+
+def inflection(line: str, where: str) -> tuple[str, ...]:
+    """`lemma TAB key=value,... TAB form` (SIGMORPHON 2016, task 1) as the features and the lemma's characters, all
+    words of one source (Kann and Schuetze 2016).
+    """
+    lemma, features, form = inflection_apart(line, where)
+    return f"{features} {lemma}", form
+
+
+def inflection_apart(line: str, where: str) -> tuple[str, ...]:
+    """The same with the lemma and the features as two sources."""
+    lemma, features, form = columns(line, where, "lemma", "features", "form")
+    return " ".join(lemma.replace(" ", SPACE)), features.replace(",", " "), form
+
+
+def histnorm(line: str, where: str) -> tuple[str, ...] | None:
+    """`old spelling TAB modern spelling`, as Bollmann (2019) prepares it: in lower case, without words that are nothing
+    but punctuation on a side, and digits that both sides agree on as zeros.
+    """
+    sides = [text.strip(" ") for text in line.split("\t")]
+    if len(sides) == 1 or "" in sides or any(map(_is_punctuation, sides)):  # a boundary, or without a counterpart
+        return None
+    old, new = (text.lower() for text in columns(line, where, "old", "modern"))
+    return tuple(re.sub("[0-9]", "0", text) for text in (old, new)) if old == new else (old, new)
+
+
+def _is_punctuation(text: str) -> bool:
+    return all(unicodedata.category(each).startswith("P") for each in text)
+
+
+def scan(line: str, where: str) -> tuple[str, ...]:
+    """`IN: command OUT: ACTIONS` (Lake and Baroni 2018)."""
+    found = _COMMAND.fullmatch(line.rstrip())
+    if not found:
+        raise UserError(f"{where}: expected 'IN: command OUT: ACTIONS'")
+    return found.groups()
+
+
+def columns(line: str, where: str, *names: str) -> list[str]:
+    """The columns of a line, in NFC. UserError where their number is another, or one of them is empty."""
+    found = [unicodedata.normalize("NFC", text.strip(" ")) for text in line.split("\t")]
+    if len(found) != len(names):
+        raise UserError(
+            f"{where}: expected {len(names)} columns separated by tabs ({', '.join(names)}), found {len(found)}"
+        )
+    for name, text in zip(names, found, strict=True):
+        if not text:
+            raise UserError(f"{where}: no {name}")
+    return found
+
+
+FORMATS: Mapping[str, Format] = {
+    "g2p": g2p,
+    "inflection": inflection,
+    "inflection-apart": inflection_apart,
+    "histnorm": histnorm,
+    "scan": scan,
+}
+
+
+def converted(path: str | Path, task: str) -> Iterator[str]:
+    """The examples of a file, in columns. UserError with file and line for what is none."""
+    for number, line in enumerate(read_lines(path), start=1):
+        found = FORMATS[task](line, f"{path}:{number}") if line.strip() else None
+        if found:
+            yield "\t".join(found)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.formats", description=__doc__)
+    parser.add_argument("task", choices=FORMATS)
+    parser.add_argument("file", metavar="IN", help="examples of the task, packed (.gz) or not; - is standard input")
+    parser.add_argument("table", metavar="OUT.tsv", help="the same as pairs")
+    options = parser.parse_args(arguments)
+    try:
+        write(options.table, converted(options.file, options.task))
+    except UserError as error:
+        Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(str(error))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,281 @@
+"""Other tasks of sequences, against what others published: `make tasks-table`.
+
+Pronunciation (g2p), inflection, historical spelling (histnorm) and commands to actions (scan), each language or set
+with the configuration of its task in configs/tasks. One process trains at a time unless told otherwise, with a thread.
+Started again, it goes on where it was: a row that has its result is not trained again, and one that was begun goes on.
+The table comes as Markdown.
+"""
+
+import argparse
+import json
+import math
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Console
+
+import dragoman
+from benchmarks.formats import converted
+from benchmarks.prepared import Row, write
+from benchmarks.trainings import apart
+from dragoman.config import Config, DeviceConfig
+from dragoman.data.corpus import read_pairs
+from dragoman.errors import UserError
+from dragoman.evaluation.metrics import ExactMatch, TokenErrorRate
+from dragoman.files import read_lines, write_atomically
+from dragoman.training import checks, session
+
+CONFIGS = Path(__file__).resolve().parent.parent / "configs" / "tasks"
+PARTS = ("train", "dev", "test")
+HELD_OUT = 20  # one in so many training examples is for development where a set has none for it
+JUDGED = 2000  # examples at most that training is judged by
+
+# Word error rate of the baseline of SIGMORPHON 2021, an ensemble of neural transducers, on the test sets.
+HIGH = {"eng_us": 41.94}
+MEDIUM = {
+    "arm_e": 7.0,
+    "bul": 18.3,
+    "fre": 8.5,
+    "geo": 0.0,
+    "hbs_latn": 32.1,
+    "hun": 1.8,
+    "jpn_hira": 5.2,
+    "kor": 16.3,
+    "vie_hanoi": 2.5,
+}
+LOW = {
+    "ady": 22.0,
+    "gre": 21.0,
+    "ice": 12.0,
+    "ita": 19.0,
+    "khm": 34.0,
+    "lav": 55.0,
+    "mlt_latn": 19.0,
+    "rum": 10.0,
+    "slv": 49.0,
+}
+# Accuracy of MED (Kann and Schuetze 2016), an ensemble of five attentional networks, on the test sets.
+INFLECTION = {
+    "arabic": 95.47,
+    "finnish": 96.80,
+    "georgian": 98.50,
+    "german": 95.80,
+    "hungarian": 99.30,
+    "maltese": 88.99,
+    "navajo": 91.48,
+    "russian": 91.46,
+    "spanish": 98.84,
+}
+# Accuracy of the better of two attentional networks, at the end of the learning curves of Bollmann (2019, table 6).
+HISTNORM = {
+    "german-anselm": 83.69,
+    "german-ridges": 84.24,
+    "slovene-goo300k-bohoric": 89.77,
+    "slovene-goo300k-gaj": 94.93,
+}
+TOKENS = {  # that these ends are trained on
+    "german-anselm": 50_000,
+    "german-ridges": 25_000,
+    "slovene-goo300k-bohoric": 25_000,
+    "slovene-goo300k-gaj": 50_000,
+}
+# Accuracy of the best network for each split (Lake and Baroni 2018).
+SCAN = {"simple": 99.8, "length": 20.8, "addprim_jump": 1.2, "addprim_turn_left": 90.3}
+
+
+class Task(NamedTuple):
+    """A row of the table: what it trains, on which files, and what others got.
+
+    `files` is the name of its files, packed (.gz) or not, in the folder of all data sets, `{}` for the part;
+    `published` is in percent, of errors where `errors` says so, else of what is right; `most` is how many training
+    examples it takes, evenly from all.
+    """
+
+    row: Row
+    format: str
+    files: str
+    published: float
+    errors: bool = False
+    most: int | None = None
+
+    @property
+    def name(self) -> str:
+        return self.row.name
+
+    @property
+    def kind(self) -> str:
+        """The rows of a kind have a mean."""
+        return self.name.partition(",")[0]
+
+
+class Result(NamedTuple):
+    """What a trained row is worth: exact matches of the development and the test set and errors by token of the test
+    set, all in percent, parameters, and the minutes that its training took, by the clock and of the processor.
+    """
+
+    dev: float
+    test: float
+    tokens: float
+    parameters: int
+    minutes: float
+    processor: float
+
+
+def tasks() -> list[Task]:
+    """SCAN, then pronunciation by size of corpus, inflection and historical spelling."""
+    found = [
+        Task(Row(f"scan, {name}", CONFIGS / "scan.yaml"), "scan", f"scan/tasks_{{}}_{name}.txt", published)
+        for name, published in SCAN.items()
+    ]
+    for size, config, languages in (("low", "g2p-low", LOW), ("medium", "g2p", MEDIUM), ("high", "g2p", HIGH)):
+        for name, published in languages.items():
+            row = Row(f"g2p {size}, {name}", CONFIGS / f"{config}.yaml")
+            files = f"g2p_sigmorphon2021/{size}/{name}_{{}}.tsv"
+            found.append(Task(row, "g2p", files, published, errors=True))
+    for name, published in INFLECTION.items():
+        files = f"inflection_sigmorphon2016/{name}-task1-{{}}"
+        found.append(Task(Row(f"inflection, {name}", CONFIGS / "inflection.yaml"), "inflection", files, published))
+    for name, published in HISTNORM.items():
+        files = f"histnorm/{name}.{{}}.txt"
+        row = Row(f"histnorm, {name}", CONFIGS / "histnorm.yaml")
+        found.append(Task(row, "histnorm", files, published, most=TOKENS[name]))
+    return found
+
+
+def prepare(task: Task, data: Path, folder: Path) -> None:
+    """Write {train,dev,test}.tsv of a task into the folder. UserError where a file of it is missing."""
+    texts = {part: _place(data / task.files.format(part)) for part in PARTS}
+    found = {
+        part: list(converted(path, task.format)) for part, path in texts.items() if path.is_file() or part != "dev"
+    }
+    if "dev" not in found:
+        train = found["train"]
+        found["dev"] = train[HELD_OUT - 1 :: HELD_OUT]
+        found["train"] = [line for number, line in enumerate(train, start=1) if number % HELD_OUT]
+    found["train"] = evenly(found["train"], task.most)
+    found["dev"] = evenly(found["dev"], JUDGED)
+    for part, lines in found.items():
+        write(folder / f"{part}.tsv", lines)
+
+
+def _place(plain: Path) -> Path:
+    packed = plain.with_name(f"{plain.name}.gz")
+    return packed if packed.is_file() else plain
+
+
+def evenly(lines: Sequence[str], most: int | None) -> list[str]:
+    """So many of the lines at most, as far from each other as can be."""
+    if most is None or len(lines) <= most:
+        return list(lines)
+    return [lines[number * len(lines) // most] for number in range(most)]
+
+
+def config(task: Task, folder: Path, run: Path) -> Config:
+    """The configuration of a task for what was prepared in the folder, its schedule as long as its training."""
+    overrides = {
+        "run": str(run),
+        "data.train": str(folder / "train.tsv"),
+        "data.dev": str(folder / "dev.tsv"),
+        "device.threads": "1",
+        **task.row.overrides,
+    }
+    made = checks.load_config(task.row.config, overrides)
+    training, schedule = made.training, made.training.schedule
+    if schedule.kind == "cosine" and training.epochs:
+        steps = training.epochs * math.ceil(sum(1 for _ in read_lines(folder / "train.tsv")) / training.batch.size)
+        overrides["training.schedule"] = f"{{kind: cosine, steps: {steps}, warmup: {steps // 15}}}"
+        made = checks.load_config(task.row.config, overrides)
+    return made
+
+
+def work(task: Task, options: argparse.Namespace) -> None:
+    """Train a row, test it, and write its result beside its run."""
+    folder = options.folder / "texts" / task.row.slug
+    prepare(task, options.data, folder)
+    began, processor = time.monotonic(), time.process_time()
+    run = session.train(config(task, folder, options.folder / task.row.slug), quiet=True)
+    minutes, processor = (time.monotonic() - began) / 60, (time.process_time() - processor) / 60
+    model = dragoman.load(run.path, device=DeviceConfig(threads=1))
+    exact, tokens = {}, {}
+    for part in ("dev", "test"):
+        pairs = list(read_pairs(folder / f"{part}.tsv", "source", "target"))
+        found = [translation.text for translation in model.translate([pair.source for pair in pairs])]
+        references = [[pair.target for pair in pairs]]
+        exact[part] = ExactMatch().corpus(found, references).value
+        errors = TokenErrorRate(unit="token" if task.format in ("g2p", "scan") else "character")
+        tokens[part] = errors.corpus(found, references).value
+    parameters = sum(parameter.numel() for parameter in model.model.parameters())
+    result = Result(exact["dev"], exact["test"], tokens["test"], parameters, minutes, processor)
+    with write_atomically(options.folder / f"{task.row.slug}.json") as file:
+        json.dump(result._asdict(), file)
+
+
+def table(every: Sequence[Task], found: dict[str, Result]) -> Iterator[str]:
+    """A line a row, in Markdown, and the mean of each kind of which all rows are there."""
+    yield "| task | measure | published | test | dev | error rate of tokens | minutes | of the processor | parameters |"
+    yield "|" + "---|" * 9
+    for kind in dict.fromkeys(task.kind for task in every):
+        rows = [task for task in every if task.kind == kind]
+        done = [task for task in rows if task.name in found]
+        for task in done:
+            each = found[task.name]
+            rest = f"{each.tokens:.2f} | {each.minutes:.1f} | {each.processor:.1f} | {each.parameters:,} |"
+            yield f"| {task.name} | {_measures(task, task.published, each)} | {rest}"
+        if len(done) > 1:
+            of = "mean" if len(done) == len(rows) else f"mean of {len(done)} of {len(rows)}"
+            published = sum(task.published for task in done) / len(done)
+            results = [found[task.name] for task in done]
+            mean = Result(*(sum(each) / len(done) for each in zip(*results, strict=True)))
+            yield f"| **{kind}, {of}** | {_measures(done[0], published, mean)} | {mean.tokens:.2f} | | | |"
+
+
+def _measures(task: Task, published: float, result: Result) -> str:
+    test, dev = (100 - each if task.errors else each for each in (result.test, result.dev))
+    return f"{'WER' if task.errors else 'accuracy'} | {published:.2f} | {test:.2f} | {dev:.2f}"
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    every = [task for task in tasks() if not options.only or {task.name, task.kind} & set(options.only)]
+    if not every:
+        known = ", ".join(f"'{kind}'" for kind in dict.fromkeys(task.kind for task in tasks()))
+        raise UserError(f"--only: expected rows such as 'scan, simple', or all of a kind: {known}")
+    if options.row:  # this process is one of the trainings
+        work(next(task for task in every if task.name == options.row), options)
+        return 0
+    rest = ["--folder", str(options.folder), "--data", str(options.data)]
+    todo = [task for task in every if not (options.folder / f"{task.row.slug}.json").is_file()]
+    apart("benchmarks.tasks", {task.name: ["--row", task.name, *rest] for task in todo}, options.workers, console)
+    found = {
+        task.name: Result(**json.loads(path.read_text(encoding="utf-8")))
+        for task in every
+        if (path := options.folder / f"{task.row.slug}.json").is_file()
+    }
+    shown = Console(width=200, highlight=False, markup=False)
+    for line in table(every, found):
+        shown.print(line)
+    return 0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.tasks", description=__doc__)
+    parser.add_argument("--folder", type=Path, default=Path("runs/tasks-table"), help="where all that is made goes")
+    parser.add_argument("--data", type=Path, default=Path("data"), help="folder of the data sets, see docs/tasks.md")
+    parser.add_argument(
+        "--only", nargs="+", metavar="NAME", help="these rows alone ('scan, simple'), or kinds ('scan')"
+    )
+    parser.add_argument("--workers", type=int, default=1, help="trainings at a time, a thread each")
+    parser.add_argument("--row", metavar="NAME", help=argparse.SUPPRESS)  # one of those trainings
+    options = parser.parse_args(arguments)
+    console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+    try:
+        return run(options, console)
+    except UserError as error:
+        console.print(str(error))
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
