@@ -330,6 +330,9 @@ def contradictions(config: Config) -> Iterator[Problem]:
     if training.source_dropout and len(data.sides) == 1:
         yield Problem(("training", "source_dropout"), "hides some of several sources, and there is one")
     yield from _features(config)
+    if config.model.attention.sentences and len(data.sides) > 1 and (data.features or not text.joint):
+        message = "is one symbol in all sources only where they are texts of one inventory (text.joint: true)"
+        yield Problem(("model", "attention", "sentences"), message)
     tie = config.model.embedding.tie
     if tie in ("languages", "all") and not text.joint:
         yield Problem(("model", "embedding", "tie"), f"'{tie}' needs one inventory (text.joint: true)")

@@ -83,7 +83,7 @@ class Reading:
             return _looked_at(source, text, attention[:, : len(encoded)], target)
         written = spelled(encoded)
         words = source.text.words(written)
-        if len(encoded):
+        if len(encoded) or len(self.sources) == 1:
             marks = len(encoded) - len(written)
             between, end = by_words(attention[:, : len(encoded) + 1], target, words, marks)
         else:  # this source is missing

@@ -28,7 +28,7 @@ def explain(errors: Sequence[ErrorDetails], annotation: Any, value: Any) -> list
     if isinstance(value, str):
         close = _close(value, _choices(annotation))
         hint = f" (did you mean '{close}'?)" if close else ""
-    elif annotation is str and isinstance(value, int | float):
+    elif type_text(annotation).endswith("text") and isinstance(value, int | float):
         hint = " (in quotes it is text)"
     return [f"expected {type_text(annotation)}, found {shown(value)}{hint}"]
 

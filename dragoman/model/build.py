@@ -171,16 +171,17 @@ def _model(
         shared = found.table if tie in ("languages", "all") else None
         return found
 
-    for source in sources:
+    tied_at = "model", "embedding", "tie"
+    tables = [assemble(tied_at, partial(embedding, source)) if isinstance(source, int) else None for source in sources]
+    target = assemble(tied_at, lambda: embedding(target_symbols))
+    for source, table in zip(sources, tables, strict=True):
         if isinstance(source, Regions):
             make = partial(components.build, FEATURE_ENCODERS, model.features, source.size)
             encoder = assemble(("model", "features"), make)
             readers.append(Reader(None, encoder, optional=several, attended=source.attended))
         else:
-            table = assemble(("model", "embedding", "tie"), partial(embedding, source))
             encoder = assemble(("model", "encoder"), lambda: components.build(ENCODERS, model.encoder, size))
             readers.append(Reader(table, encoder, optional=several))
-    target = assemble(("model", "embedding", "tie"), lambda: embedding(target_symbols))
     encoders = [reader.encoder for reader in readers]
     attended = [(reader, source) for reader, source in zip(readers, sources, strict=True) if reader.attended]
 
@@ -275,6 +276,8 @@ def _combination(model: ModelConfig, attentions: list[Attention], query_size: in
     spec = components.complete(COMBINATIONS, model.combination)
     if len(attentions) == 1 and not spec.options.get("sentinel"):
         return OneSource(attentions[0])
+    if spec.kind != "concatenation" and not attentions[0].size:
+        raise ValueError(f"is '{spec.kind}' of what is seen, and there is no attention (score: none)")
     parts: list[Any] = [attentions, query_size, model.embedding.size]
     if spec.kind == "flat" and spec.options["sentinel"]:
         parts.append(components.build(SCORES, model.attention.score, query_size, query_size))

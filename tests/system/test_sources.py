@@ -128,6 +128,34 @@ def test_training_reads_them_so_too(corpus: Path, tmp_path: Path) -> None:
         ({"data.source": ["en", "digits"], "training.objective": "agreement"}, "'agreement' is between two languages"),
         ({"data.source": ["en", "digits"], "model.decoder.kind": "self_attention"}, "model.decoder"),
         ({"data.source": ["en", "digits"], "model.bridge": "copy"}, "model.bridge: copies the states of one encoder"),
+        (
+            {"data.source": ["en", "digits"], "model.attention.sentences": "one"},
+            "model.attention.sentences: is one symbol in all sources only where",
+        ),
+        (
+            {
+                "data.source": ["en", "digits"],
+                "model.combination": "flat",
+                "model.attention.normaliser": "linear_chain",
+            },
+            "model.combination: is one attention over all sources: it needs",
+        ),
+        (
+            {"model.combination": {"kind": "flat", "sentinel": True}, "model.decoder.kind": "self_attention"},
+            "model.decoder",
+        ),
+        *(
+            (
+                {
+                    "data.source": ["en", "digits"],
+                    "model.combination": kind,
+                    "model.attention.score": "none",
+                    "model.decoder.attend": "after",
+                },
+                "model.combination: is ",
+            )
+            for kind in ("sum", "hierarchical", {"kind": "flat", "sentinel": True})
+        ),
     ],
 )
 def test_what_several_sources_cannot_do_is_told(

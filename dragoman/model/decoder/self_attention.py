@@ -121,7 +121,8 @@ class SelfAttentionDecoder(Decoder):
 
         def cross() -> CrossAttention:
             attention = attend_to(self.head_size, (self.head_size,))
-            assert isinstance(attention, OneSource)
+            if not isinstance(attention, OneSource):
+                raise ValueError("has no sentinel; use a decoder of kind rnn for one")
             if not isinstance(attention.attention, GlobalAttention) or attention.attention.terms:
                 raise ValueError(
                     "attends to the source from all steps at once: it needs a score other than none, and attention "

@@ -17,7 +17,7 @@ from dragoman.model.attention.attention import (
     by_row,
     by_sentence,
 )
-from dragoman.model.attention.normalisers import Hard
+from dragoman.model.attention.normalisers import Hard, LinearChain
 from dragoman.model.attention.scores import Score
 from dragoman.model.attention.sources.combination import Asked, Combination
 from dragoman.model.attention.sources.sentinel import Sentinel
@@ -58,10 +58,13 @@ class Flat(Combination):
         sentinel: bool = False,
     ) -> None:
         super().__init__()
-        if not all(isinstance(each, GlobalAttention) and not isinstance(each.normaliser, Hard) for each in attentions):
+        if not all(
+            isinstance(each, GlobalAttention) and not isinstance(each.normaliser, Hard | LinearChain)
+            for each in attentions
+        ):
             raise ValueError(
-                "is one attention over all sources: it needs a score other than none, a normaliser other than hard, "
-                "and neither window nor sentences"
+                "is one attention over all sources: it needs a score other than none, a normaliser other than hard and "
+                "linear_chain, and neither window nor sentences"
             )
         self.attentions = cast(Sequence[GlobalAttention], nn.ModuleList(attentions))
         self.sentinel = Sentinel(query_size, embedding_size) if sentinel else None
