@@ -119,10 +119,12 @@ def train(config: Configuration) -> None:
 
 @app.command()
 def translate(
-    run: RunPath,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Sentences, one a line; - is standard input.")] = Path(
-        "-"
-    ),
+    words: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN... [FILE]", help="Folders of trained runs, and sentences, one a line; - is standard input."
+        ),
+    ],
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="File to write; standard output if not given."),
@@ -165,7 +167,7 @@ def translate(
         str | None, typer.Option(metavar="LANGUAGE", help="Translate to this language first, and that to the other.")
     ] = None,
 ) -> None:
-    """Translate lines with one run: one line out for each line in."""
+    """Translate lines with a run, or with the mean of several: one line out for each line in."""
     from dragoman.commands import translate
 
     wanted = translate.Wanted(
@@ -185,7 +187,7 @@ def translate(
         to=to,
         via=via,
     )
-    translate.translate(run, file, output, wanted)
+    translate.translate(*translate.split(words), output, wanted)
 
 
 @app.command()
@@ -248,7 +250,9 @@ def evaluate(
     translations: Annotated[
         Path | None, typer.Option("--input", "-i", help="Translations; standard input if not given.")
     ] = None,
-    run: Annotated[Path | None, typer.Option(help="A run that translates --source instead.")] = None,
+    run: Annotated[
+        list[Path] | None, typer.Option(help="A run that translates --source instead; several do it together.")
+    ] = None,
     source: Annotated[
         list[str] | None,
         typer.Option(metavar="FILE", help="What --run is to translate; of several sources NAME=FILE for each."),
@@ -266,7 +270,7 @@ def evaluate(
 
     Of a run with several languages also the share of translations in another language than --to.
     """
-    if (run is None) != (not source):
+    if (not run) != (not source):
         raise typer.BadParameter("--run and --source go together")
     if run and translations:
         raise typer.BadParameter("--input has translations, and --run makes them: one or the other")

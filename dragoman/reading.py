@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -98,6 +98,66 @@ class Reading:
             Seen(source.name, _name(each), [], nothing, none, regions=isinstance(source, FeatureSource))
             for source, each in zip(self.sources, given, strict=True)
         )
+
+
+@dataclass(frozen=True)
+class Readings:
+    """The sources of several models, each of which reads those that it knows: what a user gives of a source goes to
+    every model with a source of that name. What they look at is an M-th of each one's attention, by name.
+    """
+
+    members: tuple[Reading, ...]
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """Those of all models, each name once."""
+        found = {source.name: source for member in reversed(self.members) for source in reversed(member.sources)}
+        return tuple(reversed(found.values()))
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How many sequences each model reads."""
+        return tuple(1 if member.joined else len(member.sources) for member in self.members)
+
+    def given(self, text: Text) -> tuple[Given, ...]:
+        """What a user gave of each source. TypeError where that is not one text for each."""
+        return Reading(self.sources).given(text)
+
+    def encoded(self, given: tuple[Given, ...], mark: Sequence[Mark] = ()) -> list[Encoded]:
+        """The symbols or regions of all sources of the first model, then of the second, and so on."""
+        return [each for member, part in self._each(given) for each in member.encoded(part, mark)]
+
+    def batch(self, encoded: Iterable[Sequence[Encoded]], longest: int | None = None) -> tuple[SourceBatch, ...]:
+        """What the models read, one behind the other."""
+        columns = list(zip(*encoded, strict=True))
+        rest, found = iter(columns), list[SourceBatch]()
+        for member in self.members:
+            found += member.batch(zip(*islice(rest, len(member.sources)), strict=True), longest)
+        return tuple(found)
+
+    def seen(
+        self, given: tuple[Given, ...], encoded: list[Encoded], target: WordsOf, weights: tuple[Weights, ...]
+    ) -> tuple[tuple[Seen, ...], Weights | None]:
+        """The sources with what they got of all models, and what a sentinel of any got."""
+        read, looks, found = iter(encoded), iter(weights), dict[str, Seen]()
+        for (member, part), count in zip(self._each(given), self.counts, strict=True):
+            symbols = list(islice(read, len(member.sources)))
+            for seen in member.seen(part, symbols, target, tuple(islice(looks, count)))[0]:
+                found[seen.name] = found[seen.name].beside(seen) if seen.name in found else seen
+        sentinel = next(looks, None)
+        ordered = tuple(found[source.name] for source in self.sources)
+        if sentinel is None:
+            return ordered, None
+        return ordered, alignment.by_words(sentinel, target.word_of, [0], (len(target.words), 1))[:, 0]
+
+    def nothing(self, given: tuple[Given, ...]) -> tuple[Seen, ...]:
+        """The sources of a translation without words."""
+        return Reading(self.sources).nothing(given)
+
+    def _each(self, given: tuple[Given, ...]) -> list[tuple[Reading, tuple[Given, ...]]]:
+        """What each model takes of what a user gave."""
+        named = {source.name: each for source, each in zip(self.sources, given, strict=True)}
+        return [(member, tuple(named[source.name] for source in member.sources)) for member in self.members]
 
 
 def spelled(encoded: Encoded) -> list[str]:

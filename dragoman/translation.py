@@ -33,6 +33,13 @@ class Seen(NamedTuple):
     end_attention: NDArray[np.float64] | None = None
     regions: bool = False
 
+    def beside(self, other: "Seen") -> "Seen":
+        """The same source, of the same words, with what another model looked at added."""
+        ends = [each for each in (self.end_attention, other.end_attention) if each is not None]
+        end = np.sum(ends, 0) if ends else None
+        attention, share = self.attention + other.attention, self.share + other.share
+        return self._replace(attention=attention, share=share, end_attention=end)
+
     @property
     def alignment(self) -> Links:
         """The source word with most attention for each target word, as (source, target) pairs from 0; none where

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 import torch
@@ -27,11 +27,12 @@ from dragoman.model import linear
 from dragoman.model.attention.terms.reading import Shift
 from dragoman.model.int8 import Int8
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.reading import Encoded, Reading, Text, spelled
+from dragoman.reading import Encoded, Reading, Readings, Text, spelled
 from dragoman.run import Run
 from dragoman.search import candidates as lists
 from dragoman.search.candidates import CandidateList, Narrowed
 from dragoman.search.editing import Editing
+from dragoman.search.ensemble import Ensemble
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.incremental import as_it_decides, wait_k
 from dragoman.search.muted import Muted
@@ -56,7 +57,7 @@ class Translator:
 
     def __init__(
         self,
-        model: Seq2Seq | Callable[[], Seq2Seq],
+        model: Seq2Seq | Ensemble | Callable[[], Seq2Seq],
         sources: tuple[Source, ...],
         target: Language,
         search: Spec,
@@ -65,7 +66,7 @@ class Translator:
     ) -> None:
         self._given = model
         self._predictor = predictor
-        self.reading = Reading(sources)
+        self.reading: Reading | Readings = Reading(sources)
         self.target = target
         self.search = search
         self.device = device
@@ -84,9 +85,26 @@ class Translator:
         return next(source for source in self.sources if isinstance(source, Language))
 
     @cached_property
-    def model(self) -> Seq2Seq:
+    def scorer(self) -> Seq2Seq | Ensemble:
         """What scores given pairs, and translates where no other engine does."""
-        return self._given if isinstance(self._given, Seq2Seq) else self._given()
+        return self._given if isinstance(self._given, Seq2Seq | Ensemble) else self._given()
+
+    @property
+    def model(self) -> Seq2Seq:
+        """The same of one run. UserError where several translate together."""
+        if isinstance(self.scorer, Ensemble):
+            raise UserError("several runs that translate together have no one model, which this needs")
+        return self.scorer
+
+    @property
+    def edits(self) -> str | None:
+        """The name of the source that the model writes edits of."""
+        names = [source.name for reading in self._readings for source in reading.sources]
+        return None if self.edited is None else names[self.edited]
+
+    @property
+    def _readings(self) -> tuple[Reading, ...]:
+        return self.reading.members if isinstance(self.reading, Readings) else (self.reading,)
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -214,11 +232,10 @@ class Translator:
     ) -> list[list[Hypothesis]]:
         """What a search finds for sentences in symbols of each source, in one batch: `n_best` each, the best first."""
         sources = tuple(each.to(self.device.torch_device) for each in self.reading.batch(encoded, reading.LONGEST))
-        stepper = self._predictor or self.model
-        model: Predictor[Any] = stepper
+        model: Predictor[Any] = self._predictor or self.scorer
         if self.candidates:
             (ids, _) = sources[0]
-            model = Narrowed(stepper, self.model.output, self.candidates.of(ids))
+            model = Narrowed(self._predictor or self.model, self.model.output, self.candidates.of(ids))
         if self.edited is not None:
             lengths = torch.tensor([len(each[self.edited][: reading.LONGEST]) for each in encoded])
             operations = tuple(self.target.vocabulary.ids(OPERATIONS))
@@ -235,7 +252,7 @@ class Translator:
         found: dict[int, Scored] = {}
         with torch.inference_mode():
             for pairs, batch in self._batches(sources, targets, self._mark(to)):
-                scored = self.model.score(batch)
+                scored = self.scorer.score(batch)
                 for row, (given, symbols, target) in enumerate(pairs):
                     words = self._written(symbols, target)[1]
                     weights = tuple(part[row, : len(target)].float().cpu().numpy() for part in scored.attention)
@@ -312,7 +329,7 @@ def by_length(numbers: Sequence[int], lengths: Sequence[int], symbols: int, most
 
 
 def load(
-    folder: str | Path,
+    folder: str | Path | Sequence[str | Path],
     *,
     weights: str | None = None,
     device: DeviceConfig | None = None,
@@ -325,8 +342,17 @@ def load(
     --onnx`, both on the processor; scores of given pairs are torch's in any case.
     `candidates=(300, 20)`: translations are made of the 300 most frequent symbols and of the 20 most probable
     translations of each source symbol, which is faster; `dragoman lexicon` must have found these.
+    Several folders are an ensemble, which translates by the mean of what its models predict; each reads the sources it
+    knows, and all must write the same symbols.
     UserError names what is missing or damaged.
     """
+    if not isinstance(folder, str | Path):
+        folders = list(folder)
+        if len(folders) > 1 and (engine != "torch" or candidates):
+            raise UserError("several runs translate together by engine torch, without candidates")
+        if len(folders) > 1:
+            return _together(folders, weights, device)
+        (folder,) = folders
     if engine not in get_args(Engine):
         raise UserError(f"engine '{engine}': expected one of {', '.join(get_args(Engine))}")
     run = Run.load(folder)
@@ -346,6 +372,34 @@ def load(
         lexicon = lists.read(run.folder.path / lists.FILE, (len(run.source.vocabulary), len(run.target.vocabulary)))
         translator.candidates = CandidateList(lexicon, *candidates, chosen.torch_device)
     return as_trained(translator, run.config)
+
+
+def _together(folders: Sequence[str | Path], weights: str | None, device: DeviceConfig | None) -> Translator:
+    """Several runs as one translator. UserError where they do not write the same symbols of the same text."""
+    members = [load(folder, weights=weights, device=device) for folder in folders]
+    first, texts = members[0], dict[str, tuple[Any, Any]]()
+    for folder, member in zip(folders, members, strict=True):
+        same = (member.target, first.target)
+        if len({each.vocabulary for each in same}) > 1 or same[0].text.spec != same[1].text.spec:
+            raise UserError(
+                f"{folder}: writes other symbols than {folders[0]}; runs that translate together have learnt the same "
+                "(from the same target texts, with text.joint: false where their sources differ)"
+            )
+        if member.marks != first.marks or member.edits != first.edits:
+            raise UserError(f"{folder}: means something else by its symbols than {folders[0]} (data.pairs, data.edits)")
+        for source in member.sources:
+            spec = source.text.spec if isinstance(source, Language) else {}
+            way = spec.get("lowercase"), spec.get("tokeniser")
+            if texts.setdefault(source.name, way) != way:
+                raise UserError(f"{folder}: cuts '{source.name}' into other words than the rest (lowercase, tokeniser)")
+    readings = Readings(tuple(cast(Reading, member.reading) for member in members))
+    try:
+        model = Ensemble([member.model for member in members], readings.counts)
+    except ValueError as error:
+        raise UserError(f"{', '.join(map(str, folders))}: {error}") from error
+    found = Translator(model, readings.sources, first.target, first.search, first.device)
+    found.reading, found.edited, found.marks = readings, first.edited, first.marks
+    return found
 
 
 def as_trained(translator: Translator, config: Config) -> Translator:

@@ -53,7 +53,7 @@ def evaluate_lines(hypotheses: Path, references: Sequence[Path], measures: Measu
 
 
 def evaluate_run(
-    run: Path,
+    runs: Sequence[Path],
     source: Sequence[str],
     references: Sequence[Path],
     measures: Measures,
@@ -62,8 +62,9 @@ def evaluate_run(
     candidates: tuple[int, int] | None = None,
     to: str | None = None,
 ) -> None:
-    """Score what a run makes of `source` (a file, or NAME=FILE for each of several), and how well it predicts the
-    reference, if there is one alone. Of a run with several languages, also how much of it is in another than `to`.
+    """Score what a run, or several together, make of `source` (a file, or NAME=FILE for each of several), and how well
+    they predict the reference, if there is one alone. Of a run with several languages, also how much of it is in
+    another than `to`.
 
     With `candidates`, the same scores once more with these, and how much of the references they cover.
     """
@@ -72,18 +73,18 @@ def evaluate_run(
     from dragoman.training.validation import likelihood
     from dragoman.translator import load
 
-    translator = load(run)
+    translator = load(runs)
     sources = _sources(source, translator)
     one_stream(sources.path, *references)
     against = list(map(_read, references))
     _check(len(sources.lines), sources.path, against)
-    narrowed = load(run, candidates=candidates) if candidates else None
+    narrowed = load(runs, candidates=candidates) if candidates else None
     found = _translated(translator, sources, to)
     scores = _scores(found, against, measures)
     if len(against) == 1:  # of use among runs with the same symbols
-        likely = likelihood(translator.model, translator.pairs(sources.lines, against[0].lines, to=to))
+        likely = likelihood(translator.scorer, translator.pairs(sources.lines, against[0].lines, to=to))
         scores += inspection.prediction(translator.target, likely.perplexity, likely.accuracy)
-    pairs = Run.load(run).config.data.language_pairs
+    pairs = Run.load(runs[0]).config.data.language_pairs
     if translator.marks:
         among = [name for pair in pairs for name in (*pair.sources, pair.target)]
         wanted = to or translator.targets[0]

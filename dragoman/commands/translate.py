@@ -2,7 +2,7 @@
 
 import json
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from itertools import chain
@@ -46,10 +46,14 @@ class Wanted(NamedTuple):
     via: str | None = None  # the language that is translated to first
 
 
-def translate(run: Path, source: Path, target: Path | None, wanted: Wanted) -> None:
-    """Translate the lines of `source` with a run to `target`, or to standard output."""
-    if source.is_dir():
-        raise UserError(f"{source}: is a folder; translate takes one run, and then a file of lines")
+def split(words: Sequence[Path]) -> tuple[list[Path], Path]:
+    """RUN... [FILE] as runs and a file: the last one is a file if it is no folder, and there is a run before it."""
+    *runs, last = words
+    return (runs, last) if runs and not last.is_dir() else ([*runs, last], Path("-"))
+
+
+def translate(runs: Sequence[Path], source: Path, target: Path | None, wanted: Wanted) -> None:
+    """Translate the lines of `source` with a run, or several together, to `target`, or to standard output."""
     if str(wanted.attention) == "-" and str(target or "-") == "-":
         raise UserError("--attention -: translations go to standard output; write them to a file with -o")
     if wanted.beam is not None and wanted.search == "greedy":
@@ -57,9 +61,9 @@ def translate(run: Path, source: Path, target: Path | None, wanted: Wanted) -> N
     if wanted.via and (wanted.alignments or wanted.attention or wanted.show):
         raise UserError("--via: what a model looked at is the translation in between; leave out one")
     if wanted.wait is not None or wanted.incremental:
-        _follow(run, source, target, wanted)
+        _follow(runs, source, target, wanted)
         return
-    translator = load(run, weights=wanted.weights, engine=wanted.engine, candidates=wanted.candidates)
+    translator = load(runs, weights=wanted.weights, engine=wanted.engine, candidates=wanted.candidates)
     search = translator.search if wanted.search in (None, translator.search.kind) else Spec(str(wanted.search))
     with ExitStack() as stack:
         texts = stack.enter_context(output(target))
@@ -84,7 +88,7 @@ def translate(run: Path, source: Path, target: Path | None, wanted: Wanted) -> N
                 matrices.write(json.dumps(_matrix(translation), ensure_ascii=False) for translation in found)
 
 
-def _follow(run: Path, source: Path, target: Path | None, wanted: Wanted) -> None:
+def _follow(runs: Sequence[Path], source: Path, target: Path | None, wanted: Wanted) -> None:
     """Write each word as soon as it is decided, while the lines arrive; and tell how far words were behind."""
     way = "--incremental" if wanted.wait is None else "--wait"
     refused = {
@@ -100,11 +104,12 @@ def _follow(run: Path, source: Path, target: Path | None, wanted: Wanted) -> Non
         "--batch-lines": wanted.portion,
         "--source": wanted.sources,
         "--via": wanted.via,
+        "several RUNs": len(runs) > 1,
     }
     for option, given in refused.items():
         if given:
             raise UserError(f"{option}: {way} writes word by word, by greedy search with engine torch; leave out one")
-    translator = load(run, weights=wanted.weights)
+    translator = load(runs, weights=wanted.weights)
     lagging = []
     with output(target) as texts:
         pieces = read_words(source)

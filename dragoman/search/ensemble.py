@@ -5,7 +5,7 @@ from collections.abc import Sequence as List
 from dataclasses import dataclass
 from itertools import islice
 from math import log
-from typing import Any, Protocol, final, runtime_checkable
+from typing import Any, final
 
 import torch
 from torch import Tensor
@@ -14,13 +14,6 @@ from dragoman.data.batch import Batch, SourceBatch
 from dragoman.model.seq2seq import Prediction, ScoredBatch
 from dragoman.model.shapes import Float, Int
 from dragoman.search.search import Predictor
-
-
-@runtime_checkable
-class Model(Predictor[Any], Protocol):
-    """What can be searched and can score given pairs."""
-
-    def score(self, batch: Batch) -> ScoredBatch: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +32,7 @@ class Ensemble:
     and so on. The attention on each source is an M-th of what its model looked at; that of sentinels is added up.
     """
 
-    def __init__(self, models: List[Model], reads: List[int]) -> None:
+    def __init__(self, models: List[Predictor[Any]], reads: List[int]) -> None:
         if len({model.start_id for model in models}) > 1:
             raise ValueError("the models begin with different symbols (model.start_symbol)")
         self.start_id = models[0].start_id

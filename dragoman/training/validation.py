@@ -17,6 +17,7 @@ from dragoman.evaluation.metrics import HIGHER_IS_BETTER, METRICS, Score
 from dragoman.files import write_atomically
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import RunFolder
+from dragoman.search.ensemble import Ensemble
 from dragoman.translation import Translation
 from dragoman.translator import Translator, as_trained
 
@@ -48,7 +49,7 @@ class Validation(NamedTuple):
 
 
 @torch.inference_mode()
-def likelihood(model: Seq2Seq, batches: Iterable[Batch]) -> Likelihood:
+def likelihood(model: Seq2Seq | Ensemble, batches: Iterable[Batch]) -> Likelihood:
     """Mean negative log-likelihood of the references (never smoothed), and accuracy under teacher forcing."""
     total, right, count = 0.0, 0, 0
     for batch in batches:
@@ -89,7 +90,7 @@ class Validator:
     def _measured(self, translator: Translator, pair: LanguagePair) -> Validation:
         """What the development set of one pair tells."""
         sources, references = zip(*self.development[pair], strict=True)
-        found = likelihood(translator.model, translator.pairs(sources, references, to=pair.target))
+        found = likelihood(translator.scorer, translator.pairs(sources, references, to=pair.target))
         values = {"loss": found.loss, "perplexity": found.perplexity, "accuracy": found.accuracy}
         translations = translator.translate(sources, to=pair.target)
         texts = [translation.text for translation in translations]

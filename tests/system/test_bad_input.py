@@ -26,7 +26,9 @@ def nothing_new(shell: Shell, before: set[Path]) -> bool:
         ("translate nowhere test.en", "nowhere: no such run folder"),
         ("translate . test.en", ".: not a run folder (it has no config.yaml)"),
         ("translate runs/toy nothing.en", "nothing.en: no such file"),
-        ("translate runs/toy runs/toy", "runs/toy: is a folder; translate takes one run, and then a file of lines"),
+        ("translate runs/toy missing runs/toy", "missing: no such run folder"),
+        ("translate runs/toy runs/toy --engine int8", "several runs translate together by engine torch"),
+        ("translate runs/toy runs/toy --wait 2", "several RUNs: --wait writes word by word, by greedy search"),
         ("translate runs/toy latin.en", "latin.en:2: not UTF-8 (byte 0xE9 at column 7)"),
         ("translate runs/toy cut.en.gz", "cut.en.gz: the .gz file is truncated"),
         (f"translate runs/toy '{LONG}'", f"{LONG}: File name too long"),
@@ -167,8 +169,8 @@ def test_all_faults_of_a_configuration_are_told_at_once(shell: Shell) -> None:
     assert outcome.code == 1
     assert outcome.out == ""
     assert [line.split(": ")[:2] for line in outcome.err.splitlines()] == [
-        ["bad.yaml:1", "data.target"],
         ["bad.yaml:1", "data.traget"],
+        ["bad.yaml:1", "data.target"],
         ["bad.yaml:3", "model.embeding"],
         ["bad.yaml:4", "seed"],
         ["--training.clip", "must be more than 0, found -1"],

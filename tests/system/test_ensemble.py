@@ -1,0 +1,109 @@
+"""Several runs that translate together, each with the sources that it knows."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dragoman
+from dragoman.errors import UserError
+from dragoman.training import session
+from tests import toy
+from tests.system.conftest import Shell
+
+RUNS: dict[str, dict[str, object]] = {
+    "words": {"data.source": "en", "seed": 1},
+    "digits": {"data.source": "digits", "seed": 2, "model.decoder": {"kind": "rnn", "size": 16, "attend": "after"}},
+    "both": {
+        "data.source": ["en", "digits"],
+        "model.combination": {"kind": "flat", "sentinel": True},
+        "seed": 3,
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    folder = toy.corpus(tmp_path_factory.mktemp("ensemble"), train=60)
+    digits = dict(zip(toy.WORDS, "123456", strict=True))
+    for part in ("train", "dev"):
+        lines = (folder / f"{part}.en").read_text("utf-8").splitlines()
+        text = "".join(" ".join(digits[word] for word in line.split()) + "\n" for line in lines)
+        (folder / f"{part}.digits").write_text(text, "utf-8")
+    for name, options in RUNS.items():
+        session.train(toy.config(folder, folder / name, options), quiet=True)
+    shell = Shell(folder)
+    shell.write("test.en", "one two\n\nsix\n")
+    shell.write("test.digits", "1 2\n3\n6\n")
+    shell.write("both.tsv", "one two\t1 2\n\t3\nsix\t6\n")
+    shell.write("test.fr", "deux un\ntrois\nsix\n")
+    return shell
+
+
+def load(shell: Shell, *names: str) -> dragoman.Translator:
+    return dragoman.load([shell.folder / name for name in names])
+
+
+@pytest.mark.spec("C8")
+def test_each_run_reads_the_sources_that_it_knows(shell: Shell) -> None:
+    together = load(shell, "words", "digits", "both")
+    assert [source.name for source in together.sources] == ["en", "digits"]
+    (found,) = together.translate([("one two", "1 2")])
+    (scored,) = together.score([("one two", "1 2")], [found.text])
+    assert scored.log_prob == pytest.approx(found.log_prob, abs=1e-4)
+    shares = found.shares
+    assert list(shares) == ["en", "digits", "sentinel"]
+    np.testing.assert_allclose(sum(shares.values()), 1, atol=1e-5)
+    apart = [load(shell, "words").score(["one two"], [found.text]), load(shell, "digits").score(["1 2"], [found.text])]
+    (both,) = load(shell, "both").score([("one two", "1 2")], [found.text])
+    for number, (alone,) in enumerate(apart):
+        expected = (alone.attention + both.sources[number].attention) / 3
+        np.testing.assert_allclose(scored.sources[number].attention, expected, atol=1e-5)
+    lower, upper = min(each[0].log_prob for each in apart), 0.0
+    assert min(lower, both.log_prob) - 1e-4 <= scored.log_prob <= upper
+
+
+@pytest.mark.spec("C8")
+def test_a_run_with_itself_is_itself(shell: Shell) -> None:
+    texts = ["one two", "", "three four five"]
+    for one, other in zip(
+        load(shell, "words").translate(texts), load(shell, "words", "words").translate(texts), strict=True
+    ):
+        assert one.text == other.text
+        assert one.log_prob == pytest.approx(other.log_prob, abs=1e-4)
+        np.testing.assert_allclose(one.attention, other.attention, atol=1e-5)
+    assert (
+        load(shell, "words").translate(texts)[0].text == dragoman.load(shell.folder / "words").translate(texts)[0].text
+    )
+
+
+@pytest.mark.spec("C8")
+def test_from_the_command_line(shell: Shell) -> None:
+    named = shell("translate", "words", "digits", "--source", "en=test.en", "--source", "digits=test.digits")
+    assert named.code == 0, named.err
+    assert named == shell("translate", "words", "digits", "both.tsv")
+    texts = [("one two", "1 2"), ("", "3"), ("six", "6")]
+    assert named.lines == [each.text for each in load(shell, "words", "digits").translate(texts)]
+    assert shell("translate", "words", "words", "test.en") == shell("translate", "words", "test.en")
+    assert shell("translate", "words", stdin="one\n").code == 0
+    one = shell("evaluate", "--run", "words", "--run", "digits", "--source", "both.tsv", "test.fr")
+    assert one.code == 0, one.err
+    assert "perplexity" in one.out.lower()
+
+
+@pytest.mark.spec("C8")
+def test_runs_that_do_not_fit_together_are_told(shell: Shell, tmp_path: Path) -> None:
+    other = toy.config(shell.folder, tmp_path / "other", {"data.source": "digits", "data.target": "en"})
+    session.train(other, quiet=True)
+    with pytest.raises(UserError, match="writes other symbols than"):
+        dragoman.load([shell.folder / "words", tmp_path / "other"])
+    begun = toy.config(shell.folder, tmp_path / "eos", {"data.source": "digits", "model.start_symbol": "eos"})
+    session.train(begun, quiet=True)
+    with pytest.raises(UserError, match="begin with different symbols"):
+        dragoman.load([shell.folder / "words", tmp_path / "eos"])
+    lower = toy.config(
+        shell.folder, tmp_path / "lower", {"data.source": "en", "text.source": {"unit": "word", "lowercase": True}}
+    )
+    session.train(lower, quiet=True)
+    with pytest.raises(UserError, match="cuts 'en' into other words than the rest"):
+        dragoman.load([shell.folder / "words", tmp_path / "lower"])
