@@ -42,8 +42,8 @@ class DeviceConfig(Section):
 class LanguagePair(NamedTuple):
     """A direction to translate in, and its corpora.
 
-    One without `train` is zero-shot; one to the language of its source copies texts, so that the source alone does not
-    tell which language is wanted (Ha et al. 2016).
+    One without `train` is zero-shot; one to the language of its source copies texts, which helps zero-shot ones (Ha et
+    al. 2016).
     """
 
     sources: tuple[str, ...]

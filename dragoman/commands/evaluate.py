@@ -84,8 +84,8 @@ def evaluate_run(
     if len(against) == 1:  # of use among runs with the same symbols
         likely = likelihood(translator.scorer, translator.pairs(sources.lines, against[0].lines, to=to))
         scores += inspection.prediction(translator.target, likely.perplexity, likely.accuracy)
-    pairs = Run.load(runs[0]).config.data.language_pairs
     if translator.marks:
+        pairs = Run.load(runs[0]).config.data.language_pairs
         among = [name for pair in pairs for name in (*pair.sources, pair.target)]
         wanted = to or translator.targets[0]
         try:

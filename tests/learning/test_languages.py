@@ -1,4 +1,4 @@
-"""A model of three languages learns four directions, and in the others it writes the language that is asked for."""
+"""A model of three languages learns four directions, and in a fifth it writes the language that is asked for."""
 
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,8 @@ OPTIONS: dict[str, Any] = {
     "model.decoder": {"kind": "rnn", "size": 32, "features": "deep"},
     "training.epochs": 20,
     "training.patience": None,
-    "training.validate_every": 700,
-    "training.schedule": {"kind": "cosine", "steps": 1400},
+    "training.validate_every": 800,
+    "training.schedule": {"kind": "cosine", "steps": 1600},
     "training.optimiser": {"kind": "adam", "learning_rate": 0.02},
 }
 
@@ -39,9 +39,8 @@ def test_zero_shot_translations_are_in_the_right_language(tmp_path: Path) -> Non
 
     for source, target, _ in toy.DIRECTIONS:
         right = sum(text == line for text, line in zip(found(source, target), lines[target], strict=True))
-        assert right >= 26, (source, target)
-    for source, target in (("fr", "de"), ("de", "fr")):
-        said = [word for text in found(source, target) for word in text.split()]
-        assert sum(word in words[target] for word in said) >= 0.9 * len(said), (source, target)
-    pivoted = [each.text for each in translator.translate(found("fr", "en"), to="de")]
-    assert sum(text == line for text, line in zip(pivoted, lines["de"], strict=True)) >= 25
+        assert right >= 25, (source, target)
+    said = [word for text in found("de", "fr") for word in text.split()]
+    assert sum(word in words["fr"] for word in said) >= 0.95 * len(said)
+    pivoted = [each.text for each in translator.translate(found("de", "en"), to="fr")]
+    assert sum(text == line for text, line in zip(pivoted, lines["fr"], strict=True)) >= 25
