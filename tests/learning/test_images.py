@@ -118,7 +118,8 @@ def test_without_the_picture_it_is_chance(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.spec("C12")
 def test_a_vector_of_the_picture_starts_the_decoder(tmp_path: Path) -> None:
-    translator = train(tmp_path, {"model.start_only": "image"}, vectors=True)
+    longer = {"training.steps": "600", "training.schedule": "{kind: cosine, steps: 600}"}
+    translator = train(tmp_path, {"model.start_only": "image", **longer}, vectors=True)
     test = corpus(COUNTS["test"], 2)
     vectors = shape_of(test.images)
     assert right(translator, list(zip(test.sources, vectors, strict=True)), test.captions) >= 0.95

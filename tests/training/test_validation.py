@@ -13,7 +13,7 @@ import torch
 from dragoman.config import Config
 from dragoman.data.batch import Sequence
 from dragoman.data.vocabulary import EOS
-from dragoman.evaluation.metrics import HIGHER_IS_BETTER
+from dragoman.evaluation.metrics import HIGHER_IS_BETTER, METRICS
 from dragoman.model.weights import read_tensors
 from dragoman.run import RunFolder
 from dragoman.training import session, trainer
@@ -145,7 +145,7 @@ def test_any_metric_decides_which_weights_are_best(
         "training.steps": 5,
         "training.validate_every": 1,
         "training.metric": metric,
-        "metrics": ["bleu", "chrf", "ter"],
+        "metrics": list(METRICS),
     }
     run = assembled(toy.config(corpus, tmp_path / "run", options))
     monkeypatch.setattr(run, "validator", Scripted(metric, [3.0, 5.0, 1.0, 4.0, 2.0]))
