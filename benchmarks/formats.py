@@ -21,7 +21,7 @@ from dragoman.files import read_lines
 Format: TypeAlias = Callable[[str, str], tuple[str, ...] | None]  # of a line, and where it stands
 
 SPACE = "\u2423"  # a space among characters that are written as words
-_SYLLABLE = re.compile("[\u1100-\u11ff\uac00-\ud7a3]")
+_SYLLABLE = re.compile("[\u1100-\u1112\u1161-\u1175\u11a8-\u11c2\uac00-\ud7a3]")  # of today's letters
 _COMMAND = re.compile(r"IN: (.+) OUT: (.+)")
 
 

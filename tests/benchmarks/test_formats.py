@@ -1,5 +1,6 @@
 """The files of other tasks of sequences, as pairs."""
 
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,10 @@ def test_letters_of_hangul_stay_apart_and_tell_the_syllable() -> None:
     assert letters("한") == "ㅎㅏㄴ"
     assert letters("값") == "ㄱㅏㅄ"
     assert letters("\u11af") == "ㄹ"  # a letter that stands alone
+    every = {letters(chr(code)) for code in range(0xAC00, 0xD7A4)}
+    assert len(every) == 0xD7A4 - 0xAC00
+    assert all(unicodedata.normalize("NFC", found) == found for found in every)
+    assert FORMATS["g2p"]("\u1113\tn", "file:1") == ("\u1113", "n")  # of letters no longer used
 
 
 @pytest.mark.spec("E4")
