@@ -93,9 +93,9 @@ def test_help_lists_every_command() -> None:
     [
         (["trian", "x.yaml"], "Did you mean 'train'?"),
         (["translate", "run", "--beem=3"], "--beam"),
-        (["translate"], "Missing argument 'RUN'"),
+        (["translate"], "Missing argument 'RUN... [FILE]'"),
         (["translate", "run", "--beam=0"], "Invalid value for '--beam'"),
-        (["translate", "run", "a", "b"], "unexpected extra argument"),
+        (["score", "run", "a", "b", "c"], "unexpected extra argument"),
         (["evaluate", "ref", "--run=x"], "--run and --source go together"),
         (["evaluate", "ref", "--run=x", "--source=y", "-i", "z"], "--input has translations, and --run makes them"),
         (["average", "run", "--last=1", "--best=1", "-o", "x"], "FILES, --last and --best are three ways to choose"),
