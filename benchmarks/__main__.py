@@ -19,8 +19,7 @@ from benchmarks.contest import Contender, Figures, measure
 from benchmarks.corpus import Corpus
 from benchmarks.jobs import Job
 from benchmarks.report import Report, Row, table
-from dragoman import config as configuration
-from dragoman import devices
+from dragoman import configuration, devices
 from dragoman.config import DeviceConfig
 from dragoman.errors import UserError
 from dragoman.run import RunFolder

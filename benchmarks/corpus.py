@@ -10,7 +10,7 @@ import numpy.typing as npt
 from benchmarks import architecture
 from benchmarks.architecture import Sizes
 from benchmarks.jobs import lines
-from dragoman import config as configuration
+from dragoman import configuration
 from dragoman.config import Config, DataConfig
 from dragoman.data.corpus import read_pairs
 from dragoman.data.dataset import Dataset

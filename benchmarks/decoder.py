@@ -2,7 +2,7 @@
 
 import torch
 
-from dragoman import config as configuration
+from dragoman import configuration
 from dragoman.commands.lexicon import lexicon
 from dragoman.config import Config
 from dragoman.data.language import Language

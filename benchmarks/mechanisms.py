@@ -20,7 +20,7 @@ from benchmarks.contest import Contender, Figures, measure
 from benchmarks.jobs import Job
 from benchmarks.prepared import Corpus, Row, aligned, documents, phrasebook, write
 from benchmarks.trainings import apart
-from dragoman import config as configuration
+from dragoman import configuration
 from dragoman.config import DeviceConfig
 from dragoman.data.pharaoh import read_gold
 from dragoman.errors import UserError

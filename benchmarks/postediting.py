@@ -1,16 +1,15 @@
 """What post-editing brings, and by which combination of its two sources: `make postediting-table`.
 
 Edit operations with attention to source and translation by concatenation, sum, flat and hierarchical combination
-(Libovicky and Helcl 2017, table 1), the translation alone, and direct rewriting. What is told of each: BLEU and TER of
-the development set as they stand there (tokenised, case-sensitive) beside doing nothing, the p of a paired bootstrap of
-TER, and how many of the sentences that were right stayed so. The folder of `--data` has {train,dev}.{src,mt,pe}, packed
-or not, and may have a test set. Two processes work at a time, with a thread each. Started again, it goes on where it
-was.
+(Libovicky and Helcl 2017, table 1), and without the cursor, which they have not; the translation alone; and direct
+rewriting. What is told of each: BLEU and TER of the development set as they stand there (tokenised, case-sensitive)
+beside doing nothing, the p of a paired bootstrap of TER, and how many of the sentences that were right stayed so. The
+folder of `--data` has {train,dev}.{src,mt,pe}, packed or not, and may have a test set. Two processes work at a time,
+with a thread each. Started again, it goes on where it was.
 """
 
 import argparse
 import json
-import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,13 +20,13 @@ from sacrebleu.significance import PairedTest
 
 import dragoman
 from benchmarks import trainings
-from benchmarks.prepared import Row
+from benchmarks.prepared import Row, scheduled
 from benchmarks.trainings import Table, markdown, result
 from dragoman.config import Config, DeviceConfig
 from dragoman.data.corpus import read_examples
 from dragoman.evaluation.metrics import Bleu, Ter
 from dragoman.files import write_atomically
-from dragoman.training import checks, session
+from dragoman.training import session
 
 CONFIG = Path(__file__).resolve().parent.parent / "configs" / "libovicky2017-postediting.yaml"
 SAMPLES = 1000
@@ -50,12 +49,14 @@ def rows() -> list[Row]:
         Row(kind, CONFIG, {"model.combination": kind}) for kind in ("concatenation", "sum", "flat", "hierarchical")
     ]
     found.append(Row("hierarchical, sentinel", CONFIG, {"model.combination": "{kind: hierarchical, sentinel: true}"}))
-    alone = {"data.source": "mt", "model.combination": "concatenation"}
-    return [*found, Row("translation alone", CONFIG, alone), Row("rewriting", CONFIG, {"data.edits": "null"})]
+    found.append(Row("hierarchical, no cursor", CONFIG, {"model.cursor": "false"}))
+    found.append(Row("translation alone", CONFIG, {"data.source": "mt", "model.combination": "concatenation"}))
+    rewriting = {"data.edits": "null", "model.cursor": "false", "search": "{kind: beam, size: 5}"}
+    return [*found, Row("rewriting", CONFIG, rewriting)]
 
 
 TABLE = Table(
-    "benchmarks.postediting", str(__doc__), rows, folder="runs/postediting-table", data="data/postediting", epochs=16
+    "benchmarks.postediting", str(__doc__), rows, folder="runs/postediting-table", data="data/postediting", epochs=10
 )
 
 
@@ -68,11 +69,7 @@ def config(row: Row, options: argparse.Namespace) -> Config:
         "device.threads": "1",
         "training.epochs": str(options.epochs),
     }
-    found = checks.load_config(row.config, {**overrides, **row.overrides})
-    pairs = sum(1 for _ in read_examples(found.data.train, found.data.source, found.data.target))
-    steps = options.epochs * math.ceil(pairs / found.training.batch.size)
-    overrides["training.schedule"] = f"{{kind: cosine, steps: {steps}, warmup: {min(200, steps // 10)}}}"
-    return checks.load_config(row.config, {**overrides, **row.overrides})
+    return scheduled(row.config, {**overrides, **row.overrides})
 
 
 def judged(before: list[str], after: list[str], right: list[str]) -> Result:

@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 import dragoman
 from benchmarks import trainings
-from benchmarks.prepared import Row
+from benchmarks.prepared import Row, scheduled
 from benchmarks.trainings import Table, markdown, result
 from dragoman.config import Config, DeviceConfig
 from dragoman.data.corpus import read_examples
 from dragoman.evaluation.metrics import Bleu
 from dragoman.files import read_lines, write_atomically
-from dragoman.training import checks, session
+from dragoman.training import session
 from dragoman.visualisation import curves, heatmap
 
 CONFIG = Path(__file__).resolve().parent.parent / "configs" / "libovicky2017.yaml"
@@ -51,7 +51,7 @@ def rows() -> list[Row]:
     return found
 
 
-TABLE = Table("benchmarks.sources", str(__doc__), rows, folder="runs/sources-table", data="data/multi30k/tok", epochs=5)
+TABLE = Table("benchmarks.sources", str(__doc__), rows, folder="runs/sources-table", data="data/multi30k/tok", epochs=3)
 
 
 def config(row: Row, options: argparse.Namespace) -> Config:
@@ -62,9 +62,8 @@ def config(row: Row, options: argparse.Namespace) -> Config:
         "data.dev": str(options.data / DEV),
         "device.threads": "1",
         "training.epochs": str(options.epochs),
-        "training.schedule": f"{{kind: cosine, steps: {363 * options.epochs}, warmup: 200}}",
     }
-    return checks.load_config(row.config, {**overrides, **row.overrides})
+    return scheduled(row.config, {**overrides, **row.overrides})
 
 
 def work(row: Row, options: argparse.Namespace) -> None:

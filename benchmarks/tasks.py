@@ -1,14 +1,14 @@
 """Other tasks of sequences, against what others published: `make tasks-table`.
 
 Pronunciation (g2p), inflection, historical spelling (histnorm) and commands to actions (scan), each language or set
-with the configuration of its task in configs/tasks. One process trains at a time unless told otherwise, with a thread.
+with the configuration of its task in configs/tasks. What others got with ensembles, some rows meet with an ensemble, of
+models whose seeds differ. One process trains at a time unless told otherwise, with a thread.
 Started again, it goes on where it was: a row that has its result is not trained again, and one that was begun goes on.
 The table comes as Markdown.
 """
 
 import argparse
 import json
-import math
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -19,14 +19,15 @@ from rich.console import Console
 
 import dragoman
 from benchmarks.formats import converted
-from benchmarks.prepared import Row, write
+from benchmarks.prepared import Row, scheduled, write
 from benchmarks.trainings import apart
 from dragoman.config import Config, DeviceConfig
 from dragoman.data.corpus import read_pairs
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import ExactMatch, TokenErrorRate
 from dragoman.files import read_lines, write_atomically
-from dragoman.training import checks, session
+from dragoman.run import Run
+from dragoman.training import session
 
 CONFIGS = Path(__file__).resolve().parent.parent / "configs" / "tasks"
 PARTS = ("train", "dev", "test")
@@ -91,7 +92,7 @@ class Task(NamedTuple):
 
     `files` is the name of its files, packed (.gz) or not, in the folder of all data sets, `{}` for the part;
     `published` is in percent, of errors where `errors` says so, else of what is right; `most` is how many training
-    examples it takes, evenly from all.
+    examples it takes, evenly from all; `models` is how many are trained, and asked together.
     """
 
     row: Row
@@ -100,6 +101,7 @@ class Task(NamedTuple):
     published: float
     errors: bool = False
     most: int | None = None
+    models: int = 1
 
     @property
     def name(self) -> str:
@@ -113,7 +115,8 @@ class Task(NamedTuple):
 
 class Result(NamedTuple):
     """What a trained row is worth: exact matches of the development and the test set and errors by token of the test
-    set, all in percent, parameters, and the minutes that its training took, by the clock and of the processor.
+    set, all in percent; of all models of an ensemble the parameters, the minutes that their trainings took by the
+    clock, and those of the processor since the row was last started.
     """
 
     dev: float
@@ -130,11 +133,12 @@ def tasks() -> list[Task]:
         Task(Row(f"scan, {name}", CONFIGS / "scan.yaml"), "scan", f"scan/tasks_{{}}_{name}.txt", published)
         for name, published in SCAN.items()
     ]
-    for size, config, languages in (("low", "g2p-low", LOW), ("medium", "g2p", MEDIUM), ("high", "g2p", HIGH)):
+    sizes = (("low", "g2p-low", LOW, 3), ("medium", "g2p", MEDIUM, 1), ("high", "g2p", HIGH, 1))
+    for size, config, languages, models in sizes:
         for name, published in languages.items():
             row = Row(f"g2p {size}, {name}", CONFIGS / f"{config}.yaml")
             files = f"g2p_sigmorphon2021/{size}/{name}_{{}}.tsv"
-            found.append(Task(row, "g2p", files, published, errors=True))
+            found.append(Task(row, "g2p", files, published, errors=True, models=models))
     for name, published in INFLECTION.items():
         files = f"inflection_sigmorphon2016/{name}-task1-{{}}"
         found.append(Task(Row(f"inflection, {name}", CONFIGS / "inflection.yaml"), "inflection", files, published))
@@ -173,32 +177,30 @@ def evenly(lines: Sequence[str], most: int | None) -> list[str]:
     return [lines[number * len(lines) // most] for number in range(most)]
 
 
-def config(task: Task, folder: Path, run: Path) -> Config:
+def config(task: Task, folder: Path, run: Path, seed: int = 1) -> Config:
     """The configuration of a task for what was prepared in the folder, its schedule as long as its training."""
     overrides = {
         "run": str(run),
+        "seed": str(seed),
         "data.train": str(folder / "train.tsv"),
         "data.dev": str(folder / "dev.tsv"),
         "device.threads": "1",
         **task.row.overrides,
     }
-    made = checks.load_config(task.row.config, overrides)
-    training, schedule = made.training, made.training.schedule
-    if schedule.kind == "cosine" and training.epochs:
-        steps = training.epochs * math.ceil(sum(1 for _ in read_lines(folder / "train.tsv")) / training.batch.size)
-        overrides["training.schedule"] = f"{{kind: cosine, steps: {steps}, warmup: {steps // 15}}}"
-        made = checks.load_config(task.row.config, overrides)
-    return made
+    return scheduled(task.row.config, overrides)
 
 
 def work(task: Task, options: argparse.Namespace) -> None:
     """Train a row, test it, and write its result beside its run."""
     folder = options.folder / "texts" / task.row.slug
     prepare(task, options.data, folder)
-    began, processor = time.monotonic(), time.process_time()
-    run = session.train(config(task, folder, options.folder / task.row.slug), quiet=True)
-    minutes, processor = (time.monotonic() - began) / 60, (time.process_time() - processor) / 60
-    model = dragoman.load(run.path, device=DeviceConfig(threads=1))
+    processor = time.process_time()
+    runs = []
+    for seed in range(1, task.models + 1):
+        place = options.folder / task.row.slug / f"seed-{seed}"
+        runs.append(session.train(config(task, folder, place, seed), quiet=True).path)
+    minutes, processor = sum(map(_seconds, runs)) / 60, (time.process_time() - processor) / 60
+    model = dragoman.load(runs, device=DeviceConfig(threads=1))
     exact, tokens = {}, {}
     for part in ("dev", "test"):
         pairs = list(read_pairs(folder / f"{part}.tsv", "source", "target"))
@@ -207,10 +209,16 @@ def work(task: Task, options: argparse.Namespace) -> None:
         exact[part] = ExactMatch().corpus(found, references).value
         errors = TokenErrorRate(unit="token" if task.format in ("g2p", "scan") else "character")
         tokens[part] = errors.corpus(found, references).value
-    parameters = sum(parameter.numel() for parameter in model.model.parameters())
+    parameters = sum(parameter.numel() for run in runs for parameter in Run.load(run).model().parameters())
     result = Result(exact["dev"], exact["test"], tokens["test"], parameters, minutes, processor)
     with write_atomically(options.folder / f"{task.row.slug}.json") as file:
         json.dump(result._asdict(), file)
+
+
+def _seconds(run: Path) -> float:
+    """How long a training took, however often it was begun again."""
+    *_, last = read_lines(run / "metrics.jsonl")
+    return float(json.loads(last)["time"])
 
 
 def table(every: Sequence[Task], found: dict[str, Result]) -> Iterator[str]:
@@ -247,7 +255,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
         return 0
     rest = ["--folder", str(options.folder), "--data", str(options.data)]
     todo = [task for task in every if not (options.folder / f"{task.row.slug}.json").is_file()]
-    apart("benchmarks.tasks", {task.name: ["--row", task.name, *rest] for task in todo}, options.workers, console)
+    commands = {task.name: ["--row", task.name, *rest] for task in todo}
+    failed = apart("benchmarks.tasks", commands, options.workers, console)
     found = {
         task.name: Result(**json.loads(path.read_text(encoding="utf-8")))
         for task in every
@@ -256,7 +265,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     shown = Console(width=200, highlight=False, markup=False)
     for line in table(every, found):
         shown.print(line)
-    return 0
+    return int(failed > 0)
 
 
 def main(arguments: list[str] | None = None) -> int:

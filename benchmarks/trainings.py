@@ -41,19 +41,25 @@ def main(
     parser.add_argument("--row", metavar="NAME", help=argparse.SUPPRESS)  # one of those trainings
     options = parser.parse_args(arguments)
     console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+    known = [row.name for row in table.rows()]
     every = [row for row in table.rows() if not options.only or row.name in options.only]
+    failed = 0
     try:
+        if not set(options.only or ()) <= set(known):
+            raise UserError(f"--only: expected some of {'; '.join(known)}")
         if options.row:  # this process is one of the trainings
             work(next(row for row in every if row.name == options.row), options)
         else:
             rest = ["--folder", str(options.folder), "--data", str(options.data), "--epochs", str(options.epochs)]
             todo = [row for row in every if not result(row, options).is_file()]
-            apart(table.module, {row.name: ["--row", row.name, *rest] for row in todo}, options.workers, console)
-            show([row for row in every if result(row, options).is_file()], options)
+            commands = {row.name: ["--row", row.name, *rest] for row in todo}
+            failed = apart(table.module, commands, options.workers, console)
+            if done := [row for row in every if result(row, options).is_file()]:
+                show(done, options)
     except UserError as error:
         console.print(str(error))
         return 1
-    return 0
+    return int(failed > 0)
 
 
 def result(row: Row, options: argparse.Namespace) -> Path:
@@ -72,14 +78,17 @@ def markdown(*lines: Iterable[str]) -> None:
             shown.print("|" + "---|" * len(cells))
 
 
-def apart(module: str, tasks: Mapping[str, Sequence[str]], workers: int, console: Console) -> None:
-    """Run `python -m MODULE ARGUMENTS` for each task, so many at a time; tell which is done, or of what it failed."""
+def apart(module: str, tasks: Mapping[str, Sequence[str]], workers: int, console: Console) -> int:
+    """Run `python -m MODULE ARGUMENTS` for each task, so many at a time; tell which is done, or of what it failed, and
+    return how many did.
+    """
 
-    def work(task: str) -> None:
+    def work(task: str) -> bool:
         command = [sys.executable, "-m", module, *tasks[task]]
         done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
         said = done.stderr.strip().splitlines()
         console.print(f"{task}: failed: {said[-1] if said else ''}" if done.returncode else task)
+        return done.returncode != 0
 
     with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(work, tasks))
+        return sum(pool.map(work, tasks))

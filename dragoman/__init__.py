@@ -12,13 +12,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dragoman.config import Config, ConfigError
+    from dragoman.config import Config
+    from dragoman.configuration import ConfigError
     from dragoman.errors import UserError
+    from dragoman.loading import load
     from dragoman.run import RunFolder
     from dragoman.training.checks import load_config
     from dragoman.training.session import train
     from dragoman.translation import Scored, Translation
-    from dragoman.translator import Translator, load
+    from dragoman.translator import Translator
 
 __version__ = "0.1.0"
 
@@ -37,13 +39,13 @@ __all__ = [
 
 _HOMES = {
     "Config": "dragoman.config",
-    "ConfigError": "dragoman.config",
+    "ConfigError": "dragoman.configuration",
     "RunFolder": "dragoman.run",
     "Scored": "dragoman.translation",
     "Translation": "dragoman.translation",
     "Translator": "dragoman.translator",
     "UserError": "dragoman.errors",
-    "load": "dragoman.translator",
+    "load": "dragoman.loading",
     "load_config": "dragoman.training.checks",
     "train": "dragoman.training.session",
 }

@@ -1,23 +1,14 @@
-"""The configuration: one typed tree, read from YAML with every fault told at once by file, line and key."""
+"""The options of a run: one typed tree."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path as FilePath
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from pydantic import BeforeValidator, Field
 
-from dragoman import sections, yaml
-from dragoman.components import Count, Path, Positive, Problem, Rate, Size, Spec, dotted
-from dragoman.errors import UserError
-from dragoman.files import read_lines
+from dragoman.components import Count, Positive, Rate, Size, Spec
 from dragoman.sections import Section
-from dragoman.wording import shown
 
 Item = TypeVar("Item")
-
-
-class ConfigError(UserError):
-    """Every fault of a configuration, a line each."""
 
 
 def _listed(value: Any) -> Any:
@@ -75,7 +66,7 @@ class DataConfig(Section):
     )
     target: Maybe = Field("", description="language translated to = suffix of its files")
     train: Annotated[tuple[Text, ...], Several] = Field(
-        (), description="prefix of the training files, or a .tsv of two columns, or a list of these"
+        (), description="prefix of the training files, or a .tsv (a column a source, then target)"
     )
     dev: Maybe = Field("", description="the same for the pairs that training is judged by")
     pairs: tuple[PairConfig, ...] = Field(
@@ -88,6 +79,10 @@ class DataConfig(Section):
         (), description="sources that are numbers, such as images: PREFIX.NAME.npy, .npz or .safetensors"
     )
     join: bool = Field(False, description="true = several sources are read as one sequence, one behind the other")
+    own_symbols: bool = Field(
+        True,
+        description="true = without symbols that in training only targets in other languages of `pairs` have",
+    )
     edits: Text | None = Field(
         None, description="source that the target is written as edits of (post-editing); null = the target is a text"
     )
@@ -140,14 +135,14 @@ class DataConfig(Section):
         """Whether a model reads more than one sequence."""
         return len(self.source) > 1 and not self.join
 
-    def read(self, sizes: Sequence[Item]) -> tuple[Item, ...]:
-        """The sizes of what a model reads, of those of all sources."""
-        return tuple(sizes) if self.several else tuple(sizes[:1])
+    def sequences(self, of_sources: Sequence[Item]) -> tuple[Item, ...]:
+        """One for each sequence that a model reads: those of all sources, or with `join` the first alone."""
+        return tuple(of_sources) if self.several else tuple(of_sources[:1])
 
     @property
-    def texts(self) -> tuple[str, ...]:
-        """The sources that are texts."""
-        return tuple(name for name in self.source if name not in self.features)
+    def plain(self) -> bool:
+        """Whether one text becomes another as it stands."""
+        return len(self.source) == 1 and not self.features and self.edits is None
 
     @property
     def edited(self) -> int | None:
@@ -245,6 +240,9 @@ class ModelConfig(Section):
     )
     decoder: Spec = Field(Spec("rnn"), description="writes the target sentence: rnn or self_attention")
     output: Spec = Field(Spec("full"), description="from features to probabilities of symbols: full")
+    cursor: bool = Field(
+        False, description="of data.edits: true = the decoder reads the state of the symbol that is edited next, too"
+    )
 
 
 class BatchConfig(Section):
@@ -303,186 +301,11 @@ class Config(Section):
         description="what translations are scored by: bleu, chrf, ter, exact_match, token_error_rate",
     )
 
+    @property
+    def combines(self) -> bool:
+        """Whether a model looks at more than one thing: several sources, or one and a sentinel."""
+        return self.data.several or bool(self.model.combination.options.get("sentinel"))
+
 
 UNTRANSLATED = ("loss", "perplexity", "accuracy")
-TSV = (".tsv", ".tsv.gz")  # of two columns, the source and the target
-
-
-ONE_PAIR = ("source", "target", "train", "dev")
-
-
-def required(config: Config) -> Iterator[Problem]:
-    """What is missing of a pair of languages, or too much where there is a list of them."""
-    for name in ONE_PAIR:
-        path, given = ("data", name), bool(getattr(config.data, name))
-        if config.data.pairs and given:
-            yield Problem(path, "data.pairs says it for each pair; leave out one of them")
-        elif not config.data.pairs and not given:
-            yield Problem(path, f"required: {DataConfig.model_fields[name].description}")
-
-
-def contradictions(config: Config) -> Iterator[Problem]:
-    """Values that are fine one by one and impossible together."""
-    data, text, training = config.data, config.text, config.training
-    yield from _pairs(config) if data.pairs else _one_pair(config)
-    if data.join and (len(data.sides) == 1 or data.features or not text.joint):
-        yield Problem(("data", "join"), "is for several texts in one inventory (text.joint: true)")
-    if training.source_dropout and len(data.sides) == 1:
-        yield Problem(("training", "source_dropout"), "hides some of several sources, and there is one")
-    yield from _features(config)
-    if config.model.attention.sentences and len(data.sides) > 1 and (data.features or not text.joint):
-        message = "is one symbol in all sources only where they are texts of one inventory (text.joint: true)"
-        yield Problem(("model", "attention", "sentences"), message)
-    tie = config.model.embedding.tie
-    if tie in ("languages", "all") and not text.joint:
-        yield Problem(("model", "embedding", "tie"), f"'{tie}' needs one inventory (text.joint: true)")
-    if training.epochs is None and training.steps is None:
-        yield Problem(("training", "steps"), "training would never end: epochs and steps are both null")
-    kinds = [metric.kind for metric in config.metrics]
-    for number, kind in enumerate(kinds):
-        if kind in kinds[:number]:
-            yield Problem(("metrics", number), f"'{kind}' is there already")
-    if training.metric not in (*kinds, *UNTRANSLATED):
-        yield Problem(("training", "metric"), f"'{training.metric}' is not listed in metrics")
-
-
-def _one_pair(config: Config) -> Iterator[Problem]:
-    data = config.data
-    if data.target in data.source and not all(name.endswith(TSV) for name in (*data.train, data.dev)):
-        yield Problem(("data", "target"), f"'{data.target}' is data.source too, so both are one file")
-    if data.temperature != 1:
-        yield Problem(("data", "temperature"), "is for drawing from data.pairs, of which there are none")
-    if data.alignments and len(data.source) > 1:
-        yield Problem(("data", "alignments"), "links are between a target and one source, and there are several")
-    if data.edits is not None:
-        yield from _edits(config)
-    for number, name in enumerate(data.source):
-        if name in data.source[:number]:
-            yield Problem(("data", "source", number), f"'{name}' is there already")
-
-
-def _pairs(config: Config) -> Iterator[Problem]:
-    """Directions are told apart by a symbol of the source, which only those that are trained on teach."""
-    data = config.data
-    if not config.text.joint:
-        yield Problem(("text", "joint"), "a model of data.pairs has one inventory for all languages (true)")
-    for name in ("alignments", "edits", "features"):
-        if getattr(data, name):
-            yield Problem(("data", name), "not for data.pairs")
-    if not data.trained:
-        yield Problem(("data", "pairs"), "no pair has 'train', so there is nothing to train on")
-        return
-    targets = dict.fromkeys(pair.target for pair in data.trained)
-    names = [pair.name for pair in data.language_pairs]
-    for number, pair in enumerate(data.language_pairs):
-        path = "data", "pairs", number
-        if pair.name in names[:number]:
-            yield Problem(path, f"{pair.name} is there already; 'train' may be a list")
-        if pair.target not in targets:
-            message = f"no pair with 'train' has the target '{pair.target}', so how would the model know to write it?"
-            yield Problem((*path, "target"), message)
-
-
-def _features(config: Config) -> Iterator[Problem]:
-    """Arrays stand beside the files of texts, and are neither edited nor linked word by word."""
-    data, only = config.data, config.model.start_only
-    for number, name in enumerate(data.features):
-        if name not in data.source:
-            yield Problem(("data", "features", number), f"'{name}' is none of data.source: {', '.join(data.source)}")
-        if name in (data.edits, *data.features[:number]):
-            told = "is a text (data.edits)" if name == data.edits else "is there already"
-            yield Problem(("data", "features", number), f"'{name}' {told}")
-    for key, names in (("train", data.train), ("dev", (data.dev,))):
-        for name in names if data.features else ():
-            if name.endswith(TSV):
-                yield Problem(("data", key), f"data.features stand beside PREFIX files, and {name} is a table")
-    if data.alignments and data.features:
-        yield Problem(("data", "alignments"), "links are between words, and data.features are none")
-    for number, name in enumerate(only):
-        if name not in data.features:
-            yield Problem(("model", "start_only", number), f"'{name}' is none of data.features")
-    if only and set(data.source) <= set(only):
-        yield Problem(("model", "start_only"), "nothing is left to attend to (which is model.attention.score: none)")
-
-
-def _edits(config: Config) -> Iterator[Problem]:
-    """Edits are of symbols, which must be the same whatever they are edited to."""
-    data, text, path = config.data, config.text, ("data", "edits")
-    if data.edits not in data.source:
-        yield Problem(path, f"'{data.edits}' is none of data.source: {', '.join(data.source)}")
-    if not text.joint or text.source != text.target:
-        yield Problem(path, "cuts source and target alike: text.joint: true, text.source and text.target equal")
-    if text.source.unit.options.get("dropout"):
-        yield Problem(path, "are of the same symbols in every epoch; leave out text.source.unit.dropout")
-    if data.alignments:
-        yield Problem(("data", "alignments"), "links are between words, and data.edits makes the target no words")
-
-
-Check = Callable[[Config], Iterable[Problem]]
-
-
-def load(path: str | FilePath, overrides: Mapping[str, str] = {}, checks: Sequence[Check] = ()) -> Config:
-    """The configuration in a YAML file (`-` is standard input).
-
-    `overrides` sets dotted keys to values written as YAML; `checks` find what only the layers above can know.
-    Raises ConfigError with all problems, or UserError when the file cannot be read.
-    """
-    document = yaml.read("\n".join(read_lines(path)), "<stdin>" if str(path) == "-" else str(path))
-    if document.value is None and document.faults:
-        raise ConfigError(_told(document, []))
-    if not isinstance(document.value, dict | None):
-        raise ConfigError(f"{document.name}:1: expected keys and values, found {shown(document.value)}")
-    for key, text in sorted(overrides.items(), key=lambda item: item[0].count(".")):
-        yaml.override(document, key, text)
-    values = {"data": {}, **(document.value or {})}
-    found, wrong = sections.problems(Config, values)
-    unfit = {problem.path for problem in found} | {fault.path for fault in document.faults}
-    config = sections.sound(Config, values, unfit) if unfit else Config.model_validate(values, strict=True)
-    if config:
-        every = [required, *checks] if wrong else [required, contradictions, *checks]
-        found += [problem for problem in _problems(config, every) if not _within(problem.path, unfit)]
-    if config is None or found or document.faults:
-        raise ConfigError(_told(document, found))
-    return config
-
-
-def check(config: Config, checks: Sequence[Check]) -> None:
-    """The same for a configuration that was made in Python: ConfigError with all its problems."""
-    found = _problems(config, [required, contradictions, *checks])
-    if found:
-        raise ConfigError("\n".join(map(str, found)))
-
-
-def _problems(config: Config, checks: Sequence[Check]) -> list[Problem]:
-    return [problem for check in checks for problem in check(config)]
-
-
-def _within(path: Path, others: set[Path]) -> bool:
-    return any(path[:length] in others for length in range(len(path) + 1))
-
-
-def _told(document: yaml.Document, problems: list[Problem]) -> str:
-    """A line for each fault and problem, in the order of the file, overrides last."""
-    found = list(document.faults)
-    unread = {fault.path for fault in found}
-    for path, message in problems:
-        if path not in unread:
-            known = document.nearest(path)
-            # `score: dott` has a kind, yet no key of that name.
-            key = path[:-1] if path[-1:] == ("kind",) and path != known else path
-            found.append(yaml.Fault(document.places.get(known, document.place(1)), key, message))
-    lines = []
-    for place, path, message in sorted(found, key=lambda fault: fault.place):
-        named = not path or place.text == f"--{dotted(path)}"
-        lines.append(f"{place.text}: {message}" if named else f"{place.text}: {dotted(path)}: {message}")
-    return "\n".join(lines)
-
-
-def dump(config: Config) -> str:
-    """The complete configuration as YAML; loading it gives an equal one."""
-    return yaml.write(sections.tree(config))
-
-
-def commented(config: Config) -> str:
-    """The same with what each key means beside it."""
-    return yaml.write(sections.tree(config), dict(sections.notes(Config)))
+TSV = (".tsv", ".tsv.gz")  # a column for each source, then the target

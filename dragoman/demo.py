@@ -10,7 +10,7 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.markup import escape
 
-from dragoman import inspection, translator
+from dragoman import inspection, loading
 from dragoman.data.corpus import Pair, read_pairs
 from dragoman.data.pharaoh import Gold, pharaoh, read_gold
 from dragoman.errors import UserError
@@ -57,7 +57,7 @@ def main(folder: Path) -> None:
     for pair in read_some(texts / "train", 3):
         console.print(f"    {pair.source}  =  {pair.target}", style="dim", markup=False)
     session.train(checks.load_config(config))
-    model = translator.load(run)
+    model = loading.load(run)
     test, compositional = read(texts, "test"), read(texts, "compositional")
     console.print()
     for name, part in (("test", test), ("compositional", compositional)):

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from dragoman import config as configuration
+from dragoman import configuration
 from dragoman.components import Spec
 from dragoman.config import TSV, Config
 from dragoman.data.aside import copy

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from dragoman import components
-from dragoman import config as configuration
+from dragoman import components, configuration
 from dragoman.components import Spec
 from dragoman.config import ModelConfig
 from dragoman.data.features import FeatureSource
@@ -166,15 +165,16 @@ def agreement(
 
 
 def example(translation: Translation, reference: str | None, gold: Iterable[tuple[int, int]] | None = None) -> Example:
-    """A translation as a report shows it."""
+    """A translation as a report shows it. Gold links are of its one source's words."""
     seen = translation.overview
+    first = len(seen.shares) and seen.shares[0] + 1  # the column of the first word
     return Example(
         seen.columns,
         translation.tokens,
         reference,
         seen.attention,
         translation.score,
-        None if gold is None else sorted(gold),
+        None if gold is None else sorted((source + first, target) for source, target in gold),
         [(each.text, each.score) for each in translation.n_best],
         seen.shares,
     )
@@ -192,8 +192,9 @@ def facts(run: Run) -> list[tuple[str, str]]:
     sides = (*run.sources, run.target)
     sizes = [len(each.vocabulary) for each in sides if isinstance(each, Language)]
     regions = [f"{each.name}: {each.size:,} numbers" for each in run.sources if isinstance(each, FeatureSource)]
-    parts = parameters(config.model, config.data.read(build.sizes(config.model, run.sources)), sizes[-1])
-    shared = f", one inventory for {'both' if len(sizes) == 2 else 'all'}" if config.text.joint else ""
+    parts = parameters(config.model, config.data.sequences(build.sizes(config.model, run.sources)), sizes[-1])
+    every = {1: "", 2: ", one inventory for both"}.get(len(sizes), ", one inventory for all")
+    shared = every if config.text.joint else ""
     units = " and ".join(dict.fromkeys((config.text.source.unit.kind, config.text.target.unit.kind)))
     return [
         ("languages", config.data.languages),
@@ -204,7 +205,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
         ("encoder", _told(config.model.encoder)),
         ("bridge", _told(config.model.bridge)),
         ("attention", "; ".join(map(_told, config.model.attention.chosen()))),
-        *([("combination", _told(config.model.combination))] if config.data.several else []),
+        *([("combination", _told(config.model.combination))] if config.combines else []),
         ("decoder", _told(config.model.decoder)),
         ("parameters", f"{sum(parts.values()):,}"),
         *((f"  {part}", f"{count:,}") for part, count in parts.items()),

@@ -50,7 +50,10 @@ class Reading:
         """What the model reads of some sentences, cut to so many symbols of each text, as ids. Of several sources, one
         without symbols is missing; the only one is an end alone, or a region of zeros.
         """
-        columns = list(zip(*encoded, strict=True))
+        if self.joined:
+            every = (zip(self.sources, row, strict=True) for row in encoded)
+            rows = ([_ids(source, each, longest) for source, each in row if len(each)] for row in every)
+            return (pad([[*chain.from_iterable(row)] or [EOS] for row in rows]),)
         several = len(self.sources) > 1
 
         def read(source: Source, column: tuple[Encoded, ...]) -> SourceBatch:
@@ -59,11 +62,7 @@ class Reading:
                 return pad_regions([np.asarray(each) if len(each) else blank for each in column], source.size)
             return pad([_ids(source, each, longest) if len(each) or not several else [] for each in column])
 
-        if self.joined:
-            every = (zip(self.sources, row, strict=True) for row in zip(*columns, strict=True))
-            rows = ([_ids(source, each, longest) for source, each in row if len(each)] for row in every)
-            return (pad([[*chain.from_iterable(row)] or [EOS] for row in rows]),)
-        return tuple(map(read, self.sources, columns))
+        return tuple(map(read, self.sources, zip(*encoded, strict=True)))
 
     def seen(
         self, given: tuple[Given, ...], encoded: list[Encoded], target: WordsOf, weights: tuple[Weights, ...]
@@ -76,7 +75,7 @@ class Reading:
         found = tuple(self._seen(source, _name(each), read, target, part) for source, each, read, part in every)
         if len(weights) == len(self.sources):
             return found, None
-        return found, alignment.by_words(weights[-1], target.word_of, [0], (len(target.words), 1))[:, 0]
+        return found, _one_column(weights[-1], target)
 
     def _seen(self, source: Source, text: str, encoded: Encoded, target: WordsOf, attention: Weights) -> Seen:
         if isinstance(source, FeatureSource):
@@ -129,10 +128,11 @@ class Readings:
 
     def batch(self, encoded: Iterable[Sequence[Encoded]], longest: int | None = None) -> tuple[SourceBatch, ...]:
         """What the models read, one behind the other."""
-        columns = list(zip(*encoded, strict=True))
-        rest, found = iter(columns), list[SourceBatch]()
+        found, first, rows = list[SourceBatch](), 0, list(encoded)
         for member in self.members:
-            found += member.batch(zip(*islice(rest, len(member.sources)), strict=True), longest)
+            last = first + len(member.sources)
+            found += member.batch((row[first:last] for row in rows), longest)
+            first = last
         return tuple(found)
 
     def seen(
@@ -148,7 +148,7 @@ class Readings:
         ordered = tuple(found[source.name] for source in self.sources)
         if sentinel is None:
             return ordered, None
-        return ordered, alignment.by_words(sentinel, target.word_of, [0], (len(target.words), 1))[:, 0]
+        return ordered, _one_column(sentinel, target)
 
     def nothing(self, given: tuple[Given, ...]) -> tuple[Seen, ...]:
         """The sources of a translation without words."""
@@ -197,6 +197,12 @@ def _ids(source: Source, encoded: Encoded, longest: int | None) -> list[int]:
 def _name(given: Given) -> str:
     """A text, or the name of the file that an array comes from."""
     return "" if isinstance(given, np.ndarray) else str(given)
+
+
+def _one_column(attention: Weights, target: WordsOf) -> Weights:
+    """The attention (T, 1) to something that is one, by target words (target words,)."""
+    found: Weights = alignment.by_words(attention, target.word_of, [0], (len(target.words), 1))[:, 0]
+    return found
 
 
 def _looked_at(source: FeatureSource, text: str, attention: Weights, target: WordsOf) -> Seen:

@@ -1,7 +1,8 @@
 """A run folder: everything that one training made, and all that is needed to use it again.
 
 config.yaml               the configuration, complete and resolved
-source.*, target.*        text pipelines and vocabularies; of sources that are numbers, how many a region has
+source.*, target.*        text pipelines and vocabularies; of sources that are numbers, how many a region has; which
+                          languages each symbol is in, of several
 model.safetensors         the weights to use: the mean of the best, or the best
 model-best.safetensors    the best single validation; model-last.safetensors: the last one
 metrics.jsonl             what was measured, a line each time
@@ -19,11 +20,11 @@ reverse/                  the run of the other direction, where both were traine
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman import config as configuration
+from dragoman import configuration
 from dragoman.config import Config
 from dragoman.data.language import Language
 from dragoman.data.preparation import load as load_sources
-from dragoman.data.source import Source
+from dragoman.data.source import Source, the_text
 from dragoman.errors import UserError
 from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
@@ -92,8 +93,8 @@ class Run:
 
     @property
     def source(self) -> Language:
-        """The only one that is a text, or the first."""
-        return next(source for source in self.sources if isinstance(source, Language))
+        """The only source. UserError where there are several, or it is numbers."""
+        return the_text(self.sources)
 
     @classmethod
     def load(cls, path: str | Path) -> "Run":

@@ -34,11 +34,13 @@ class Seen(NamedTuple):
     regions: bool = False
 
     def beside(self, other: "Seen") -> "Seen":
-        """The same source, of the same words, with what another model looked at added."""
+        """The same source with what another model looked at added; one that read less of it saw its first words."""
         ends = [each for each in (self.end_attention, other.end_attention) if each is not None]
         end = np.sum(ends, 0) if ends else None
-        attention, share = self.attention + other.attention, self.share + other.share
-        return self._replace(attention=attention, share=share, end_attention=end)
+        fewer, more = sorted((self, other), key=lambda seen: len(seen.tokens))
+        attention = more.attention.copy()
+        attention[:, : len(fewer.tokens)] += fewer.attention
+        return more._replace(attention=attention, share=self.share + other.share, end_attention=end)
 
     @property
     def alignment(self) -> Links:

@@ -1,35 +1,28 @@
 """Text to translations: everything above (training, commands, services) translates through this."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import groupby
-from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
-from dragoman import components, devices, reading
+from dragoman import components, reading
 from dragoman.components import Spec
-from dragoman.config import Config, DeviceConfig
 from dragoman.data.batch import Batch, pad
 from dragoman.data.features import Given
 from dragoman.data.language import Language
-from dragoman.data.preparation import target_marks
-from dragoman.data.source import Source, only_text
+from dragoman.data.source import Source, only_text, the_text
 from dragoman.data.vocabulary import EOS
-from dragoman.deployment import engine as onnx
 from dragoman.deployment.engine import OnnxModel
 from dragoman.devices import Device
 from dragoman.errors import UserError
 from dragoman.model import linear
 from dragoman.model.attention.terms.reading import Shift
-from dragoman.model.int8 import Int8
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.reading import Encoded, Reading, Readings, Text, spelled
-from dragoman.run import Run
-from dragoman.search import candidates as lists
 from dragoman.search.candidates import CandidateList, Narrowed
 from dragoman.search.editing import Editing
 from dragoman.search.ensemble import Ensemble
@@ -46,11 +39,18 @@ from dragoman.translation import Scored, Spoken, Translation
 BATCH = 4096  # source symbols times beam that are searched at once
 ROWS = 320  # sentences times beam, at most: a processor is not faster with more, and each has numbers for all symbols
 
-Engine = Literal["torch", "int8", "onnx"]
+
+class Taught(NamedTuple):
+    """How a model was taught to read, and what its symbols mean."""
+
+    reading: Reading | Readings
+    edited: int | None = None  # the number of the source that it writes edits of
+    marks: Mapping[str, Mark] = {}  # what stands before a source, for each language that a model of several has
+    foreign: Mapping[Mark, list[int]] = {}  # what is never said behind each of them
 
 
 class Translator:
-    """A model with its languages, a search and a device.
+    """A model with what it was taught, a search and a device.
 
     With a `predictor`, translations are searched with that; `model` is then read when it is first asked for.
     """
@@ -58,7 +58,7 @@ class Translator:
     def __init__(
         self,
         model: Seq2Seq | Ensemble | Callable[[], Seq2Seq],
-        sources: tuple[Source, ...],
+        taught: Taught,
         target: Language,
         search: Spec,
         device: Device,
@@ -66,14 +66,12 @@ class Translator:
     ) -> None:
         self._given = model
         self._predictor = predictor
-        self.reading: Reading | Readings = Reading(sources)
+        self.reading, self.edited, self.marks, self.foreign = taught
         self.target = target
         self.search = search
         self.device = device
         self.candidates: CandidateList | None = None  # what translations are searched among
         self.way: linear.Way | None = None  # in which linear maps are computed for them
-        self.edited: int | None = None  # the number of the source that the model writes edits of
-        self.marks: dict[str, Mark] = {}  # what stands before a source, for each language that a model of several has
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -81,8 +79,8 @@ class Translator:
 
     @property
     def source(self) -> Language:
-        """The only source that is a text, or the first."""
-        return next(source for source in self.sources if isinstance(source, Language))
+        """The only source. UserError where there are several, or it is numbers."""
+        return the_text(self.sources)
 
     @cached_property
     def scorer(self) -> Seq2Seq | Ensemble:
@@ -99,12 +97,7 @@ class Translator:
     @property
     def edits(self) -> str | None:
         """The name of the source that the model writes edits of."""
-        names = [source.name for reading in self._readings for source in reading.sources]
-        return None if self.edited is None else names[self.edited]
-
-    @property
-    def _readings(self) -> tuple[Reading, ...]:
-        return self.reading.members if isinstance(self.reading, Readings) else (self.reading,)
+        return None if self.edited is None else self.sources[self.edited].name
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -144,6 +137,8 @@ class Translator:
         if beam_size is not None:
             options = spec.options if spec.kind == "beam" else {}
             spec = Spec("beam", {**options, "size": beam_size})
+        if isinstance(self._given, Ensemble) and spec.options.get("coverage_penalty"):
+            raise UserError("search.coverage_penalty looks at one model's attention, and several translate together")
         searcher = components.build(SEARCHES, spec)
         mark = self._mark(to)
         given = [self.reading.given(text) for text in texts]
@@ -152,7 +147,8 @@ class Translator:
         full = [number for number, symbols in enumerate(encoded) if any(len(each) > len(mark) for each in symbols)]
         lengths, width = [min(reading.length(each), reading.LONGEST) for each in encoded], searcher.width
         for numbers in by_length(full, lengths, BATCH // width, max(1, ROWS // width)):
-            found.update(zip(numbers, self.hypotheses(searcher, [encoded[n] for n in numbers], n_best), strict=True))
+            searched = self.hypotheses(searcher, [encoded[n] for n in numbers], n_best, mark)
+            found.update(zip(numbers, searched, strict=True))
         return [
             self._translation(each, encoded[number], found[number]) if number in found else self._nothing(each)
             for number, each in enumerate(given)
@@ -178,11 +174,13 @@ class Translator:
         if self._predictor or self.way or self.candidates:
             raise UserError("a source that is still arriving is translated by engine torch, without candidates")
         limit = components.build(SEARCHES, self.search).limit
-        rest = self.model, self._arriving(words, self._mark(to)), limit, self.device.torch_device
+        mark = self._mark(to)
+        muted = [number for each in mark for number in self.foreign[each]]
+        rest = self.model, self._arriving(words, mark), limit, self.device.torch_device
         if wait is not None:
-            found = wait_k(*rest, k=wait, muted=self._muted)
+            found = wait_k(*rest, k=wait, muted=muted)
         elif any(isinstance(part, Shift) for part in self.model.modules()):
-            found = as_it_decides(*rest, muted=self._muted)
+            found = as_it_decides(*rest, muted=muted)
         else:
             raise UserError("this model does not decide when to read (it has no term shift); use --wait K")
         said: list[str] = []
@@ -200,11 +198,6 @@ class Translator:
         """How many symbols of a text are not read, because there are more than LONGEST."""
         mark = [*self.marks.values()][:1]
         return reading.left_out(self.reading.encoded(self.reading.given(text), mark))
-
-    @property
-    def _muted(self) -> list[int]:
-        """The symbols that are never said."""
-        return self.target.vocabulary.ids([*self.marks.values()])
 
     def _arriving(self, words: Iterable[str], mark: Sequence[Symbol]) -> Iterator[list[int]]:
         """The ids of the symbols that each word brings, at most LONGEST in all, the mark with the first word. Those of
@@ -228,9 +221,11 @@ class Translator:
         return [Spoken("".join(letter for letter, _ in word), word[-1][1]) for word in words]
 
     def hypotheses(
-        self, searcher: Search, encoded: Sequence[Sequence[Encoded]], n_best: int = 1
+        self, searcher: Search, encoded: Sequence[Sequence[Encoded]], n_best: int = 1, mark: Sequence[Mark] = ()
     ) -> list[list[Hypothesis]]:
-        """What a search finds for sentences in symbols of each source, in one batch: `n_best` each, the best first."""
+        """What a search finds for sentences in symbols of each source, in one batch: `n_best` each, the best first.
+        `mark` stands before them.
+        """
         sources = tuple(each.to(self.device.torch_device) for each in self.reading.batch(encoded, reading.LONGEST))
         model: Predictor[Any] = self._predictor or self.scorer
         if self.candidates:
@@ -240,8 +235,8 @@ class Translator:
             lengths = torch.tensor([len(each[self.edited][: reading.LONGEST]) for each in encoded])
             operations = tuple(self.target.vocabulary.ids(OPERATIONS))
             model = Editing(model, lengths.to(self.device.torch_device), operations)
-        if self.marks:
-            model = Muted(model, self._muted)
+        for each in mark:
+            model = Muted(model, self.foreign[each])
         with linear.computed(self.way):
             return searcher(model, sources, n_best)
 
@@ -326,85 +321,3 @@ def by_length(numbers: Sequence[int], lengths: Sequence[int], symbols: int, most
         group.append(number)
     if group:
         yield group
-
-
-def load(
-    folder: str | Path | Sequence[str | Path],
-    *,
-    weights: str | None = None,
-    device: DeviceConfig | None = None,
-    engine: Engine = "torch",
-    candidates: tuple[int, int] | None = None,
-) -> Translator:
-    """The translator in a run folder; nothing else is needed. `weights`: model, model-best or model-last.
-
-    `engine="int8"` translates with matrices of 8-bit integers, `engine="onnx"` with the graphs of `dragoman export
-    --onnx`, both on the processor; scores of given pairs are torch's in any case.
-    `candidates=(300, 20)`: translations are made of the 300 most frequent symbols and of the 20 most probable
-    translations of each source symbol, which is faster; `dragoman lexicon` must have found these.
-    Several folders are an ensemble, which translates by the mean of what its models predict; each reads the sources it
-    knows, and all must write the same symbols.
-    UserError names what is missing or damaged.
-    """
-    if not isinstance(folder, str | Path):
-        folders = list(folder)
-        if len(folders) > 1 and (engine != "torch" or candidates):
-            raise UserError("several runs translate together by engine torch, without candidates")
-        if len(folders) > 1:
-            return _together(folders, weights, device)
-        (folder,) = folders
-    if engine not in get_args(Engine):
-        raise UserError(f"engine '{engine}': expected one of {', '.join(get_args(Engine))}")
-    run = Run.load(folder)
-    wanted = device or run.config.device
-    chosen = devices.choose(wanted if engine == "torch" else wanted.model_copy(update={"name": "cpu"}))
-    if engine == "onnx":
-        predictor = onnx.read(run, weights, chosen.threads)
-        later = partial(run.model, predictor.weights)
-        translator = Translator(later, run.sources, run.target, run.config.search, chosen, predictor)
-    else:
-        model = run.model(weights).to(chosen.torch_device)
-        translator = Translator(model, run.sources, run.target, run.config.search, chosen)
-        translator.way = Int8(model) if engine == "int8" else None
-    if candidates:
-        if not only_text(run.sources) or run.config.data.edits or run.config.data.pairs:
-            raise UserError(f"{folder}: candidates are translations of one source's symbols, not for this run")
-        lexicon = lists.read(run.folder.path / lists.FILE, (len(run.source.vocabulary), len(run.target.vocabulary)))
-        translator.candidates = CandidateList(lexicon, *candidates, chosen.torch_device)
-    return as_trained(translator, run.config)
-
-
-def _together(folders: Sequence[str | Path], weights: str | None, device: DeviceConfig | None) -> Translator:
-    """Several runs as one translator. UserError where they do not write the same symbols of the same text."""
-    members = [load(folder, weights=weights, device=device) for folder in folders]
-    first, texts = members[0], dict[str, tuple[Any, Any]]()
-    for folder, member in zip(folders, members, strict=True):
-        same = (member.target, first.target)
-        if len({each.vocabulary for each in same}) > 1 or same[0].text.spec != same[1].text.spec:
-            raise UserError(
-                f"{folder}: writes other symbols than {folders[0]}; runs that translate together have learnt the same "
-                "(from the same target texts, with text.joint: false where their sources differ)"
-            )
-        if member.marks != first.marks or member.edits != first.edits:
-            raise UserError(f"{folder}: means something else by its symbols than {folders[0]} (data.pairs, data.edits)")
-        for source in member.sources:
-            spec = source.text.spec if isinstance(source, Language) else {}
-            way = spec.get("lowercase"), spec.get("tokeniser")
-            if texts.setdefault(source.name, way) != way:
-                raise UserError(f"{folder}: cuts '{source.name}' into other words than the rest (lowercase, tokeniser)")
-    readings = Readings(tuple(cast(Reading, member.reading) for member in members))
-    try:
-        model = Ensemble([member.model for member in members], readings.counts)
-    except ValueError as error:
-        raise UserError(f"{', '.join(map(str, folders))}: {error}") from error
-    found = Translator(model, readings.sources, first.target, first.search, first.device)
-    found.reading, found.edited, found.marks = readings, first.edited, first.marks
-    return found
-
-
-def as_trained(translator: Translator, config: Config) -> Translator:
-    """The same, which reads, writes and looks as its model was taught by this configuration."""
-    taught_end = any(spec.options.get("unlinked") == "end" for spec in config.training.penalties)
-    translator.reading = Reading(translator.sources, config.data.join, taught_end)
-    translator.edited, translator.marks = config.data.edited, target_marks(config.data)
-    return translator

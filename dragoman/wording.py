@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic_core import ErrorDetails
 
+MOST = 20  # names that are listed
 LIMITS = {
     "greater_than": ("more than", "gt"),
     "greater_than_equal": ("at least", "ge"),
@@ -45,8 +46,10 @@ def _jsonable(value: Any) -> Any:
 
 def nearest(name: str, names: Sequence[str] | Mapping[str, Any]) -> str:
     """`did you mean 'size'?`, or the valid names where none is close."""
-    close = _close(name, list(names))
-    return f"did you mean '{close}'?" if close else "expected one of " + ", ".join(sorted(names))
+    close, known = _close(name, list(names)), sorted(names)
+    if close:
+        return f"did you mean '{close}'?"
+    return "expected one of " + ", ".join(known[:MOST]) + ", ..." * (len(known) > MOST)
 
 
 def _close(name: str, names: Sequence[str]) -> str | None:

@@ -9,9 +9,10 @@ from rich.console import Console
 
 from dragoman import demo
 from dragoman.errors import UserError
+from dragoman.loading import load
 from dragoman.phrasebook import corpus
 from dragoman.training import checks, session
-from dragoman.translator import Translator, load
+from dragoman.translator import Translator
 from tests import toy
 
 SIZES = {"train": 60, "dev": 4, "test": 6, "compositional": 4}

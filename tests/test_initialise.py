@@ -15,8 +15,8 @@ from dragoman.data.corpus import read_pairs
 from dragoman.data.sample import Inventory, Sample
 from dragoman.errors import UserError
 from dragoman.initialise import Corpus, choose, languages
+from dragoman.loading import load
 from dragoman.training import checks, session
-from dragoman.translator import load
 
 CORPUS = Corpus("train", "dev", "en", "fr")
 

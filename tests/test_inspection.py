@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dragoman import inspection, translator
+from dragoman import inspection, loading
 from dragoman.components import Spec
 from dragoman.config import ModelConfig
 from dragoman.data.corpus import Pair
@@ -125,7 +125,7 @@ def test_scores_of_other_references_or_other_symbols_have_other_signatures(run: 
 def test_given_sentences_are_translated_and_compared_with_gold_links(run: Run) -> None:
     pairs = [Pair(*pair) for pair in toy.pairs(12, 7)]
     links = [frozenset((n - 1 - t, t) for t in range(n)) for n in (len(pair.source.split()) for pair in pairs)]
-    model = translator.load(run.folder.path)
+    model = loading.load(run.folder.path)
     found, scores = inspection.translated(model, pairs, [Gold(each, each) for each in links])
     assert found.references == [pair.target for pair in pairs]
     right = [text == pair.target for text, pair in zip(found.texts, pairs, strict=True)]
@@ -145,7 +145,7 @@ def test_given_sentences_are_translated_and_compared_with_gold_links(run: Run) -
 
 
 def test_agreement_is_that_of_forced_decoding(run: Run) -> None:
-    model = translator.load(run.folder.path)
+    model = loading.load(run.folder.path)
     for line, rate in (("0-2 1-1 2-0", 0.0), ("0-0 1-2 2-1", 1.0)):
         found = inspection.agreement(model, ["one two three"], ["trois deux un"], [read_pharaoh(line)])
         assert found.error_rate == rate

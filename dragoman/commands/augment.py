@@ -1,20 +1,20 @@
 """`dragoman augment`: more training pairs from what there is."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 import typer
 
-from dragoman.commands.lines import one_line, one_stream, portions
+from dragoman.commands.lines import PORTION, one_line, one_stream, portions, shown
 from dragoman.components import Spec
 from dragoman.data.corpus import parallel
+from dragoman.data.source import only_text
 from dragoman.errors import UserError
 from dragoman.files import read_lines, write_atomically
+from dragoman.loading import load
 from dragoman.text.noise import Noise
-from dragoman.translator import Translator, load
-
-PORTION = 256  # lines that are translated together, at most
+from dragoman.translator import Translator
 
 
 def back(run: Path, target: Path, prefix: Path, tag: str, beam: int | None) -> None:
@@ -22,26 +22,30 @@ def back(run: Path, target: Path, prefix: Path, tag: str, beam: int | None) -> N
     translator = _of_one_source(run)
     names = translator.target.name, translator.source.name
     found = ((tagged(tag, source), text) for text, source in _translated(translator, target, beam))
-    _write(prefix, names, found)
+    _write(prefix, names, found, (target,))
 
 
 def forward(run: Path, source: Path, prefix: Path, tag: str, beam: int | None) -> None:
     """Pairs of tagged texts and their translations."""
     translator = _of_one_source(run)
     names = translator.source.name, translator.target.name
-    _write(prefix, names, ((tagged(tag, text), found) for text, found in _translated(translator, source, beam)))
+    _write(
+        prefix, names, ((tagged(tag, text), found) for text, found in _translated(translator, source, beam)), (source,)
+    )
 
 
 def copy(text: Path, prefix: Path, names: tuple[str, str], tag: str) -> None:
     """Pairs of target texts with themselves as sources."""
-    _write(prefix, names, ((tagged(tag, line), line) for line in read_lines(text) if line.strip()))
+    _write(prefix, names, ((tagged(tag, line), line) for line in read_lines(text) if line.strip()), (text,))
 
 
 def noise(source: Path, target: Path, prefix: Path, names: tuple[str, str], tag: str, noise: Noise, seed: int) -> None:
     """Pairs whose sources are noisy."""
     one_stream(source, target)
     pairs = enumerate(parallel(source, target))
-    _write(prefix, names, ((tagged(tag, noise(pair.source, (seed, number))), pair.target) for number, pair in pairs))
+    full = ((number, pair) for number, pair in pairs if all(text.strip() for text in pair))
+    found = ((tagged(tag, noise(pair.source, (seed, number))), pair.target) for number, pair in full)
+    _write(prefix, names, found, (source, target))
 
 
 def tagged(tag: str, text: str) -> str:
@@ -51,26 +55,38 @@ def tagged(tag: str, text: str) -> str:
 
 def _of_one_source(run: Path) -> Translator:
     translator = load(run)
-    if len(translator.sources) > 1:
-        raise UserError(f"{run}: has several sources, and one text is to be translated")
+    if not only_text(translator.sources) or translator.edited is not None:
+        raise UserError(f"{run}: reads more than one text, numbers, or what it edits; one text is to be translated")
+    if translator.marks:
+        raise UserError(f"{run}: has several languages; use translate --to, and put the files side by side")
     return translator
 
 
 def _translated(translator: Translator, path: Path, beam: int | None) -> Iterator[tuple[str, str]]:
-    """Each line that is not blank with its translation, unless that is blank."""
+    """Each line that is not blank with its translation, unless that is blank or not of the whole line; tell of how many
+    it is not.
+    """
     search = Spec("greedy") if beam == 1 else None
-    full = (line for line in read_lines(path) if line.strip())
+    full, cut = (line for line in read_lines(path) if line.strip()), 0
     for portion in portions(full, PORTION):
         found = translator.translate(portion.lines, beam_size=None if search else beam, search=search)
-        texts = [one_line(each.text) for each in found]
-        yield from ((line, text) for line, text in zip(portion.lines, texts, strict=True) if text.strip())
+        cut += sum(each.left_out > 0 for each in found)
+        whole = (("" if each.left_out else one_line(each.text)) for each in found)
+        yield from ((line, text) for line, text in zip(portion.lines, whole, strict=True) if text.strip())
+    if cut:
+        typer.echo(f"{shown(path)}: {cut:,} lines are too long to be read whole, and left out", err=True)
 
 
-def _write(prefix: Path, names: tuple[str, str], pairs: Iterable[tuple[str, str]]) -> None:
-    """The corpus PREFIX.SOURCE and PREFIX.TARGET, when all pairs are there; tell how many."""
+def _write(prefix: Path, names: tuple[str, str], pairs: Iterable[tuple[str, str]], read: Sequence[Path]) -> None:
+    """The corpus PREFIX.SOURCE and PREFIX.TARGET, when all pairs are there; tell how many. UserError where that would
+    replace what is `read`.
+    """
     if names[0] == names[1]:
         raise UserError(f"{prefix}: source and target are both called '{names[0]}'; they would be one file")
-    paths = [prefix.with_name(f"{prefix.name}.{name}") for name in names]
+    paths = [Path(f"{prefix}.{name}") for name in names]
+    for path in paths:
+        if path.resolve() in [each.resolve() for each in read]:
+            raise UserError(f"{path}: is read, and would be replaced; choose another --output")
     count = 0
     with ExitStack() as stack:
         files = [stack.enter_context(write_atomically(path)) for path in paths]

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import typer
 
-from dragoman import config as configuration
-from dragoman import inspection, torchrun
+from dragoman import configuration, inspection, torchrun
 from dragoman.commands.options import overrides
+from dragoman.config import LanguageConfig
 from dragoman.data.vocabulary import SPECIALS
 from dragoman.model.build import Regions, SourceSize
 from dragoman.run import Run
@@ -36,7 +36,7 @@ def train(words: Sequence[str]) -> None:
         )
 
 
-def _symbols(side: configuration.LanguageConfig) -> int:
+def _symbols(side: LanguageConfig) -> int:
     """How many symbols a model for this configuration has, as far as can be known without the data."""
     return len(SPECIALS) + int(side.unit.options.get("size", CHARACTERS))
 
@@ -49,7 +49,7 @@ def debug_config(words: Sequence[str]) -> None:
     symbols = _symbols(config.text.source)
     regions = {name: Regions(NUMBERS, name not in config.model.start_only) for name in data.features}
     sources: list[SourceSize] = [regions.get(name, symbols) for name in (data.source or data.sides)]
-    parts = inspection.parameters(config.model, data.read(sources), target)
+    parts = inspection.parameters(config.model, data.sequences(sources), target)
     known = [symbols] * (len(sources) - len(regions))
     told = f"{' and '.join(f'{size:,}' for size in (*known, target))} symbols (the data may give fewer)"
     told += f", {NUMBERS:,} numbers in a region of {' and '.join(regions)} (the data know)" if regions else ""

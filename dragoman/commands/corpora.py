@@ -6,11 +6,11 @@ from pathlib import Path
 
 import typer
 
-from dragoman import config as configuration
+from dragoman import configuration
 from dragoman import initialise as first
 from dragoman.commands.options import overrides
 from dragoman.data import statistics
-from dragoman.data.corpus import feature_files
+from dragoman.data.corpus import feature_files, read_examples
 from dragoman.data.features import FeatureFile
 
 
@@ -38,5 +38,8 @@ def debug_data(words: Sequence[str]) -> None:
                 typer.echo(f"data.{name}: {', '.join(where)}{about}\n{found}\n")
             for path in (path for each in data.features for path in feature_files(where, each)):
                 typer.echo(f"data.{name}: {path}\n{statistics.describe_features(FeatureFile(path))}\n")
+            if data.features:
+                count = sum(1 for _ in read_examples(where, pair.sources, pair.target, data.features))
+                typer.echo(f"data.{name}: {', '.join(where)}, {count:,} lines in {pair.target}\n")
     if data.alignments:
         typer.echo(statistics.describe_links(data.train, data.source[0], data.target, tokenisers=tokenisers))

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from dragoman import components
-from dragoman.commands.lines import one_stream
+from dragoman.commands.lines import one_stream, shown
 from dragoman.components import Spec
+from dragoman.data.features import Given
 from dragoman.errors import UserError
 from dragoman.evaluation.languages import wrong_language
 from dragoman.evaluation.metrics import METRICS, Score
@@ -18,7 +19,6 @@ from dragoman.files import read_lines
 from dragoman.wording import nearest
 
 if TYPE_CHECKING:
-    from dragoman import reading
     from dragoman.translator import Translator
 
 
@@ -33,7 +33,7 @@ class Sources(NamedTuple):
     """The lines that are to be translated, and where the first of them come from."""
 
     path: Path
-    lines: "list[reading.Text]"
+    lines: list[tuple[Given, ...]]
 
 
 class Measures(NamedTuple):
@@ -69,9 +69,9 @@ def evaluate_run(
     With `candidates`, the same scores once more with these, and how much of the references they cover.
     """
     from dragoman import inspection  # these take torch, which scoring a file does without
+    from dragoman.loading import load
     from dragoman.run import Run
     from dragoman.training.validation import likelihood
-    from dragoman.translator import load
 
     translator = load(runs)
     sources = _sources(source, translator)
@@ -101,10 +101,11 @@ def _sources(given: Sequence[str], translator: "Translator") -> "Sources":
     """What is to be translated."""
     from dragoman.commands import sources
 
-    if len(given) == 1 and "=" not in given[0]:
+    names = {source.name for source in translator.sources}
+    if len(given) == 1 and given[0].partition("=")[0] not in names:
         return Sources(Path(given[0]), list(sources.texts(Path(given[0]), translator)))
     files = sources.named(given, translator)
-    return Sources(next(iter(files.values())), list(sources.texts_by_name(files, translator)))
+    return Sources(sources.first(files, translator), list(sources.texts_by_name(files, translator)))
 
 
 def _translated(translator: "Translator", sources: "Sources", to: str | None = None) -> Text:
@@ -116,7 +117,7 @@ def _with_candidates(
 ) -> list[Score]:
     """The scores with candidates, and the percentage of the references' symbols that are among them."""
     assert translator.candidates is not None
-    ids = [translator.source.ids(line) for line in sources.lines if isinstance(line, str)]
+    ids = [translator.source.ids(str(text)) for (text,) in sources.lines]
     pairs = [pair for _, lines in references for pair in zip(ids, map(translator.target.ids, lines), strict=True)]
     found = translator.candidates.coverage(pairs)
     percentage = 100 * found.covered / max(1, found.symbols)
@@ -135,8 +136,7 @@ def _check(found: int, where: Path, references: Sequence[Text]) -> None:
     """That all references have as many lines."""
     for path, lines in references:
         if len(lines) != found:
-            name = "<stdin>" if str(where) == "-" else where
-            raise UserError(f"{path} has {len(lines):,} lines, but {name} has {found:,}")
+            raise UserError(f"{path} has {len(lines):,} lines, but {shown(where)} has {found:,}")
 
 
 def _scores(found: Text, references: Sequence[Text], measures: Measures) -> list[Score]:

@@ -25,6 +25,8 @@ def features(
     """Write what a frozen network makes of images, an array for each, and tell of what shape."""
     if target.suffix != ".npy":
         raise UserError(f"{target}: expected the name of a .npy file")
+    if layer == "global" and stage != -1:
+        raise UserError("--stage: chooses a feature map, and --layer global takes none; leave out one")
     paths = images(folder, names)
     network = Network(model, weights, devices.choose(DeviceConfig()).torch_device, layer=layer, stage=stage)
     batches = [paths[first : first + batch] for first in range(0, len(paths), batch)]

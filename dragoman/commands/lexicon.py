@@ -13,7 +13,6 @@ from dragoman.data.filters import Filters
 from dragoman.data.language import Language
 from dragoman.data.lexicon import estimate
 from dragoman.data.preparation import BLOCK, STORE
-from dragoman.data.source import only_text
 from dragoman.data.store import Column, Rows, Store
 from dragoman.errors import UserError
 from dragoman.run import Run
@@ -23,8 +22,8 @@ from dragoman.search import candidates
 def lexicon(folder: Path, files: tuple[Path, Path] | None) -> None:
     """Write the lexicon of a run, from its prepared corpus or from text files."""
     run = Run.load(folder)
-    if not only_text(run.sources) or run.config.data.edits or run.config.data.pairs:
-        raise UserError(f"{folder}: a lexicon is of one source's symbols and their translations, not for this run")
+    if not run.config.data.plain:
+        raise UserError(f"{folder}: a lexicon needs a run of one text, without data.edits or data.pairs")
     source, target = _read(run, *files) if files else _prepared(run)
     sizes = len(run.source.vocabulary), len(run.target.vocabulary)
     found = estimate(source, target, sizes)

@@ -7,6 +7,8 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Generic, NamedTuple, TypeVar
 
+import typer
+
 from dragoman.data.corpus import Pair, parallel
 from dragoman.data.features import FeatureFile, beside
 from dragoman.errors import UserError
@@ -15,6 +17,7 @@ from dragoman.text.normalise import Normaliser
 
 Item = TypeVar("Item")
 
+PORTION = 256  # lines that are worked on together, at most
 FIRST = 8  # lines in the first portion, so that the first result comes soon; each further one is twice as large
 LONGEST = 5_000  # characters of a line that can be scored or aligned: time and memory grow with their square
 
@@ -79,6 +82,18 @@ class Output(NamedTuple):
         """A part of a line, at once."""
         self.file.write(text)
         self.file.flush()
+
+
+def warn(source: Path, first: int, left_out: Iterable[int]) -> None:
+    """Tell of lines from number `first` on, of which so many symbols each were not read."""
+    for number, symbols in enumerate(left_out, start=first):
+        if symbols:
+            typer.echo(f"{shown(source)}:{number}: too long, the last {symbols:,} symbols were not read", err=True)
+
+
+def shown(path: Path) -> str:
+    """What a file is called; `-` is standard input."""
+    return "<stdin>" if str(path) == "-" else str(path)
 
 
 @contextmanager

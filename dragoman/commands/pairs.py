@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from dragoman.commands.lines import one_stream, output, pair_portions
+from dragoman.commands.lines import PORTION, one_stream, output, pair_portions
 from dragoman.commands.sources import arrays, text_of
 from dragoman.data import pharaoh
 from dragoman.data.corpus import Pair
@@ -15,10 +15,9 @@ from dragoman.data.pharaoh import Links
 from dragoman.data.source import only_text
 from dragoman.errors import UserError
 from dragoman.evaluation import alignment
+from dragoman.loading import load
 from dragoman.translation import Scored
-from dragoman.translator import Translator, load
-
-PORTION = 256  # pairs at a time
+from dragoman.translator import Translator
 
 
 def score(
@@ -68,7 +67,7 @@ def align(
     translator = load(run, weights=weights)
     files = arrays(given, translator)
     if gold and not only_text(translator.sources):
-        raise UserError(f"--gold: are links between two sentences, and {run} has several sources")
+        raise UserError(f"--gold has links between two sentences, and {run} reads more than one text, or numbers")
     right = pharaoh.read_gold(gold) if gold else None
     found: list[Links] = []
     count = 0

@@ -5,15 +5,14 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from dragoman.commands.lines import one_line, one_stream, output, portions
+from dragoman.commands.lines import PORTION, one_line, one_stream, output, portions, warn
 from dragoman.data.corpus import side_by_side
 from dragoman.data.features import FeatureSource
 from dragoman.errors import UserError
-from dragoman.translator import Translator, load
+from dragoman.loading import load
+from dragoman.translator import Translator
 from dragoman.visualisation import changes
 from dragoman.visualisation.changes import Revision
-
-PORTION = 256  # lines that are edited together, at most
 
 
 def postedit(
@@ -31,14 +30,17 @@ def postedit(
     The translation is the source that the run's targets are edits of; of a run that rewrites, the last one.
     """
     one_stream(source, translation)
+    if str(page) == str(target or "-") == "-":
+        raise UserError("--html -: the corrected lines go to standard output; write them to a file with -o")
     translator = load(run, weights=weights)
     edited = translator.edited if translator.edited is not None else len(translator.sources) - 1
     paths = _paths(translator, run, edited, source, translation)
     console, seen, changed, count = Console(stderr=True, highlight=False), list[Revision](), 0, 0
     with output(target) as lines:
         for portion in portions(side_by_side(paths), PORTION):
-            texts = [each if len(paths) > 1 else each[0] for each in portion.lines]
-            found = [one_line(each.text) for each in translator.translate(texts)]
+            edits = translator.translate(portion.lines)
+            warn(translation, portion.first, (each.left_out for each in edits))
+            found = [one_line(each.text) for each in edits]
             lines.write(found)
             beside = [each[1 - edited] if len(paths) > 1 else "" for each in portion.lines]
             before = [each[edited] for each in portion.lines]
@@ -56,6 +58,8 @@ def postedit(
 def _paths(translator: Translator, run: Path, edited: int, source: Path | None, translation: Path) -> list[Path]:
     """The files of the run's sources in order. UserError where there are not as many."""
     names = [language.name for language in translator.sources]
+    if translator.marks:
+        raise UserError(f"{run}: translates to {', '.join(translator.targets)}; post-editing is of one language")
     if any(isinstance(each, FeatureSource) for each in translator.sources):
         raise UserError(f"{run}: has a source of numbers ({', '.join(names)}); use translate --source NAME=FILE")
     if len(names) > 2:

@@ -12,12 +12,13 @@ from dragoman.commands.lines import one_stream
 from dragoman.config import DeviceConfig
 from dragoman.data.corpus import read_examples
 from dragoman.data.pharaoh import Gold, read_gold
+from dragoman.data.source import only_text
 from dragoman.errors import UserError
 from dragoman.files import read_lines
+from dragoman.loading import load
 from dragoman.model.weights import fill, mean, read_tensors, write_tensors
 from dragoman.reading import Text
 from dragoman.run import Run, RunFolder
-from dragoman.translator import load
 from dragoman.visualisation.report import RunView, page
 
 LIBRARIES = ("torch", "numpy", "sentencepiece", "sacrebleu", "safetensors", "pydantic", "ruamel.yaml", "typer", "rich")
@@ -31,7 +32,7 @@ def report(
     given = list(read_lines(sentences)) if sentences else None
     links = read_gold(gold) if gold else []
     if to and not sentences:
-        raise UserError("--to: is of --sentences; those of development have their languages")
+        raise UserError("--to goes with --sentences; development sentences already have their language")
     views = [_view(folder, given, sentences, gold, links, to) for folder in folders]
     if str(target) == "-":
         typer.echo(page(views), nl=False)
@@ -50,6 +51,8 @@ def _view(
     to: str | None,
 ) -> RunView:
     run = Run.load(folder)
+    if gold and not only_text(run.sources):
+        raise UserError(f"--gold has links between two sentences, and {folder} reads more than one text, or numbers")
     if lines is None and gold is None:
         return inspection.view(run, *inspection.development(run))
     pairs: list[tuple[Text, str | None]]
@@ -58,7 +61,7 @@ def _view(
         if data.pairs:
             raise UserError(f"{gold}: {folder} has several pairs of languages; name --sentences, and --to")
         examples = read_examples(data.dev, data.source, data.target, data.features)
-        pairs = [(each.sources if len(each.sources) > 1 else each.sources[0], each.target) for each in examples]
+        pairs = [(each.sources, each.target) for each in examples]
     else:
         pairs = [_sentence(line, f"{where}:{number}", run) for number, line in enumerate(lines, start=1)]
     if gold and len(links) != len(pairs):

@@ -4,18 +4,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
 from pathlib import Path
 
-from dragoman.commands.lines import one_stream
+from dragoman.commands.lines import one_stream, shown
 from dragoman.data.corpus import side_by_side
 from dragoman.data.features import FeatureFile, FeatureSource, Given, beside
+from dragoman.data.language import Language
 from dragoman.errors import UserError
 from dragoman.files import read_lines
-from dragoman.reading import Text
 from dragoman.translator import Translator
 
 
 def named(given: Sequence[str], translator: Translator) -> dict[str, Path]:
     """The files of `NAME=FILE`. UserError where that is not so, or not a source of the run."""
-    known = [language.name for language in translator.sources]
+    if given and translator.marks:
+        raise UserError(f"--source {given[0]}: this run has one source; name the file alone, and --to LANGUAGE")
+    known = [source.name for source in translator.sources]
     found: dict[str, Path] = {}
     for text in given:
         name, equals, path = text.partition("=")
@@ -26,7 +28,7 @@ def named(given: Sequence[str], translator: Translator) -> dict[str, Path]:
     return found
 
 
-def texts_by_name(files: Mapping[str, Path], translator: Translator) -> Iterator[Text]:
+def texts_by_name(files: Mapping[str, Path], translator: Translator) -> Iterator[tuple[Given, ...]]:
     """The lines or arrays of some files, by the names of sources. A source that is not named is missing."""
     named = [source for source in translator.sources if source.name in files]
     arrays = {each.name: FeatureFile(files[each.name]) for each in named if isinstance(each, FeatureSource)}
@@ -38,8 +40,13 @@ def texts_by_name(files: Mapping[str, Path], translator: Translator) -> Iterator
     for number, texts in enumerate(beside(lines, where, list(arrays.values()))):
         found: dict[str, Given] = dict(zip(paths, texts, strict=True))
         found |= {name: file[number] for name, file in arrays.items()}
-        given = tuple(found.get(source.name, "") for source in translator.sources)
-        yield given if len(given) > 1 else given[0]
+        yield tuple(found.get(source.name, "") for source in translator.sources)
+
+
+def first(files: Mapping[str, Path], translator: Translator) -> Path:
+    """The file to name where a line is told of: that of the first text."""
+    texts = (files[each.name] for each in translator.sources if isinstance(each, Language) and each.name in files)
+    return next(texts, next(iter(files.values())))
 
 
 def arrays(given: Sequence[str], translator: Translator) -> dict[str, FeatureFile]:
@@ -49,15 +56,19 @@ def arrays(given: Sequence[str], translator: Translator) -> dict[str, FeatureFil
     for name in files:
         if name not in numbers:
             raise UserError(f"--source {name}={files[name]}: is a text, which stands in SOURCE (several: in columns)")
+    if len(files) == len(translator.sources):
+        raise UserError("--source: no text is left for SOURCE, which has the names of .npy files; leave out --source")
     return {name: FeatureFile(path) for name, path in files.items()}
 
 
-def texts(path: Path, translator: Translator) -> Iterator[Text]:
+def texts(path: Path, translator: Translator) -> Iterator[tuple[Given, ...]]:
     """The lines of a file. Those of several sources are its columns, separated by tabs."""
     return (text_of(line, path, number, translator) for number, line in enumerate(read_lines(path), start=1))
 
 
-def text_of(line: str, path: Path, number: int, translator: Translator, beside: Mapping[str, FeatureFile] = {}) -> Text:
+def text_of(
+    line: str, path: Path, number: int, translator: Translator, beside: Mapping[str, FeatureFile] = {}
+) -> tuple[Given, ...]:
     """A line as what a translator takes. UserError where it has not a column for each of several sources but those
     `beside` it; in that of an array stands the name of a .npy file.
     """
@@ -65,9 +76,7 @@ def text_of(line: str, path: Path, number: int, translator: Translator, beside: 
     columns = tuple(line.split("\t")) if len(names) > 1 else (line,)
     if len(columns) != len(names):
         wanted = f"{len(names)} columns separated by tabs ({', '.join(names)})"
-        where = "<stdin>" if str(path) == "-" else path
-        raise UserError(f"{where}:{number}: expected {wanted}, found {len(columns)}")
+        raise UserError(f"{shown(path)}:{number}: expected {wanted}, found {len(columns)}")
     found: dict[str, Given] = dict(zip(names, columns, strict=True))
     found |= {name: file[number - 1] for name, file in beside.items()}
-    given = tuple(found[source.name] for source in translator.sources)
-    return given if len(given) > 1 else given[0]
+    return tuple(found[source.name] for source in translator.sources)

@@ -13,17 +13,15 @@ import typer
 from rich.console import Console
 
 from dragoman.commands import sources
-from dragoman.commands.lines import Output, is_typed, one_line, output, portions
+from dragoman.commands.lines import PORTION, Output, is_typed, one_line, output, portions, warn
 from dragoman.components import Spec
 from dragoman.data.pharaoh import pharaoh
 from dragoman.errors import UserError
 from dragoman.evaluation.latency import average_lagging
 from dragoman.files import read_words
+from dragoman.loading import Engine, load
 from dragoman.translation import Translation
-from dragoman.translator import Engine, load
 from dragoman.visualisation import heatmap
-
-PORTION = 256  # lines that are translated together, at most
 
 
 class Wanted(NamedTuple):
@@ -72,16 +70,16 @@ def translate(runs: Sequence[Path], source: Path, target: Path | None, wanted: W
         if files and str(source) != "-":
             raise UserError(f"{source}: sources are named with --source; leave out one")
         lines = sources.texts_by_name(files, translator) if files else sources.texts(source, translator)
-        source = next(iter(files.values()), source)
+        source = sources.first(files, translator) if files else source
         for portion in portions(lines, wanted.portion or PORTION, typed=is_typed(source)):
             translated = partial(translator.translate, beam_size=wanted.beam, search=search)
             given = portion.lines
             if wanted.via:
                 between = translated(given, to=wanted.via)
-                _warn(source, portion.first, *(translation.left_out for translation in between))
-                given = [translation.text for translation in between]
+                warn(source, portion.first, (translation.left_out for translation in between))
+                given = [(translation.text,) for translation in between]
             found = translated(given, to=wanted.to, n_best=wanted.n_best or 1)
-            _warn(source, portion.first, *(translation.left_out for translation in found))
+            warn(source, portion.first, (translation.left_out for translation in found))
             for number, translation in enumerate(found, start=portion.first - 1):
                 _write(texts, number, translation, wanted)
             if matrices:
@@ -122,7 +120,7 @@ def _follow(runs: Sequence[Path], source: Path, target: Path | None, wanted: Wan
                 read.append(word.read)
             texts.say("\n")
             deque(line, maxlen=0)  # a translation may end before its source
-            _warn(source, number, translator.left_out(" ".join(arrived)))
+            warn(source, number, [translator.left_out(" ".join(arrived))])
             if read:
                 lagging.append([average_lagging(read, len(arrived), corrected=each) for each in (True, False)])
     if lagging:
@@ -137,14 +135,6 @@ def _line(pieces: Iterator[str], arrived: list[str]) -> Iterator[str]:
             return
         arrived.append(word)
         yield word
-
-
-def _warn(source: Path, first: int, *left_out: int) -> None:
-    """Of lines from number `first` on, of which so many symbols each were not read."""
-    name = "<stdin>" if str(source) == "-" else source
-    for number, symbols in enumerate(left_out, start=first):
-        if symbols:
-            typer.echo(f"{name}:{number}: too long, the last {symbols:,} symbols were not read", err=True)
 
 
 def _write(texts: Output, number: int, translation: Translation, wanted: Wanted) -> None:

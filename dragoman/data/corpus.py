@@ -1,4 +1,4 @@
-"""Reading sentence pairs: two files of the same prefix, or one with two columns."""
+"""Reading sentence pairs: files of the same prefix, or one with columns."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, zip_longest

@@ -2,12 +2,14 @@
 
 import json
 import zipfile
+import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -22,6 +24,17 @@ Array: TypeAlias = npt.NDArray[Any]
 Given: TypeAlias = str | Path | Array  # what there is of one source: a text; or an array, or the .npy file of one
 Item = TypeVar("Item")
 
+DAMAGED = (  # what the readers raise for a file that is not as it should be
+    ValueError,
+    EOFError,
+    KeyError,
+    NotImplementedError,
+    TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+    SafetensorError,
+)
+
 
 class _Arrays(NamedTuple):
     """Arrays that are read when they are asked for."""
@@ -34,9 +47,9 @@ class FeatureFile:
     """The arrays of a file, one for each line that it stands beside: (regions, size).
 
     A .npy has all of them as one array (lines, regions, size), or (lines, size) where each is a single vector; it is
-    mapped, not read. A .npz or .safetensors has such an array too, or as many as there are lines, named 0, 1, 2 and so
-    on, of different numbers of regions. An array without regions, or of zeros alone, is that of a line without this
-    source.
+    mapped, not read. A .npz has as many arrays as there are lines, named 0, 1, 2 and so on, of different numbers of
+    regions; a .safetensors may have them either way. An array without regions, or of zeros alone, is that of a line
+    without this source.
 
     Raises UserError for what is no such file; reading an array, for one that has another size or is not finite.
     """
@@ -49,7 +62,7 @@ class FeatureFile:
             self._arrays = FORMS[path.suffix](path)
             if not self._arrays.lines:
                 raise ValueError("there is no array")
-            self.size = int(self._arrays.read(0).shape[-1])
+            self.size = int(np.atleast_1d(self._arrays.read(0)).shape[-1])
 
     def __len__(self) -> int:
         return self._arrays.lines
@@ -161,8 +174,9 @@ def _readable(where: str | Path) -> Iterator[None]:
         raise UserError(f"{where}: no such file") from None
     except OSError as error:
         raise UserError(f"{where}: cannot read ({error.strerror or error})") from error
-    except (ValueError, EOFError, KeyError, zipfile.BadZipFile, SafetensorError) as error:
-        raise UserError(f"{where}: not a sound file of arrays ({str(error).splitlines()[0]})") from error
+    except DAMAGED as error:
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise UserError(f"{where}: not a sound file of arrays ({reason})") from error
 
 
 def _npy(path: Path) -> _Arrays:
@@ -171,10 +185,9 @@ def _npy(path: Path) -> _Arrays:
 
 def _npz(path: Path) -> _Arrays:
     archive = np.load(path, allow_pickle=False)
-    names = list(archive.files)
-    if len(names) == 1 and (names != ["0"] or archive["0"].ndim == 3):
-        return _of_one(archive[names[0]])  # it may be packed, so that it cannot be mapped
-    return _of_many(names, archive.__getitem__)
+    if len(archive.files) == 1 and archive.files != ["0"]:
+        raise ValueError("one array for all lines: save it as .npy, which need not be read whole")
+    return _of_many(archive.files, archive.__getitem__)
 
 
 def _safetensors(path: Path) -> _Arrays:
@@ -200,7 +213,8 @@ def _check(axes: int) -> None:
 
 
 def _of_many(names: list[str], read: Callable[[str], Array]) -> _Arrays:
-    missing = next((number for number in range(len(names)) if str(number) not in names), None)
+    known = set(names)
+    missing = next((number for number in range(len(names)) if str(number) not in known), None)
     if missing is not None:
         raise ValueError(f"expected arrays named 0 to {len(names) - 1}, there is no {missing}")
     return _Arrays(len(names), lambda line: read(str(line)))

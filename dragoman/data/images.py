@@ -19,8 +19,7 @@ from dragoman.wording import nearest
 
 Layer = Literal["regions", "global"]
 LIBRARY = "timm:"
-OPERATORS = "nms", "qnms"  # of torchvision, whose import fails where they are not declared
-FORMS = {".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"}
+SUFFIXES = {".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"}
 
 
 class Network:
@@ -57,8 +56,9 @@ class Network:
         try:
             with self._pillow.open(path) as image:
                 return cast(Tensor, self._transform(image.convert("RGB")))
-        except OSError as error:  # as what is no image is told, too
-            raise UserError(f"{path}: cannot be read as an image ({error.strerror or error})") from error
+        except (OSError, SyntaxError, ValueError, self._pillow.DecompressionBombError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise UserError(f"{path}: cannot be read as an image ({reason})") from error
 
     def _regions(self, images: Tensor) -> Tensor:
         try:
@@ -95,7 +95,7 @@ def images(folder: Path, names: Path | None) -> list[Path]:
     if not folder.is_dir():
         raise UserError(f"{folder}: no such folder")
     if names is None:
-        found = sorted(path for path in folder.iterdir() if path.suffix.lower() in FORMS)
+        found = sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)
     else:
         found = [folder / name.strip() for name in read_lines(names)]
         for number, path in enumerate(found, start=1):
@@ -112,7 +112,7 @@ def _loaded(timm: Any, kind: str, weights: Path | None) -> Any:
         if weights is None:
             return timm.create_model(kind, pretrained=True)
         network = timm.create_model(kind, pretrained=False)
-        timm.models.load_checkpoint(network, str(weights))
+        timm.models.load_checkpoint(network, str(weights), weights_only=True)
     except FileNotFoundError as error:
         if weights is not None:
             raise UserError(f"{weights}: no such file") from None
@@ -120,35 +120,26 @@ def _loaded(timm: Any, kind: str, weights: Path | None) -> Any:
     except (OSError, RuntimeError, ValueError, KeyError, EOFError, UnpicklingError, SafetensorError) as error:
         if weights is None:
             raise UserError(_unreachable(kind, error)) from error
-        raise UserError(f"{weights}: not the weights of {LIBRARY}{kind} ({str(error).splitlines()[0]})") from error
+        raise UserError(f"{weights}: not the weights of {LIBRARY}{kind} ({_told(error)})") from error
     return network
 
 
 def _unreachable(kind: str, error: Exception) -> str:
-    told = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return f"{LIBRARY}{kind}: its weights cannot be downloaded ({told}); name a file of them with --weights"
+    return f"{LIBRARY}{kind}: its weights cannot be downloaded ({_told(error)}); name a file of them with --weights"
+
+
+def _told(error: Exception) -> str:
+    """The first line of an error."""
+    return str(error).partition("\n")[0] or type(error).__name__
 
 
 def library() -> tuple[Any, Any]:
-    """timm, and what reads images. UserError that names the extra where they are missing."""
+    """timm, and what reads images. UserError that names the extra where they are missing, or torchvision, which timm
+    takes, does not fit.
+    """
     try:
-        _declare_operators()
         return import_module("timm"), import_module("PIL.Image")
     except ModuleNotFoundError as error:
         raise UserError(f"{error.name} is not installed; pip install 'dragoman[images]' brings it") from error
-
-
-def _declare_operators() -> None:
-    """torchvision, of which timm uses the transformations alone, is imported even where its operators are made for
-    another build of torch (CUDA beside a processor's), without them.
-    """
-    try:
-        import_module("torchvision")
-    except RuntimeError:  # operator torchvision::nms does not exist
-        library: Any = cast(Any, torch.library).Library("torchvision", "DEF")
-        for name in OPERATORS:
-            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-        _KEPT.append(library)
-
-
-_KEPT: list[Any] = []  # a library's declarations go with it
+    except RuntimeError as error:
+        raise UserError(f"torchvision does not fit this torch ({_told(error)}); install both from one index") from error

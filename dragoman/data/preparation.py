@@ -23,13 +23,13 @@ from dragoman.data.corpus import (
 from dragoman.data.features import FeatureFiles, FeatureSource
 from dragoman.data.filters import Filters, Numbers, Report
 from dragoman.data.language import Language
+from dragoman.data.marks import marks, target_marks, write_spoken
 from dragoman.data.pharaoh import Gold
 from dragoman.data.source import Source
 from dragoman.data.store import Rows, new_store, read_header
 from dragoman.data.vocabulary import EOS, Vocabulary
 from dragoman.errors import UserError
-from dragoman.text.edits import OPERATIONS, operations
-from dragoman.text.mark import Mark
+from dragoman.text.edits import operations
 from dragoman.text.pipeline import Side, TextPipeline
 from dragoman.text.unit import UnfitUnitError, flat
 
@@ -77,27 +77,14 @@ def _names(data: DataConfig) -> dict[Side, str]:
     return dict(zip((*data.sides, "target"), data.names, strict=True))
 
 
-def marks(data: DataConfig) -> tuple[Mark, ...]:
-    """The symbols of every language that no text spells."""
-    return OPERATIONS if data.edits else tuple(target_marks(data).values())
-
-
-def target_marks(data: DataConfig) -> dict[str, Mark]:
-    """Of several pairs, the first symbol of a source for each language that it may be translated to (Johnson et al.
-    2016).
-    """
-    return {pair.target: Mark(f"<2{pair.target}>") for pair in data.trained} if data.pairs else {}
-
-
 def _fingerprint(data: DataConfig, text: TextConfig, seed: int) -> str:
     """One number for everything that the store depends on."""
     files = []
     for path in _files(data):
         found = path.stat()
         files.append([str(path.resolve()), found.st_size, found.st_mtime_ns])
-    used = data.model_copy(
-        update={"dev": "", "pairs": [pair._replace(dev="") for pair in data.trained], "temperature": 1}
-    )
+    pairs = [pair._replace(dev="") for pair in data.trained]
+    used = data.model_copy(update={"dev": "", "pairs": pairs, "temperature": 1, "own_symbols": True})
     options = [repr(used), repr(text), seed, files]
     return hashlib.sha256(json.dumps(options).encode()).hexdigest()
 
@@ -206,16 +193,22 @@ def _write(data: DataConfig, sources: dict[Side, Source], fingerprint: str, fold
     if data.alignments:
         columns["links"] = np.uint32
     reports, rows = [], []
+    vocabulary = languages["target"].vocabulary
+    spoken = {name: np.zeros(len(vocabulary), np.bool_) for name in target_marks(data)}
     with new_store(folder, columns) as store:
         for pair in data.trained:
             filters = Filters(max_length=data.max_length, max_ratio=data.max_ratio)
             for block in _blocks(data, pair, languages, arrays, filters):
                 store.append(block)
+                if spoken:
+                    spoken[pair.target][block["target"].values] = True
             if not filters.report.kept:
                 named = f" ({pair.name})" if data.pairs else ""
                 raise UserError(f"{', '.join(pair.train)}{named}: no pair to train on: {filters.report}")
             reports.append(filters.report)
             rows.append(filters.report.kept)
+        if spoken:
+            write_spoken(spoken, vocabulary.first, folder.parent)
         report = Report(*map(sum, zip(*reports, strict=True)))
         store.notes = {"fingerprint": fingerprint, "report": report._asdict(), "pairs": rows}
 
@@ -238,7 +231,9 @@ def _blocks(
         }
         rows = {side: language.rows(texts[side]) for side, language in languages.items()}
         if data.edited is not None:
-            rows["target"] = _edits(languages["target"], texts[data.sides[data.edited]], texts["target"])
+            rows["target"] = _edits(
+                languages["target"], texts[data.sides[data.edited]], texts["target"], data.max_length
+            )
         written = {side: np.array([bool(text.strip()) for text in texts[side]]) for side in languages}
         lengths = {side: np.where(written[side], rows[side].lengths - 1, 0) for side in languages}
         count = len(lengths["target"])
@@ -266,12 +261,16 @@ def _checked(arrays: dict[Side, FeatureFiles], sources: dict[Side, Source]) -> d
     return arrays
 
 
-def _edits(target: Language, before: list[str], after: list[str]) -> Rows:
-    """The operations that make one text of the other, and EOS."""
-    found = [
-        [*target.vocabulary.ids(operations(target.text.encode(old), target.text.encode(new))), EOS]
-        for old, new in zip(before, after, strict=True)
-    ]
+def _edits(target: Language, before: list[str], after: list[str], longest: int) -> Rows:
+    """The operations that make one text of the other, and EOS. Where a side is too long, there are as many at least;
+    the longer side stands for them until the filters leave it out.
+    """
+    found = []
+    for texts in zip(before, after, strict=True):
+        old, new = map(target.text.encode, texts)
+        longer = max(old, new, key=len)
+        said = operations(old, new) if len(longer) <= longest else longer
+        found.append([*target.vocabulary.ids(said), EOS])
     return Rows(*flat(found))
 
 

@@ -4,8 +4,19 @@ from typing import TypeAlias
 
 from dragoman.data.features import FeatureSource
 from dragoman.data.language import Language
+from dragoman.errors import UserError
 
 Source: TypeAlias = Language | FeatureSource
+
+
+def the_text(sources: tuple[Source, ...]) -> Language:
+    """The only source, which is a text. UserError where there are several, or it is numbers."""
+    if not only_text(sources):
+        named = ", ".join(source.name for source in sources)
+        raise UserError(f"this needs a run that reads one text alone, and this one reads {named}")
+    (text,) = sources
+    assert isinstance(text, Language)
+    return text
 
 
 def only_text(sources: tuple[Source, ...]) -> bool:

@@ -49,9 +49,10 @@ def write(run: Run, weights: str | None = None, *, int8: bool = False) -> Path:
     for module in ("onnx", "onnxscript", "onnxruntime"):
         needed(module)
     if not only_text(run.sources):
-        raise UserError(
-            f"{run.folder.path}: has several sources, or numbers, and ONNX graphs are of models of one text"
-        )
+        raise UserError(f"{run.folder.path}: ONNX graphs are of models of one text; this one reads more, or numbers")
+    if run.config.combines or run.config.model.cursor:
+        what = "a sentinel" if run.config.combines else "a cursor"
+        raise UserError(f"{run.folder.path}: has {what}, of which ONNX graphs know nothing")
     path = run.weights(weights)
     model, folder = run.model(weights), run.folder.path / FOLDER
     try:

@@ -45,8 +45,8 @@ def code(name: str) -> str:
 def wrong_language(
     texts: Sequence[str], references: Sequence[Sequence[str]], language: str, among: Sequence[str]
 ) -> Score:
-    """The percentage of translations in another language than the wanted one, `among` which it is; the signature has
-    that of the references too, which is what the identification itself gets wrong. UserError as `Identifier`.
+    """The percentage of translations in another language than the wanted one; `among` are the languages that it can be.
+    The signature has that of the references too: the identifier's own errors. UserError as `Identifier`.
     """
     identifier = Identifier(among)
 

@@ -26,6 +26,7 @@ from dragoman.model.attention.terms.term import Sizes, Term
 from dragoman.model.attention.terms.terms import TERMS
 from dragoman.model.attention.windows import WINDOWS, LocalAttention
 from dragoman.model.bridge import BRIDGES, Bridge, Zero
+from dragoman.model.cursor import Cursor, Edited
 from dragoman.model.decoder.decoder import Decoder
 from dragoman.model.decoder.decoders import DECODERS
 from dragoman.model.embedding import Embedding
@@ -34,6 +35,7 @@ from dragoman.model.encoder.reader import Reader
 from dragoman.model.memory import StateShape
 from dragoman.model.output.full import OUTPUTS, Full
 from dragoman.model.seq2seq import Parts, Seq2Seq
+from dragoman.text.edits import OPERATIONS
 
 Part = TypeVar("Part")
 
@@ -59,7 +61,15 @@ def build_for(config: Config, sources: tuple[Source, ...], target: Language) -> 
     """A freshly initialised model from these sources to this target; UserError where the parts do not fit."""
     model = config.model
     mark = next((source.mark(model.attention.sentences) for source in sources if isinstance(source, Language)), None)
-    return build(model, config.data.read(sizes(model, sources)), len(target.vocabulary), mark)
+    edited = _edited(config, tuple(target.vocabulary.ids(OPERATIONS)) if config.data.edits else ())
+    return build(model, config.data.sequences(sizes(model, sources)), len(target.vocabulary), mark, edited)
+
+
+def _edited(config: Config, operations: tuple[int, ...]) -> Edited | None:
+    """What is edited, where a model reads it by itself."""
+    data = config.data
+    readable = data.edits in data.source and not data.join
+    return Edited(data.source.index(str(data.edits)), operations) if readable else None
 
 
 def sizes(model: ModelConfig, sources: tuple[Source, ...]) -> tuple[SourceSize, ...]:
@@ -72,9 +82,15 @@ def sizes(model: ModelConfig, sources: tuple[Source, ...]) -> tuple[SourceSize, 
     )
 
 
-def build(model: ModelConfig, sources: tuple[SourceSize, ...], target_symbols: int, mark: int | None = None) -> Seq2Seq:
+def build(
+    model: ModelConfig,
+    sources: tuple[SourceSize, ...],
+    target_symbols: int,
+    mark: int | None = None,
+    edited: Edited | None = None,
+) -> Seq2Seq:
     """The same for sources and a target of these sizes. `mark` is the symbol that ends a sentence, for
-    `attention.sentences`.
+    `attention.sentences`; `edited` is what is edited, for `cursor`.
     """
     found = _option_problems(model)
     if found:
@@ -86,7 +102,7 @@ def build(model: ModelConfig, sources: tuple[SourceSize, ...], target_symbols: i
         except ValueError as error:
             raise UserError(str(Problem(path, str(error)))) from error
 
-    return _model(model, sources, target_symbols, mark, assemble)
+    return _model(model, sources, target_symbols, mark, edited, assemble)
 
 
 def problems(config: Config) -> list[Problem]:
@@ -111,7 +127,7 @@ def problems(config: Config) -> list[Problem]:
             return instead()
 
     with torch.device("meta"), contextlib.suppress(ValueError):  # which stands in `found`
-        _model(model, config.data.read(_supposed(config)), 8, None, assemble)
+        _model(model, config.data.sequences(_supposed(config)), 8, None, _edited(config, ()), assemble)
     return found
 
 
@@ -157,31 +173,16 @@ def complete(model: ModelConfig) -> ModelConfig:
 
 
 def _model(
-    model: ModelConfig, sources: tuple[SourceSize, ...], target_symbols: int, mark: int | None, assemble: _Assemble
+    model: ModelConfig,
+    sources: tuple[SourceSize, ...],
+    target_symbols: int,
+    mark: int | None,
+    edited: Edited | None,
+    assemble: _Assemble,
 ) -> Seq2Seq:
-    tie = model.embedding.tie
-    size, dropout = model.embedding.size, model.embedding.dropout
-    several = len(sources) > 1
-    shared: nn.Parameter | None = None
-    readers: list[Reader] = []
-
-    def embedding(symbols: int) -> Embedding:
-        nonlocal shared
-        found = Embedding(symbols, size, dropout=dropout, table=shared)
-        shared = found.table if tie in ("languages", "all") else None
-        return found
-
-    tied_at = "model", "embedding", "tie"
-    tables = [assemble(tied_at, partial(embedding, source)) if isinstance(source, int) else None for source in sources]
-    target = assemble(tied_at, lambda: embedding(target_symbols))
-    for source, table in zip(sources, tables, strict=True):
-        if isinstance(source, Regions):
-            make = partial(components.build, FEATURE_ENCODERS, model.features, source.size)
-            encoder = assemble(("model", "features"), make)
-            readers.append(Reader(None, encoder, optional=several, attended=source.attended))
-        else:
-            encoder = assemble(("model", "encoder"), lambda: components.build(ENCODERS, model.encoder, size))
-            readers.append(Reader(table, encoder, optional=several))
+    tie, size = model.embedding.tie, model.embedding.size
+    tables, target = _tables(model, sources, target_symbols, assemble)
+    readers = _readers(model, sources, tables, assemble)
     encoders = [reader.encoder for reader in readers]
     attended = [(reader, source) for reader, source in zip(readers, sources, strict=True) if reader.attended]
 
@@ -217,7 +218,41 @@ def _model(
         lambda: components.build(OUTPUTS, model.output, features, target_symbols, tied),
         lambda: Full(features, target_symbols),
     )
-    return Seq2Seq(Parts(readers, bridge, target, decoder, output), model.start_symbol)
+    cursor = Cursor(edited, encoders[edited.source].size, size) if edited and model.cursor else None
+    return Seq2Seq(Parts(readers, bridge, target, decoder, output, cursor), model.start_symbol)
+
+
+def _tables(
+    model: ModelConfig, sources: tuple[SourceSize, ...], target_symbols: int, assemble: _Assemble
+) -> tuple[list[Embedding | None], Embedding]:
+    """The embeddings of sources, None for numbers, and of the target; tied if they are to be."""
+    shared: nn.Parameter | None = None
+
+    def embedding(symbols: int) -> Embedding:
+        nonlocal shared
+        found = Embedding(symbols, model.embedding.size, dropout=model.embedding.dropout, table=shared)
+        shared = found.table if model.embedding.tie in ("languages", "all") else None
+        return found
+
+    path = "model", "embedding", "tie"
+    tables = [assemble(path, partial(embedding, source)) if isinstance(source, int) else None for source in sources]
+    return tables, assemble(path, lambda: embedding(target_symbols))
+
+
+def _readers(
+    model: ModelConfig, sources: tuple[SourceSize, ...], tables: list[Embedding | None], assemble: _Assemble
+) -> list[Reader]:
+    """What reads each source. Of several, a sentence may be without some."""
+    several, found = len(sources) > 1, list[Reader]()
+    for source, table in zip(sources, tables, strict=True):
+        if isinstance(source, Regions):
+            make = partial(components.build, FEATURE_ENCODERS, model.features, source.size)
+            encoder = assemble(("model", "features"), make)
+            found.append(Reader(None, encoder, optional=several, attended=source.attended))
+        else:
+            make = partial(components.build, ENCODERS, model.encoder, model.embedding.size)
+            found.append(Reader(table, assemble(("model", "encoder"), make), optional=several))
+    return found
 
 
 def _symbols(source: SourceSize) -> int | None:
@@ -275,7 +310,10 @@ def _combination(model: ModelConfig, attentions: list[Attention], query_size: in
     """What a decoder looks with."""
     spec = components.complete(COMBINATIONS, model.combination)
     if len(attentions) == 1 and not spec.options.get("sentinel"):
-        return OneSource(attentions[0])
+        if spec.kind != "concatenation":
+            raise ValueError(f"'{spec.kind}' is of several sources to attend to, and there is one")
+        if not model.start_only:  # beside which this source may be missing
+            return OneSource(attentions[0])
     if spec.kind != "concatenation" and not attentions[0].size:
         raise ValueError(f"is '{spec.kind}' of what is seen, and there is no attention (score: none)")
     parts: list[Any] = [attentions, query_size, model.embedding.size]

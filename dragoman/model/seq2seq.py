@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from dragoman.data.batch import Batch, SourceBatch
 from dragoman.data.vocabulary import BOS, EOS
 from dragoman.model.bridge import Bridge
+from dragoman.model.cursor import Cursor
 from dragoman.model.decoder.decoder import Decoder, State, Step, Unrolled
 from dragoman.model.embedding import Embedding
 from dragoman.model.encoder.reader import Reader
@@ -29,6 +30,7 @@ class Parts(NamedTuple):
     target_embedding: Embedding
     decoder: Decoder
     output: Output
+    cursor: Cursor | None = None  # of a model that writes edits
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +86,7 @@ class Seq2Seq(nn.Module):
         self.target_embedding = parts.target_embedding
         self.decoder = parts.decoder
         self.output = parts.output
+        self.cursor = parts.cursor
         self.start_id = {"bos": BOS, "eos": EOS}[start_symbol]
 
     def encode(self, sources: tuple[SourceBatch, ...]) -> tuple[Memory, ...]:
@@ -93,11 +96,24 @@ class Seq2Seq(nn.Module):
     def start(self, memories: tuple[Memory, ...]) -> State:
         """The state before the first target symbol."""
         attended = tuple(memory for reader, memory in zip(self.readers, memories, strict=True) if reader.attended)
-        return self.decoder.start(attended, self.bridge(memories))
+        state = self.decoder.start(attended, self.bridge(memories))
+        if self.cursor is None:
+            return state
+        mapped = self.cursor.prepare(memories)
+        place = torch.zeros(mapped.size(0), dtype=torch.long, device=mapped.device)
+        return State((state.moving, place), (state.fixed, mapped), state.masks)
 
     def step(self, symbols: Int[Tensor, "B"], state: State) -> Step:
         """Read one symbol per row; the features predict the next one (`log_probs`)."""
-        return self.decoder.step(self.target_embedding(symbols), state)
+        embedded = self.target_embedding(symbols)
+        if self.cursor is None:
+            return self.decoder.step(embedded, state)
+        (_, place), (_, mapped) = state.moving, state.fixed
+        place = place + self.cursor.moves(symbols)
+        embedded = embedded + self.cursor.at(mapped, place.unsqueeze(1)).squeeze(1)
+        step = self.decoder.step(embedded, self._decoders(state))
+        after = State((step.state.moving, place), (step.state.fixed, mapped), step.state.masks)
+        return step._replace(state=after)
 
     def log_probs(self, features: Float[Tensor, "N F"]) -> Float[Tensor, "N V"]:
         return self.output.log_probs(features)
@@ -131,13 +147,24 @@ class Seq2Seq(nn.Module):
 
     def unroll(self, state: State, targets: Int[Tensor, "B T"]) -> Unrolled:
         """All steps over a reference: the decoder reads the start symbol and the reference without its last symbol."""
-        return self.decoder.unroll(self.read(targets), state)
+        embedded = self.read(targets)
+        if self.cursor is None:
+            return self.decoder.unroll(embedded, state)
+        (_, place), (_, mapped) = state.moving, state.fixed
+        places = place.unsqueeze(1) + self.cursor.moves(self._shifted(targets)).cumsum(1)
+        return self.decoder.unroll(embedded + self.cursor.at(mapped, places), self._decoders(state))
 
     def read(self, targets: Int[Tensor, "B T"]) -> Float[Tensor, "B T E"]:
         """The start symbol and the reference without its last symbol, embedded."""
-        shifted = torch.cat([torch.full_like(targets[:, :1], self.start_id), targets[:, :-1]], dim=1)
-        embedded: Tensor = self.target_embedding(shifted)
+        embedded: Tensor = self.target_embedding(self._shifted(targets))
         return embedded
+
+    def _shifted(self, targets: Int[Tensor, "B T"]) -> Int[Tensor, "B T"]:
+        return torch.cat([torch.full_like(targets[:, :1], self.start_id), targets[:, :-1]], dim=1)
+
+    def _decoders(self, state: State) -> State:
+        """The decoder's part of a state."""
+        return state if self.cursor is None else State(state.moving[0], state.fixed[0], state.masks)
 
     def forward(self, batch: Batch) -> Unrolled:
         """Teacher forcing over a batch."""
@@ -160,5 +187,5 @@ class Seq2Seq(nn.Module):
         """The weights of a step, or of several, on each source (none on one that only starts the decoder), and on a
         sentinel where there is one.
         """
-        rest = iter(self.decoder.by_source(weights, state))
+        rest = iter(self.decoder.by_source(weights, self._decoders(state)))
         return (*(next(rest) if reader.attended else weights[..., :0] for reader in self.readers), *rest)

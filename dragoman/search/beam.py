@@ -36,7 +36,7 @@ class Beam(Search):
     hypotheses of different lengths (`none` is CN's form); see `ranking.py`. Under one that rewards length, even a beam
     of 1 looks beyond the first end, where greedy search stops. Lengths are limited as in `Greedy`.
 
-    `coverage_penalty` (Wu et al. 2016's beta) lets a finished hypothesis sink for each source position that got less
+    `coverage_penalty` (Wu et al. 2016's beta) lets a finished hypothesis sink for each position of a text that got less
     than 1 of all its attention, the end's included. Which open ones are kept is up to their probability alone.
 
     A sentence is done when as many finished hypotheses as asked for rank above everything that an open one can still

@@ -1,4 +1,4 @@
-"""Searching without symbols that only sources have."""
+"""Searching without some symbols: those that only sources have, those of other languages."""
 
 from typing import Generic, final
 

@@ -15,7 +15,7 @@ OPERATIONS: Final = (KEEP, DELETE)
 
 def operations(before: Sequence[str], after: Sequence[str]) -> list[Symbol]:
     """The fewest operations that make `after` of `before`: keep its next symbol, delete it, or insert a symbol, which
-    stands for itself. `apply(before, operations(before, after)) == after` for any symbols.
+    stands for itself. What they make of `before`, by `applied`, is `after`, whatever the symbols.
 
     Keeping costs nothing, the others 1 each. Of equally cheap ways it is the one that keeps as soon as it can, then
     inserts: a replacement is the new symbol inserted and the old one deleted.
@@ -52,15 +52,10 @@ def _costs(before: Sequence[str], after: Sequence[str]) -> npt.NDArray[np.int32]
     return costs
 
 
-def apply(before: Sequence[str], said: Sequence[Symbol]) -> list[str]:
-    """What these operations make of some symbols. Those that fewer operations leave are kept; operations beyond the
-    last symbol do nothing.
-    """
-    return [symbol for symbol, _ in applied(before, said)]
-
-
 def applied(before: Sequence[str], said: Sequence[Symbol]) -> Iterator[tuple[str, int | None]]:
-    """The same, each symbol with the number of the operation that put it there; None where nothing was said of it."""
+    """What these operations make of some symbols: each with the number of the operation that put it there, None where
+    nothing was said of it. Those that fewer operations leave are kept; operations beyond the last symbol do nothing.
+    """
     rest = iter(before)
     for number, operation in enumerate(said):
         if operation == KEEP:

@@ -16,7 +16,7 @@ def write(
 ) -> None:
     """Write README.md: data, sizes, training and scores with their signatures."""
     parameters = sum(parameter.numel() for parameter in model.parameters())
-    looks = [*config.model.attention.chosen(), *([config.model.combination] if config.data.several else [])]
+    looks = [*config.model.attention.chosen(), *([config.model.combination] if config.combines else [])]
     attention = "; ".join(map(str, looks))
     values = validation.values
     to = " --to LANGUAGE" if config.data.pairs else ""

@@ -6,14 +6,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from dragoman import components, sections
-from dragoman import config as configuration
+from dragoman import components, configuration, sections
 from dragoman.components import Problem
 from dragoman.config import Config, TextConfig
 from dragoman.evaluation.metrics import METRICS
 from dragoman.model import build
 from dragoman.model.attention.normalisers import NORMALISERS
-from dragoman.model.attention.sources.combinations import COMBINATIONS
 from dragoman.model.attention.terms.terms import TERMS
 from dragoman.search.searches import SEARCHES
 from dragoman.text.units import UNITS
@@ -61,14 +59,16 @@ def problems(config: Config) -> list[Problem]:
 
 def _sources(config: Config) -> Iterator[Problem]:
     """Only teacher forcing alone knows what to do with attention to several things."""
-    several, combination = config.data.several, components.complete(COMBINATIONS, config.model.combination)
-    if not several and not combination.options.get("sentinel") and combination.kind != "concatenation":
-        yield Problem(("model", "combination"), f"'{combination.kind}' is of several sources, and there is one")
+    several = config.data.several
     if config.data.features and config.training.objective.kind == "agreement":
         yield Problem(("training", "objective"), "'agreement' trains both directions, and data.features are no target")
+    elif config.data.edits and config.training.objective.kind == "agreement":
+        yield Problem(("training", "objective"), "'agreement' trains both directions, and data.edits are no source")
     elif len(config.data.source) > 1 and config.training.objective.kind == "agreement":
         yield Problem(("training", "objective"), "'agreement' is between two languages, and there are several sources")
-    elif several or config.model.combination.options.get("sentinel"):
+    elif config.model.cursor and config.training.objective.kind != "teacher_forcing":
+        yield Problem(("model", "cursor"), f"'{config.training.objective.kind}' cannot do with it")
+    elif config.combines:
         what = "several sources" if several else "a sentinel"
         if config.training.objective.kind != "teacher_forcing":
             yield Problem(("training", "objective"), f"'{config.training.objective.kind}' cannot do with {what}")
@@ -111,11 +111,15 @@ def _penalties(config: Config) -> Iterator[Problem]:
 
 
 def _coverage(config: Config) -> Iterator[Problem]:
-    """A search that looks at attention needs some."""
+    """A search that looks at attention to words needs some."""
+    told = ""
     if config.model.attention.score.kind == "none":
-        for path in (("search",), ("training", "search")):
-            if sections.at(config, path).options.get("coverage_penalty"):
-                yield Problem((*path, "coverage_penalty"), "there is no attention (model.attention.score: none)")
+        told = "there is no attention (model.attention.score: none)"
+    elif config.data.source and set(config.data.source) <= set(config.data.features):
+        told = "is of words, and there are none (data.features)"
+    for path in (("search",), ("training", "search")) if told else ():
+        if sections.at(config, path).options.get("coverage_penalty"):
+            yield Problem((*path, "coverage_penalty"), told)
 
 
 def _joint(text: TextConfig) -> Iterator[Problem]:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dragoman import config as configuration
+from dragoman import configuration
 from dragoman.config import Config
 from dragoman.data.language import Language
 from dragoman.files import write_atomically

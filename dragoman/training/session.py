@@ -10,8 +10,7 @@ from typing import Any
 
 import torch
 
-from dragoman import components, devices, sections
-from dragoman import config as configuration
+from dragoman import components, configuration, devices, sections
 from dragoman.config import Config
 from dragoman.data.dataset import Dataset
 from dragoman.data.language import Language

@@ -15,11 +15,12 @@ from dragoman.data.dataset import Dataset
 from dragoman.devices import Device
 from dragoman.evaluation.metrics import HIGHER_IS_BETTER, METRICS, Score
 from dragoman.files import write_atomically
+from dragoman.loading import taught
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import RunFolder
 from dragoman.search.ensemble import Ensemble
 from dragoman.translation import Translation
-from dragoman.translator import Translator, as_trained
+from dragoman.translator import Translator
 
 
 class Likelihood(NamedTuple):
@@ -67,7 +68,7 @@ class Validator:
         self.config = config
         self.device = device
         self.folder = folder
-        self.languages = data.sources, data.target
+        self.sources, self.target = data.sources, data.target
         self.development = dict(zip(config.data.language_pairs, data.development, strict=True))
 
     def __call__(self, model: Seq2Seq) -> Validation:
@@ -75,8 +76,8 @@ class Validator:
 
         Of several pairs of languages each for itself, and the mean of those that are trained on and no copies.
         """
-        translator = Translator(model.eval(), *self.languages, self.config.training.search, self.device)
-        as_trained(translator, self.config)
+        known = taught(self.config, self.sources, self.folder.path)
+        translator = Translator(model.eval(), known, self.target, self.config.training.search, self.device)
         found = {pair: self._measured(translator, pair) for pair in self.development}
         if not self.config.data.pairs:
             return found[self.config.data.language_pairs[0]]

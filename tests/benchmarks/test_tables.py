@@ -63,11 +63,13 @@ def test_rows_of_sources_are_trained_and_drawn(captions: Path, capsys: pytest.Ca
 
 def test_a_failed_row_is_told_and_no_line(captions: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--folder", str(captions / "table"), "--data", str(captions / "nowhere"), "--epochs", "1"]
-    assert sources.main([*options, "--only", "de"]) == 0
+    assert sources.main([*options, "--only", "de"]) == 1
     said = capsys.readouterr()
     assert "de: failed: " in said.err
     assert "no such file" in said.err
-    assert len(said.out.splitlines()) == 2
+    assert not said.out
+    assert sources.main([*options, "--only", "ed"]) == 1
+    assert capsys.readouterr().err.startswith("--only: expected some of de; fr; cs; one sequence")
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """The table of tasks: every row is a sound configuration, and a trained row becomes a line."""
 
 import gzip
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from benchmarks.prepared import Row
 from benchmarks.tasks import PARTS, Result, Task, config, evenly, prepare, table
 from dragoman.errors import UserError
 from dragoman.files import read_lines
+from dragoman.run import Run
 from dragoman.training import checks
 
 LINES = {
@@ -80,15 +82,16 @@ def test_a_row_is_trained_once_and_becomes_a_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "tiny.yaml").write_text(TINY, encoding="utf-8")
-    task = Task(Row("g2p low, xx", tmp_path / "tiny.yaml"), "g2p", "xx_{}.tsv", 20.0, errors=True)
+    task = Task(Row("g2p low, xx", tmp_path / "tiny.yaml"), "g2p", "xx_{}.tsv", 20.0, errors=True, models=2)
     monkeypatch.setattr(tasks, "tasks", lambda: [task])
     options = ["--folder", str(tmp_path / "table"), "--data", str(tmp_path)]
     write(tmp_path, task)
     assert tasks.main([*options, "--row", "g2p low, xx"]) == 0
-    assert (tmp_path / "table" / "g2p-low-xx.json").is_file()
-    monkeypatch.setattr(
-        tasks, "apart", lambda module, todo, workers, console: None if not todo else pytest.fail("again")
-    )
+    one, other = (Run.load(tmp_path / "table" / "g2p-low-xx" / f"seed-{seed}") for seed in (1, 2))
+    assert (one.config.seed, other.config.seed) == (1, 2)
+    counts = [sum(each.numel() for each in run.model().parameters()) for run in (one, other)]
+    assert json.loads((tmp_path / "table" / "g2p-low-xx.json").read_text("utf-8"))["parameters"] == sum(counts)
+    monkeypatch.setattr(tasks, "apart", lambda module, todo, workers, console: 0 if not todo else pytest.fail("again"))
     assert tasks.main([*options, "--only", "g2p low"]) == 0
     (line,) = [line for line in capsys.readouterr().out.splitlines() if "xx" in line]
     assert line.startswith("| g2p low, xx | WER | 20.00 | ")

@@ -54,7 +54,9 @@ def test_results_become_lines_and_are_not_made_again(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked: list[Any] = []
-    monkeypatch.setattr(zero_shot, "apart", lambda module, tasks, workers, console: asked.append(list(tasks)))
+    monkeypatch.setattr(zero_shot, "apart", lambda module, tasks, workers, console: asked.append(list(tasks)) or 0)
+    assert zero_shot.main(["--folder", str(folder), "--only", "multi30k"]) == 1
+    assert capsys.readouterr().err == "--only: expected some of phrasebook\n"
     (folder / "phrasebook").mkdir()
     results = {"one-model": "zero-shot de-fr", "de-fr": "supervised de-fr", "fr-de": "supervised fr-de"}
     for name, key in results.items():
@@ -80,6 +82,7 @@ def test_a_model_is_trained_and_measured(folder: Path, monkeypatch: pytest.Monke
     assert zero_shot.main([*options, "--row", "phrasebook", "one model with copies"]) == 0
     found = json.loads((folder / "phrasebook" / "one-model-with-copies.json").read_text("utf-8"))
     trained = {f"one model, copies {name}" for name in ("en-de", "de-en", "en-fr", "fr-en")}
-    others = {f"{system}, copies {name}" for system in ("zero-shot", "by way of en") for name in ("de-fr", "fr-de")}
+    systems = "zero-shot", "zero-shot, any symbol", "by way of en"
+    others = {f"{system}, copies {name}" for system in systems for name in ("de-fr", "fr-de")}
     assert set(found) == trained | others
     assert all(0 <= each["wrong"] <= 100 for each in found.values())

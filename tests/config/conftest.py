@@ -6,9 +6,10 @@ from typing import Any, Literal
 
 import pytest
 
-from dragoman import components, config
+from dragoman import components, configuration
 from dragoman.components import Count, Problem
-from dragoman.config import Config, ConfigError
+from dragoman.config import Config
+from dragoman.configuration import ConfigError
 
 
 class Additive:
@@ -41,9 +42,11 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Confi
     """Loads a text as the file run.yaml, checked by `parts`."""
     monkeypatch.chdir(tmp_path)
 
-    def loaded(text: str, overrides: Mapping[str, str] = {}, checks: Sequence[config.Check] = (parts,)) -> Config:
+    def loaded(
+        text: str, overrides: Mapping[str, str] = {}, checks: Sequence[configuration.Check] = (parts,)
+    ) -> Config:
         Path("run.yaml").write_text(text, encoding="utf-8")
-        return config.load("run.yaml", overrides, checks)
+        return configuration.load("run.yaml", overrides, checks)
 
     return loaded
 

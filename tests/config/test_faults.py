@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from dragoman import config
+from dragoman import configuration
 from dragoman.components import Problem, Spec
-from dragoman.config import Config, ConfigError
+from dragoman.config import Config
+from dragoman.configuration import ConfigError
 from dragoman.errors import UserError
 
 DATA = "data: {source: en, target: de, train: corpus/train, dev: corpus/dev}\n"
@@ -96,7 +97,7 @@ training:
         "run.yaml:1: run: expected text, found [1]",
         "run.yaml:2: data.dev: required: the same for the pairs that training is judged by",
         "run.yaml:3: data.source: expected a list, each text, found 1 (in quotes it is text)",
-        "run.yaml:5: data.train: required: prefix of the training files, or a .tsv of two columns, or a list of these",
+        "run.yaml:5: data.train: required: prefix of the training files, or a .tsv (a column a source, then target)",
         "run.yaml:6: data.dve: unknown key, did you mean 'dev'?",
         "run.yaml:9: text.joint: duplicate key, already on line 8",
         "run.yaml:12: model.decoder.cell: expected one of gru, lstm, found \"grue\" (did you mean 'gru'?)",
@@ -130,17 +131,17 @@ def test_something_else_than_a_mapping(faults: Faults, text: str, value: str) ->
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no such file"):
-        config.load(tmp_path / "none.yaml")
+        configuration.load(tmp_path / "none.yaml")
     with pytest.raises(UserError, match="is a folder"):
-        config.load(tmp_path)
+        configuration.load(tmp_path)
     binary = tmp_path / "model.safetensors"
     binary.write_bytes(b"\x08\x00\x00\x00{}\xff\xfe\x00")
     with pytest.raises(UserError, match=r"model\.safetensors:1: not UTF-8") as error:
-        config.load(binary)
+        configuration.load(binary)
     assert "\n" not in str(error.value)
     binary.write_bytes(b"\x08\x00\x00\x00{}")
     with pytest.raises(ConfigError, match=r"model\.safetensors:1: not readable as YAML"):
-        config.load(binary)
+        configuration.load(binary)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from dragoman import config, sections
+from dragoman import config, configuration, sections
 from dragoman.components import Spec
 from dragoman.config import Config
 
@@ -29,7 +29,7 @@ SPECS = st.recursive(
     lambda inner: st.builds(Spec, st.text(max_size=6), st.dictionaries(NAMES, inner | st.lists(inner), max_size=2)),
     max_leaves=4,
 )
-TEXT = st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=8)
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8)
 COUNT = st.integers(1, 10**9)
 
 
@@ -58,19 +58,19 @@ def drawn(draw: st.DrawFn) -> Config:
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(found=st.composite(drawn)())
 def test_what_is_dumped_loads_equal(load: Load, found: Config) -> None:
-    assert load(config.dump(found), checks=()) == found
-    assert load(config.commented(found), checks=()) == found
+    assert load(configuration.dump(found), checks=()) == found
+    assert load(configuration.commented(found), checks=()) == found
     assert Config.model_validate_json(found.model_dump_json()) == found
 
 
 def test_the_commented_file_explains_every_key(load: Load) -> None:
     found = load(DATA)
-    text = config.commented(found)
+    text = configuration.commented(found)
     lines = text.rstrip("\n").split("\n")
     assert max(map(len, lines)) <= 110
     for number, line in enumerate(lines):
         assert not line or "#" in line or lines[number - 1].lstrip().startswith("#"), line
-    assert config.dump(load(text)) == config.dump(found)
+    assert configuration.dump(load(text)) == configuration.dump(found)
     assert "None" not in text
 
 

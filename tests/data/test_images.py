@@ -1,7 +1,9 @@
 """What a frozen network makes of images."""
 
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -14,6 +16,19 @@ from tests.system.conftest import Shell
 
 pytestmark = pytest.mark.skipif(find_spec("timm") is None, reason="needs the extra `images`")
 CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def operators() -> Iterator[None]:
+    """Where torchvision was made for another torch (CUDA's, beside the processor's) its import asks for operators that
+    are not there; timm takes its transformations alone.
+    """
+    library: Any = cast(Any, torch.library).Library("torchvision", "FRAGMENT")
+    for name in ("nms", "qnms"):
+        if not hasattr(torch.ops.torchvision, name):
+            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+    yield
+    del library  # with which its declarations go
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +50,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def network(name: str) -> torch.nn.Module:
-    timm, _ = library()  # which imports timm whatever torchvision was made for
+    timm, _ = library()
     torch.manual_seed(1)
     found: torch.nn.Module = timm.create_model(name, pretrained=False)
     return found.eval()
@@ -130,6 +145,15 @@ def test_what_is_wrong_is_told(place: Path, monkeypatch: pytest.MonkeyPatch) -> 
     outcome = shell(*seen, *known, "--list", "list", "--batch", "1")
     assert outcome.code == 1
     assert "seen/notes.txt: cannot be read as an image" in outcome.err
+    broken = bytearray((place / "seen" / "b.png").read_bytes())
+    broken[40:60] = bytes(20)
+    (place / "bad").mkdir()
+    (place / "bad" / "broken.png").write_bytes(broken)
+    assert "bad/broken.png: cannot be read as an image" in shell("features", "bad", "-o", "bad.npy", *known).err
+    monkeypatch.setattr("PIL.Image.MAX_IMAGE_PIXELS", 10)
+    assert "seen/a.jpg: cannot be read as an image (Image size" in shell(*seen, *known).err
+    monkeypatch.undo()
+    assert shell.fails(*seen, *known, "--layer", "global", "--stage", "-2").startswith("--stage: chooses a feature map")
     assert not (place / "bad.npy").exists()  # nor a part of it
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setattr("timm.create_model", refuse)
@@ -137,6 +161,16 @@ def test_what_is_wrong_is_told(place: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert told.startswith("timm:test_resnet: its weights cannot be downloaded (offline); name a file of them with")
     monkeypatch.setattr("dragoman.data.images.import_module", missing)
     assert "pip install 'dragoman[images]' brings it" in shell.fails(*seen, *known)
+
+
+def test_a_torchvision_for_another_torch_is_told(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dragoman.data.images.import_module", unfit)
+    told = Shell(place).fails("features", "seen", "-o", "bad.npy", "--model", "timm:test_resnet")
+    assert told.startswith("torchvision does not fit this torch (operator torchvision::nms does not exist); install")
+
+
+def unfit(name: str) -> None:
+    raise RuntimeError("operator torchvision::nms does not exist")
 
 
 def refuse(*_: object, **__: object) -> None:

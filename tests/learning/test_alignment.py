@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dragoman import inspection, translator
+from dragoman import inspection, loading
 from dragoman.data.corpus import read_pairs
 from dragoman.data.pharaoh import Gold, read_gold
 from dragoman.phrasebook import corpus
@@ -47,7 +47,7 @@ def error_rate(phrases: Path, run: Path) -> float:
     pairs = list(read_pairs(str(phrases / "test"), "en", "fr"))
     gold = read_gold(phrases / "test.en-fr.align")
     sources, targets = zip(*pairs, strict=True)
-    return inspection.agreement(translator.load(run), sources, targets, gold).error_rate
+    return inspection.agreement(loading.load(run), sources, targets, gold).error_rate
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_directions_that_agree_align_better_both_of_them(tmp_path: Path) -> None
 
     def rate(run: Path, reverse: bool = False) -> float:
         sources, targets = zip(*((y, x) if reverse else (x, y) for x, y in pairs), strict=True)
-        return inspection.agreement(translator.load(run), sources, targets, gold).error_rate
+        return inspection.agreement(loading.load(run), sources, targets, gold).error_rate
 
     def made(name: str, options: Mapping[str, Any]) -> Path:
         return session.train(toy.config(corpora, tmp_path / name, {**steps, **options}), quiet=True).path

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from dragoman.config import Config, ModelConfig
-from dragoman.data.batch import Batch, Features
+from dragoman.data.batch import Batch, Features, Sequence
 from dragoman.errors import UserError
 from dragoman.model import build
 from dragoman.model.build import Regions
@@ -68,6 +68,31 @@ def test_states_of_unequal_sizes_are_combined(name: str, score: str) -> None:
         target = type(BATCH.target)(*(part[row : row + 1] for part in BATCH.target))
         found = model.score(Batch((text, alone), target, np.arange(1)))
         torch.testing.assert_close(found.log_probs[0], scored.log_probs[row])
+
+
+@pytest.mark.spec("C10")
+@pytest.mark.parametrize("start_only", [True, False])
+@pytest.mark.parametrize(
+    "combination", ["concatenation", *({"kind": kind, "sentinel": False} for kind in ("flat", "hierarchical"))]
+)
+def test_a_sentence_without_anything_to_look_at_has_probabilities(combination: Any, start_only: bool) -> None:
+    """Where nothing is left but what starts the decoder, or nothing at all, all weights are 0."""
+    other = {"start_only": ["image"]} if start_only else {}
+    missing = Sequence(*(part.clone() for part in BATCH.sources[0]))
+    missing.mask[1] = False
+    images = Features(IMAGES.values, IMAGES.mask if start_only else IMAGES.mask & (torch.arange(3) != 1).unsqueeze(1))
+    if start_only and combination != "concatenation":
+        with pytest.raises(UserError, match="is of several sources to attend to, and there is one"):
+            make(attended=False, combination=combination, **other)
+        return
+    model = make(attended=not start_only, combination=combination, **other)
+    read = Batch((missing, images), BATCH.target, BATCH.rows)
+    scored = model.score(read)
+    assert scored.log_probs.isfinite().all()
+    assert not any(part[1].any() for part in scored.attention)
+    (-scored.log_probs.sum()).backward()
+    assert all(each.grad is None or each.grad.isfinite().all() for each in model.parameters())
+    torch.testing.assert_close(scored.log_probs[[0, 2]], model.score(batch(images)).log_probs[[0, 2]])
 
 
 @pytest.mark.spec("C10")

@@ -69,6 +69,20 @@ def test_what_was_made_can_be_trained_on(copied: Shell) -> None:
     assert "160 of 160 pairs" in done.err
 
 
+def test_nothing_that_is_read_is_replaced_and_no_line_is_cut(copied: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = copied.fails("augment", "noise", "train.en", "train.fr", *NAMES, "-o", "train")
+    assert told == "train.en: is read, and would be replaced; choose another --output"
+    copied.write("side.en", "one\n \ntwo\n")
+    copied.write("side.fr", "un\ndeux\n\n")
+    assert copied("augment", "noise", "side.en", "side.fr", *NAMES, "-o", "noisy", "--tag", "<n>").code == 0
+    assert [target for _, target in pairs(copied, "noisy", "en", "fr")] == ["un"]
+    monkeypatch.setattr("dragoman.reading.LONGEST", 3)
+    copied.write("long.en", "one two\none two three four\n")
+    done = copied("augment", "forward", "runs/toy", "long.en", "-o", "ft")
+    assert "long.en: 1 lines are too long to be read whole, and left out\n" in done.err
+    assert len(pairs(copied, "ft", "en", "fr")) == 1
+
+
 def test_a_run_that_does_not_end_well_leaves_nothing(copied: Shell, tmp_path: Path) -> None:
     copied.write("broken.en", b"one\n\xff\n")
     assert copied.fails("augment", "forward", "runs/toy", "broken.en", "-o", "ft").startswith("broken.en:2: not UTF-8")

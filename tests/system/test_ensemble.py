@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import dragoman
+from dragoman.components import Spec
 from dragoman.errors import UserError
 from dragoman.training import session
+from dragoman.translation import Seen
 from tests import toy
 from tests.system.conftest import Shell
 
@@ -86,6 +88,11 @@ def test_from_the_command_line(shell: Shell) -> None:
     assert named.lines == [each.text for each in load(shell, "words", "digits").translate(texts)]
     assert shell("translate", "words", "words", "test.en") == shell("translate", "words", "test.en")
     assert shell("translate", "words", stdin="one\n").code == 0
+    together = load(shell, "words", "digits")
+    with pytest.raises(UserError, match="coverage_penalty looks at one model's attention, and several translate"):
+        together.translate([("one", "1")], search=Spec("beam", {"coverage_penalty": 0.2}))
+    with pytest.raises(UserError, match="no run folder to load"):
+        dragoman.load([])
     one = shell("evaluate", "--run", "words", "--run", "digits", "--source", "both.tsv", "test.fr")
     assert one.code == 0, one.err
     assert "perplexity" in one.out.lower()
@@ -107,3 +114,13 @@ def test_runs_that_do_not_fit_together_are_told(shell: Shell, tmp_path: Path) ->
     session.train(lower, quiet=True)
     with pytest.raises(UserError, match="cuts 'en' into other words than the rest"):
         dragoman.load([shell.folder / "words", tmp_path / "lower"])
+
+
+@pytest.mark.spec("C8")
+def test_a_run_that_reads_less_of_a_text_saw_its_first_words() -> None:
+    whole = Seen("en", "a b c", ["a", "b", "c"], np.full((2, 3), 0.1), np.full(2, 0.4))
+    part = Seen("en", "a b c", ["a"], np.full((2, 1), 0.2), np.full(2, 0.3))
+    for found in (whole.beside(part), part.beside(whole)):
+        assert found.tokens == ["a", "b", "c"]
+        np.testing.assert_allclose(found.attention, [[0.3, 0.1, 0.1]] * 2)
+        np.testing.assert_allclose(found.share, [0.7, 0.7])

@@ -144,8 +144,8 @@ def test_commands_that_look_at_a_run(seen: Shell, corpus: Path) -> None:
     assert seen("report", "run", "--sentences", "shown.tsv", "-o", "page.html").code == 0
     assert "[image]" in (seen.folder / "page.html").read_text("utf-8")
     here = Shell(corpus)
-    here.write("gold", "".join("\n" if number % 4 == 3 else "0-0\n" for number in range(8)))
-    assert here("report", "run", "--gold", "gold").code == 0  # of the development set, arrays and all
+    here.write("gold", "0-0\n" * 8)
+    assert here.fails("report", "run", "--gold", "gold").startswith("--gold has links between two sentences, and run")
     changes = [f"--{key}={json.dumps(value)}" for key, value in {**WITH_IMAGE, **SENTINEL}.items()]
     places = ["--data.train=train", "--data.dev=dev"]
     told = here("debug", "data", "toy.yaml", *places, *changes).out
@@ -175,15 +175,20 @@ def test_what_is_wrong_with_arrays_is_told(seen: Shell) -> None:
         "test.en:1: expected 2 columns separated by tabs (en, image), found 1"
     )
     assert seen.fails("score", "run", "test.en", "test.fr", *en).startswith("--source en=test.en: is a text, which")
+    assert seen.fails("augment", "forward", "run", "test.en", "-o", "x").startswith(
+        "run: reads more than one text, numb"
+    )
+    with pytest.raises(UserError, match="needs a run that reads one text alone, and this one reads en, image"):
+        _ = dragoman.load(seen.folder / "run").source
     assert seen.fails("postedit", "run", "--translation", "test.en").startswith("run: has a source of numbers (en, im")
     assert seen.fails("translate", "run", "both.tsv", "--candidates", "3,3").startswith("run: candidates are")
     assert seen.fails("translate", "run", "both.tsv", "--wait", "2").startswith("a source that is still arriving")
-    assert seen.fails("lexicon", "run").startswith("run: a lexicon is of one source's symbols")
+    assert seen.fails("lexicon", "run").startswith("run: a lexicon needs a run of one text")
 
 
 def test_a_run_with_images_is_not_exported(seen: Shell) -> None:
     pytest.importorskip("onnxscript")
-    assert seen.fails("export", "run", "--onnx").startswith("run: has several sources, or numbers")
+    assert seen.fails("export", "run", "--onnx").startswith("run: ONNX graphs are of models of one text")
 
 
 @pytest.mark.spec("C12")
@@ -250,6 +255,14 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (
         {"data.source": "image", "training.objective": "agreement"},
         "training.objective: 'agreement' trains both directions, and data.features are no target",
+    ),
+    (
+        {"data.source": "image", "search": {"kind": "beam", "coverage_penalty": 0.2}},
+        "search.coverage_penalty: is of words, and there are none (data.features)",
+    ),
+    (
+        {"data.source": "image", "model.embedding.tie": "languages", "text.joint": True},
+        "model.embedding.tie: 'languages' is of sources that are texts",
     ),
     (
         {"data.edits": "image", "text.joint": True},

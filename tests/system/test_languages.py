@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dragoman
+from dragoman.data import marks
 from dragoman.errors import UserError
 from dragoman.run import Run
 from dragoman.text.mark import Mark
@@ -73,6 +74,43 @@ def test_translations_to_each_language_and_never_a_mark(translator: Translator) 
     assert not any("<2" in word.text for word in spoken)
     scores = {name: translator.score(["one two"], ["zwei"], to=name)[0].log_prob for name in translator.targets}
     assert len(set(scores.values())) == 3
+
+
+@pytest.mark.spec("E2")
+def test_no_symbol_that_only_other_languages_have_is_said(shell: Shell, translator: Translator) -> None:
+    run = Run.load(shell.folder / "run")
+    ids = run.target.vocabulary.ids
+    seen = {name: set((shell.folder / f"train-ab.{name}").read_text("utf-8").split()) for name in translator.targets}
+    for name, words in seen.items():
+        others = set().union(*seen.values()) - words
+        expected = ids([Mark(f"<2{each}>") for each in translator.targets]) + sorted(ids(sorted(others)))
+        assert translator.foreign[Mark(f"<2{name}>")] == expected
+    liked = ids(["eins", "zwei", "drei"])
+    translator.model.output.bias.data[liked] += 50
+    try:
+        for n_best in (1, 2):
+            (found,) = translator.translate(["one two"], to="fr", n_best=n_best)
+            assert all(set(each.text.split()) <= seen["fr"] for each in found.n_best)
+        spoken = [word.text for word in translator.simultaneous(["one", "two"], to="fr", wait=1)]
+        assert spoken
+        assert set(spoken) <= seen["fr"]
+        (found,) = translator.translate(["one two"], to="de")
+        assert found.text.split()[0] in ("eins", "zwei", "drei")
+        both = dragoman.load([shell.folder / "run", shell.folder / "run"])
+        assert both.foreign == translator.foreign
+    finally:
+        translator.model.output.bias.data[liked] -= 50
+
+
+def test_every_symbol_may_be_said_where_it_is_so_configured(shell: Shell, tmp_path: Path) -> None:
+    config = Run.load(shell.folder / "run").config
+    data = config.data.model_copy(update={"own_symbols": False})
+    assert list(marks.foreign(data, tmp_path).values()) == [[4, 5, 6]] * 3
+    with pytest.raises(UserError, match=marks.SPOKEN):
+        marks.foreign(config.data, tmp_path)
+    (tmp_path / marks.SPOKEN).write_text("de\tcs\n", "utf-8")
+    with pytest.raises(UserError, match="expected, for each symbol, languages of the run with tabs between them"):
+        marks.foreign(config.data, tmp_path)
 
 
 @pytest.mark.spec("E1")
@@ -152,8 +190,8 @@ def test_commands_take_the_language(shell: Shell) -> None:
     shell.write("shown.tsv", "one two\tzwei\n")
     assert shell("report", "run", "--sentences", "shown.tsv", "--to", "de", "-o", "page.html").code == 0
     assert shell.fails("report", "run", "--sentences", "shown.tsv").startswith("to which language?")
-    assert shell.fails("report", "run", "--to", "de").startswith("--to: is of --sentences")
-    assert shell.fails("lexicon", "run").startswith("run: a lexicon is of")
+    assert shell.fails("report", "run", "--to", "de").startswith("--to goes with --sentences")
+    assert shell.fails("lexicon", "run").startswith("run: a lexicon needs")
     assert shell.fails("translate", "run", "test.en", "--to", "de", "--candidates", "3,3").startswith("run: candidates")
 
 
@@ -209,6 +247,14 @@ def test_commands_that_look_at_such_a_run(shell: Shell) -> None:
     )
 
 
+def test_what_is_of_one_language_alone(shell: Shell) -> None:
+    shell.write("one.en", "one two\n")
+    assert "has several languages; use translate --to" in shell.fails("augment", "forward", "run", "one.en", "-o", "x")
+    assert "post-editing is of one language" in shell.fails("postedit", "run", "--translation", "one.en")
+    told = shell.fails("translate", "run", "--source", "de=one.en", "--to", "fr")
+    assert told == "--source de=one.en: this run has one source; name the file alone, and --to LANGUAGE"
+
+
 def test_training_resumes_to_the_same_weights(shell: Shell, tmp_path: Path) -> None:
     """With subword dropout and a temperature, both of which are functions of the epoch."""
     pairs = toy.languages(tmp_path)
@@ -252,12 +298,18 @@ def test_what_cannot_work_is_told(tmp_path: Path, changed: dict[str, Any], messa
         (5, {"target": "cs"}, "data.pairs.5.target: no pair with 'train' has the target 'cs'"),
         (1, {"tain": "x"}, "data.pairs.1.tain: unknown key, did you mean 'train'?"),
         (2, {"dev": 3}, "data.pairs.2.dev: expected text, found 3"),
+        (
+            1,
+            {"train": "ab.tsv"},
+            "data.pairs.1: ab.tsv has the columns of en-de",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_pair_is_told_at_its_line(
     tmp_path: Path, number: int, changed: dict[str, Any], message: str
 ) -> None:
     pairs: list[dict[str, Any]] = [*toy.languages(tmp_path)]
+    pairs[0] = {**pairs[0], "train": "ab.tsv"}
     pairs[number] = {**pairs[number], **changed}
     written = toy.CONFIG.replace(
         "data: {source: en, target: fr}\n",
@@ -268,6 +320,12 @@ def test_what_is_wrong_with_a_pair_is_told_at_its_line(
         checks.load_config(tmp_path / "toy.yaml")
     assert str(told.value).startswith(f"{tmp_path / 'toy.yaml'}:{6 + number}: {message}")
     assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(("option", "value"), [("temperature", "5"), ("own_symbols", "false")])
+def test_what_is_of_several_pairs_is_not_of_one(tmp_path: Path, option: str, value: str) -> None:
+    with pytest.raises(UserError, match=rf"data.{option}: is for .* of which there are none"):
+        checks.load_config(toy.corpus(tmp_path) / "toy.yaml", {f"data.{option}": value})
 
 
 def test_what_is_wrong_with_the_corpora_is_told(tmp_path: Path) -> None:

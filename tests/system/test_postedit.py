@@ -137,7 +137,22 @@ def test_direct_rewriting_is_the_alternative(shell: Shell) -> None:
     assert len(done.lines) == 40
 
 
+@pytest.mark.spec("C13")
+def test_a_run_with_a_cursor_edits_and_is_not_exported(shell: Shell) -> None:
+    options = {**OPTIONS, "data.source": "mt", "model.cursor": True, "training.epochs": 1}
+    session.train(toy.config(shell.folder, shell.folder / "cursor", options), quiet=True)
+    done = shell("postedit", "cursor", "--translation", "test.mt")
+    assert done.code == 0, done.err
+    assert len(done.lines) == 40
+    translator = dragoman.load(shell.folder / "cursor")
+    assert translator.model.cursor is not None
+    pytest.importorskip("onnxscript")
+    assert shell.fails("export", "cursor", "--onnx") == "cursor: has a cursor, of which ONNX graphs know nothing"
+
+
 def test_what_is_missing_or_too_much_is_told(shell: Shell) -> None:
+    told = shell.fails("postedit", "run", "--source", "test.en", "--translation", "test.mt", "--html", "-")
+    assert told == "--html -: the corrected lines go to standard output; write them to a file with -o"
     assert shell.fails("postedit", "run", "--translation", "test.mt") == (
         "--source: run reads what was translated (en) too"
     )
@@ -155,6 +170,19 @@ def test_what_is_missing_or_too_much_is_told(shell: Shell) -> None:
         ({"text.source.lowercase": True}, "data.edits: cuts source and target alike"),
         ({"training.penalties": "coverage"}, "training.penalties: are of attention to one source alone"),
         ({"training.objective": "marginal"}, "training.objective: 'marginal' cannot do with several sources"),
+        ({"training.objective": "agreement"}, "'agreement' trains both directions, and data.edits are no source"),
+        ({"model.cursor": True, "data.edits": None}, "model.cursor: needs data.edits, and the edited source by itself"),
+        ({"model.cursor": True, "data.join": True}, "model.cursor: needs data.edits, and the edited source by itself"),
+        (
+            {
+                "data.source": "mt",
+                "model.cursor": True,
+                "model.attention.normaliser": "hard",
+                "model.decoder.attend": "after",
+                "training.objective": "marginal",
+            },
+            "model.cursor: 'marginal' cannot do with it",
+        ),
     ],
 )
 def test_configurations_that_cannot_work_are_told(

@@ -85,7 +85,7 @@ def test_sources_are_read_as_one_sequence(corpus: Path, tmp_path: Path) -> None:
     alone = translator.translate(texts[2:3])[0]
     assert (alone.text, alone.log_prob) == (found[2].text, pytest.approx(found[2].log_prob, abs=1e-4))
     sequence = translator.reading.batch([[["one", "two"], ["1", "2"]], [[], ["4"]], [[], []]])
-    ids = translator.source.vocabulary.ids(["one", "two", "1", "2", "4"])
+    ids = Run.load(tmp_path / "run").target.vocabulary.ids(["one", "two", "1", "2", "4"])
     assert [row[mask].tolist() for row, mask in zip(*sequence[0], strict=True)] == [
         [*ids[:2], EOS, *ids[2:4], EOS],
         [ids[4], EOS],
@@ -124,7 +124,7 @@ def test_training_reads_them_so_too(corpus: Path, tmp_path: Path) -> None:
         ({"data.join": True, "text.joint": True}, "data.join: is for several texts"),
         ({"data.source": ["en", "digits"], "data.join": True}, "data.join: is for several texts in one inventory"),
         ({"data.source": ["en", "en"]}, "data.source.1: 'en' is there already"),
-        ({"model.combination": "sum"}, "model.combination: 'sum' is of several sources, and there is one"),
+        ({"model.combination": "sum"}, "model.combination: 'sum' is of several sources to attend to, and there is one"),
         ({"data.source": ["en", "digits"], "training.objective": "agreement"}, "'agreement' is between two languages"),
         ({"data.source": ["en", "digits"], "model.decoder.kind": "self_attention"}, "model.decoder"),
         ({"data.source": ["en", "digits"], "model.bridge": "copy"}, "model.bridge: copies the states of one encoder"),
@@ -213,14 +213,14 @@ def test_what_is_wrong_with_sources_is_told(two: Shell) -> None:
         "test.en has 3 lines, short has 1; every line needs its translation"
     )
     assert two.fails("translate", "run", "both.tsv", "--candidates", "3,3").startswith("run: candidates are")
-    assert two.fails("lexicon", "run").startswith("run: a lexicon is of one source's symbols and")
+    assert two.fails("lexicon", "run").startswith("run: a lexicon needs a run of one text")
     two.write("gold", "0-0\n" * 3)
-    assert two.fails("align", "run", "both.tsv", "test.fr", "--gold", "gold").startswith("--gold: are links between")
+    assert two.fails("align", "run", "both.tsv", "test.fr", "--gold", "gold").startswith("--gold has links between")
 
 
 def test_a_run_of_several_sources_is_not_exported(two: Shell) -> None:
     pytest.importorskip("onnxscript")
-    assert two.fails("export", "run", "--onnx").startswith("run: has several sources")
+    assert two.fails("export", "run", "--onnx").startswith("run: ONNX graphs are of models of one text")
 
 
 @pytest.mark.spec("C9")

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from dragoman.components import Spec
-from dragoman.config import Config, ConfigError
+from dragoman.config import Config
+from dragoman.configuration import ConfigError
 from dragoman.evaluation.metrics import METRICS
 from dragoman.search.searches import SEARCHES
 from dragoman.text.units import UNITS

@@ -13,11 +13,11 @@ from dragoman.data.corpus import Example
 from dragoman.data.dataset import Dataset
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import HIGHER_IS_BETTER
+from dragoman.loading import load
 from dragoman.run import Run, RunFolder
 from dragoman.search import candidates
 from dragoman.training import session
 from dragoman.training.directions import reversed_config
-from dragoman.translator import load
 from tests import toy
 
 WHOLE = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dragoman import config as configuration
+from dragoman import configuration
 from dragoman.config import Config
 from dragoman.errors import UserError
 from dragoman.files import alone

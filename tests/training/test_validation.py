@@ -15,12 +15,13 @@ from dragoman.data.batch import Sequence
 from dragoman.data.vocabulary import EOS
 from dragoman.evaluation.metrics import HIGHER_IS_BETTER, METRICS
 from dragoman.model.weights import read_tensors
+from dragoman.reading import Reading
 from dragoman.run import RunFolder
 from dragoman.training import session, trainer
 from dragoman.training.trainer import train
 from dragoman.training.training import Training
 from dragoman.training.validation import Likelihood, Validation, likelihood
-from dragoman.translator import Translator
+from dragoman.translator import Taught, Translator
 from tests import toy
 from tests.builders import BATCH, build_model
 
@@ -72,7 +73,8 @@ def test_loss_perplexity_and_accuracy_are_those_of_a_plain_loop(run: Training) -
 @pytest.mark.spec("G3")
 def test_scores_are_sacrebleus_of_the_translations_of_the_development_data(run: Training) -> None:
     found = run.validator(run.model)
-    translator = Translator(run.model, run.data.sources, run.data.target, run.config.training.search, run.device)
+    known = Taught(Reading(run.data.sources))
+    translator = Translator(run.model, known, run.data.target, run.config.training.search, run.device)
     texts = [translation.text for translation in translator.translate([each.sources[0] for each in run.data.dev])]
     references = [[each.target for each in run.data.dev]]
     assert [translation.text for translation in found.translations] == texts

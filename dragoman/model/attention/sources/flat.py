@@ -41,9 +41,10 @@ class Flat(Combination):
         alpha_tj^(k) = softmax over the positions j of all sources k
         c_t          = sum_k sum_j alpha_tj^(k) U_c^(k) h_j^(k)
 
-    What a score makes of the query is shared, what it makes of the states is not. `share_projections` sets U_c = U_a.
-    With a `sentinel`, `psi_t * s_t` is one position more. `size` is that of the context where U_c is its own, by
-    default that of the decoder state.
+    What a score makes of the query and of terms is shared (of `convolutional` also K2 and K3), what it makes of the
+    states is not. `share_projections` sets U_c = U_a. With a `sentinel`, `psi_t * s_t` is one position more. `size` is
+    that of the context where U_c is its own, by default that of the decoder state. The positions of a source that a
+    sentence has not have weights of 0.
     """
 
     def __init__(
@@ -77,7 +78,8 @@ class Flat(Combination):
             raise ValueError("shares the projections of the score, and this one has none; use additive or bilinear")
         if size and share_projections:
             raise ValueError("size goes with projections that are not shared")
-        own = nn.ModuleList(Linear(score.state_size, size or query_size, bias=False) for score in scores)
+        sizes = [] if share_projections else [score.state_size for score in scores]
+        own = nn.ModuleList(Linear(each, size or query_size, bias=False) for each in sizes)
         self.values = None if share_projections else own
         self.size = cast(Linear, projections[0]).out_features if share_projections else size or query_size
         self.bias = nn.Parameter(torch.zeros(len(scores)))
@@ -118,7 +120,7 @@ class Flat(Combination):
             keys = self.sentinel_score.keys(alone, torch.ones_like(alone[..., 0], dtype=torch.bool))
             energy = self.sentinel_score(asked.query.unsqueeze(1), keys) + self.bias[-1]
             energies.append(energy.view(sentences, -1, 1))
-        weights = self.attentions[0].normaliser(torch.cat(energies, -1))  # (B, T, S)
+        weights = self._normalised(torch.cat(energies, -1))  # (B, T, S)
         values = attended.values
         context = by_row(torch.bmm(weights[..., : values.size(1)].to(values.dtype), values))
         flat: Tensor = by_row(weights)
@@ -127,6 +129,12 @@ class Flat(Combination):
         parts = self.by_source(flat, attended)
         histories = tuple(History(part, each) for part, each in zip(parts, carried, strict=False))
         return Glimpse(context, History(flat, histories))
+
+    def _normalised(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]:
+        """Weights of 0 where a sentence has none of the sources."""
+        nothing = energies.isneginf().all(-1, keepdim=True) & (self.sentinel is None)
+        weights: Tensor = self.attentions[0].normaliser(energies.masked_fill(nothing, 0.0))
+        return weights.masked_fill(nothing, 0.0)
 
     def by_source(self, weights: Float[Tensor, "*_ S"], attended: Joined) -> tuple[Float[Tensor, "*_ _"], ...]:
         widths = [source.mask.size(1) for source in attended.sources]

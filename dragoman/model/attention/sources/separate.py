@@ -155,7 +155,7 @@ class Hierarchical(Separate):
         keys = torch.stack([key(context) for key, context in zip(self.keys, contexts, strict=True)], 1)  # (R, N, C)
         values = torch.stack([value(context) for value, context in zip(self.values, contexts, strict=True)], 1)
         energies = torch.tanh(self.query(asked.query).unsqueeze(1) + keys) @ self.vector + self.bias
-        beta = softmax(energies.masked_fill(~there, float("-inf")))
+        beta = softmax(energies.masked_fill(~there, torch.finfo(energies.dtype).min)) * there  # none there: all 0
         context = torch.bmm(beta.unsqueeze(1).to(values.dtype), values).squeeze(1)
         shares = torch.split(beta, 1, 1)
         found = [share * each for share, each in zip(shares, weights, strict=False)]

@@ -1,22 +1,14 @@
-"""The command line: one thin function per command. What a command needs is imported when it runs, torch above all."""
+"""Texts and runs: `translate`, `postedit`, `score`, `align`, `evaluate`, `lexicon`."""
 
-import os
-import sys
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from dragoman import __version__
-from dragoman.commands import augmenting
-from dragoman.commands.group import Commands
 from dragoman.commands.options import (
     ArrayFiles,
     Candidates,
-    Configuration,
     Engines,
-    Layers,
     RunPath,
     Searches,
     SourceFile,
@@ -24,97 +16,10 @@ from dragoman.commands.options import (
     To,
     Tokenisers,
     Weights,
-    named,
     two,
 )
 
-# What typer takes for unknown options are overrides of the configuration.
-OVERRIDES = {"ignore_unknown_options": True}
-
-app = typer.Typer(
-    cls=Commands,
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="Attentional sequence-to-sequence learning: train a small translator, use it, look inside it.",
-)
-debug = typer.Typer(no_args_is_help=True, help="Look at a corpus or a configuration before training.")
-app.add_typer(debug, name="debug")
-app.add_typer(augmenting.app, name="augment")
-
-
-def _version(wanted: bool) -> bool:
-    if wanted:
-        typer.echo(f"dragoman {__version__}")
-        raise typer.Exit
-    return wanted
-
-
-@app.callback()
-def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Tell the version and exit.")
-    ] = False,
-) -> None:
-    pass
-
-
-@app.command()
-def demo(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the corpus and the run are written.")] = Path(
-        "runs/demo"
-    ),
-) -> None:
-    """The whole path on an embedded corpus, in minutes: train, translate, score, show."""
-    from dragoman import demo
-
-    demo.main(folder)
-
-
-@app.command()
-def init(
-    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="Sentences, one a line; or a .tsv.")],
-    target: Annotated[Path | None, typer.Argument(metavar="TARGET", help="Their translations, line by line.")] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", callback=named, help="Configuration to write.")] = Path(
-        "config.yaml"
-    ),
-    dev: Annotated[
-        str | None,
-        typer.Option(metavar="PREFIX", help="Development pairs: PREFIX.en and PREFIX.de, or a .tsv."),
-    ] = None,
-) -> None:
-    """Write a commented configuration with sizes chosen for your sentence pairs."""
-    from dragoman.commands import corpora
-
-    corpora.initialise(source, target, output, dev)
-
-
-@debug.command("data", context_settings=OVERRIDES)
-def debug_data(config: Configuration) -> None:
-    """Statistics and problems of the corpora in a configuration."""
-    from dragoman.commands import corpora
-
-    corpora.debug_data(config)
-
-
-@debug.command("config", context_settings=OVERRIDES)
-def debug_config(config: Configuration) -> None:
-    """A configuration checked, with every option spelled out and explained, and the size of its model."""
-    from dragoman.commands import configured
-
-    configured.debug_config(config)
-
-
-@app.command(context_settings=OVERRIDES)
-def train(config: Configuration) -> None:
-    """Train; the same command again goes on where it stopped.
-
-    With N workers on this machine: torchrun --nproc-per-node N -m -- dragoman train CONFIG
-    """
-    from dragoman.commands import configured
-
-    configured.train(config)
+app = typer.Typer()
 
 
 @app.command()
@@ -300,108 +205,3 @@ def lexicon(
     from dragoman.commands import lexicon
 
     lexicon.lexicon(run, (source, target) if source and target else None)
-
-
-@app.command()
-def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, side by side.")],
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Page to write; report.html in the run if not given."),
-    ] = None,
-    sentences: Annotated[
-        Path | None,
-        typer.Option(help="Sentences to translate and show, with a reference behind a tab, if any."),
-    ] = None,
-    gold: Annotated[Path | None, typer.Option(help="Their gold links, as Pharaoh lines.")] = None,
-    to: To = None,
-) -> None:
-    """One HTML page: curves, scores, quality by length, attention of any sentence."""
-    from dragoman.commands import runs as looking
-
-    looking.report(runs, output, sentences, gold, to)
-
-
-@app.command()
-def features(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Images.")],
-    output: Annotated[Path, typer.Option("--output", "-o", callback=named, help="The .npy file to write.")],
-    model: Annotated[str, typer.Option(metavar="timm:NAME", help="Network, such as timm:vgg16 or timm:resnet50.")],
-    weights: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Its weights (.safetensors, .pth); downloaded if not given.")
-    ] = None,
-    layer: Annotated[
-        Layers, typer.Option(help="What is wanted: the regions of a feature map, or one vector of the whole image.")
-    ] = Layers.regions,
-    stage: Annotated[
-        int, typer.Option(metavar="N", help="Which feature map: -1 is the last one, -2 the one before it.")
-    ] = -1,
-    list_: Annotated[
-        Path | None,
-        typer.Option("--list", metavar="FILE", help="Names of images, a line each; all by name if not given."),
-    ] = None,
-    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Images at a time.")] = 32,
-) -> None:
-    """Images to numbers, by a network that is not trained further: a source for `data.features`."""
-    from dragoman.commands import features
-
-    features.features(folder, output, model, weights, layer.value, stage, list_, batch)
-
-
-@app.command()
-def average(
-    run: RunPath,
-    output: Annotated[Path, typer.Option("--output", "-o", callback=named, help="Weights to write.")],
-    files: Annotated[list[Path] | None, typer.Argument(metavar="FILES", help="Weights to average.")] = None,
-    last: Annotated[int | None, typer.Option(min=1, metavar="N", help="The last N kept ones.")] = None,
-    best: Annotated[int | None, typer.Option(min=1, metavar="N", help="The best N; all if not given.")] = None,
-) -> None:
-    """The element-wise mean of weights of a run."""
-    if sum(map(bool, (files, last, best))) > 1:
-        raise typer.BadParameter("FILES, --last and --best are three ways to choose: take one")
-    from dragoman.commands import runs
-
-    runs.average(run, files or [], last, best, output)
-
-
-@app.command()
-def export(
-    run: RunPath,
-    onnx: Annotated[
-        bool, typer.Option("--onnx", help="Graphs for ONNX Runtime, in the folder `onnx` of the run.")
-    ] = False,
-    int8: Annotated[bool, typer.Option("--int8", help="With matrices of 8-bit integers.")] = False,
-    weights: Weights = None,
-) -> None:
-    """Write the model of a run in another form: `translate --engine onnx` uses it."""
-    if not onnx:
-        raise typer.BadParameter("nothing to export: say --onnx (for ONNX Runtime), or --onnx --int8 (smaller, faster)")
-    from dragoman.commands import export
-
-    export.onnx(run, weights, int8=int8)
-
-
-@app.command()
-def info(
-    run: Annotated[Path | None, typer.Argument(metavar="RUN", help="Folder of a run.")] = None,
-) -> None:
-    """What is in a run; without one, what this machine has."""
-    from dragoman.commands import runs
-
-    runs.info(run)
-
-
-def main() -> None:
-    """The program `dragoman`."""
-    # Python has None for a stream that was closed before it began (`<&-`). One that fails when it is used is told.
-    if sys.stdin is None:
-        sys.stdin = os.fdopen(os.open(os.devnull, os.O_WRONLY))
-    if sys.stdout is None:
-        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8", newline="\n")
-    app(prog_name="dragoman")
-
-
-if __name__ == "__main__":
-    main()

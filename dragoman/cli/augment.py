@@ -13,6 +13,8 @@ Prefix = Annotated[
     Path,
     typer.Option("--output", "-o", metavar="PREFIX", callback=named, help="Corpus to write: PREFIX.en and PREFIX.de."),
 ]
+Texts = Annotated[Path, typer.Argument(metavar="TARGET", help="Texts in the target language, one a line.")]
+Tag = Annotated[str, typer.Option(help="First word of each source; '' for none.")]
 Width = Annotated[int | None, typer.Option(min=1, metavar="N", help="Width of the beam; 1 is greedy search.")]
 Source = Annotated[str, typer.Option(help="Suffix of the sources.")]
 Target = Annotated[str, typer.Option(help="Suffix of the targets.")]
@@ -21,9 +23,9 @@ Target = Annotated[str, typer.Option(help="Suffix of the targets.")]
 @app.command()
 def back(
     run: RunPath,
-    target: Annotated[Path, typer.Argument(metavar="TARGET", help="Texts in the target language, one a line.")],
+    target: Texts,
     output: Prefix,
-    tag: Annotated[str, typer.Option(help="First word of each source; '' for none.")] = "<bt>",
+    tag: Tag = "<bt>",
     beam: Width = None,
 ) -> None:
     """Back-translation (Sennrich et al. 2016): RUN translates from the target language into sources for TARGET."""
@@ -37,7 +39,7 @@ def forward(
     run: RunPath,
     source: SourceFile,
     output: Prefix,
-    tag: Annotated[str, typer.Option(help="First word of each source; '' for none.")] = "<ft>",
+    tag: Tag = "<ft>",
     beam: Width = None,
 ) -> None:
     """Forward translation (Zhang and Zong 2016): RUN translates SOURCE into targets."""
@@ -48,11 +50,11 @@ def forward(
 
 @app.command()
 def copy(
-    text: Annotated[Path, typer.Argument(metavar="TARGET", help="Texts in the target language, one a line.")],
+    text: Texts,
     output: Prefix,
     source_name: Source,
     target_name: Target,
-    tag: Annotated[str, typer.Option(help="First word of each source; '' for none.")] = "<copy>",
+    tag: Tag = "<copy>",
 ) -> None:
     """Copied texts (Currey et al. 2017): TARGET is its own source."""
     from dragoman.commands import augment
@@ -71,7 +73,7 @@ def noise(
     blank: Annotated[float, typer.Option(min=0.0, max=1.0, help="Probability that a word becomes `_`.")] = 0.1,
     shuffle: Annotated[int, typer.Option(min=0, help="Places that a word moves at most.")] = 3,
     seed: Annotated[int, typer.Option(min=0, help="Of the random choices.")] = 1,
-    tag: Annotated[str, typer.Option(help="First word of each source; '' for none.")] = "",
+    tag: Tag = "",
 ) -> None:
     """Noisy sources (Lample et al. 2018): words dropped, blanked and moved."""
     from dragoman.commands import augment

@@ -1,0 +1,50 @@
+"""The marks of a run, symbols that no text spells; and of several languages, which symbols each is written with."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from dragoman.config import DataConfig
+from dragoman.data.vocabulary import SPECIALS
+from dragoman.errors import UserError
+from dragoman.files import read_lines, write_atomically
+from dragoman.text.edits import OPERATIONS
+from dragoman.text.mark import Mark
+
+SPOKEN = "target.languages"  # in a run folder
+
+
+def marks(data: DataConfig) -> tuple[Mark, ...]:
+    """The symbols of every language that no text spells."""
+    return OPERATIONS if data.edits else tuple(target_marks(data).values())
+
+
+def target_marks(data: DataConfig) -> dict[str, Mark]:
+    """Of several pairs, the first symbol of a source for each language that it may be translated to (Johnson et al.
+    2016).
+    """
+    return {pair.target: Mark(f"<2{pair.target}>") for pair in data.trained} if data.pairs else {}
+
+
+def write_spoken(seen: Mapping[str, npt.NDArray[np.bool_]], first: int, folder: Path) -> None:
+    """Notes in which languages each symbol was seen, (V,) for each: a line for each symbol from number `first` on."""
+    with write_atomically(folder / SPOKEN) as file:
+        for found in zip(*(each[first:] for each in seen.values()), strict=True):
+            file.write("\t".join(name for name, here in zip(seen, found, strict=True) if here) + "\n")
+
+
+def foreign(data: DataConfig, folder: Path) -> dict[Mark, list[int]]:
+    """For the mark of each language the symbols that are not said behind it: all marks, and with data.own_symbols what
+    was seen in targets of other languages alone (target dictionary filtering: Ha et al. 2017, "Effective strategies
+    in zero-resource neural machine translation"). UserError where the run's note of that is missing or damaged.
+    """
+    known = target_marks(data)
+    first = len(SPECIALS) + len(known)
+    lines = list(read_lines(folder / SPOKEN)) if known and data.own_symbols else []
+    languages = [set(line.split("\t")) if line else set() for line in lines]
+    if not all(names <= known.keys() for names in languages):
+        raise UserError(f"{folder / SPOKEN}: expected, for each symbol, languages of the run with tabs between them")
+    others = {name: [n for n, names in enumerate(languages, first) if names and name not in names] for name in known}
+    return {mark: [*range(len(SPECIALS), first), *others[name]] for name, mark in known.items()}
