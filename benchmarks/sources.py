@@ -25,21 +25,25 @@ from dragoman.visualisation import curves, heatmap
 
 CONFIG = Path(__file__).resolve().parent.parent / "configs" / "libovicky2017.yaml"
 TRAIN, DEV, TEST = (f"{part}.lc.norm.tok" for part in ("train", "val", "test_2016_flickr"))
+SINGLE = ("de", "fr", "cs")
 EXAMPLE = 10  # the test sentence whose weights are drawn
 
 
 class Result(NamedTuple):
-    """What a trained row is worth: BLEU of the development and the test set, parameters."""
+    """What a trained row is worth: BLEU of the development and the test set, parameters; and how it learnt: BLEU of the
+    development set by training steps.
+    """
 
     dev: float
     test: float
     parameters: int
+    learning: list[tuple[int, float]]
 
 
 def rows() -> list[Row]:
     """Each source alone, then the combinations of all."""
     alone = {"model.combination": "concatenation"}  # of one it is that one
-    found = [Row(name, CONFIG, {"data.source": name, **alone}) for name in ("de", "fr", "cs")]
+    found = [Row(name, CONFIG, {"data.source": name, **alone}) for name in SINGLE]
     found.append(Row("one sequence", CONFIG, {"data.join": "true", **alone}))
     found += [Row(kind, CONFIG, {"model.combination": kind}) for kind in ("concatenation", "sum")]
     for kind in ("flat", "hierarchical"):
@@ -67,18 +71,23 @@ def config(row: Row, options: argparse.Namespace) -> Config:
 
 
 def work(row: Row, options: argparse.Namespace) -> None:
-    """Train a row, translate with it, and write its result beside its run."""
+    """Train a row, translate with it, and write its result beside its run, with the weights of an example's sources."""
     made = config(row, options)
     run = session.train(made, quiet=True)
     model = dragoman.load(run.path, device=DeviceConfig(threads=1))
     bleu = []
     for part in (DEV, TEST):
         examples = list(read_examples(str(options.data / part), made.data.source, made.data.target))
-        found = [translation.text for translation in model.translate([each.sources for each in examples])]
+        translations = model.translate([each.sources for each in examples])
+        found = [translation.text for translation in translations]
         bleu.append(Bleu(tokenise="none").corpus(found, [[each.target for each in examples]]).value)
+    if row.name not in SINGLE:
+        example = translations[EXAMPLE]  # of the test set
+        drawing = heatmap.shares(example.shares, example.tokens)
+        (options.folder / f"{row.slug}.svg").write_text(drawing, encoding="utf-8")
     parameters = sum(parameter.numel() for parameter in model.model.parameters())
     with write_atomically(result(row, options)) as file:
-        json.dump(Result(bleu[0], bleu[1], parameters)._asdict(), file)
+        json.dump(Result(bleu[0], bleu[1], parameters, learning(run.path))._asdict(), file)
 
 
 def learning(run: Path) -> list[tuple[int, float]]:
@@ -87,29 +96,19 @@ def learning(run: Path) -> list[tuple[int, float]]:
     return [(each["step"], each["valid/bleu"]) for each in measured if "valid/bleu" in each]
 
 
-def draw(found: dict[str, Result], every: list[Row], options: argparse.Namespace) -> None:
-    """The learning curves, and the weights of each source for each word of an example."""
-    best = max(("de", "fr", "cs"), key=lambda name: found[name].test if name in found else 0.0)
-    shown = [row for row in every if row.name in found and (row.name == best or "," not in row.name)]
-    points = {row.name: learning(options.folder / row.slug) for row in shown if len(row.name) > 2 or row.name == best}
-    drawing = curves.svg(points, title="BLEU of the development set", x="steps")
-    (options.folder / "learning.svg").write_text(drawing, encoding="utf-8")
-    for row in every:
-        if row.name not in found or len(row.name) == 2:
-            continue
-        made = config(row, options)
-        examples = list(read_examples(str(options.data / TEST), made.data.source, made.data.target))
-        model = dragoman.load(options.folder / row.slug, device=DeviceConfig(threads=1))
-        (translation,) = model.translate([examples[EXAMPLE].sources])
-        drawing = heatmap.shares(translation.shares, translation.tokens)
-        (options.folder / f"{row.slug}.svg").write_text(drawing, encoding="utf-8")
+def drawn(found: dict[str, Result]) -> str:
+    """Learning curves, as SVG: of the best single source, and of each way to combine them in its plain form."""
+    best = max(SINGLE, key=lambda name: found[name].test if name in found else 0.0)
+    shown = [name for name in found if name == best or (name not in SINGLE and "," not in name)]
+    points = {name: [(step, bleu) for step, bleu in found[name].learning] for name in shown}
+    return curves.svg(points, title="BLEU of the development set", x="steps")
 
 
 def show(every: list[Row], options: argparse.Namespace) -> None:
     found = {row.name: Result(**json.loads(result(row, options).read_text(encoding="utf-8"))) for row in every}
     lines = ((name, f"{each.dev:.1f}", f"{each.test:.1f}", f"{each.parameters:,}") for name, each in found.items())
     markdown(("sources", "BLEU val", "BLEU test_2016_flickr", "parameters"), *lines)
-    draw(found, every, options)
+    (options.folder / "learning.svg").write_text(drawn(found), encoding="utf-8")
 
 
 def main(arguments: list[str] | None = None) -> int:
