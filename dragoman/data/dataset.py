@@ -16,7 +16,8 @@ from dragoman.data.corpus import Example, read_examples
 from dragoman.data.features import Array, FeatureFiles, FeatureSource
 from dragoman.data.filters import Report
 from dragoman.data.language import Language
-from dragoman.data.preparation import STORE, load, open_sources, prepare
+from dragoman.data.learning import open_sources
+from dragoman.data.preparation import STORE, load, prepare
 from dragoman.data.source import Source
 from dragoman.data.store import Store
 from dragoman.errors import UserError

@@ -4,34 +4,26 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from dragoman.config import DataConfig, LanguageConfig, LanguagePair, TextConfig
-from dragoman.data.corpus import (
-    alignment_files,
-    corpus_files,
-    feature_files,
-    open_features,
-    read_aligned,
-    read_texts,
-    sides,
-)
+from dragoman.config import DataConfig, LanguagePair, TextConfig
+from dragoman.data.corpus import alignment_files, corpus_files, feature_files, read_aligned, sides
 from dragoman.data.features import FeatureFiles, FeatureSource
 from dragoman.data.filters import Filters, Numbers, Report
 from dragoman.data.language import Language
+from dragoman.data.learning import learn, names, open_sources, texts_in, texts_of
 from dragoman.data.marks import marks, target_marks, write_spoken
 from dragoman.data.pharaoh import Gold
 from dragoman.data.source import Source
 from dragoman.data.store import Rows, new_store, read_header
-from dragoman.data.vocabulary import EOS, Vocabulary
+from dragoman.data.vocabulary import EOS
 from dragoman.errors import UserError
 from dragoman.text.edits import operations
-from dragoman.text.pipeline import Side, TextPipeline
-from dragoman.text.unit import UnfitUnitError, flat
+from dragoman.text.pipeline import Side
+from dragoman.text.unit import flat
 
 STORE = "data"
 BLOCK = 10_000  # pairs that are in memory at a time
@@ -49,7 +41,7 @@ def prepare(data: DataConfig, text: TextConfig, seed: int, folder: Path, *, keep
     if keep_units:
         _write(data, load(data, folder), fingerprint, folder / STORE)
         return
-    languages = _learn(data, text, seed)
+    languages = learn(data, text, seed)
     # Without a store, units and vocabularies of a killed preparation cannot pass for those of an older one.
     shutil.rmtree(folder / STORE, ignore_errors=True)
     for side, language in languages.items():
@@ -63,18 +55,8 @@ def load(data: DataConfig, folder: Path) -> dict[Side, Source]:
         side: FeatureSource.load(folder, side, name)
         if name in data.features
         else Language.load(folder, side, name, marks(data))
-        for side, name in _names(data).items()
+        for side, name in names(data).items()
     }
-
-
-def open_sources(data: DataConfig) -> dict[Side, FeatureFiles]:
-    """The arrays of the training corpus, for each source that is numbers. UserError where they are not sound."""
-    return {side: open_features(data.train, name) for side, name in _names(data).items() if name in data.features}
-
-
-def _names(data: DataConfig) -> dict[Side, str]:
-    """What each side is called."""
-    return dict(zip((*data.sides, "target"), data.names, strict=True))
 
 
 def _fingerprint(data: DataConfig, text: TextConfig, seed: int) -> str:
@@ -91,7 +73,7 @@ def _fingerprint(data: DataConfig, text: TextConfig, seed: int) -> str:
 
 def _files(data: DataConfig) -> list[Path]:
     """What the store is made from."""
-    files = [path for pair in data.trained for path in corpus_files(pair.train, *_texts_in(data, pair))]
+    files = [path for pair in data.trained for path in corpus_files(pair.train, *texts_in(data, pair))]
     files += [path for name in data.features for path in feature_files(data.train, name)]
     return files + (alignment_files(data.train, data.source[0], data.target) if data.alignments else [])
 
@@ -102,83 +84,6 @@ def _fingerprint_of(store: Path) -> str | None:
         return str(notes["fingerprint"])
     except (UserError, LookupError, TypeError):
         return None
-
-
-@dataclass(frozen=True)
-class Lines:
-    """The normalised training sentences that one inventory is learnt from; can be read again and again."""
-
-    data: DataConfig
-    pipelines: tuple[TextPipeline | None, ...]  # of each language; None is left out
-
-    def __len__(self) -> int:
-        examples = sum(1 for _ in _texts(self.data))
-        return examples * sum(pipeline is not None for pipeline in self.pipelines)
-
-    def __iter__(self) -> Iterator[str]:
-        for texts in _texts(self.data):
-            for pipeline, text in zip(self.pipelines, texts, strict=True):
-                if pipeline:
-                    yield pipeline.normalise(text)
-
-
-def _texts(data: DataConfig) -> Iterator[tuple[str, ...]]:
-    """The training texts; those of files that several pairs of languages read once."""
-    seen: set[tuple[tuple[str, ...], str]] = set()
-    for pair in data.trained:
-        sides = {(pair.train, name) for name in (*pair.sources, pair.target)}
-        if not sides <= seen:
-            yield from _texts_of(data, pair)
-        seen |= sides
-
-
-def _texts_of(data: DataConfig, pair: LanguagePair) -> Iterator[tuple[str, ...]]:
-    return read_texts(pair.train, _texts_in(data, pair), list(open_sources(data).values()))
-
-
-def _texts_in(data: DataConfig, pair: LanguagePair) -> tuple[str, ...]:
-    """The sources of a pair that are texts, and its target."""
-    return (*(name for name in pair.sources if name not in data.features), pair.target)
-
-
-def _learn(data: DataConfig, text: TextConfig, seed: int) -> dict[Side, Source]:
-    if not any(line.strip() for texts in _texts(data) for line in texts):
-        raise UserError(f"{_places(data)}: the corpus is empty (no line has text)")
-    sources = [_pipeline(text.source) for side in data.sides if _names(data)[side] not in data.features]
-    pipelines = (*sources, _pipeline(text.target))
-    if text.joint:
-        _fit(pipelines[0], Lines(data, pipelines), "text.source" if sources else "text.target", seed)
-        for pipeline in pipelines[1:]:
-            pipeline.unit.restore(pipelines[0].unit.learnt())
-    else:
-        for number, pipeline in enumerate(pipelines):
-            alone = tuple(each if each is pipeline else None for each in pipelines)
-            _fit(pipeline, Lines(data, alone), "text.source" if number < len(sources) else "text.target", seed)
-    rest, arrays = iter(pipelines), open_sources(data)
-
-    def language(name: str) -> Language:
-        pipeline = next(rest)
-        return Language(name, pipeline, Vocabulary(pipeline.unit.inventory, marks(data)))
-
-    return {
-        side: FeatureSource(name, arrays[side].size) if side in arrays else language(name)
-        for side, name in _names(data).items()
-    }
-
-
-def _places(data: DataConfig) -> str:
-    return ", ".join(dict.fromkeys(place for pair in data.trained for place in pair.train))
-
-
-def _fit(text: TextPipeline, lines: Lines, key: str, seed: int) -> None:
-    try:
-        text.unit.fit(lines, seed)
-    except UnfitUnitError as error:
-        raise UserError(f"{key}.unit: {error}") from error
-
-
-def _pipeline(text: LanguageConfig) -> TextPipeline:
-    return TextPipeline(lowercase=text.lowercase, tokeniser=text.tokeniser, unit=text.unit)
 
 
 def _write(data: DataConfig, sources: dict[Side, Source], fingerprint: str, folder: Path) -> None:
@@ -283,7 +188,7 @@ def _with_neighbours(sources: list[Numbers]) -> list[Numbers]:
 def _examples(data: DataConfig, pair: LanguagePair, gold: list[Gold]) -> Iterator[tuple[str, ...]]:
     """The training texts of a pair; the links of each pair, where they are wanted, go to the end of `gold`."""
     if not data.alignments:
-        yield from _texts_of(data, pair)
+        yield from texts_of(data, pair)
         return
     for texts, links in read_aligned(pair.train, pair.sources[0], pair.target):
         gold.append(links)

@@ -17,7 +17,7 @@ import pytest
 
 from dragoman.components import Spec
 from dragoman.config import DataConfig, TextConfig
-from dragoman.data import preparation, store
+from dragoman.data import learning, preparation, store
 from dragoman.data.batching import Plan, prefetch
 from dragoman.data.corpus import Example
 from dragoman.data.dataset import Dataset
@@ -139,7 +139,7 @@ def test_pairs_are_filtered_by_symbols(tmp_path: Path) -> None:
 def test_lines_are_counted_as_many_as_are_read(tmp_path: Path) -> None:
     data, pipeline = corpus(tmp_path), TextPipeline(lowercase=False, tokeniser="punctuation", unit=Spec("word"))
     for sides in ((pipeline, pipeline), (pipeline, None), (None, pipeline)):
-        lines = preparation.Lines(data, sides)
+        lines = learning.Lines(data, sides)
         assert len(lines) == len(list(lines)) == 30 * (2 - sides.count(None))
 
 
@@ -291,8 +291,8 @@ def prepare_and_die(where: object, name: str, calls: int) -> None:
 @pytest.mark.parametrize(
     ("where", "name", "calls"),
     [
-        (preparation, "_learn", 0),
-        (preparation, "Vocabulary", 1),
+        (preparation, "learn", 0),
+        (learning, "Vocabulary", 1),
         (TextPipeline, "save", 1),
         (Vocabulary, "save", 1),
         (preparation, "_write", 0),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dragoman.config import DataConfig, TextConfig
-from dragoman.data import preparation
+from dragoman.data import learning, preparation
 from dragoman.data.corpus import Example
 from dragoman.data.dataset import Dataset
 from dragoman.data.vocabulary import EOS
@@ -65,7 +65,7 @@ def test_development_examples_are_by_pair(tmp_path: Path) -> None:
 
 def test_files_of_several_pairs_are_learnt_from_once(tmp_path: Path) -> None:
     data = configuration(tmp_path)
-    assert list(preparation._texts(data)) == [
+    assert list(learning._texts(data)) == [
         *zip(LINES["en"], LINES["de"], strict=True),
         *zip(LINES["en"], LINES["cs"], strict=True),
     ]
@@ -77,6 +77,6 @@ def test_what_is_prepared_does_not_depend_on_what_is_not_trained_on(
     data = configuration(tmp_path)
     text = TextConfig.model_validate({"source": {"unit": "word"}, "target": {"unit": "word"}})
     preparation.prepare(data, text, 1, tmp_path / "run")
-    monkeypatch.setattr(preparation, "_learn", lambda *_: pytest.fail("is prepared already"))
+    monkeypatch.setattr(preparation, "learn", lambda *_: pytest.fail("is prepared already"))
     other = data.model_copy(update={"temperature": 5.0, "pairs": data.pairs[:3]})
     preparation.prepare(other, text, 1, tmp_path / "run")

@@ -1,0 +1,102 @@
+"""Learns units and vocabularies, one for all languages or one for each, from the training texts."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dragoman.config import DataConfig, LanguageConfig, LanguagePair, TextConfig
+from dragoman.data.corpus import open_features, read_texts
+from dragoman.data.features import FeatureFiles, FeatureSource
+from dragoman.data.language import Language
+from dragoman.data.marks import marks
+from dragoman.data.source import Source
+from dragoman.data.vocabulary import Vocabulary
+from dragoman.errors import UserError
+from dragoman.text.pipeline import Side, TextPipeline
+from dragoman.text.unit import UnfitUnitError
+
+
+def open_sources(data: DataConfig) -> dict[Side, FeatureFiles]:
+    """The arrays of the training corpus, for each source that is numbers. UserError where they are not sound."""
+    return {side: open_features(data.train, name) for side, name in names(data).items() if name in data.features}
+
+
+def names(data: DataConfig) -> dict[Side, str]:
+    """What each side is called."""
+    return dict(zip((*data.sides, "target"), data.names, strict=True))
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The normalised training sentences that one inventory is learnt from; can be read again and again."""
+
+    data: DataConfig
+    pipelines: tuple[TextPipeline | None, ...]  # of each language; None is left out
+
+    def __len__(self) -> int:
+        examples = sum(1 for _ in _texts(self.data))
+        return examples * sum(pipeline is not None for pipeline in self.pipelines)
+
+    def __iter__(self) -> Iterator[str]:
+        for texts in _texts(self.data):
+            for pipeline, text in zip(self.pipelines, texts, strict=True):
+                if pipeline:
+                    yield pipeline.normalise(text)
+
+
+def _texts(data: DataConfig) -> Iterator[tuple[str, ...]]:
+    """The training texts; those of files that several pairs of languages read once."""
+    seen: set[tuple[tuple[str, ...], str]] = set()
+    for pair in data.trained:
+        sides = {(pair.train, name) for name in (*pair.sources, pair.target)}
+        if not sides <= seen:
+            yield from texts_of(data, pair)
+        seen |= sides
+
+
+def texts_of(data: DataConfig, pair: LanguagePair) -> Iterator[tuple[str, ...]]:
+    return read_texts(pair.train, texts_in(data, pair), list(open_sources(data).values()))
+
+
+def texts_in(data: DataConfig, pair: LanguagePair) -> tuple[str, ...]:
+    """The sources of a pair that are texts, and its target."""
+    return (*(name for name in pair.sources if name not in data.features), pair.target)
+
+
+def learn(data: DataConfig, text: TextConfig, seed: int) -> dict[Side, Source]:
+    if not any(line.strip() for texts in _texts(data) for line in texts):
+        raise UserError(f"{_places(data)}: the corpus is empty (no line has text)")
+    sources = [_pipeline(text.source) for side in data.sides if names(data)[side] not in data.features]
+    pipelines = (*sources, _pipeline(text.target))
+    if text.joint:
+        _fit(pipelines[0], Lines(data, pipelines), "text.source" if sources else "text.target", seed)
+        for pipeline in pipelines[1:]:
+            pipeline.unit.restore(pipelines[0].unit.learnt())
+    else:
+        for number, pipeline in enumerate(pipelines):
+            alone = tuple(each if each is pipeline else None for each in pipelines)
+            _fit(pipeline, Lines(data, alone), "text.source" if number < len(sources) else "text.target", seed)
+    rest, arrays = iter(pipelines), open_sources(data)
+
+    def language(name: str) -> Language:
+        pipeline = next(rest)
+        return Language(name, pipeline, Vocabulary(pipeline.unit.inventory, marks(data)))
+
+    return {
+        side: FeatureSource(name, arrays[side].size) if side in arrays else language(name)
+        for side, name in names(data).items()
+    }
+
+
+def _places(data: DataConfig) -> str:
+    return ", ".join(dict.fromkeys(place for pair in data.trained for place in pair.train))
+
+
+def _fit(text: TextPipeline, lines: Lines, key: str, seed: int) -> None:
+    try:
+        text.unit.fit(lines, seed)
+    except UnfitUnitError as error:
+        raise UserError(f"{key}.unit: {error}") from error
+
+
+def _pipeline(text: LanguageConfig) -> TextPipeline:
+    return TextPipeline(lowercase=text.lowercase, tokeniser=text.tokeniser, unit=text.unit)
