@@ -17,7 +17,7 @@ from dragoman.data.vocabulary import UNK
 from dragoman.errors import UserError
 from dragoman.model.attention.attention import Attention, GlobalAttention, NoAttention
 from dragoman.model.attention.documents import HierarchicalAttention
-from dragoman.model.attention.normalisers import NORMALISERS
+from dragoman.model.attention.normalisers import NORMALISERS, Softmax
 from dragoman.model.attention.scores import SCORES, Uniform
 from dragoman.model.attention.sources.combination import Combination, OneSource
 from dragoman.model.attention.sources.combinations import COMBINATIONS
@@ -273,7 +273,8 @@ def _attention(attention: AttentionConfig, sizes: Sizes, mark: int | None, assem
         lambda: components.build(SCORES, attention.score, sizes.query, sizes.state, features),
         lambda: Uniform(sizes.query, sizes.state, features),
     )
-    whole = GlobalAttention(score, components.build(NORMALISERS, attention.normaliser), terms)
+    normaliser = assemble((*path, "normaliser"), lambda: components.build(NORMALISERS, attention.normaliser), Softmax)
+    whole = GlobalAttention(score, normaliser, terms)
     hiding = _hiding(attention)
     _blind((*path, "score"), hiding, score.reads_ahead, "another", assemble)
     for number, term in enumerate(terms):

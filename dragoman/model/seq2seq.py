@@ -2,16 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, Literal, NamedTuple, cast, final
+from typing import Any, Generic, Literal, NamedTuple, Protocol, cast, final, runtime_checkable
 
 import torch
 from torch import Tensor, nn
 
 from dragoman.data.batch import Batch, SourceBatch
 from dragoman.data.vocabulary import BOS, EOS
+from dragoman.errors import UserError
+from dragoman.model.attention.chain import Chain, log_weights
 from dragoman.model.bridge import Bridge
 from dragoman.model.cursor import Cursor
 from dragoman.model.decoder.decoder import Decoder, State, Step, Unrolled
+from dragoman.model.decoder.rnn import RnnDecoder
 from dragoman.model.embedding import Embedding
 from dragoman.model.encoder.reader import Reader
 from dragoman.model.memory import Memory
@@ -20,6 +23,16 @@ from dragoman.model.shapes import Bool, Float, Int
 from dragoman.model.state import Tree, grown, select
 
 StartSymbol = Literal["bos", "eos"]
+
+
+class Followed(NamedTuple):
+    """What changes from step to step where the positions of hard attention are a chain: beside the decoder's state
+    where it may have looked, and what it would have said there.
+    """
+
+    moving: Any  # the decoder's
+    places: Float[Tensor, "R S"]  # log p(z_t | y_<t)
+    said: Float[Tensor, "R S V"]  # log p(y_t | z_t, y_<t)
 
 
 class Parts(NamedTuple):
@@ -89,6 +102,11 @@ class Seq2Seq(nn.Module):
         self.cursor = parts.cursor
         self.start_id = {"bos": BOS, "eos": EOS}[start_symbol]
 
+    @property
+    def chain(self) -> Chain | None:
+        """What the positions of hard attention are linked by, if they are."""
+        return next((part for part in self.decoder.modules() if isinstance(part, Chain)), None)
+
     def encode(self, sources: tuple[SourceBatch, ...]) -> tuple[Memory, ...]:
         """One memory for each source."""
         return tuple(reader(source) for reader, source in zip(self.readers, sources, strict=True))
@@ -104,7 +122,11 @@ class Seq2Seq(nn.Module):
         return State((state.moving, place), (state.fixed, mapped), state.masks)
 
     def step(self, symbols: Int[Tensor, "B"], state: State) -> Step:
-        """Read one symbol per row; the features predict the next one (`log_probs`)."""
+        """Read one symbol per row; the features predict the next one (`log_probs`). UserError where no one place is
+        read, as `predict` does without.
+        """
+        if self.chain is not None:
+            raise UserError("hard attention of order: 1 is neither exported nor searched among candidates")
         embedded = self.target_embedding(symbols)
         if self.cursor is None:
             return self.decoder.step(embedded, state)
@@ -129,8 +151,25 @@ class Seq2Seq(nn.Module):
 
     def predict(self, symbols: Int[Tensor, "R"], state: State) -> Prediction[State]:
         """A step as searches need it: read one symbol per row, predict the next."""
+        if (chain := self.chain) is not None:
+            return self._followed(chain, symbols, state)
         step = self.advance(symbols, state)
         return Prediction(self.log_probs(step.features), step.attention, step.state)
+
+    def _followed(self, chain: Chain, symbols: Int[Tensor, "R"], state: State) -> Prediction[State]:
+        """`log p(y_t | y_<t) = log sum_z p(z_t = z | y_<t) p(y_t | z, y_<t)`, by the forward algorithm."""
+        assert isinstance(self.decoder, RnnDecoder)
+        before = state.moving if isinstance(state.moving, Followed) else None
+        state = state if before is None else state._replace(moving=before.moving)
+        features, weights, after = self.decoder.choose(self.target_embedding(symbols), state)
+        places = log_weights(weights)
+        if before is not None:
+            column = symbols.view(-1, 1, 1).expand(-1, weights.size(1), 1)
+            places = chain(torch.log_softmax(before.places + before.said.gather(2, column).squeeze(2), 1), places)
+        said = self.log_probs(features.flatten(0, 1)).view(*weights.shape, -1)
+        log_probs = torch.logsumexp(places.unsqueeze(2) + said, 1)
+        followed = after._replace(moving=Followed(after.moving, places, said))
+        return Prediction(log_probs, self.by_source(places.exp(), state), followed)
 
     def reorder(self, state: State, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> State:
         """The state of these rows, equally many of each sentence and side by side; of the sources once a sentence.
@@ -141,7 +180,11 @@ class Seq2Seq(nn.Module):
         return State(select(state.moving, rows), fixed, select(state.masks, rows))
 
     def extend(self, state: State, sources: tuple[SourceBatch, ...]) -> State:
-        """The state of one row a sentence after more of the sources has arrived; it keeps what it has seen."""
+        """The state of one row a sentence after more of the sources has arrived; it keeps what it has seen. UserError
+        where it has seen nothing for certain.
+        """
+        if isinstance(state.moving, Followed):
+            raise UserError("hard attention of order: 1 does not translate while the source arrives")
         fresh = self.begin(sources)
         return State(grown(state.moving, fresh.moving), fresh.fixed, state.masks)
 
@@ -172,6 +215,8 @@ class Seq2Seq(nn.Module):
 
     def score(self, batch: Batch) -> ScoredBatch:
         """Given pairs under teacher forcing."""
+        if self.chain is not None:
+            return by_steps(self, batch)
         state = self.begin(batch.sources)
         unrolled = self.unroll(state, batch.target.ids)
         real = batch.target.mask
@@ -189,3 +234,30 @@ class Seq2Seq(nn.Module):
         """
         rest = iter(self.decoder.by_source(weights, self._decoders(state)))
         return (*(next(rest) if reader.attended else weights[..., :0] for reader in self.readers), *rest)
+
+
+@runtime_checkable
+class _Steps(Protocol[Tree]):
+    """What can be asked step by step."""
+
+    start_id: int
+
+    def begin(self, sources: tuple[SourceBatch, ...]) -> Tree: ...
+
+    def predict(self, symbols: Int[Tensor, "R"], state: Tree) -> Prediction[Tree]: ...
+
+
+def by_steps(model: _Steps[Tree], batch: Batch) -> ScoredBatch:
+    """Given pairs, step by step, by what is predicted at each."""
+    ids, mask = batch.target
+    state, symbols = model.begin(batch.sources), torch.full_like(ids[:, 0], model.start_id)
+    log_probs, first, attention = list[Tensor](), list[Tensor](), list[tuple[Tensor, ...]]()
+    for target in ids.unbind(1):
+        step = model.predict(symbols, state)
+        log_probs.append(step.log_probs.gather(1, target.unsqueeze(1)).squeeze(1))
+        first.append(step.log_probs.argmax(1) == target)
+        attention.append(step.attention)
+        symbols, state = target, step.state
+    real = torch.stack(log_probs, 1).where(mask, 0.0)
+    weights = tuple(torch.stack(each, 1) for each in zip(*attention, strict=True))
+    return ScoredBatch(real, torch.stack(first, 1) & mask, weights)

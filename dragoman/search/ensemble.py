@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from dragoman.data.batch import Batch, SourceBatch
-from dragoman.model.seq2seq import Prediction, ScoredBatch
+from dragoman.model.seq2seq import Prediction, ScoredBatch, by_steps
 from dragoman.model.shapes import Float, Int
 from dragoman.search.search import Predictor
 
@@ -61,18 +61,7 @@ class Ensemble:
 
     def score(self, batch: Batch) -> ScoredBatch:
         """Given pairs, step by step: what the models would say together first is not known from each alone."""
-        ids, mask = batch.target
-        state, symbols = self.begin(batch.sources), torch.full_like(ids[:, 0], self.start_id)
-        log_probs, first, attention = list[Tensor](), list[Tensor](), list[tuple[Tensor, ...]]()
-        for target in ids.unbind(1):
-            step = self.predict(symbols, state)
-            log_probs.append(step.log_probs.gather(1, target.unsqueeze(1)).squeeze(1))
-            first.append(step.log_probs.argmax(1) == target)
-            attention.append(step.attention)
-            symbols, state = target, step.state
-        real = torch.stack(log_probs, 1).where(mask, 0.0)
-        weights = tuple(torch.stack(each, 1) for each in zip(*attention, strict=True))
-        return ScoredBatch(real, torch.stack(first, 1) & mask, weights)
+        return by_steps(self, batch)
 
     def _mean(self, log_probs: list[Float[Tensor, "R V"]]) -> Float[Tensor, "R V"]:
         exact = torch.stack([each.to(torch.promote_types(each.dtype, torch.float32)) for each in log_probs])

@@ -1,13 +1,15 @@
 """Normalisers: from energies to weights. One class per equation, one table entry per class."""
 
 from abc import ABC, abstractmethod
-from typing import Annotated, Any, NamedTuple, cast, final
+from typing import Annotated, Any, Literal, NamedTuple, cast, final
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from dragoman.components import Width
+from dragoman.model.attention.chain import Chain
 from dragoman.model.shapes import Bool, Float, Int
 
 
@@ -143,10 +145,18 @@ class Entmax(Sparse):
 class Hard(Normaliser):
     """`z_t ~ categorical(alpha_t)`, `c_t = h_(z_t)` with `alpha_t = softmax(e_t)` (Xu et al. 2015).
 
-    z_t is drawn in training; in evaluation it is the likeliest position.
+    z_t is drawn in training; in evaluation it is the likeliest position. With `order: 1` z_t depends on z_(t-1), by
+    jumps of up to `jump` positions of which, with `monotonic`, none goes back (see `chain.py`): training and evaluation
+    then sum over all positions.
     """
 
     everywhere = False
+
+    def __init__(self, *, order: Literal[0, 1] = 0, monotonic: bool = False, jump: Width = 5) -> None:
+        super().__init__()
+        if monotonic and order == 0:
+            raise ValueError("monotonic: true is about jumps, which order: 0 does not see; use order: 1")
+        self.chain = Chain(monotonic, jump) if order else None
 
     def forward(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]:
         return softmax(energies)

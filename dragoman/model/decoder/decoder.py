@@ -37,6 +37,14 @@ class Unrolled(NamedTuple):
     drawn: Int[Tensor, "B T"] | None = None  # the positions that hard attention drew
 
 
+class Choice(NamedTuple):
+    """The outcome of one step, with the features that it would have if attention drew each position."""
+
+    features: Float[Tensor, "R S F"]
+    weights: Float[Tensor, "R S"]
+    state: State
+
+
 class Choices(NamedTuple):
     """All steps over a reference, with the features that each would have if attention drew each position."""
 

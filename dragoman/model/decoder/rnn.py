@@ -10,7 +10,7 @@ from dragoman.components import Layers, Rate, Size
 from dragoman.model.attention.attention import Glimpse, GlobalAttention, History
 from dragoman.model.attention.normalisers import Reading
 from dragoman.model.attention.sources.combination import Asked, Combination, OneSource
-from dragoman.model.decoder.decoder import Choices, Decoder, State, Step, Unrolled
+from dragoman.model.decoder.decoder import Choice, Choices, Decoder, State, Step, Unrolled
 from dragoman.model.decoder.external_memory import Cells, ExternalMemory
 from dragoman.model.dropout import Dropout
 from dragoman.model.features import FEATURES, FeaturesKind, Sizes
@@ -173,6 +173,16 @@ class RnnDecoder(Decoder):
             features = course.fed
         features = self.dropout.steps(features, state.masks.features)
         return Unrolled(features, course.weights, course.reading.drawn)
+
+    def choose(self, embedded: Float[Tensor, "R E"], state: State) -> Choice:
+        """One step of `choices`."""
+        turn, state = self._advance(embedded, self.cells[0].project(embedded), state, self.attend)
+        weights = turn.glimpse.history.weights
+        rows, width = weights.shape
+        values = state.fixed.values
+        contexts = values.repeat_interleave(rows // values.size(0), 0)
+        output, read = (each.unsqueeze(1).expand(-1, width, -1) for each in (turn.output, embedded))
+        return Choice(self.features(output, contexts, read), weights, state)
 
     def choices(self, embedded: Float[Tensor, "B T E"], state: State) -> Choices:
         """For `attend: after` with `feed: nothing`, where no state depends on what was drawn before it."""

@@ -7,14 +7,15 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from dragoman.components import Rate, Width
+from dragoman.components import Rate
 from dragoman.config import Config
 from dragoman.data.batch import Batch
+from dragoman.model.attention.chain import Chain, log_weights
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.shapes import Bool, Float
 from dragoman.training.objectives import lattice as lattices
-from dragoman.training.objectives.lattice import NEVER, lattice
+from dragoman.training.objectives.lattice import lattice
 from dragoman.training.objectives.objective import Objective, undecided, untaught
 
 
@@ -32,65 +33,40 @@ def _problems(kind: str, config: Config) -> Iterator[str]:
 class Marginal(Objective):
     """The exact likelihood of hard attention: the sum over all positions that could be drawn (Wu et al. 2018).
 
-    `order: 0`, where draws are independent:
+    With `order: 0` of the normaliser, where draws are independent:
 
         - sum_t log sum_z alpha_t(z) p(y_t | z, y_<t, x)
 
-    `order: 1`, by the forward algorithm (Wu and Cotterell 2019), `- log sum_z prod_t p(z_t | z_(t-1)) p(y_t | z_t)`:
+    with `order: 1`, by the forward algorithm (Wu and Cotterell 2019):
 
-        p(z_t = j | z_(t-1) = i) ~ alpha_t(j) exp(theta(j - i)),  p(z_1) = alpha_1
+        - log sum_z prod_t p(z_t | z_(t-1)) p(y_t | z_t, y_<t, x),  p(z_1) = alpha_1
 
-    theta is learnt, from 0, for jumps of up to `jump` positions; longer ones are as likely as these. With `monotonic`
-    no jump goes back. Needs a decoder whose state depends on no draw: `attend: after` with `feed: nothing`.
-    Search, which follows one draw, reads the position whose alpha is largest.
+    Needs a decoder whose state depends on no draw: `attend: after` with `feed: nothing`.
     """
-
-    def __init__(self, *, order: Literal[0, 1] = 0, monotonic: bool = False, jump: Width = 5) -> None:
-        super().__init__()
-        if monotonic and order == 0:
-            raise ValueError("monotonic: true is about jumps, which order: 0 does not see; use order: 1")
-        self.monotonic = monotonic
-        self.jump = jump
-        self.theta = nn.Parameter(torch.zeros(2 * jump + 1)) if order else None
 
     @classmethod
     def problems(cls, config: Config) -> Iterator[str]:
         yield from _problems("marginal", config)
-        try:
-            cls(**config.training.objective.options)
-        except ValueError as error:
-            yield str(error)
         yield from lattices.problems("marginal", config)
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
         found, real = lattice(model, batch), batch.target.mask
-        weights, log_probs = found.weights, found.log_probs
-        alpha = weights.clamp(min=torch.finfo(weights.dtype).tiny).log().masked_fill(weights == 0, NEVER)
-        if self.theta is None:
-            total = torch.logsumexp(alpha + log_probs, -1)[real].sum()
+        alpha = log_weights(found.weights)
+        if model.chain is None:
+            total = torch.logsumexp(alpha + found.log_probs, -1)[real].sum()
         else:
-            total = self._chained(alpha, log_probs, real).sum()
+            total = _chained(model.chain, alpha, found.log_probs, real).sum()
         return Loss(-total, int(real.sum()))
 
-    def _chained(
-        self, alpha: Float[Tensor, "B T S"], log_probs: Float[Tensor, "B T S"], real: Bool[Tensor, "B T"]
-    ) -> Float[Tensor, "B"]:
-        """`log p(y | x)` of every sentence."""
-        transition = self.transition(alpha.size(2))
-        so_far = alpha[:, 0] + log_probs[:, 0]
-        for now, spoken, here in zip(alpha[:, 1:].unbind(1), log_probs[:, 1:].unbind(1), real[:, 1:].t(), strict=True):
-            jumps = torch.log_softmax(now.unsqueeze(1) + transition, -1)  # (B, S, S): from, to
-            after = torch.logsumexp(so_far.unsqueeze(2) + jumps, 1) + spoken
-            so_far = torch.where(here.unsqueeze(1), after, so_far)
-        return torch.logsumexp(so_far, -1)
 
-    def transition(self, places: int) -> Float[Tensor, "S S"]:
-        """`theta(j - i)`, from i to j."""
-        assert self.theta is not None
-        place = torch.arange(places, device=self.theta.device)
-        jumps = place - place.unsqueeze(1)
-        found = self.theta[jumps.clamp(-self.jump, self.jump) + self.jump]
-        return found.masked_fill(jumps < 0, NEVER) if self.monotonic else found
+def _chained(
+    chain: Chain, alpha: Float[Tensor, "B T S"], log_probs: Float[Tensor, "B T S"], real: Bool[Tensor, "B T"]
+) -> Float[Tensor, "B"]:
+    """`log p(y | x)` of every sentence."""
+    so_far = alpha[:, 0] + log_probs[:, 0]
+    for now, spoken, here in zip(alpha[:, 1:].unbind(1), log_probs[:, 1:].unbind(1), real[:, 1:].t(), strict=True):
+        so_far = torch.where(here.unsqueeze(1), chain(so_far, now) + spoken, so_far)
+    return torch.logsumexp(so_far, -1)
 
 
 @final
@@ -125,6 +101,8 @@ class Reinforce(Objective):
     @classmethod
     def problems(cls, config: Config) -> Iterator[str]:
         yield from _problems("reinforce", config)
+        if config.model.attention.normaliser.options.get("order"):
+            yield "reinforce draws each position for itself; model.attention.normaliser with order: 1 needs marginal"
         if config.model.decoder.kind != "rnn":
             yield "reinforce needs a decoder that says what it drew: model.decoder of kind rnn"
 

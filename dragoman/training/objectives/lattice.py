@@ -10,14 +10,13 @@ from torch.utils.checkpoint import checkpoint
 from dragoman import components
 from dragoman.config import Config
 from dragoman.data.batch import Batch
+from dragoman.model.attention.chain import NEVER
 from dragoman.model.decoder.decoder import State
 from dragoman.model.decoder.decoders import DECODERS
 from dragoman.model.decoder.rnn import RnnDecoder
 from dragoman.model.output.output import ROWS, Output
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.shapes import Float, Int
-
-NEVER = -1e9  # the log of no probability: minus infinity has no gradient, and less itself is no number
 
 
 class Lattice(NamedTuple):

@@ -11,6 +11,7 @@ from dragoman.components import Spec
 from dragoman.config import AttentionConfig, Config
 from dragoman.data.batch import Batch
 from dragoman.model.attention.attention import GlobalAttention
+from dragoman.model.attention.chain import NEVER
 from dragoman.model.attention.terms.reading import Shift
 from dragoman.model.attention.terms.terms import TERMS
 from dragoman.model.decoder.rnn import RnnDecoder
@@ -18,7 +19,7 @@ from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.shapes import Bool, Float
 from dragoman.training.objectives import lattice as lattices
-from dragoman.training.objectives.lattice import NEVER, lattice
+from dragoman.training.objectives.lattice import lattice
 from dragoman.training.objectives.objective import Objective
 
 

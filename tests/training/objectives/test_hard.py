@@ -12,28 +12,29 @@ from torch import Tensor
 
 from dragoman.components import Spec
 from dragoman.data.batch import Batch
+from dragoman.errors import UserError
+from dragoman.model import build
+from dragoman.model.attention.chain import Chain
 from dragoman.model.attention.normalisers import Normaliser, Reading
 from dragoman.model.decoder.rnn import RnnDecoder
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import read_tensors
+from dragoman.search.beam import Beam
 from dragoman.sections import replaced
 from dragoman.training import checks, session
 from dragoman.training.objectives.hard import Marginal, Reinforce
 from tests import toy
-from tests.builders import build_model, pairs, settings, shaken, whole
+from tests.builders import build_model, pairs, settings, whole
 
 FREE: dict[str, Any] = {"normaliser": "hard"}
 TWO = pairs([[4, 5], [7]], [[5, 4], [6]])
 ORDERS: dict[str, dict[str, Any]] = {
-    "zeroth": {"order": 0},
-    "first": {"order": 1, "jump": 1},
-    "monotonic": {"order": 1, "monotonic": True},
+    "zeroth": {"normaliser": "hard"},
+    "first": {"normaliser": {"kind": "hard", "order": 1, "jump": 1}},
+    "monotonic": {"normaliser": {"kind": "hard", "order": 1, "monotonic": True}},
 }
 each_order = pytest.mark.parametrize("name", ORDERS)
-
-
-def objective(name: str) -> Marginal:
-    return shaken(Marginal(**ORDERS[name]))
+each_chain = pytest.mark.parametrize("name", ["first", "monotonic"])
 
 
 def at_every_position(model: Seq2Seq, batch: Batch, row: int) -> tuple[list[list[float]], list[list[float]]]:
@@ -54,52 +55,96 @@ def at_every_position(model: Seq2Seq, batch: Batch, row: int) -> tuple[list[list
     return alphas, spoken
 
 
-def transition(its: Marginal, alpha: list[float], before: int | None, z: int) -> float:
+def transition(chain: Chain | None, alpha: list[float], before: int | None, z: int) -> float:
     """`p(z_t | z_(t-1))`."""
-    if before is None or its.theta is None:
+    if before is None or chain is None:
         return alpha[z]
 
     def share(to: int) -> float:
-        assert its.theta is not None
         jump = to - before
-        if its.monotonic and jump < 0:
+        if chain.monotonic and jump < 0:
             return 0.0
-        return alpha[to] * math.exp(float(its.theta[min(max(jump, -its.jump), its.jump) + its.jump]))
+        return alpha[to] * math.exp(float(chain.theta[min(max(jump, -chain.jump), chain.jump) + chain.jump]))
 
     return share(z) / sum(share(to) for to in range(len(alpha)))
+
+
+def likelihood(model: Seq2Seq, batch: Batch, row: int, until: int | None = None) -> float:
+    """`p(y | x)` of a sentence, or of so many of its first words, summed over all that could be drawn."""
+    alphas, spoken = (each[:until] for each in at_every_position(model, batch, row))
+    total = 0.0
+    for drawn in itertools.product(range(len(alphas[0])), repeat=len(alphas)):
+        each = zip(alphas, (None, *drawn[:-1]), drawn, strict=True)
+        chance = math.prod(transition(model.chain, alpha, last, z) for alpha, last, z in each)
+        total += chance * math.exp(sum(row[z] for row, z in zip(spoken, drawn, strict=True)))
+    return total
 
 
 @pytest.mark.spec("B11")
 @each_order
 def test_the_likelihood_is_the_sum_over_all_that_could_be_drawn(name: str) -> None:
-    model, its = build_model(**FREE), objective(name)
-    expected = 0.0
+    model = build_model(**ORDERS[name])
     with torch.no_grad():
-        for row in range(2):
-            alphas, spoken = at_every_position(model, TWO, row)
-            total = 0.0
-            for drawn in itertools.product(range(len(alphas[0])), repeat=len(alphas)):
-                before = (None, *drawn[:-1])
-                each = zip(alphas, before, drawn, strict=True)
-                chance = math.prod(transition(its, alpha, last, z) for alpha, last, z in each)
-                total += chance * math.exp(sum(row[z] for row, z in zip(spoken, drawn, strict=True)))
-            expected -= math.log(total)
-        loss = its(model, TWO)
+        expected = -sum(math.log(likelihood(model, TWO, row)) for row in range(2))
+        loss = Marginal()(model, TWO)
     assert float(loss.total) == pytest.approx(expected, abs=1e-10)
     assert loss.symbols == 5
 
 
 @pytest.mark.spec("B11")
+@each_chain
+def test_scores_and_search_sum_over_the_chain_as_training_does(name: str) -> None:
+    model = build_model(**ORDERS[name], spread=1.0)
+    with torch.no_grad():
+        scored = model.score(TWO)
+        for row, length in enumerate((3, 2)):
+            said = [likelihood(model, TWO, row, until) for until in range(1, length + 1)]
+            expected = [math.log(now / before) for before, now in zip([1.0, *said], said, strict=False)]
+            assert scored.log_probs[row, :length].tolist() == pytest.approx(expected, abs=1e-10)
+        ((best, *_),) = Beam(size=7, normalisation="none")(model, pairs([[4, 5]], [[6]]).sources)
+        found = pairs([[4, 5]], [list(best.symbols)])
+        assert sum(best.log_probs) == pytest.approx(math.log(likelihood(model, found, 0)), abs=1e-6)
+        others = [pairs([[4, 5]], [list(words)]) for words in itertools.product(range(3, 8), repeat=2)]
+        assert all(sum(best.log_probs) >= math.log(likelihood(model, other, 0)) - 1e-6 for other in others)
+    (attention,) = scored.attention
+    torch.testing.assert_close(attention.sum(-1), torch.ones_like(attention[..., 0]))
+
+
+@pytest.mark.spec("B11")
+@each_chain
+def test_the_first_choice_of_a_chain_is_the_likeliest_symbol(name: str) -> None:
+    model = build_model(**ORDERS[name], spread=1.0)
+    with torch.no_grad():
+        state = model.begin(TWO.sources)
+        step = model.predict(torch.full((2,), model.start_id), state)
+        likeliest = step.log_probs.argmax(1)
+        torch.testing.assert_close(step.log_probs.exp().sum(1), torch.ones(2, dtype=torch.float64))
+        step = model.predict(likeliest, step.state)
+        torch.testing.assert_close(step.log_probs.exp().sum(1), torch.ones(2, dtype=torch.float64))
+        batch = pairs([[4, 5], [7]], [[int(likeliest[0])], [int(likeliest[1])]])
+        assert model.score(batch).first[:, 0].all()
+
+
+@pytest.mark.spec("B11")
+def test_what_reads_one_position_refuses_a_chain() -> None:
+    model = build_model(**ORDERS["first"])
+    symbols, state = torch.full((2,), model.start_id), model.begin(TWO.sources)
+    with pytest.raises(UserError, match="neither exported nor searched among candidates"):
+        model.advance(symbols, state)
+    with pytest.raises(UserError, match="while the source arrives"):
+        model.extend(model.predict(symbols, state).state, TWO.sources)
+
+
+@pytest.mark.spec("B11")
 @each_order
 def test_padding_changes_neither_the_likelihood_nor_its_gradient(name: str) -> None:
-    model, its = build_model(**FREE), objective(name)
+    model = build_model(**ORDERS[name])
 
     def found(batch: Batch) -> list[Tensor]:
         model.zero_grad()
-        its.zero_grad()
-        total = its(model, batch).total
+        total = Marginal()(model, batch).total
         total.backward()
-        gradients = [each.grad for each in (*model.parameters(), *its.parameters()) if each.grad is not None]
+        gradients = [each.grad for each in model.parameters() if each.grad is not None]
         return [total.detach(), *map(torch.clone, gradients)]
 
     alone = [found(pairs([[4, 5]], [[5, 4]])), found(pairs([[7]], [[6]]))]
@@ -125,7 +170,7 @@ def test_what_is_drawn_follows_the_weights_and_evaluation_takes_the_likeliest() 
 @pytest.mark.spec("B11")
 @each_order
 def test_bfloat16_comes_close(name: str) -> None:
-    model, its = build_model(**FREE).float(), objective(name).float()
+    model, its = build_model(**ORDERS[name]).float(), Marginal()
     exact = its(model, TWO).total
     with torch.autocast("cpu", torch.bfloat16):
         rounded = its(model, TWO).total
@@ -149,7 +194,7 @@ def complaints(objective: Spec, **options: Any) -> list[str]:
         (Spec("marginal"), {**FREE, "decoder": {"attend": "between"}}, "attend: after and feed: nothing"),
         (Spec("marginal"), {**FREE, "decoder": {"feed": "context"}}, "attend: after and feed: nothing"),
         (Spec("marginal"), {**FREE, "output": {"label_smoothing": 0.1}}, "set model.output.label_smoothing to 0"),
-        (Spec("marginal", {"monotonic": True}), FREE, "order: 0 does not see"),
+        (Spec("reinforce"), ORDERS["first"], "order: 1 needs marginal"),
         (
             Spec("reinforce"),
             {"normaliser": "hard", "bridge": "none", "decoder": {"kind": "self_attention", "heads": 2}},
@@ -173,7 +218,13 @@ def test_weights_that_are_no_distribution_are_refused() -> None:
 
 @each_order
 def test_what_fits_is_accepted(name: str) -> None:
-    assert complaints(Spec("marginal", ORDERS[name]), **FREE) == []
+    assert complaints(Spec("marginal"), **ORDERS[name]) == []
+
+
+def test_no_jump_goes_back_where_none_is_seen() -> None:
+    (found,) = build.problems(whole(settings(normaliser={"kind": "hard", "monotonic": True})))
+    assert str(found).startswith("model.attention.normaliser: ")
+    assert "order: 0 does not see" in str(found)
 
 
 class Told(Normaliser):

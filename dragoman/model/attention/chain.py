@@ -1,0 +1,42 @@
+"""Positions of hard attention that depend on each other: z_t on z_(t-1)."""
+
+from typing import final
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.model.shapes import Float
+
+NEVER = -1e9  # the log of no probability: minus infinity has no gradient, and less itself is no number
+
+
+def log_weights(weights: Float[Tensor, "*_ S"]) -> Float[Tensor, "*_ S"]:
+    """The logs of weights, in which 0 becomes NEVER."""
+    return weights.clamp(min=torch.finfo(weights.dtype).tiny).log().masked_fill(weights == 0, NEVER)
+
+
+@final
+class Chain(nn.Module):
+    """`p(z_t = j | z_(t-1) = i) ~ alpha_t(j) exp(theta(j - i))` (Wu and Cotterell 2019).
+
+    theta is learnt, from 0, for jumps of up to `jump` positions; longer ones are as likely as these. With `monotonic`
+    no jump goes back.
+    """
+
+    def __init__(self, monotonic: bool, jump: int) -> None:
+        super().__init__()
+        self.monotonic = monotonic
+        self.jump = jump
+        self.theta = nn.Parameter(torch.zeros(2 * jump + 1))
+
+    def forward(self, before: Float[Tensor, "R S"], alpha: Float[Tensor, "R S"]) -> Float[Tensor, "R S"]:
+        """A step of the forward algorithm, in logs: `sum_i before(i) p(z_t = j | z_(t-1) = i)`, from alpha_t."""
+        jumps = torch.log_softmax(alpha.unsqueeze(1) + self.transition(alpha.size(1)), -1)  # (R, S, S): from, to
+        return torch.logsumexp(before.unsqueeze(2) + jumps, 1)
+
+    def transition(self, places: int) -> Float[Tensor, "S S"]:
+        """`theta(j - i)`, from i to j."""
+        place = torch.arange(places, device=self.theta.device)
+        jumps = place - place.unsqueeze(1)
+        found = self.theta[jumps.clamp(-self.jump, self.jump) + self.jump]
+        return found.masked_fill(jumps < 0, NEVER) if self.monotonic else found
