@@ -14,6 +14,7 @@ pytest.importorskip("onnxruntime")
 from dragoman.data.batch import Sequence
 from dragoman.deployment import export
 from dragoman.deployment.engine import VERSION, Note, OnnxModel
+from dragoman.model.attention.normalisers import NORMALISERS
 from dragoman.model.attention.scores import SCORES
 from dragoman.model.attention.terms.terms import TERMS
 from dragoman.model.bridge import BRIDGES
@@ -27,6 +28,7 @@ SELF = {"kind": "self_attention", "size": 8, "layers": 1, "heads": 2}
 MODELS: dict[str, dict[str, Any]] = {
     "plain": {},
     "lstm": {
+        "normaliser": "sparsemax",
         "encoder": {"cell": "lstm", "layers": 2, "residual": True, "layer_norm": True, "direction": "forward"},
         "score": "dot",
         "bridge": "mean",
@@ -41,6 +43,7 @@ MODELS: dict[str, dict[str, Any]] = {
         },
     },
     "gru_an": {
+        "normaliser": {"kind": "entmax", "alpha": 1.3},  # by bisection
         "encoder": {"cell": "gru_an", "direction": "reversed", "layer_norm": True},
         "score": "bilinear",
         "bridge": "zero",
@@ -53,6 +56,7 @@ MODELS: dict[str, dict[str, Any]] = {
         },
     },
     "rnn": {
+        "normaliser": {"kind": "linear_chain", "divide": True},
         "encoder": {"cell": "rnn", "dropout": 0.5},
         "score": "scaled_dot",
         "bridge": "copy",
@@ -86,14 +90,17 @@ MODELS: dict[str, dict[str, Any]] = {
         "bridge": "mean",
     },
     "hierarchical": {"attention": {"sentences": "|"}},
-    "linear": {"score": "linear", "decoder": {"attend": "between", "feed": "attentional"}},
+    "linear": {"score": "linear", "normaliser": "hard", "decoder": {"attend": "between", "feed": "attentional"}},
     "wait": {
         "attention": {"terms": ["wait"]},
         "encoder": {"direction": "forward"},
         "bridge": "zero",
         "decoder": {"attend": "between"},
     },
-    "external memory": {"decoder": {"attend": "between", "feed": "attentional", "external_memory": 3}},
+    "external memory": {
+        "normaliser": "entmax",
+        "decoder": {"attend": "between", "feed": "attentional", "external_memory": 3},
+    },
     "shift": {
         "score": "uniform",
         "attention": {"terms": ["shift"]},
@@ -101,11 +108,6 @@ MODELS: dict[str, dict[str, Any]] = {
         "bridge": "zero",
     },
     "uniform": {"score": "uniform", "decoder": {"attend": "before", "features_size": 3}},
-    "sparsemax": {"normaliser": "sparsemax"},
-    "entmax": {"normaliser": "entmax"},
-    "linear chain": {"normaliser": {"kind": "linear_chain", "divide": True}},
-    "hard": {"normaliser": "hard"},
-    "entmax by bisection": {"normaliser": {"kind": "entmax", "alpha": 1.3}},
     "terms": {"attention": {"terms": [{"kind": "coverage", "fertility": 2.0}, "position", "markov", "fertility"]}},
     "terms with cells": {"attention": {"terms": ["neural_coverage", "coverage_embedding", "recurrent"]}},
 }
@@ -184,6 +186,8 @@ def test_the_sample_has_every_entry_of_the_tables() -> None:
     assert {decoder.get("features", "tanh") for decoder, _, _ in chosen} == set(FEATURES)
     assert {score for _, score, _ in chosen} == {*SCORES, "none"}
     assert {bridge for _, _, bridge in chosen} == set(BRIDGES)
+    normalisers = [each.get("normaliser", "softmax") for each in MODELS.values()]
+    assert {each["kind"] if isinstance(each, dict) else each for each in normalisers} == set(NORMALISERS)
     terms = [term for each in MODELS.values() for term in each.get("attention", {}).get("terms", ())]
     assert {term["kind"] if isinstance(term, dict) else term for term in terms} == set(TERMS)
 
