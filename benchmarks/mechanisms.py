@@ -19,11 +19,10 @@ from benchmarks.aligners import statistical
 from benchmarks.contest import Contender, Figures, measure
 from benchmarks.jobs import Job
 from benchmarks.prepared import Corpus, Row, aligned, documents, phrasebook, write
-from benchmarks.trainings import apart
+from benchmarks.trainings import apart, told
 from dragoman import configuration
 from dragoman.config import DeviceConfig
 from dragoman.data.pharaoh import read_gold
-from dragoman.errors import UserError
 from dragoman.evaluation.alignment import AlignmentScore, error_rate
 from dragoman.evaluation.metrics import Bleu
 from dragoman.files import read_lines, write_atomically
@@ -227,13 +226,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these rows alone")
     parser.add_argument("--workers", type=int, default=2, help="trainings at a time, a thread each")
     parser.add_argument("--row", nargs=2, metavar=("PART", "NAME"), help=argparse.SUPPRESS)  # one of those trainings
-    options = parser.parse_args(arguments)
-    console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
-    try:
-        return run(options, console)
-    except UserError as error:
-        console.print(str(error))
-        return 1
+    return told(run, parser.parse_args(arguments))
 
 
 if __name__ == "__main__":

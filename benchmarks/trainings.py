@@ -39,27 +39,33 @@ def main(
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these rows alone")
     parser.add_argument("--workers", type=int, default=2, help="trainings at a time, a thread each")
     parser.add_argument("--row", metavar="NAME", help=argparse.SUPPRESS)  # one of those trainings
-    options = parser.parse_args(arguments)
-    console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
-    known = [row.name for row in table.rows()]
-    every = [row for row in table.rows() if not options.only or row.name in options.only]
-    failed = 0
-    try:
+
+    def run(options: argparse.Namespace, console: Console) -> int:
+        known = [row.name for row in table.rows()]
+        every = [row for row in table.rows() if not options.only or row.name in options.only]
         if not set(options.only or ()) <= set(known):
             raise UserError(f"--only: expected some of {'; '.join(known)}")
         if options.row:  # this process is one of the trainings
             work(next(row for row in every if row.name == options.row), options)
-        else:
-            rest = ["--folder", str(options.folder), "--data", str(options.data), "--epochs", str(options.epochs)]
-            todo = [row for row in every if not result(row, options).is_file()]
-            commands = {row.name: ["--row", row.name, *rest] for row in todo}
-            failed = apart(table.module, commands, options.workers, console)
-            if done := [row for row in every if result(row, options).is_file()]:
-                show(done, options)
+            return 0
+        rest = ["--folder", str(options.folder), "--data", str(options.data), "--epochs", str(options.epochs)]
+        todo = [row for row in every if not result(row, options).is_file()]
+        failed = apart(table.module, {row.name: ["--row", row.name, *rest] for row in todo}, options.workers, console)
+        if done := [row for row in every if result(row, options).is_file()]:
+            show(done, options)
+        return int(failed > 0)
+
+    return told(run, parser.parse_args(arguments))
+
+
+def told(run: Callable[[argparse.Namespace, Console], int], options: argparse.Namespace) -> int:
+    """Run a command, which may tell of its progress; what is wrong with its input is told in a line."""
+    console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+    try:
+        return run(options, console)
     except UserError as error:
         console.print(str(error))
         return 1
-    return int(failed > 0)
 
 
 def result(row: Row, options: argparse.Namespace) -> Path:

@@ -20,7 +20,7 @@ from rich.console import Console
 import dragoman
 from benchmarks.corpus import DEV, TEST, TRAIN
 from benchmarks.prepared import scheduled, write
-from benchmarks.trainings import apart
+from benchmarks.trainings import apart, told
 from dragoman.config import Config, DeviceConfig
 from dragoman.data.corpus import read_pairs
 from dragoman.errors import UserError
@@ -210,13 +210,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", metavar="TABLE", help="phrasebook or multi30k alone")
     parser.add_argument("--workers", type=int, default=2, help="trainings at a time, a thread each")
     parser.add_argument("--row", nargs=2, metavar=("TABLE", "MODEL"), help=argparse.SUPPRESS)  # one of those trainings
-    options = parser.parse_args(arguments)
-    console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
-    try:
-        return run(options, console)
-    except UserError as error:
-        console.print(str(error))
-        return 1
+    return told(run, parser.parse_args(arguments))
 
 
 if __name__ == "__main__":
