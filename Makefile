@@ -13,7 +13,7 @@ demo: $(CORE)
 	$(BIN)/dragoman demo
 
 test: $(DEV)
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: $(DEV)
 	$(BIN)/ruff format --check .
@@ -21,7 +21,7 @@ check: $(DEV)
 	$(BIN)/mypy --strict dragoman tools benchmarks
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m tools.check_changelog
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 bench: $(CORE)
 	$(BIN)/python -m benchmarks $(OPTIONS)

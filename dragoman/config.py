@@ -306,6 +306,11 @@ class Config(Section):
         """Whether a model looks at more than one thing: several sources, or one and a sentinel."""
         return self.data.several or bool(self.model.combination.options.get("sentinel"))
 
+    @property
+    def chained(self) -> bool:
+        """Whether where a model looks depends on where it looked before, by draws that it sums over."""
+        return bool(self.model.attention.normaliser.options.get("order"))
+
 
 UNTRANSLATED = ("loss", "perplexity", "accuracy")
 TSV = (".tsv", ".tsv.gz")  # a column for each source, then the target

@@ -67,6 +67,8 @@ def load(
     if candidates:
         if not run.config.data.plain:
             raise UserError(f"{folder}: candidates are translations of one source's symbols, not for this run")
+        if run.config.chained:
+            raise UserError(f"{folder}: hard attention of order: 1 is not searched among candidates")
         lexicon = lists.read(run.folder.path / lists.FILE, (len(run.source.vocabulary), len(run.target.vocabulary)))
         translator.candidates = CandidateList(lexicon, *candidates, chosen.torch_device)
     return translator

@@ -165,7 +165,7 @@ class Translator:
         `wait` counts source symbols (wait-k), the one that names the language `to` among them. Nothing else is read,
         whatever the model; one trained with the term `wait` and as many symbols has learnt to do with that. Without it
         the model decides when to read, by its term `shift`. UserError where it has none, for an engine other than
-        torch, and for candidates.
+        torch, for candidates, and for hard attention of order 1.
         """
         if wait is not None and wait < 1:
             raise UserError(f"wait is {wait}: at least one source symbol is read before a word is written")
@@ -173,6 +173,8 @@ class Translator:
             raise UserError("a source that is still arriving has to be the only one, and translated")
         if self._predictor or self.way or self.candidates:
             raise UserError("a source that is still arriving is translated by engine torch, without candidates")
+        if self.model.chain is not None:
+            raise UserError("a text is not translated while the source arrives by hard attention of order: 1")
         limit = components.build(SEARCHES, self.search).limit
         mark = self._mark(to)
         muted = [number for each in mark for number in self.foreign[each]]

@@ -50,8 +50,9 @@ def write(run: Run, weights: str | None = None, *, int8: bool = False) -> Path:
         needed(module)
     if not only_text(run.sources):
         raise UserError(f"{run.folder.path}: ONNX graphs are of models of one text; this one reads more, or numbers")
-    if run.config.combines or run.config.model.cursor:
-        what = "a sentinel" if run.config.combines else "a cursor"
+    config = run.config
+    if config.combines or config.model.cursor or config.chained:
+        what = "a sentinel" if config.combines else "a cursor" if config.model.cursor else "hard attention of order: 1"
         raise UserError(f"{run.folder.path}: has {what}, of which ONNX graphs know nothing")
     path = run.weights(weights)
     model, folder = run.model(weights), run.folder.path / FOLDER

@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 from dragoman.data.batch import Batch, SourceBatch
 from dragoman.data.vocabulary import BOS, EOS
-from dragoman.errors import UserError
 from dragoman.model.attention.chain import Chain, log_weights
 from dragoman.model.bridge import Bridge
 from dragoman.model.cursor import Cursor
@@ -32,7 +31,7 @@ class Followed(NamedTuple):
 
     moving: Any  # the decoder's
     places: Float[Tensor, "R S"]  # log p(z_t | y_<t)
-    said: Float[Tensor, "R S V"]  # log p(y_t | z_t, y_<t)
+    said: Float[Tensor, "R S V"]  # log p(y_t | z_t, y_<t): as much as the output of S steps
 
 
 class Parts(NamedTuple):
@@ -100,12 +99,14 @@ class Seq2Seq(nn.Module):
         self.decoder = parts.decoder
         self.output = parts.output
         self.cursor = parts.cursor
+        found = (part for part in parts.decoder.modules() if isinstance(part, Chain))
+        self._chain = (next(found, None),)  # in a tuple, since it is the decoder's
         self.start_id = {"bos": BOS, "eos": EOS}[start_symbol]
 
     @property
     def chain(self) -> Chain | None:
         """What the positions of hard attention are linked by, if they are."""
-        return next((part for part in self.decoder.modules() if isinstance(part, Chain)), None)
+        return self._chain[0]
 
     def encode(self, sources: tuple[SourceBatch, ...]) -> tuple[Memory, ...]:
         """One memory for each source."""
@@ -122,11 +123,8 @@ class Seq2Seq(nn.Module):
         return State((state.moving, place), (state.fixed, mapped), state.masks)
 
     def step(self, symbols: Int[Tensor, "B"], state: State) -> Step:
-        """Read one symbol per row; the features predict the next one (`log_probs`). UserError where no one place is
-        read, as `predict` does without.
-        """
-        if self.chain is not None:
-            raise UserError("hard attention of order: 1 is neither exported nor searched among candidates")
+        """Read one symbol per row; the features predict the next one (`log_probs`). A chain only `predict` follows."""
+        assert self.chain is None
         embedded = self.target_embedding(symbols)
         if self.cursor is None:
             return self.decoder.step(embedded, state)
@@ -162,7 +160,8 @@ class Seq2Seq(nn.Module):
         before = state.moving if isinstance(state.moving, Followed) else None
         state = state if before is None else state._replace(moving=before.moving)
         features, weights, after = self.decoder.choose(self.target_embedding(symbols), state)
-        places = log_weights(weights)
+        mask = state.fixed.mask
+        places = log_weights(weights, mask.repeat_interleave(len(weights) // len(mask), 0))
         if before is not None:
             column = symbols.view(-1, 1, 1).expand(-1, weights.size(1), 1)
             places = chain(torch.log_softmax(before.places + before.said.gather(2, column).squeeze(2), 1), places)
@@ -180,11 +179,7 @@ class Seq2Seq(nn.Module):
         return State(select(state.moving, rows), fixed, select(state.masks, rows))
 
     def extend(self, state: State, sources: tuple[SourceBatch, ...]) -> State:
-        """The state of one row a sentence after more of the sources has arrived; it keeps what it has seen. UserError
-        where it has seen nothing for certain.
-        """
-        if isinstance(state.moving, Followed):
-            raise UserError("hard attention of order: 1 does not translate while the source arrives")
+        """The state of one row a sentence after more of the sources has arrived; it keeps what it has seen."""
         fresh = self.begin(sources)
         return State(grown(state.moving, fresh.moving), fresh.fixed, state.masks)
 

@@ -28,7 +28,7 @@ def wait_k(
     symbol (Ma et al. 2019, wait-k; at test time alone where the model has not been trained so).
 
     The source comes in parts of some symbols, without the end symbol, and no part is taken before it is needed. All is
-    computed from the symbols read, so that nothing depends on what follows them, whatever the model. Those that are
+    computed from the symbols read, so that nothing depends on what follows them. Those that are
     `muted` are never said.
     """
     arriving, ids, read, state, said = iter(parts), list[int](), 0, None, model.start_id

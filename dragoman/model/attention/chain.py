@@ -5,14 +5,14 @@ from typing import final
 import torch
 from torch import Tensor, nn
 
-from dragoman.model.shapes import Float
+from dragoman.model.shapes import Bool, Float
 
 NEVER = -1e9  # the log of no probability: minus infinity has no gradient, and less itself is no number
 
 
-def log_weights(weights: Float[Tensor, "*_ S"]) -> Float[Tensor, "*_ S"]:
-    """The logs of weights, in which 0 becomes NEVER."""
-    return weights.clamp(min=torch.finfo(weights.dtype).tiny).log().masked_fill(weights == 0, NEVER)
+def log_weights(weights: Float[Tensor, "*_ S"], mask: Bool[Tensor, "*_ S"]) -> Float[Tensor, "*_ S"]:
+    """The logs of weights, NEVER at padding. A weight too small for its type is still above that."""
+    return weights.clamp(min=torch.finfo(weights.dtype).tiny).log().masked_fill(~mask, NEVER)
 
 
 @final

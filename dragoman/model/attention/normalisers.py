@@ -145,18 +145,18 @@ class Entmax(Sparse):
 class Hard(Normaliser):
     """`z_t ~ categorical(alpha_t)`, `c_t = h_(z_t)` with `alpha_t = softmax(e_t)` (Xu et al. 2015).
 
-    z_t is drawn in training; in evaluation it is the likeliest position. With `order: 1` z_t depends on z_(t-1), by
-    jumps of up to `jump` positions of which, with `monotonic`, none goes back (see `chain.py`): training and evaluation
-    then sum over all positions.
+    z_t is drawn in training; in evaluation it is the likeliest position. With `order: 1` z_t depends on
+    z_(t-1), by a learnt preference for each jump of up to `jump` (5) positions; with `monotonic` none goes back (see
+    `chain.py`). Training and evaluation then sum over all positions.
     """
 
     everywhere = False
 
-    def __init__(self, *, order: Literal[0, 1] = 0, monotonic: bool = False, jump: Width = 5) -> None:
+    def __init__(self, *, order: Literal[0, 1] = 0, monotonic: bool = False, jump: Width | None = None) -> None:
         super().__init__()
-        if monotonic and order == 0:
-            raise ValueError("monotonic: true is about jumps, which order: 0 does not see; use order: 1")
-        self.chain = Chain(monotonic, jump) if order else None
+        if order == 0 and (monotonic or jump is not None):
+            raise ValueError("monotonic and jump are about jumps, which order: 0 does not see; use order: 1")
+        self.chain = Chain(monotonic, jump or 5) if order else None
 
     def forward(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]:
         return softmax(energies)

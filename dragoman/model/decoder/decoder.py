@@ -38,7 +38,7 @@ class Unrolled(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The outcome of one step, with the features that it would have if attention drew each position."""
+    """The outcome of one step in evaluation, with the features that it would have if attention drew each position."""
 
     features: Float[Tensor, "R S F"]
     weights: Float[Tensor, "R S"]

@@ -175,7 +175,7 @@ class RnnDecoder(Decoder):
         return Unrolled(features, course.weights, course.reading.drawn)
 
     def choose(self, embedded: Float[Tensor, "R E"], state: State) -> Choice:
-        """One step of `choices`."""
+        """One step of `choices`, in evaluation."""
         turn, state = self._advance(embedded, self.cells[0].project(embedded), state, self.attend)
         weights = turn.glimpse.history.weights
         rows, width = weights.shape

@@ -51,7 +51,7 @@ class Marginal(Objective):
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
         found, real = lattice(model, batch), batch.target.mask
-        alpha = log_weights(found.weights)
+        alpha = log_weights(found.weights, batch.sources[0].mask.unsqueeze(1))
         if model.chain is None:
             total = torch.logsumexp(alpha + found.log_probs, -1)[real].sum()
         else:

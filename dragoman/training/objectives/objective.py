@@ -30,7 +30,7 @@ class Objective(nn.Module, ABC):
     def problems(cls, config: Config) -> Iterator[str]:
         """What keeps it from training what is configured."""
         if config.model.attention.normaliser.kind == "hard":
-            yield "no gradient passes through hard attention; use marginal or reinforce"
+            yield "no gradient passes through hard attention; use marginal, or reinforce with order: 0"
         yield from undecided(config)
 
     def tallies(self) -> tuple[Tensor, ...]:

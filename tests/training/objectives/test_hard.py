@@ -10,15 +10,18 @@ import pytest
 import torch
 from torch import Tensor
 
+import dragoman
 from dragoman.components import Spec
 from dragoman.data.batch import Batch
+from dragoman.deployment import export
 from dragoman.errors import UserError
 from dragoman.model import build
-from dragoman.model.attention.chain import Chain
+from dragoman.model.attention.chain import NEVER, Chain, log_weights
 from dragoman.model.attention.normalisers import Normaliser, Reading
 from dragoman.model.decoder.rnn import RnnDecoder
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import read_tensors
+from dragoman.run import Run
 from dragoman.search.beam import Beam
 from dragoman.sections import replaced
 from dragoman.training import checks, session
@@ -126,13 +129,35 @@ def test_the_first_choice_of_a_chain_is_the_likeliest_symbol(name: str) -> None:
 
 
 @pytest.mark.spec("B11")
-def test_what_reads_one_position_refuses_a_chain() -> None:
-    model = build_model(**ORDERS["first"])
-    symbols, state = torch.full((2,), model.start_id), model.begin(TWO.sources)
-    with pytest.raises(UserError, match="neither exported nor searched among candidates"):
-        model.advance(symbols, state)
-    with pytest.raises(UserError, match="while the source arrives"):
-        model.extend(model.predict(symbols, state).state, TWO.sources)
+@each_chain
+def test_weights_too_small_for_their_type_are_no_padding(name: str) -> None:
+    """Where all that a jump can reach has an alpha of 0 in float32, it still goes nowhere else."""
+    chain = build_model(**ORDERS[name]).float().chain
+    assert chain is not None
+    weights, mask = torch.tensor([[1.0, 0.0, 0.0]]), torch.tensor([[True, True, False]])
+    before = torch.tensor([[NEVER, 0.0, NEVER]])
+    found = chain(before, log_weights(weights, mask)).exp()
+    torch.testing.assert_close(found, torch.tensor([[0.0, 1.0, 0.0] if chain.monotonic else [1.0, 0.0, 0.0]]))
+
+
+@pytest.mark.spec("B11")
+def test_what_reads_one_position_refuses_a_chain(corpus: Path, tmp_path: Path) -> None:
+    options = {
+        "model.attention.normaliser": Spec("hard", {"order": 1}),
+        "model.decoder.attend": "after",
+        "model.output.label_smoothing": 0,
+        "training.objective": "marginal",
+        "training.steps": 2,
+    }
+    run = session.train(toy.config(corpus, tmp_path / "chain", options), quiet=True)
+    translator = dragoman.load(run.path)
+    assert len(translator.translate(["a b", "c"], beam_size=2)) == 2
+    with pytest.raises(UserError, match=r"while the source arrives .*order: 1"):
+        next(translator.simultaneous(["a"], wait=3))
+    with pytest.raises(UserError, match="order: 1 is not searched among candidates"):
+        dragoman.load(run.path, candidates=(3, 1))
+    with pytest.raises(UserError, match="order: 1, of which ONNX graphs know nothing"):
+        export.write(Run.load(run.path))
 
 
 @pytest.mark.spec("B11")
@@ -186,7 +211,11 @@ def complaints(objective: Spec, **options: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("objective", "options", "words"),
     [
-        (Spec("teacher_forcing"), FREE, "no gradient passes through hard attention; use marginal or reinforce"),
+        (
+            Spec("teacher_forcing"),
+            FREE,
+            "no gradient passes through hard attention; use marginal, or reinforce with order: 0",
+        ),
         (Spec("reinforce"), {}, "use model.attention.normaliser: hard"),
         (Spec("marginal"), {}, "use model.attention.normaliser: hard"),
         (Spec("marginal"), {**FREE, "score": "none"}, "there is no attention"),
@@ -222,9 +251,10 @@ def test_what_fits_is_accepted(name: str) -> None:
 
 
 def test_no_jump_goes_back_where_none_is_seen() -> None:
-    (found,) = build.problems(whole(settings(normaliser={"kind": "hard", "monotonic": True})))
-    assert str(found).startswith("model.attention.normaliser: ")
-    assert "order: 0 does not see" in str(found)
+    for option in ({"monotonic": True}, {"jump": 3}):
+        (found,) = build.problems(whole(settings(normaliser={"kind": "hard", **option})))
+        assert str(found).startswith("model.attention.normaliser: ")
+        assert "order: 0 does not see" in str(found)
 
 
 class Told(Normaliser):
