@@ -1,30 +1,30 @@
-"""Configuration and vocabulary sizes to a model: the only place where names become parts."""
+"""Configuration and vocabulary sizes to a model: here, and for attention in attention/build.py, names become parts."""
 
 import contextlib
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 
 from dragoman import components, sections
 from dragoman.components import Path, Problem, Spec
-from dragoman.config import AttentionConfig, Config, ModelConfig
+from dragoman.config import Config, ModelConfig
 from dragoman.data.language import Language
 from dragoman.data.source import Source
-from dragoman.data.vocabulary import UNK
 from dragoman.errors import UserError
-from dragoman.model.attention.attention import Attention, GlobalAttention, NoAttention
-from dragoman.model.attention.documents import HierarchicalAttention
-from dragoman.model.attention.normalisers import NORMALISERS, Softmax
-from dragoman.model.attention.scores import SCORES, Uniform
-from dragoman.model.attention.sources.combination import Combination, OneSource
+from dragoman.model.assembly import Assemble, Part, blind, refuse
+from dragoman.model.attention.attention import NoAttention
+from dragoman.model.attention.build import build_attention, build_combination, hiding_term
+from dragoman.model.attention.normalisers import NORMALISERS
+from dragoman.model.attention.scores import SCORES
+from dragoman.model.attention.sources.combination import Combination
 from dragoman.model.attention.sources.combinations import COMBINATIONS
 from dragoman.model.attention.sources.separate import Concatenation
-from dragoman.model.attention.terms.term import Sizes, Term
+from dragoman.model.attention.terms.term import Sizes
 from dragoman.model.attention.terms.terms import TERMS
-from dragoman.model.attention.windows import WINDOWS, LocalAttention
+from dragoman.model.attention.windows import WINDOWS
 from dragoman.model.bridge import BRIDGES, Bridge, Zero
 from dragoman.model.cursor import Cursor, Edited
 from dragoman.model.decoder.decoder import Decoder
@@ -36,15 +36,6 @@ from dragoman.model.memory import StateShape
 from dragoman.model.output.full import OUTPUTS, Full
 from dragoman.model.seq2seq import Parts, Seq2Seq
 from dragoman.text.edits import OPERATIONS
-
-Part = TypeVar("Part")
-
-
-@runtime_checkable
-class _Assemble(Protocol):
-    """How a part is put in its place: make it, or say at which key it fails and go on with another."""
-
-    def __call__(self, path: Path, make: Callable[[], Part], instead: Callable[[], Part] | None = None) -> Part: ...
 
 
 class Regions(NamedTuple):
@@ -178,7 +169,7 @@ def _model(
     target_symbols: int,
     mark: int | None,
     edited: Edited | None,
-    assemble: _Assemble,
+    assemble: Assemble,
 ) -> Seq2Seq:
     tie, size = model.embedding.tie, model.embedding.size
     tables, target = _tables(model, sources, target_symbols, assemble)
@@ -188,12 +179,12 @@ def _model(
 
     def attend_to(query_size: int, state_sizes: tuple[int, ...]) -> Combination:
         attentions = [
-            _attention(model.attention, Sizes(query_size, state_size, size, _symbols(source)), mark, assemble)
+            build_attention(model.attention, Sizes(query_size, state_size, size, _symbols(source)), mark, assemble)
             for state_size, (_, source) in zip(state_sizes, attended, strict=True)
         ]
         return assemble(
             ("model", "combination"),
-            lambda: _combination(model, attentions, query_size),
+            lambda: build_combination(model, attentions, query_size),
             lambda: Concatenation(attentions, query_size, size),
         )
 
@@ -205,12 +196,12 @@ def _model(
     )
     if len(attended) < len(readers) and model.bridge.kind in ("zero", "none"):
         told = f"cannot start a decoder that starts from nothing (model.bridge: {model.bridge.kind})"
-        assemble(("model", "start_only"), _refuse(told), lambda: None)
-    hiding = _hiding(model.attention)
+        assemble(("model", "start_only"), refuse(told), lambda: None)
+    hiding = hiding_term(model.attention)
     ahead = any(encoder.reads_ahead for encoder in encoders)
-    _blind(("model", "encoder"), hiding, ahead, "rnn with direction: forward", assemble)
-    _blind(("model", "bridge"), hiding, bridge.reads_ahead, "zero", assemble)
-    _blind(("model", "decoder"), hiding, decoder.reads_ahead, "no external_memory", assemble)
+    blind(("model", "encoder"), hiding, ahead, "rnn with direction: forward", assemble)
+    blind(("model", "bridge"), hiding, bridge.reads_ahead, "zero", assemble)
+    blind(("model", "decoder"), hiding, decoder.reads_ahead, "no external_memory", assemble)
     tied = target.table if tie in ("output", "all") else None
     features = decoder.features_size
     output = assemble(
@@ -223,7 +214,7 @@ def _model(
 
 
 def _tables(
-    model: ModelConfig, sources: tuple[SourceSize, ...], target_symbols: int, assemble: _Assemble
+    model: ModelConfig, sources: tuple[SourceSize, ...], target_symbols: int, assemble: Assemble
 ) -> tuple[list[Embedding | None], Embedding]:
     """The embeddings of sources, None for numbers, and of the target; tied if they are to be."""
     shared: nn.Parameter | None = None
@@ -240,7 +231,7 @@ def _tables(
 
 
 def _readers(
-    model: ModelConfig, sources: tuple[SourceSize, ...], tables: list[Embedding | None], assemble: _Assemble
+    model: ModelConfig, sources: tuple[SourceSize, ...], tables: list[Embedding | None], assemble: Assemble
 ) -> list[Reader]:
     """What reads each source. Of several, a sentence may be without some."""
     several, found = len(sources) > 1, list[Reader]()
@@ -257,103 +248,6 @@ def _readers(
 
 def _symbols(source: SourceSize) -> int | None:
     return source if isinstance(source, int) else None
-
-
-def _attention(attention: AttentionConfig, sizes: Sizes, mark: int | None, assemble: _Assemble) -> Attention:
-    """How a decoder with queries of this size looks at states of this size."""
-    path = "model", "attention"
-    if attention.score.kind == "none":
-        for name in attention.beside_score():
-            assemble((*path, name), _refuse("needs attention, and there is none (score: none)"), lambda: None)
-        return NoAttention()
-    terms = _terms(attention, sizes, assemble)
-    features = sum(term.features for term in terms)
-    score = assemble(
-        (*path, "score"),
-        lambda: components.build(SCORES, attention.score, sizes.query, sizes.state, features),
-        lambda: Uniform(sizes.query, sizes.state, features),
-    )
-    normaliser = assemble((*path, "normaliser"), lambda: components.build(NORMALISERS, attention.normaliser), Softmax)
-    whole = GlobalAttention(score, normaliser, terms)
-    hiding = _hiding(attention)
-    _blind((*path, "score"), hiding, score.reads_ahead, "another", assemble)
-    for number, term in enumerate(terms):
-        _blind((*path, "terms", number), hiding, term.reads_ahead or term.ages, "others", assemble)
-    if sum(term.hides for term in terms) > 1:
-        assemble((*path, "terms"), _refuse("two of them hide source symbols, so that none may be left"), lambda: None)
-    decides = any(term.decides for term in terms)
-    if attention.sentences is not None and sizes.symbols is None:
-        assemble((*path, "sentences"), _refuse("are of symbols, and regions (data.features) are none"), lambda: None)
-    elif attention.sentences is not None:
-        _blind((*path, "sentences"), hiding, decides, "null", assemble)
-        return assemble((*path, "sentences"), lambda: _hierarchical(attention, whole, sizes, mark), lambda: whole)
-    window = components.build(WINDOWS, attention.window, sizes.query)
-    if window is None:
-        return whole
-    instead = "none" if decides else "none or monotonic"
-    _blind((*path, "window"), hiding, decides or window.reads_ahead, instead, assemble)
-    return LocalAttention(whole, window)
-
-
-def _terms(attention: AttentionConfig, sizes: Sizes, assemble: _Assemble) -> list[Term]:
-    """What attention knows of its past. Of regions it cannot know what there is to know of symbols."""
-    found = []
-    for number, spec in enumerate(attention.terms):
-        if sizes.symbols is None and (TERMS[spec.kind].hides or TERMS[spec.kind].reads_symbols):
-            told = f"'{spec.kind}' is about symbols, and regions (data.features) are none"
-            assemble(("model", "attention", "terms", number), _refuse(told), lambda: None)
-        else:
-            found.append(components.build(TERMS, spec, sizes))
-    return found
-
-
-def _combination(model: ModelConfig, attentions: list[Attention], query_size: int) -> Combination:
-    """What a decoder looks with."""
-    spec = components.complete(COMBINATIONS, model.combination)
-    if len(attentions) == 1 and not spec.options.get("sentinel"):
-        if spec.kind != "concatenation":
-            raise ValueError(f"'{spec.kind}' is of several sources to attend to, and there is one")
-        if not model.start_only:  # beside which this source may be missing
-            return OneSource(attentions[0])
-    if spec.kind != "concatenation" and not attentions[0].size:
-        raise ValueError(f"is '{spec.kind}' of what is seen, and there is no attention (score: none)")
-    parts: list[Any] = [attentions, query_size, model.embedding.size]
-    if spec.kind == "flat" and spec.options["sentinel"]:
-        parts.append(components.build(SCORES, model.attention.score, query_size, query_size))
-    return components.build(COMBINATIONS, spec, *parts)
-
-
-def _hiding(attention: AttentionConfig) -> str | None:
-    """The term that keeps source symbols from being seen."""
-    looks = attention.score.kind != "none"
-    return next((term.kind for term in attention.terms if looks and TERMS[term.kind].hides), None)
-
-
-def _blind(path: Path, hiding: str | None, reads_ahead: bool, instead: str, assemble: _Assemble) -> None:
-    """A problem where a part depends on source symbols that a term hides."""
-
-    if hiding and reads_ahead:
-        message = f"depends on source symbols that '{hiding}' (attention.terms) hides; use {instead}"
-        assemble(path, _refuse(message), lambda: None)
-
-
-def _refuse(message: str) -> Callable[[], None]:
-    """A part that cannot be made."""
-
-    def make() -> None:
-        raise ValueError(message)
-
-    return make
-
-
-def _hierarchical(
-    attention: AttentionConfig, words: GlobalAttention, sizes: Sizes, mark: int | None
-) -> HierarchicalAttention:
-    """Attention to sentences too; without a mark, as where a model is only looked at, it has nothing to go by."""
-    if attention.window.kind != "none":
-        raise ValueError("looks at all of a document; use window: none")
-    score = components.build(SCORES, attention.score, sizes.query, sizes.state)
-    return HierarchicalAttention(words, score, UNK if mark is None else mark)
 
 
 def _bridge(spec: Spec, encoders: tuple[StateShape, ...], decoder: Decoder) -> Bridge:

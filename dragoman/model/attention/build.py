@@ -1,0 +1,97 @@
+"""The configuration of attention to its parts, and those of several sources to their combination."""
+
+from typing import Any
+
+from dragoman import components
+from dragoman.config import AttentionConfig, ModelConfig
+from dragoman.data.vocabulary import UNK
+from dragoman.model.assembly import Assemble, blind, refuse
+from dragoman.model.attention.attention import Attention, GlobalAttention, NoAttention
+from dragoman.model.attention.documents import HierarchicalAttention
+from dragoman.model.attention.normalisers import NORMALISERS, Softmax
+from dragoman.model.attention.scores import SCORES, Uniform
+from dragoman.model.attention.sources.combination import Combination, OneSource
+from dragoman.model.attention.sources.combinations import COMBINATIONS
+from dragoman.model.attention.terms.term import Sizes, Term
+from dragoman.model.attention.terms.terms import TERMS
+from dragoman.model.attention.windows import WINDOWS, LocalAttention
+
+
+def build_attention(attention: AttentionConfig, sizes: Sizes, mark: int | None, assemble: Assemble) -> Attention:
+    """How a decoder with queries of this size looks at states of this size."""
+    path = "model", "attention"
+    if attention.score.kind == "none":
+        for name in attention.beside_score():
+            assemble((*path, name), refuse("needs attention, and there is none (score: none)"), lambda: None)
+        return NoAttention()
+    terms = _terms(attention, sizes, assemble)
+    features = sum(term.features for term in terms)
+    score = assemble(
+        (*path, "score"),
+        lambda: components.build(SCORES, attention.score, sizes.query, sizes.state, features),
+        lambda: Uniform(sizes.query, sizes.state, features),
+    )
+    normaliser = assemble((*path, "normaliser"), lambda: components.build(NORMALISERS, attention.normaliser), Softmax)
+    whole = GlobalAttention(score, normaliser, terms)
+    hiding = hiding_term(attention)
+    blind((*path, "score"), hiding, score.reads_ahead, "another", assemble)
+    for number, term in enumerate(terms):
+        blind((*path, "terms", number), hiding, term.reads_ahead or term.ages, "others", assemble)
+    if sum(term.hides for term in terms) > 1:
+        assemble((*path, "terms"), refuse("two of them hide source symbols, so that none may be left"), lambda: None)
+    decides = any(term.decides for term in terms)
+    if attention.sentences is not None and sizes.symbols is None:
+        assemble((*path, "sentences"), refuse("are of symbols, and regions (data.features) are none"), lambda: None)
+    elif attention.sentences is not None:
+        blind((*path, "sentences"), hiding, decides, "null", assemble)
+        return assemble((*path, "sentences"), lambda: _hierarchical(attention, whole, sizes, mark), lambda: whole)
+    window = components.build(WINDOWS, attention.window, sizes.query)
+    if window is None:
+        return whole
+    instead = "none" if decides else "none or monotonic"
+    blind((*path, "window"), hiding, decides or window.reads_ahead, instead, assemble)
+    return LocalAttention(whole, window)
+
+
+def _terms(attention: AttentionConfig, sizes: Sizes, assemble: Assemble) -> list[Term]:
+    """What attention knows of its past. Of regions it cannot know what there is to know of symbols."""
+    found = []
+    for number, spec in enumerate(attention.terms):
+        if sizes.symbols is None and (TERMS[spec.kind].hides or TERMS[spec.kind].reads_symbols):
+            told = f"'{spec.kind}' is about symbols, and regions (data.features) are none"
+            assemble(("model", "attention", "terms", number), refuse(told), lambda: None)
+        else:
+            found.append(components.build(TERMS, spec, sizes))
+    return found
+
+
+def _hierarchical(
+    attention: AttentionConfig, words: GlobalAttention, sizes: Sizes, mark: int | None
+) -> HierarchicalAttention:
+    """Attention to sentences too; without a mark, as where a model is only looked at, it has nothing to go by."""
+    if attention.window.kind != "none":
+        raise ValueError("looks at all of a document; use window: none")
+    score = components.build(SCORES, attention.score, sizes.query, sizes.state)
+    return HierarchicalAttention(words, score, UNK if mark is None else mark)
+
+
+def build_combination(model: ModelConfig, attentions: list[Attention], query_size: int) -> Combination:
+    """What a decoder looks with."""
+    spec = components.complete(COMBINATIONS, model.combination)
+    if len(attentions) == 1 and not spec.options.get("sentinel"):
+        if spec.kind != "concatenation":
+            raise ValueError(f"'{spec.kind}' is of several sources to attend to, and there is one")
+        if not model.start_only:  # beside which this source may be missing
+            return OneSource(attentions[0])
+    if spec.kind != "concatenation" and not attentions[0].size:
+        raise ValueError(f"is '{spec.kind}' of what is seen, and there is no attention (score: none)")
+    parts: list[Any] = [attentions, query_size, model.embedding.size]
+    if spec.kind == "flat" and spec.options["sentinel"]:
+        parts.append(components.build(SCORES, model.attention.score, query_size, query_size))
+    return components.build(COMBINATIONS, spec, *parts)
+
+
+def hiding_term(attention: AttentionConfig) -> str | None:
+    """The term that keeps source symbols from being seen."""
+    looks = attention.score.kind != "none"
+    return next((term.kind for term in attention.terms if looks and TERMS[term.kind].hides), None)
