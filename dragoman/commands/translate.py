@@ -83,7 +83,9 @@ def translate(runs: Sequence[Path], source: Path, target: Path | None, wanted: W
             for number, translation in enumerate(found, start=portion.first - 1):
                 _write(texts, number, translation, wanted)
             if matrices:
-                matrices.write(json.dumps(_matrix(translation), ensure_ascii=False) for translation in found)
+                every = enumerate(found, start=portion.first - 1)
+                seen = (record for number, each in every for record in _records(number, each, wanted))
+                matrices.write(json.dumps(record, ensure_ascii=False) for record in seen)
 
 
 def _follow(runs: Sequence[Path], source: Path, target: Path | None, wanted: Wanted) -> None:
@@ -160,12 +162,22 @@ def _alignment(translation: Translation, wanted: Wanted) -> list[str]:
     return [pharaoh(source.alignment) for source in translation.sources] if wanted.alignments else []
 
 
-def _matrix(translation: Translation) -> dict[str, Any]:
-    """The words, and the weight of each source word for each target word; of several sources by name."""
+def _records(number: int, translation: Translation, wanted: Wanted) -> Iterator[dict[str, Any]]:
+    """What was looked at for the text, or for each of an n-best list, whose line number stands first."""
+    if wanted.n_best is None:
+        yield _seen(translation)
+    for found in translation.n_best if wanted.n_best else ():
+        yield {"line": number, **_seen(found)}
+
+
+def _seen(translation: Translation) -> dict[str, Any]:
+    """The words, and the weight of each source word for each target word; of several sources by name, with the share
+    of each as a whole, its end symbol too, and of a sentinel.
+    """
     weights = {source.name: source.attention.round(4).tolist() for source in translation.sources}
     words = {source.name: source.tokens for source in translation.sources}
     if len(translation.sources) == 1 and translation.sentinel is None:
         (name,) = words
         return {"source": words[name], "target": translation.tokens, "attention": weights[name]}
-    found: dict[str, Any] = {"sources": words, "target": translation.tokens, "attention": weights}
-    return found if translation.sentinel is None else {**found, "sentinel": translation.sentinel.round(4).tolist()}
+    shares = {name: share.round(4).tolist() for name, share in translation.shares.items()}
+    return {"sources": words, "target": translation.tokens, "attention": weights, "shares": shares}

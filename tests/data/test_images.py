@@ -106,6 +106,19 @@ def test_another_stage_and_a_network_of_patches(place: Path) -> None:
         Network("timm:test_resnet", place / "test_resnet.safetensors", CPU, stage=-9)(paths)
 
 
+@pytest.mark.spec("C11", "C12")
+def test_vgg_has_the_regions_and_the_vector_of_the_papers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """196 regions of 512 numbers before the last pooling (LH), 4,096 of its last full layer (Calixto et al. 2017); with
+    neither numbers nor weights, of which there are 138 million.
+    """
+    with torch.device("meta") as nowhere:
+        vgg, asked = network("vgg16"), torch.zeros(2, 3, 224, 224)
+    monkeypatch.setattr("dragoman.data.images._loaded", lambda *_: vgg)
+    regions = Network("timm:vgg16", None, nowhere, stage=-2)._regions(asked)
+    whole = Network("timm:vgg16", None, nowhere, layer="global")._global(asked)
+    assert (regions.shape, whole.shape) == ((2, 196, 512), (2, 4096))
+
+
 @pytest.mark.spec("C11")
 def test_the_command_writes_an_array_in_the_order_of_the_list(place: Path) -> None:
     shell = Shell(place)

@@ -46,6 +46,22 @@ def test_the_first_state_is_a_projection_of_one_vector_of_the_source(kind: type[
             assert hidden[row].tolist() == pytest.approx(expected.tolist(), abs=1e-12)
 
 
+@pytest.mark.spec("A6", "C14")
+@pytest.mark.parametrize("kind", [Final, Mean])
+def test_of_several_sources_the_vectors_are_joined_in_their_order(kind: type[Bridge]) -> None:
+    every = [memory(size=size) for size in (3, 2, 4)]
+    encoders = tuple(StateShape(2, size, 1) for size in (3, 2, 4))
+    bridge = shaken(kind(encoders, StateShape(2, 2, 1)))
+    for row, length in enumerate((3, 2)):
+        if kind is Final:
+            parts = [loops.array(each.final[-1][0][row]) for each in every]
+        else:
+            parts = [loops.mix([1 / length] * length, loops.array(each.states[row, :length])) for each in every]
+        for number, (hidden,) in enumerate(bridge(tuple(every))):
+            expected = loops.tanh(projected(bridge, number, loops.join(*parts)))
+            assert hidden[row].tolist() == pytest.approx(expected.tolist(), abs=1e-12)
+
+
 @pytest.mark.spec("A6")
 def test_an_lstm_gets_a_memory_of_its_own() -> None:
     """`c_0 = V z + d`, without the tanh."""

@@ -66,7 +66,7 @@ def test_searches_find_what_forcing_scores(name: str, search: Search) -> None:
 
 @pytest.mark.spec("C3", "C4", "B6", "B9")
 @pytest.mark.parametrize("decoder", DECODERS)
-@pytest.mark.parametrize("name", ["concatenation", "sum", "flat separate sentinel", "hierarchical shared sentinel"])
+@pytest.mark.parametrize("name", COMBINATIONS)
 def test_with_every_cell_and_timing(name: str, decoder: str) -> None:
     model = build_model(sources=2, combination=COMBINATIONS[name], decoder=DECODERS[decoder], seed=4)
     agree(model, Beam(size=2), FIRST, SECOND)
@@ -81,9 +81,32 @@ def test_with_every_score(name: str, score: str) -> None:
 
 @pytest.mark.spec("C3", "C4")
 @pytest.mark.parametrize("term", sorted(term for term in TERMS if not TERMS[term].hides))
-@pytest.mark.parametrize("name", ["concatenation", "flat separate sentinel", "hierarchical separate sentinel"])
+@pytest.mark.parametrize("name", COMBINATIONS)
 def test_with_every_term(name: str, term: str) -> None:
     agree(build_model(sources=2, combination=COMBINATIONS[name], terms=[term], seed=6), Beam(size=2), FIRST, SECOND)
+
+
+@pytest.mark.spec("C3", "C4")
+@pytest.mark.parametrize("options", [{"normaliser": "sparsemax"}, {"normaliser": "entmax"}], ids=str)
+@pytest.mark.parametrize("name", COMBINATIONS)
+def test_with_other_normalisers(name: str, options: dict[str, Any]) -> None:
+    agree(build_model(sources=2, combination=COMBINATIONS[name], seed=8, **options), Beam(size=2), FIRST, SECOND)
+
+
+@pytest.mark.spec("C4")
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"normaliser": "linear_chain"},
+        {"attention": {"window": {"kind": "monotonic", "width": 1}}},
+        {"attention": {"window": {"kind": "predictive", "width": 1}}},
+        {"attention": {"sentences": "four"}, "mark": 4},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("name", [name for name in COMBINATIONS if "flat" not in name])
+def test_with_what_each_source_is_looked_at_by_itself(name: str, options: dict[str, Any]) -> None:
+    agree(build_model(sources=2, combination=COMBINATIONS[name], seed=9, **options), Beam(size=2), FIRST, SECOND)
 
 
 @pytest.mark.parametrize("name", COMBINATIONS)

@@ -10,6 +10,7 @@ import pytest
 import dragoman
 from dragoman.data import marks
 from dragoman.errors import UserError
+from dragoman.evaluation.languages import wrong_language
 from dragoman.run import Run
 from dragoman.text.mark import Mark
 from dragoman.training import checks, session
@@ -214,6 +215,11 @@ def test_evaluation_tells_the_share_in_another_language(shell: Shell) -> None:
     assert found.code == 0, found.err
     assert found.lines[-1].startswith("Wrong language = ")
     assert "(unit:percent|language:de|among:de,en,fr|py3langid:" in found.lines[-1]
+    said, right = (shell.folder / name for name in ("said.de", "test.de"))
+    said.write_text(shell("translate", "run", "test.fr", "--to", "de").out, "utf-8")
+    texts, references = (path.read_text("utf-8").splitlines() for path in (said, right))
+    told = wrong_language(texts, [references], "de", ["de", "en", "fr"])
+    assert found.lines[-1] == str(told)
     *_, last = json.loads(shell(*words, "--json").out)
     assert (last["name"], last["language"]) == ("Wrong language", "de")
     assert shell("evaluate", "--input", "test.fr", "--to", "de", "test.de").code == 2

@@ -1,5 +1,6 @@
 """Automatic post-editing, from triplets to a page that shows what was changed."""
 
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from dragoman.run import Run
 from dragoman.search.searches import SEARCHES
 from dragoman.text.edits import OPERATIONS
 from dragoman.training import session
+from dragoman.visualisation.changes import Change, Revision
 from tests import toy
 from tests.system.conftest import Shell
 
@@ -115,17 +117,20 @@ def test_operations_fit_the_sentence_and_attention_is_by_words_of_the_result(she
 
 @pytest.mark.spec("C13")
 def test_what_was_changed_is_shown(shell: Shell) -> None:
-    shell.write("one.en", "one two\n")
-    shell.write("one.mt", "deux\n")
-    done = shell("postedit", "run", "--source", "one.en", "--translation", "one.mt", "--show", "--html", "page.html")
-    (after,) = done.lines
+    """In the terminal and on the page, line by line."""
+    paths = ("--source", "test.en", "--translation", "test.mt")
+    done = shell("postedit", "run", *paths, "--show", "--html", "page.html")
+    every = zip(lines(shell, "test.en"), lines(shell, "test.mt"), done.lines, strict=True)
+    revisions = [Revision(*each) for each in every]
+    marks = {Change.KEPT: ("", ""), Change.DELETED: ("[-", "-]"), Change.INSERTED: ("{+", "+}")}
+    tags = {Change.KEPT: ("", ""), Change.DELETED: ("<del>", "</del>"), Change.INSERTED: ("<ins>", "</ins>")}
+    told = [" ".join(text.join(marks[change]) for text, change in each.words) for each in revisions]
+    assert done.err.splitlines()[:-1] == told
+    assert {change for each in revisions for _, change in each.words} == set(Change)
     page = (shell.folder / "page.html").read_text("utf-8")
-    assert "one two" in page
-    for word in after.split():
-        assert word in page
-    if after == "deux un":
-        assert "{+un+}" in done.err
-        assert "deux <ins>un</ins>" in page
+    for each in revisions:
+        words = " ".join(escape(text).join(tags[change]) for text, change in each.words)
+        assert f'<div class="source" dir="auto">{each.source}</div>\n<div dir="auto">{words}</div>' in page
 
 
 @pytest.mark.spec("C13")

@@ -2,12 +2,15 @@
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 import dragoman
 from dragoman.data.dataset import Dataset
+from dragoman.data.language import Language
+from dragoman.data.pharaoh import pharaoh
 from dragoman.data.vocabulary import EOS
 from dragoman.errors import UserError
 from dragoman.run import Run
@@ -104,18 +107,17 @@ def test_training_reads_them_so_too(corpus: Path, tmp_path: Path) -> None:
     )
     data = Dataset.prepare(config.data, config.text, 1, tmp_path / "run", source_dropout=0.0)
     (source,), target = data.offsets
-    rows = np.arange(len(target) - 1)
-    batch = data.batch(rows, 0)
-    lengths = [
-        len(" ".join(texts).split()) + sum(map(bool, texts))
-        for texts in zip(
-            *((corpus / f"train.{name}").read_text("utf-8").splitlines() for name in ("en", "digits")), strict=True
-        )
+    (found,) = data.batch(np.arange(len(target) - 1), 0).sources
+    columns = [(corpus / f"train.{name}").read_text("utf-8").splitlines() for name in ("en", "digits")]
+    assert isinstance(data.sources[0], Language)
+    vocabulary = data.sources[0].vocabulary
+    expected = [
+        [number for text in texts if text for number in (*vocabulary.ids(text.split()), EOS)]
+        for texts in zip(*columns, strict=True)
     ]
-    kept = [length for length in lengths if length]
-    assert len(batch.sources) == 1
-    assert batch.sources[0].mask.sum(1).tolist() == kept
-    assert (np.diff(source) >= kept).all()
+    kept = [each for each in expected if each]
+    assert [row[mask].tolist() for row, mask in zip(*found, strict=True)] == kept
+    assert (np.diff(source) >= list(map(len, kept))).all()
 
 
 @pytest.mark.parametrize(
@@ -223,42 +225,85 @@ def test_a_run_of_several_sources_is_not_exported(two: Shell) -> None:
     assert two.fails("export", "run", "--onnx").startswith("run: ONNX graphs are of models of one text")
 
 
+TEXTS = [("one two", "1 2"), ("", "3"), ("six", "")]  # those of both.tsv
+
+
+def links(found: dragoman.Translation) -> list[str]:
+    return [pharaoh(source.alignment) for source in found.sources]
+
+
 @pytest.mark.spec("C9")
-def test_every_source_is_aligned_and_weighed(two: Shell) -> None:
+def test_every_source_is_aligned(two: Shell) -> None:
     """Not the first alone (marian-nmt/marian#257)."""
-    lines = two("translate", "run", "both.tsv", "--alignments", "--attention", "weights.jsonl").lines
-    assert all(line.count(" ||| ") == 2 for line in lines)
+    translations = dragoman.load(two.folder / "run").translate(TEXTS, n_best=2)
+    assert any(len(set(links(each))) == 2 for each in translations)
+    lines = two("translate", "run", "both.tsv", "--alignments").lines
+    assert [line.split(" ||| ") for line in lines] == [[each.text, *links(each)] for each in translations]
+    listed = two("translate", "run", "both.tsv", "--alignments", "--n-best", "2").lines
+    expected = [[str(n), found.text, *links(found)] for n, each in enumerate(translations) for found in each.n_best]
+    assert [line.split(" ||| ")[:4] for line in listed] == expected
+    two.write("said.fr", "".join(f"{each.text}\n" for each in translations))
+    aligned = two("align", "run", "both.tsv", "said.fr").lines
+    assert [line.split(" ||| ") for line in aligned] == [links(each) for each in translations]
+
+
+@pytest.mark.spec("C9")
+@pytest.mark.parametrize("n_best", [None, 2])
+def test_every_source_is_weighed_for_every_hypothesis(two: Shell, n_best: int | None) -> None:
+    options = ("--n-best", str(n_best)) if n_best else ()
+    assert two("translate", "run", "both.tsv", "--attention", "weights.jsonl", *options).code == 0
     rows = [json.loads(line) for line in (two.folder / "weights.jsonl").read_text("utf-8").splitlines()]
-    translations = dragoman.load(two.folder / "run").translate([("one two", "1 2"), ("", "3"), ("six", "")])
-    for row, line, found in zip(rows, lines, translations, strict=True):
-        assert line.split(" ||| ")[0] == found.text
+    translations = dragoman.load(two.folder / "run").translate(TEXTS, n_best=n_best or 1)
+    hypotheses = [(number, found) for number, each in enumerate(translations) for found in each.n_best]
+    assert len(hypotheses) == 3 * (n_best or 1)
+    assert [row.get("line") for row in rows] == [number if n_best else None for number, _ in hypotheses]
+    for row, (_, found) in zip(rows, hypotheses, strict=True):
         assert row["target"] == found.tokens
         assert row["sources"] == {source.name: source.tokens for source in found.sources}
-        shares = found.shares
-        assert list(shares) == ["en", "digits", "sentinel"]
-        np.testing.assert_allclose(sum(shares.values()), np.ones(len(found.tokens)), atol=1e-5)
-        np.testing.assert_allclose(row["sentinel"], shares["sentinel"], atol=1e-4)
+        assert list(row["shares"]) == ["en", "digits", "sentinel"]
+        np.testing.assert_allclose(sum(map(np.array, row["shares"].values())), 1, atol=2e-4)
         for source in found.sources:
-            np.testing.assert_allclose(row["attention"][source.name], source.attention.round(4), atol=1e-4)
+            np.testing.assert_allclose(row["attention"][source.name], source.attention, atol=1e-4)
+            np.testing.assert_allclose(row["shares"][source.name], source.share, atol=1e-4)
             assert (source.attention.sum(1) <= source.share + 1e-9).all()
-    assert translations[1].shares["en"].sum() == 0
-    assert translations[2].shares["digits"].sum() == 0
+        np.testing.assert_allclose(row["shares"]["sentinel"], found.sentinel, atol=1e-4)
+    assert not any(translations[1].shares["en"])
+    assert not any(translations[2].shares["digits"])
 
 
 @pytest.mark.spec("C9")
 def test_the_weights_of_sources_are_drawn_a_row_each_and_a_column_for_each_word(two: Shell) -> None:
-    (found,) = dragoman.load(two.folder / "run").translate([("one two", "1 2")])
-    drawing = heatmap.shares(found.shares, found.tokens)
-    assert drawing.count("<rect ") >= 3 * len(found.tokens)
+    (found,) = dragoman.load(two.folder / "run").translate(TEXTS[:1])
+    figure = ElementTree.fromstring(heatmap.shares(found.shares, found.tokens))
+    svg = "{http://www.w3.org/2000/svg}"
+    titles = [cell.findtext(f"{svg}title") for cell in figure.findall(f"{svg}g[@class='cells']/{svg}rect")]
+    assert titles == [
+        f"{word} → {name} {weight:.2f}"
+        for name, weights in found.shares.items()
+        for word, weight in zip(found.tokens, weights, strict=True)
+    ]
+    shown = [text.text for text in figure.iter(f"{svg}text")]
     for label in ("en", "digits", "sentinel", *found.tokens):
-        assert f">{label}</text>" in drawing
-    assert all(f"{found.tokens[0]} " in drawing for _ in found.tokens[:1])
+        assert label in shown
     seen = found.overview
     assert [seen.columns[number] for number in seen.shares] == ["[en]", "[digits]", "[sentinel]"]
-    np.testing.assert_allclose(seen.attention[:, seen.shares].sum(1), 1, atol=1e-5)
+    np.testing.assert_array_equal(seen.attention[:, seen.shares].T, list(found.shares.values()))
     assert "[digits]" in found._repr_html_()
-    shown = two("translate", "run", "both.tsv", "--show")
-    assert "[sentinel]" in shown.err.replace("\n", "") or "s" in shown.err
+
+
+@pytest.mark.spec("C9")
+def test_the_weights_of_sources_are_shown_in_the_terminal(two: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    shown = two("translate", "run", "both.tsv", "--show").err.splitlines()
+    found = dragoman.load(two.folder / "run").translate(TEXTS)[0]
+    columns = ["[en]", "one", "two", "[digits]", "1", "2", "[sentinel]"]
+    assert found.overview.columns == columns
+    assert shown[0].split() == columns
+    tenths = [[min(9, int(10 * each + 1e-9)) for each in row if each >= 0.05] for row in found.overview.attention]
+    for line, word, numbers in zip(shown[1:], found.tokens, tenths, strict=False):
+        label, *cells = line.split()
+        assert label == word
+        assert [int(cell) for cell in cells if cell != "·"] == numbers
 
 
 def test_commands_that_look_at_a_run_of_several_sources(two: Shell) -> None:

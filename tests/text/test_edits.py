@@ -1,7 +1,9 @@
 """Edit operations: a text as what is done to another."""
 
+import tracemalloc
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,6 +36,19 @@ def test_every_text_comes_back_from_the_fewest_operations(before: list[str], aft
     assert made(before, found) == after
     assert sum(each != KEEP for each in found) == cheapest(before, after)
     assert sum(isinstance(each, type(KEEP)) for each in found) == len(before)
+
+
+@pytest.mark.spec("C13")
+def test_long_texts_take_a_number_for_each_pair_of_places_and_no_lists() -> None:
+    """Lists of operations at every place would be some 2,000 times as much (neuralmonkey's edits)."""
+    random = np.random.default_rng(0)
+    before, after = (list(map(str, random.integers(0, 50, 2000))) for _ in range(2))
+    tracemalloc.start()
+    found = operations(before, after)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert made(before, found) == after
+    assert most < 8 * len(before) * len(after)
 
 
 @pytest.mark.spec("C13")

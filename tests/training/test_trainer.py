@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -15,7 +16,7 @@ from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import read_tensors, weights
 from dragoman.run import RunFolder
-from dragoman.training import checkpoint, trainer
+from dragoman.training import checkpoint, checks, trainer
 from dragoman.training.journal import Journal
 from dragoman.training.objectives.objective import Objective
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
@@ -65,6 +66,45 @@ def test_the_gradient_is_that_of_the_mean_loss_of_a_symbol(run: Callable[..., Tr
     train(made)
     for found, right in zip(gradients(made), wanted, strict=True):
         torch.testing.assert_close(found, right, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.spec("E1")
+@pytest.mark.parametrize("temperature", [1, 5])
+def test_pairs_are_drawn_by_the_temperature(tmp_path: Path, assembled: Assembled, temperature: float) -> None:
+    """An epoch has n^(1/T) of a pair of n examples, in proportion; where T is 1 it has all."""
+    words = {"tokeniser": "whitespace", "unit": "word"}
+    pairs = toy.languages(tmp_path, train=200)[1:3]  # of 200 and of 100 examples
+    options = {
+        "run": str(tmp_path / "run"),
+        "data": {"pairs": pairs, "temperature": temperature},
+        "text": {"joint": True, "source": words, "target": words},
+    }
+    made = assembled(checks.load_config(tmp_path / "toy.yaml", {key: toy._yaml(each) for key, each in options.items()}))
+    sizes = made.data.train.notes["pairs"]
+    assert sizes == [200, 100]
+    rows = np.concatenate(list(epoch_plan(made, 0).batches()))
+    found = np.bincount(np.searchsorted(np.cumsum(sizes), rows, side="right"))
+    shares = np.array(sizes) ** (1 / temperature)
+    assert found.tolist() == pytest.approx((300 * shares / shares.sum()).tolist(), abs=1)
+
+
+@pytest.mark.spec("C14")
+@pytest.mark.parametrize("join", [False, True])
+def test_sources_are_hidden_in_training(tmp_path: Path, assembled: Assembled, join: bool) -> None:
+    """Also where all are one sequence, which is then shorter."""
+    folder = toy.corpus(tmp_path)
+    for part in ("train", "dev"):
+        (folder / f"{part}.other").write_text((folder / f"{part}.en").read_text("utf-8"), "utf-8")
+    options = {"data.source": ["en", "other"], "data.join": join, "text.joint": join}
+    seen = []
+    for rate in (0.0, 0.6):
+        config = toy.config(folder, tmp_path / f"run-{rate}", {**options, "training.source_dropout": rate})
+        batch = assembled(config).data.batch(np.arange(60), 0)
+        seen.append(np.array([source.mask.sum(1).tolist() for source in batch.sources]).sum(0))
+    whole, some = seen
+    hidden = some != whole
+    assert 0.4 < hidden.mean() < 1
+    assert (2 * some[hidden] == whole[hidden]).all()  # one of two that are alike
 
 
 def test_gradients_are_clipped_to_a_norm(run: Callable[..., Training], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 import torch
 
+from dragoman.data.batch import Batch
 from dragoman.data.vocabulary import BOS
+from dragoman.model.memory import Memory
 from dragoman.model.seq2seq import Seq2Seq
-from tests.builders import BATCH, SIZE, build_model
-from tests.model import loops
+from tests.builders import BATCH, SIZE, build_model, sentences
+from tests.model import combined, loops
 from tests.model.loops import Vector, join
 
 ROW = 0  # of BATCH: three words and the end symbol
@@ -39,18 +41,19 @@ class Printed(NamedTuple):
         return loops.mixture(self.below("features."), *parts)
 
 
-def printed(model: Seq2Seq) -> Printed:
-    (memory,) = model.encode(BATCH.sources)
-    length = int(memory.mask[ROW].sum())
-    first = [tuple(loops.array(part[ROW]) for part in state) for state in model.bridge((memory,))]
+def printed(model: Seq2Seq, memories: tuple[Memory, ...] = ()) -> Printed:
+    """Of several sources the states are those of the first."""
+    memories = memories or model.encode(BATCH.sources)
+    length = int(memories[0].mask[ROW].sum())
+    first = [tuple(loops.array(part[ROW]) for part in state) for state in model.bridge(memories)]
     ids = [BOS, *BATCH.target.ids[ROW, BATCH.target.mask[ROW]].tolist()[:-1]]
     words = [loops.array(model.target_embedding.table[number]) for number in ids]
-    return Printed(loops.array(memory.states[ROW, :length]), first, words, loops.numbers(model.decoder))
+    return Printed(loops.array(memories[0].states[ROW, :length]), first, words, loops.numbers(model.decoder))
 
 
-def assert_features(model: Seq2Seq, expected: Iterator[Vector]) -> None:
+def assert_features(model: Seq2Seq, expected: Iterator[Vector], batch: Batch = BATCH) -> None:
     """What the output layer reads at each step of the reference is what the loop says."""
-    found = model(BATCH).features[ROW]
+    found = model(batch).features[ROW]
     wanted = list(expected)
     assert len(wanted) == int(BATCH.target.mask[ROW].sum()) == 3
     for t, vector in enumerate(wanted):
@@ -253,3 +256,39 @@ def test_before_the_update_the_query_is_the_top_layers_state() -> None:
             yield join(upper[0], context)
 
     assert_features(model, loop())
+
+
+@pytest.mark.spec("C3", "C4", "C6", "C14")
+@pytest.mark.parametrize("kind", ["flat", "hierarchical"])
+@pytest.mark.parametrize("attend", ["before", "after", "between"])
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+def test_attending_to_several_sources_and_a_sentinel(cell: str, attend: str, kind: str) -> None:
+    """LH (4): the sentinel is made of the query, of y_(t-1) and of s_(t-1), whenever the decoder looks."""
+    options = {"share_projections": False, "sentinel": True}
+    decoder = {"attend": attend, "features": "concat", "cell": cell}
+    model = build_model(sources=2, combination={"kind": kind, **options}, decoder=decoder)
+    other = sentences([6, 6], [5, 7, 7, 8], [4])
+    batch = Batch((*BATCH.sources, other), BATCH.target, BATCH.rows)
+    memories = model.encode(batch.sources)
+    sources = [loops.array(memory.states[ROW, : int(memory.mask[ROW].sum())]) for memory in memories]
+    p = printed(model, memories)
+
+    def look(query: Vector, word: Vector, before: Vector) -> Vector:
+        asked = combined.Asked(query, word, before)
+        return combined.LOOPS[kind](p.below("attention."), asked, sources, options).context
+
+    def loop() -> Iterator[Vector]:
+        (state,) = p.first
+        for word in p.words:
+            before = state[0]
+            if attend == "before":
+                context = look(before, word, before)
+                state = loops.CELLS[cell](p.cell(0), join(word, context), state)
+            else:
+                state = loops.CELLS[cell](p.cell(0), word, state)
+                context = look(state[0], word, before)
+            if attend == "between":
+                state = loops.CELLS[cell](p.below("second."), context, state)
+            yield join(state[0], context)
+
+    assert_features(model, loop(), batch)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -21,7 +21,8 @@ from dragoman.model.attention.terms.terms import TERMS
 from dragoman.model.memory import Memory
 from dragoman.model.state import select
 from tests.builders import noise, shaken
-from tests.model import loops
+from tests.model import combined, loops
+from tests.model.combined import LOOPS, Combined
 from tests.model.loops import Vector
 
 QUERY, EMBEDDING, BATCH = 3, 2, 3
@@ -72,106 +73,58 @@ def asked(seed: int = 0, rows: int = BATCH) -> Asked:
     )
 
 
-def sentinel(p: dict[str, Vector], question: Asked, row: int) -> Vector:
-    """(4): `psi = sigmoid(W_y y + W_s s_before + b)`, and `psi * s`."""
-    s, y, before = (loops.array(part[row]) for part in question)
-    inside = loops.times(p["sentinel.symbol.weight"], y) + p["sentinel.symbol.bias"]
-    inside = inside + loops.times(p["sentinel.state.weight"], before)
-    return np.array([loops.sigmoid(each) * number for each, number in zip(inside, s, strict=True)])
-
-
-def additive(p: dict[str, Vector], of: str, s: Vector, h: Vector) -> float:
-    """(1), with a bias inside."""
-    inside = loops.times(p["attentions.0.score.query.weight"], s) + loops.times(p[f"{of}.state.weight"], h)
-    return loops.dot(p["attentions.0.score.vector"], loops.tanh(inside + p[f"{of}.state.bias"]))
-
-
 def states(source: Memory, row: int) -> Vector:
     return loops.array(source.states[row, : int(source.mask[row].sum())])
 
 
-def flat(p: dict[str, Vector], question: Asked, sources: tuple[Memory, ...], row: int, options: Any) -> Vector:
-    """(6)-(7)."""
-    s = loops.array(question.query[row])
-    positions = [(k, f"attentions.{k}.score", h) for k, source in enumerate(sources) for h in states(source, row)]
-    if options["sentinel"]:
-        positions.append((len(sources), "sentinel_score", sentinel(p, question, row)))
-    energies = np.array([additive(p, of, s, h) + p["bias"][k] for k, of, h in positions])
-    shared = options["share_projections"]
-    values = [loops.times(p[f"{of}.state.weight" if shared else f"values.{k}.weight"], h) for k, of, h in positions]
-    return loops.mix(loops.softmax(energies), np.array(values))
+def loop(
+    name: str, combination: Combination, question: Asked, read: tuple[Memory, ...], row: int, score: str = "additive"
+) -> Combined:
+    """The printed equations, of one sentence."""
+    p, kind = loops.numbers(combination), kind_of(name)
+    plain = combined.Asked(*(loops.array(part[row]) for part in question))
+    sources = [states(source, row) for source in read]
+    if kind in LOOPS:
+        return LOOPS[kind](p, plain, sources, KINDS[name], score)
+    return combined.apart(p, plain, sources, kind, score)
 
 
-def context(p: dict[str, Vector], k: int, s: Vector, states: Vector) -> Vector:
-    """(1)-(3), of source k alone."""
-    own = {name.replace(f"attentions.{k}.", "attentions.0."): each for name, each in p.items() if f"s.{k}." in name}
-    energies = np.array([additive(own, "attentions.0.score", s, h) for h in states])
-    return loops.mix(loops.softmax(energies), states)
+def assert_printed(name: str, combination: Combination, read: tuple[Memory, ...], score: str = "additive") -> None:
+    """Contexts are those of the loops, and so are the weights of every source and of the sentinel."""
+    question, attended = asked(), combination.prepare(read)
+    glimpse = combination(question, attended, combination.start(attended))
+    weights = combination.by_source(glimpse.history.weights, attended)
+    for row in range(BATCH):
+        expected = loop(name, combination, question, read, row, score)
+        np.testing.assert_allclose(loops.array(glimpse.context[row]), expected.context, atol=1e-10)
+        for found, wanted in zip(weights, expected.weights, strict=True):
+            np.testing.assert_allclose(loops.array(found[row])[: len(wanted)], wanted, atol=1e-10)
+            assert not found[row, len(wanted) :].any()
 
 
-def hierarchical(p: dict[str, Vector], question: Asked, sources: tuple[Memory, ...], row: int, options: Any) -> Vector:
-    """(8)-(10)."""
-    s = loops.array(question.query[row])
-    contexts = []
-    for k, source in enumerate(sources):
-        own = {
-            name.replace(f"attentions.{k}.", "attentions.0."): value
-            for name, value in p.items()
-            if f"attentions.{k}." in name
-        }
-        energies = np.array([additive(own, "attentions.0.score", s, h) for h in states(source, row)])
-        contexts.append(loops.mix(loops.softmax(energies), states(source, row)))
-    if options["sentinel"]:
-        contexts.append(sentinel(p, question, row))
-    keys = [loops.times(p[f"keys.{k}.weight"], context) for k, context in enumerate(contexts)]
-    energies = np.array(
-        [
-            loops.dot(p["vector"], loops.tanh(loops.times(p["query.weight"], s) + key)) + p["bias"][k]
-            for k, key in enumerate(keys)
-        ]
-    )
-    own_values = "keys" if options["share_projections"] else "values"
-    values = [loops.times(p[f"{own_values}.{k}.weight"], context) for k, context in enumerate(contexts)]
-    return loops.mix(loops.softmax(energies), np.array(values))
-
-
-@pytest.mark.spec("C3")
-@pytest.mark.spec("C4")
-@pytest.mark.spec("C5")
-@pytest.mark.spec("C6")
-@pytest.mark.spec("C14")
+@pytest.mark.spec("C3", "C4", "C5", "C6", "C9", "C14")
 @pytest.mark.parametrize("sources", [1, 2, 3, 4])
 @pytest.mark.parametrize("name", [name for name in KINDS if KINDS[name]])
 def test_flat_and_hierarchical_are_the_printed_equations(name: str, sources: int) -> None:
-    combination, read = make(name, SIZES[:sources]), memories(SIZES[:sources])
-    question = asked()
-    attended = combination.prepare(read)
-    found = combination(question, attended, combination.start(attended)).context
-    p = loops.numbers(combination)
-    loop = {"flat": flat, "hierarchical": hierarchical}[kind_of(name)]
-    for row in range(BATCH):
-        np.testing.assert_allclose(loops.array(found[row]), loop(p, question, read, row, KINDS[name]), atol=1e-10)
+    assert_printed(name, make(name, SIZES[:sources]), memories(SIZES[:sources]))
 
 
-@pytest.mark.spec("C1")
-@pytest.mark.spec("C2")
-def test_contexts_are_concatenated_or_added() -> None:
-    for name, join in (("concatenation", loops.join), ("sum", lambda *vectors: np.sum(vectors, axis=0))):
-        sizes = sizes_of(name, 3)
-        combination, read, question = make(name, sizes), memories(sizes), asked()
-        attended = combination.prepare(read)
-        found = combination(question, attended, combination.start(attended)).context
-        p = loops.numbers(combination)
-        for row in range(BATCH):
-            contexts = []
-            for k, source in enumerate(read):
-                own = {
-                    n.replace(f"attentions.{k}.", "attentions.0."): v for n, v in p.items() if f"attentions.{k}." in n
-                }
-                s = loops.array(question.query[row])
-                energies = [additive(own, "attentions.0.score", s, h) for h in states(source, row)]
-                contexts.append(loops.mix(loops.softmax(np.array(energies)), states(source, row)))
-            np.testing.assert_allclose(loops.array(found[row]), join(*contexts), atol=1e-10)
+@pytest.mark.spec("C1", "C2", "C9", "C14")
+@pytest.mark.parametrize("sources", [2, 3, 4])
+@pytest.mark.parametrize("name", ["concatenation", "sum"])
+def test_contexts_are_concatenated_or_added(name: str, sources: int) -> None:
+    sizes = sizes_of(name, sources)
+    assert_printed(name, make(name, sizes), memories(sizes))
+
+
+@pytest.mark.spec("C1", "C2", "C3", "C4", "C5")
+@pytest.mark.parametrize("score", ["bilinear", "dot"])
+@pytest.mark.parametrize("name", KINDS)
+def test_with_other_scores_too(name: str, score: str) -> None:
+    if score == "dot" and KINDS[name].get("share_projections") and kind_of(name) == "flat":
+        pytest.skip("this score has no projection to share")
+    sizes = (QUERY,) * 3 if score == "dot" else sizes_of(name, 3)
+    assert_printed(name, make(name, sizes, score), memories(sizes), score)
 
 
 def walk(
@@ -227,20 +180,50 @@ def test_weights_by_source_are_distributions_and_padding_has_none(name: str) -> 
         torch.testing.assert_close(total, expected)
 
 
+@pytest.mark.spec("C14")
 @each
 def test_a_source_that_a_sentence_has_not_is_as_if_it_were_no_source(name: str) -> None:
-    sizes = sizes_of(name, 2)
+    """Equations over the sources that are left; the context of the other is nothing."""
+    sizes = sizes_of(name, 3)
     combination, read = make(name, sizes), memories(sizes)
-    gone = torch.tensor([False, True, False])
-    mask = read[1].mask & ~gone.unsqueeze(1)
-    without = (read[0], Memory(read[1].states * mask.unsqueeze(2), mask))
+    mask = read[1].mask & ~torch.tensor([False, True, False]).unsqueeze(1)
+    without = (read[0], Memory(read[1].states, mask, ids=read[1].ids), read[2])
+    assert_printed(name, combination, without)
     for (context, weights), (plain, _) in zip(walk(combination, without), walk(combination, read), strict=True):
         assert context.isfinite().all()
         assert weights[1][1].eq(0).all()
-        torch.testing.assert_close(context[~gone], plain[~gone])
-        assert not torch.allclose(context[gone], plain[gone])
-        if kind_of(name) in ("flat", "hierarchical"):  # all that there is adds up to 1
-            torch.testing.assert_close(sum(part.sum(1) for part in weights), torch.ones(BATCH).double())
+        torch.testing.assert_close(context[[0, 2]], plain[[0, 2]])
+
+
+@pytest.mark.spec("C3", "C4")
+@pytest.mark.parametrize("term", sorted(term for term in TERMS if not TERMS[term].hides))
+@each
+def test_terms_know_the_past_of_their_own_source(name: str, term: str) -> None:
+    """Three steps: each source is looked at as by itself, or (flat) under one softmax with the others; and what a term
+    knows of the past are the weights that its source then got.
+    """
+    sizes = sizes_of(name, 2)
+    combination, read = make(name, sizes, terms=(term,)), memories(sizes)
+    attentions = [cast(GlobalAttention, each) for each in combination.attentions]
+    prepared = [each.prepare(memory) for each, memory in zip(attentions, read, strict=True)]
+    pasts = [each.start(source) for each, source in zip(attentions, prepared, strict=True)]
+    for t, (_, weights) in enumerate(walk(combination, read)):
+        question = asked(seed=t)
+        every = list(zip(attentions, prepared, pasts, strict=True))
+        if kind_of(name) == "flat":
+            said = [each.consult(question.query, question.embedded, source, past) for each, source, past in every]
+            energies = [
+                each.energies(question.query.unsqueeze(1), source, told).squeeze(1) + combination.bias[k]
+                for k, ((each, source, _), told) in enumerate(zip(every, said, strict=True))
+            ]
+            softmax = torch.softmax(torch.cat(energies, 1), 1) * sum(part.sum(1, keepdim=True) for part in weights[:2])
+            expected = torch.split(softmax, [energy.size(1) for energy in energies], 1)
+            pasts = [History(part, told.carried) for part, told in zip(expected, said, strict=True)]
+        else:
+            pasts = [each(question.query, question.embedded, *rest).history for each, *rest in every]
+            expected = [past.weights * part.sum(1, keepdim=True) for past, part in zip(pasts, weights, strict=False)]
+        for found, wanted in zip(weights, expected, strict=False):
+            torch.testing.assert_close(found, wanted)
 
 
 @each
@@ -273,7 +256,7 @@ def test_rows_of_a_sentence_keep_their_own_history_when_a_beam_moves_them(name: 
 @each
 def test_every_parameter_gets_a_gradient(name: str) -> None:
     sizes = sizes_of(name, 3)
-    combination = make(name, sizes)
+    combination = make(name, sizes, terms=("coverage", "markov"))
     sum((context**2).sum() for context, _ in walk(combination, memories(sizes))).backward()
     for parameter_name, parameter in combination.named_parameters():
         assert parameter.grad is not None, parameter_name

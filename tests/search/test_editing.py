@@ -1,0 +1,62 @@
+"""Edit operations in searches: never more than there are symbols to edit, with the enumeration of all as the judge."""
+
+import pytest
+import torch
+
+from dragoman.data.vocabulary import EOS
+from dragoman.search.beam import Beam
+from dragoman.search.editing import Editing
+from dragoman.search.greedy import Greedy
+from tests.builders import build_model, sentences
+from tests.search.toys import Chances, Prefix, Written, all_translations
+
+KEEP, DELETE, WORD = 4, 5, 6
+OPERATIONS = (KEEP, DELETE)
+SYMBOLS = 7
+SOURCES = [[4, 5], [5], [4, 4, 5], [6]]
+EDITED = [2, 0, 1, 9]  # symbols that there are to edit
+LONGEST = 3
+SHORT = {"length_ratio": 0.01, "length_margin": LONGEST}
+EVERYTHING = 5 * 4**LONGEST
+
+
+def operations(said: Prefix) -> int:
+    return sum(symbol in OPERATIONS for symbol in said)
+
+
+@pytest.mark.spec("C13")
+def test_a_search_that_sees_everything_finds_the_best_of_those_that_fit() -> None:
+    """And all the next best, in order: what fits is counted for each hypothesis, however the beam moves them."""
+    model = build_model(symbols=SYMBOLS, spread=1.0, seed=1)
+    found = Beam(size=EVERYTHING, normalisation="none", **SHORT)(
+        Editing(model, torch.tensor(EDITED), OPERATIONS), (sentences(*SOURCES),), n_best=20
+    )
+    for source, length, hypotheses in zip(SOURCES, EDITED, found, strict=True):
+        every = all_translations(model, source, SYMBOLS, LONGEST)
+        fitting = {said: log_prob for said, log_prob in every.items() if operations(said) <= length}
+        best = sorted(fitting, key=fitting.__getitem__, reverse=True)[:20]
+        assert [each.symbols for each in hypotheses] == best
+        assert [each.log_prob for each in hypotheses] == pytest.approx([fitting[said] for said in best])
+
+
+@pytest.mark.spec("C13")
+@pytest.mark.parametrize("search", [Greedy(length_margin=20), Beam(size=3, length_margin=20)], ids=["greedy", "beam"])
+@pytest.mark.parametrize("wanted", OPERATIONS)
+def test_a_model_that_would_edit_for_ever_stops_at_the_end(search: Greedy | Beam, wanted: int) -> None:
+    def chances(word: int, said: Prefix) -> Chances:
+        return {wanted: 0.9, EOS: 0.06, WORD: 0.04}
+
+    found = search(Editing(Written(chances), torch.tensor(EDITED), OPERATIONS), (sentences(*SOURCES),))
+    assert [best.symbols for best, *_ in found] == [(wanted,) * length for length in EDITED]
+
+
+@pytest.mark.spec("C13")
+def test_insertions_are_free() -> None:
+    """Before, between and behind what is kept."""
+
+    def chances(word: int, said: Prefix) -> Chances:
+        wish = [WORD, KEEP, WORD, DELETE, WORD, WORD]
+        return {wish[len(said)]: 0.9, EOS: 0.1} if len(said) < len(wish) else {EOS: 1.0}
+
+    (found,) = Greedy(length_margin=20)(Editing(Written(chances), torch.tensor([2]), OPERATIONS), (sentences([4, 5]),))
+    assert found[0].symbols == (WORD, KEEP, WORD, DELETE, WORD, WORD)
