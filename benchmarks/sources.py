@@ -55,7 +55,7 @@ def rows() -> list[Row]:
     return found
 
 
-TABLE = Table("benchmarks.sources", str(__doc__), rows, folder="runs/sources-table", data="data/multi30k/tok", epochs=3)
+TABLE = Table("benchmarks.sources", str(__doc__), rows, folder="runs/sources-table", data="data/multi30k", epochs=3)
 
 
 def config(row: Row, options: argparse.Namespace) -> Config:

@@ -9,6 +9,7 @@ from dragoman.commands.options import (
     ArrayFiles,
     Candidates,
     Engines,
+    ErrorUnits,
     RunPath,
     Searches,
     SourceFile,
@@ -166,6 +167,7 @@ def evaluate(
         str, typer.Option(help="Names with commas between them: bleu, chrf, ter, exact_match, token_error_rate.")
     ] = "bleu,chrf,ter",
     tokenise: Annotated[Tokenisers, typer.Option(help="How BLEU separates words.")] = Tokenisers.v13a,
+    unit: Annotated[ErrorUnits, typer.Option(help="What token_error_rate counts.")] = ErrorUnits.token,
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore letter case.")] = False,
     json: Annotated[bool, typer.Option("--json", help="As sacreBLEU's JSON.")] = False,
     candidates: Candidates = None,
@@ -184,7 +186,7 @@ def evaluate(
             raise typer.BadParameter(f"{option} goes with --run")
     from dragoman.commands import evaluate
 
-    measures = evaluate.Measures(metrics, tokenise, lowercase)
+    measures = evaluate.Measures(metrics, tokenise, lowercase, unit)
     if run and source:
         evaluate.evaluate_run(run, source, references, measures, as_json=json, candidates=two(candidates), to=to)
     else:

@@ -42,6 +42,7 @@ class Measures(NamedTuple):
     metrics: str
     tokenise: str
     lowercase: bool
+    unit: str
 
 
 def evaluate_lines(hypotheses: Path, references: Sequence[Path], measures: Measures, *, as_json: bool) -> None:
@@ -150,8 +151,9 @@ def _specs(measures: Measures) -> list[Spec]:
     for name in measures.metrics.split(","):
         if name not in METRICS:
             raise UserError(f"--metrics: unknown metric '{name}', {nearest(name, METRICS)}")
-        options: dict[str, Any] = {"lowercase": measures.lowercase}
-        specs.append(Spec(name, {**options, "tokenise": measures.tokenise} if name == "bleu" else options))
+        own = {"bleu": {"tokenise": measures.tokenise}, "token_error_rate": {"unit": measures.unit}}
+        options: dict[str, Any] = {"lowercase": measures.lowercase, **own.get(name, {})}
+        specs.append(Spec(name, options))
     return specs
 
 

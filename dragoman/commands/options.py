@@ -41,6 +41,13 @@ class Tokenisers(StrEnum):
     none = "none"
 
 
+class ErrorUnits(StrEnum):
+    """What an error rate counts."""
+
+    token = "token"
+    character = "character"
+
+
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a trained run.")]
 Configuration = Annotated[
     list[str],

@@ -157,6 +157,17 @@ def test_evaluate_scores_a_file_against_references(trained: Shell) -> None:
     assert upper.lines[0].startswith("BLEU = 100.00 (nrefs:1|case:lc|eff:no|tok:none|")
 
 
+@pytest.mark.spec("E4")
+def test_evaluate_counts_tokens_or_characters(trained: Shell) -> None:
+    trained.write("said", "deux un\n")
+    trained.write("wanted", "deux une\n")
+    words = ("evaluate", "wanted", "-i", "said", "--metrics", "exact_match,token_error_rate")
+    assert [line.split(" (")[0] for line in trained(*words).lines] == ["Exact match = 0.00", "Token error rate = 50.00"]
+    *_, last = trained(*words, "--unit", "character").lines
+    assert last.startswith("Token error rate = 12.50 (")
+    assert "unit:character" in last
+
+
 def test_evaluate_has_sacrebleus_json(trained: Shell) -> None:
     found = json.loads(trained("evaluate", "test.fr", "-i", "test.fr", "--metrics=bleu", "--json").out)
     assert found["name"] == "BLEU"
