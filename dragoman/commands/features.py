@@ -31,7 +31,9 @@ def features(
     network = Network(model, weights, devices.choose(DeviceConfig()).torch_device, layer=layer, stage=stage)
     batches = [paths[first : first + batch] for first in range(0, len(paths), batch)]
     console = Console(stderr=True)
-    shape = extract(network, track(batches, f"{len(paths):,} images", console=console), len(paths), target)
+    shape = extract(network, paths, track(batches, f"{len(paths):,} images", console=console), target)
     *regions, size = shape[1:]
     told = f"{regions[0]:,} regions of {size:,} numbers" if regions else f"{size:,} numbers"
-    typer.echo(f"{target}: {len(paths):,} images, {told} each, in the order of {names or 'their names'}", err=True)
+    missing = f" ({paths.count(None):,} lines without)" if None in paths else ""
+    order = f"{told} each, in the order of {names or 'their names'}"
+    typer.echo(f"{target}: {len(paths) - paths.count(None):,} images{missing}, {order}", err=True)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from importlib import import_module
-from itertools import chain
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any, Literal, cast
@@ -75,33 +74,39 @@ class Network:
         return cast(Tensor, self._network.forward_head(self._network.forward_features(images), pre_logits=True))
 
 
-def extract(network: Network, batches: Iterable[Sequence[Path]], images: int, target: Path) -> tuple[int, ...]:
-    """Writes the numbers of so many images as one array to a .npy file, in their order, and returns its shape."""
-    found = map(network, batches)
-    first = next(found)
-    shape = (images, *first.shape[1:])
-    with write_atomically(target, "wb") as file:
-        header = {"descr": np.lib.format.dtype_to_descr(first.dtype), "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_1_0(file, header)
-        for numbers in chain([first], found):
-            file.write(numbers.tobytes())
-    return shape
-
-
-def images(folder: Path, names: Path | None) -> list[Path]:
-    """The images of a folder: those that a file names, a line each, or all of them by name. UserError where there are
-    none, or one is missing.
+def extract(
+    network: Network, paths: Sequence[Path | None], batches: Iterable[Sequence[Path | None]], target: Path
+) -> tuple[int, ...]:
+    """Writes the numbers of these images, zeros where there is none, as one array to a .npy file and returns its shape.
+    `batches` are the same images, so many at a time.
     """
+    shape = network([path for path in paths if path][:1]).shape[1:]
+    with write_atomically(target, "wb") as file:
+        header = {"descr": "<f4", "fortran_order": False, "shape": (len(paths), *shape)}
+        np.lib.format.write_array_header_1_0(file, header)
+        for batch in batches:
+            numbers = np.zeros((len(batch), *shape), "<f4")
+            if there := [number for number, path in enumerate(batch) if path]:
+                numbers[there] = network([path for path in batch if path])
+            file.write(numbers.tobytes())
+    return len(paths), *shape
+
+
+def images(folder: Path, names: Path | None) -> list[Path | None]:
+    """The images of a folder: those that a file names, a line each, None for a blank one; or all of them by name.
+    UserError where there are none, or one is missing.
+    """
+    found: list[Path | None]
     if not folder.is_dir():
         raise UserError(f"{folder}: no such folder")
     if names is None:
-        found = sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)
+        found = [*sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)]
     else:
-        found = [folder / name.strip() for name in read_lines(names)]
+        found = [folder / name.strip() if name.strip() else None for name in read_lines(names)]
         for number, path in enumerate(found, start=1):
-            if not path.is_file():
+            if path and not path.is_file():
                 raise UserError(f"{names}:{number}: {path}: no such file")
-    if not found:
+    if not any(found):
         raise UserError(f"{names or folder}: no images")
     return found
 

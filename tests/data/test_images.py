@@ -132,6 +132,12 @@ def test_the_command_writes_an_array_in_the_order_of_the_list(place: Path) -> No
     frozen = Network("timm:test_resnet", place / "test_resnet.safetensors", CPU)
     np.testing.assert_allclose(written[1], frozen([place / "seen" / "a.jpg"])[0], rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(written[0], written[2], rtol=1e-3, atol=1e-4)
+    shell.write("list", "\n \nd.png\n\na.jpg\n")  # two in the first batch
+    done = shell("features", "seen", "-o", "some.npy", *rest, "--list", "list", "--batch", "2")
+    assert "some.npy: 2 images (3 lines without), 25 regions of 96 numbers each" in done.err
+    some = np.load(place / "some.npy")
+    assert not some[[0, 1, 3]].any()
+    np.testing.assert_allclose(some[[2, 4]], written[:2], rtol=1e-3, atol=1e-4)
     assert shell("features", "seen", "-o", "all.npy", *rest, "--layer", "global").code == 0
     assert np.load(place / "all.npy").shape == (4, 96)
 
@@ -152,6 +158,8 @@ def test_what_is_wrong_is_told(place: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert shell.fails("features", "nowhere", "-o", "bad.npy", *known) == "nowhere: no such folder"
     assert shell.fails("features", ".", "-o", "bad.npy", *known) == ".: no images"
     assert shell.fails("features", "seen", "-o", "bad.txt", *known) == "bad.txt: expected the name of a .npy file"
+    shell.write("list", "\n")
+    assert shell.fails(*seen, *known, "--list", "list") == "list: no images"
     shell.write("list", "a.jpg\nz.jpg\n")
     assert shell.fails(*seen, *known, "--list", "list") == "list:2: seen/z.jpg: no such file"
     shell.write("list", "a.jpg\nnotes.txt\n")
