@@ -1,11 +1,13 @@
 """What a decoder looks with: attention to every source, and how what is seen in each becomes one context."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, NamedTuple, final
 
 from torch import Tensor, nn
 
 from dragoman.model.attention.attention import Attention, Glimpse, History
+from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory
 from dragoman.model.shapes import Float
 
@@ -42,6 +44,15 @@ class Combination(nn.Module, ABC):
     @abstractmethod
     def by_source(self, weights: Float[Tensor, "*_ S"], attended: Any) -> tuple[Float[Tensor, "*_ _"], ...]:
         """The weights of each source by itself, those of a sentinel last."""
+
+
+def begin_as_sum(projections: Sequence[Linear]) -> None:
+    """Start U_c of (7) and (10): orthogonal, times the number of what is combined. The weights of it are much the same
+    at first, so that the context is then the sum of all, and as large as they are; by torch's own start it would be so
+    small that the decoder learns for an epoch or two before it looks.
+    """
+    for each in projections:
+        nn.init.orthogonal_(each.weight, gain=len(projections))
 
 
 @final

@@ -19,7 +19,7 @@ from dragoman.model.attention.attention import (
 )
 from dragoman.model.attention.normalisers import Hard, LinearChain
 from dragoman.model.attention.scores import Score
-from dragoman.model.attention.sources.combination import Asked, Combination
+from dragoman.model.attention.sources.combination import Asked, Combination, begin_as_sum
 from dragoman.model.attention.sources.sentinel import Sentinel
 from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory
@@ -79,8 +79,9 @@ class Flat(Combination):
         if size and share_projections:
             raise ValueError("size goes with projections that are not shared")
         sizes = [] if share_projections else [score.state_size for score in scores]
-        own = nn.ModuleList(Linear(each, size or query_size, bias=False) for each in sizes)
-        self.values = None if share_projections else own
+        own = [Linear(each, size or query_size, bias=False) for each in sizes]
+        begin_as_sum(cast(list[Linear], projections) if share_projections else own)
+        self.values = None if share_projections else nn.ModuleList(own)
         self.size = cast(Linear, projections[0]).out_features if share_projections else size or query_size
         self.bias = nn.Parameter(torch.zeros(len(scores)))
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from dragoman.components import Size
 from dragoman.model.attention.attention import Attention, Glimpse, History
 from dragoman.model.attention.normalisers import softmax
-from dragoman.model.attention.sources.combination import Asked, Combination
+from dragoman.model.attention.sources.combination import Asked, Combination, begin_as_sum
 from dragoman.model.attention.sources.sentinel import Sentinel
 from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory
@@ -137,9 +137,11 @@ class Hierarchical(Separate):
         self.sentinel = Sentinel(query_size, embedding_size) if sentinel else None
         sizes = [each.size for each in attentions] + [query_size] * sentinel
         self.query = Linear(query_size, self.size, bias=False)
-        self.keys = nn.ModuleList(Linear(each, self.size, bias=False) for each in sizes)
-        own = nn.ModuleList(Linear(each, self.size, bias=False) for each in sizes) if not share_projections else None
-        self.values = own or self.keys
+        keys = [Linear(each, self.size, bias=False) for each in sizes]
+        values = keys if share_projections else [Linear(each, self.size, bias=False) for each in sizes]
+        begin_as_sum(values)
+        self.keys = nn.ModuleList(keys)
+        self.values = self.keys if share_projections else nn.ModuleList(values)
         self.vector = nn.Parameter(torch.empty(self.size).uniform_(-(self.size**-0.5), self.size**-0.5))
         self.bias = nn.Parameter(torch.zeros(len(sizes)))
 

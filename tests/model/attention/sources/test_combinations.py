@@ -13,7 +13,7 @@ from dragoman import components
 from dragoman.components import Spec
 from dragoman.model.attention.attention import Attention, GlobalAttention, History
 from dragoman.model.attention.normalisers import Softmax
-from dragoman.model.attention.scores import SCORES
+from dragoman.model.attention.scores import SCORES, Additive
 from dragoman.model.attention.sources.combination import Asked, Combination
 from dragoman.model.attention.sources.combinations import COMBINATIONS
 from dragoman.model.attention.terms.term import Sizes
@@ -273,3 +273,18 @@ def test_every_parameter_gets_a_gradient(name: str) -> None:
 def test_what_does_not_fit_is_said(name: str, sizes: tuple[int, ...], score: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make(name, sizes, score)
+
+
+@pytest.mark.spec("C3", "C4")
+@pytest.mark.parametrize("name", [name for name in KINDS if KINDS[name]])
+def test_the_context_begins_as_the_sum_of_what_is_seen(name: str) -> None:
+    """Turned and cut to its size, and no smaller, where nothing is preferred yet."""
+    torch.manual_seed(0)
+    scores = [Additive(QUERY, size) for size in (6, 5, QUERY)]
+    attentions = [GlobalAttention(score, Softmax(), []) for score in scores[:2]]
+    alone = scores[2:] if kind_of(name) == "flat" else []
+    made = components.build(COMBINATIONS, Spec(kind_of(name), KINDS[name]), attentions, QUERY, EMBEDDING, *alone)
+    number = 2 + KINDS[name]["sentinel"]
+    for projection in made.values or [score.projection for score in scores[:number]]:
+        square = projection.weight @ projection.weight.T
+        torch.testing.assert_close(square, number**2 * torch.eye(QUERY), atol=1e-4, rtol=0)
