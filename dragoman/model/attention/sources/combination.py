@@ -49,7 +49,7 @@ class Combination(nn.Module, ABC):
 def begin_as_sum(projections: Sequence[Linear]) -> None:
     """Start U_c of (7) and (10): orthogonal, times the number of what is combined. The weights of it are much the same
     at first, so that the context is then the sum of all, and as large as they are; by torch's own start it would be so
-    small that the decoder learns for an epoch or two before it looks.
+    small that the decoder learns late to look.
     """
     for each in projections:
         nn.init.orthogonal_(each.weight, gain=len(projections))
