@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +30,7 @@ from dragoman.search.incremental import as_it_decides, wait_k
 from dragoman.search.muted import Muted
 from dragoman.search.search import Predictor, Search
 from dragoman.search.searches import SEARCHES
+from dragoman.simultaneous import arriving, spoken
 from dragoman.text.edits import OPERATIONS, applied, operations
 from dragoman.text.mark import Mark, Symbol
 from dragoman.text.pipeline import WordsOf
@@ -178,49 +178,19 @@ class Translator:
         limit = components.build(SEARCHES, self.search).limit
         mark = self._mark(to)
         muted = [number for each in mark for number in self.foreign[each]]
-        rest = self.model, self._arriving(words, mark), limit, self.device.torch_device
+        rest = self.model, arriving(words, self.source, mark), limit, self.device.torch_device
         if wait is not None:
             found = wait_k(*rest, k=wait, muted=muted)
         elif any(isinstance(part, Shift) for part in self.model.modules()):
             found = as_it_decides(*rest, muted=muted)
         else:
             raise UserError("this model does not decide when to read (it has no term shift); use --wait K")
-        said: list[str] = []
-        read: list[int] = []
-        told = 0
-        for decided in found:
-            said += self.target.vocabulary.symbols([decided.symbol])
-            read.append(decided.read)
-            whole = self._spoken(said, read)[:-1]
-            yield from whole[told:]
-            told = len(whole)
-        yield from self._spoken(said, read)[told:]
+        return spoken(found, self.target)
 
     def left_out(self, text: Text) -> int:
         """How many symbols of a text are not read, because there are more than LONGEST."""
         mark = [*self.marks.values()][:1]
         return reading.left_out(self.reading.encoded(self.reading.given(text), mark))
-
-    def _arriving(self, words: Iterable[str], mark: Sequence[Symbol]) -> Iterator[list[int]]:
-        """The ids of the symbols that each word brings, at most LONGEST in all, the mark with the first word. Those of
-        earlier words stay as they are, even where all words together would have been cut in another way.
-        """
-        text, known = "", 0
-        for word in words:
-            if known == reading.LONGEST:
-                return
-            text = f"{text} {word}".strip()
-            found = self.source.text.encode(text)
-            symbols = [*(mark if found else ()), *found][: reading.LONGEST]
-            yield self.source.vocabulary.ids(symbols[known:])
-            known = max(known, len(symbols))
-
-    def _spoken(self, symbols: list[str], read: list[int]) -> list[Spoken]:
-        """The words between spaces that these symbols spell."""
-        surfaces = self.target.text.unit.surfaces(symbols)
-        letters = [(letter, when) for surface, when in zip(surfaces, read, strict=True) for letter in surface]
-        words = [list(word) for blank, word in groupby(letters, key=lambda each: each[0] == " ") if not blank]
-        return [Spoken("".join(letter for letter, _ in word), word[-1][1]) for word in words]
 
     def hypotheses(
         self, searcher: Search, encoded: Sequence[Sequence[Encoded]], n_best: int = 1, mark: Sequence[Mark] = ()
