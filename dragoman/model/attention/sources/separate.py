@@ -119,7 +119,8 @@ class Hierarchical(Separate):
 
     `share_projections` sets U_c = U_b. With a `sentinel` there is one source more, whose context is `psi_t * s_t`.
     `size` is that of the context and of v_b, by default that of the decoder state. The weight of a position is the
-    product of both weights.
+    product of both weights. v_b starts at 0: with a start of ordinary size, what all energies of a source have in
+    common soon decides, and one source gets all, for good.
     """
 
     def __init__(
@@ -142,7 +143,7 @@ class Hierarchical(Separate):
         begin_as_sum(values)
         self.keys = nn.ModuleList(keys)
         self.values = self.keys if share_projections else nn.ModuleList(values)
-        self.vector = nn.Parameter(torch.empty(self.size).uniform_(-(self.size**-0.5), self.size**-0.5))
+        self.vector = nn.Parameter(torch.zeros(self.size))  # so that all beta begin equal
         self.bias = nn.Parameter(torch.zeros(len(sizes)))
 
     def joined(self, weights: list[Float[Tensor, "R _"]]) -> Float[Tensor, "R S"]:

@@ -288,3 +288,17 @@ def test_the_context_begins_as_the_sum_of_what_is_seen(name: str) -> None:
     for projection in made.values or [score.projection for score in scores[:number]]:
         square = projection.weight @ projection.weight.T
         torch.testing.assert_close(square, number**2 * torch.eye(QUERY), atol=1e-4, rtol=0)
+
+
+@pytest.mark.spec("C4")
+@pytest.mark.parametrize("sentinel", [False, True])
+def test_hierarchical_begins_with_all_sources_alike(sentinel: bool) -> None:
+    """A start that prefers some has been seen to end at one source alone, before any had been learnt to be read."""
+    attentions = [GlobalAttention(Additive(QUERY, size), Softmax(), []) for size in SIZES[:2]]
+    made = components.build(
+        COMBINATIONS, Spec("hierarchical", {"sentinel": sentinel}), attentions, QUERY, EMBEDDING
+    ).double()
+    attended = made.prepare(memories(SIZES[:2]))
+    weights = made(asked(), attended, made.start(attended)).history.weights
+    for source in made.by_source(weights, attended):
+        torch.testing.assert_close(source.sum(1), torch.full((BATCH,), 1 / (2 + sentinel)).double())
