@@ -102,16 +102,18 @@ class Reading:
 @dataclass(frozen=True)
 class Readings:
     """The sources of several models, each of which reads those that it knows: what a user gives of a source goes to
-    every model with a source of that name. What they look at is an M-th of each one's attention, by name.
+    every model with a source of that name. What they look at is each one's share in it, by name.
     """
 
     members: tuple[Reading, ...]
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """Those of all models, each name once."""
-        found = {source.name: source for member in reversed(self.members) for source in reversed(member.sources)}
-        return tuple(reversed(found.values()))
+        """Those of the first model, then what others have beside; each name once."""
+        found: dict[str, Source] = {}
+        for source in chain.from_iterable(member.sources for member in self.members):
+            found.setdefault(source.name, source)
+        return tuple(found.values())
 
     @property
     def counts(self) -> tuple[int, ...]:

@@ -75,8 +75,7 @@ def evaluate_run(
     from dragoman.training.validation import likelihood
 
     translator = load(runs)
-    sources = _sources(source, translator)
-    one_stream(sources.path, *references)
+    sources = _sources(source, translator, references)
     against = list(map(_read, references))
     _check(len(sources.lines), sources.path, against)
     narrowed = load(runs, candidates=candidates) if candidates else None
@@ -98,14 +97,16 @@ def evaluate_run(
     _tell(scores, as_json)
 
 
-def _sources(given: Sequence[str], translator: "Translator") -> "Sources":
-    """What is to be translated."""
+def _sources(given: Sequence[str], translator: "Translator", references: Sequence[Path]) -> "Sources":
+    """What is to be translated. UserError where standard input is to be that and one of the references."""
     from dragoman.commands import sources
 
     names = {source.name for source in translator.sources}
     if len(given) == 1 and given[0].partition("=")[0] not in names:
+        one_stream(Path(given[0]), *references)
         return Sources(Path(given[0]), list(sources.texts(Path(given[0]), translator)))
     files = sources.named(given, translator)
+    one_stream(*files.values(), *references)
     return Sources(sources.first(files, translator), list(sources.texts_by_name(files, translator)))
 
 

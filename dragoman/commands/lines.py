@@ -96,6 +96,14 @@ def shown(path: Path) -> str:
     return "<stdin>" if str(path) == "-" else str(path)
 
 
+def apart(option: str, path: Path | None, target: Path | None) -> None:
+    """UserError where what `option` writes to `path` and the lines to `target` would get in each other's way."""
+    if str(path) == str(target or "-") == "-":
+        raise UserError(f"{option} -: the lines go to standard output; write them to a file with -o")
+    if path and target and path.resolve() == target.resolve() and not path.is_char_device():
+        raise UserError(f"{option} {path}: the lines go there; name another file")
+
+
 @contextmanager
 def output(path: Path | None) -> Iterator[Output]:
     """Standard output (also as `-`), or a file that appears when all is written."""

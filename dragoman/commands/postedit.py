@@ -5,7 +5,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from dragoman.commands.lines import PORTION, one_line, one_stream, output, portions, warn
+from dragoman.commands.lines import PORTION, apart, one_line, one_stream, output, portions, warn
 from dragoman.data.corpus import side_by_side
 from dragoman.data.features import FeatureSource
 from dragoman.errors import UserError
@@ -30,8 +30,7 @@ def postedit(
     The translation is the source that the run's targets are edits of; of a run that rewrites, the last one.
     """
     one_stream(source, translation)
-    if str(page) == str(target or "-") == "-":
-        raise UserError("--html -: the corrected lines go to standard output; write them to a file with -o")
+    apart("--html", page, target)
     translator = load(run, weights=weights)
     edited = translator.edited if translator.edited is not None else len(translator.sources) - 1
     paths = _paths(translator, run, edited, source, translation)

@@ -31,7 +31,7 @@ def named(given: Sequence[str], translator: Translator) -> dict[str, Path]:
 def texts_by_name(files: Mapping[str, Path], translator: Translator) -> Iterator[tuple[Given, ...]]:
     """The lines or arrays of some files, by the names of sources. A source that is not named is missing."""
     named = [source for source in translator.sources if source.name in files]
-    arrays = {each.name: FeatureFile(files[each.name]) for each in named if isinstance(each, FeatureSource)}
+    arrays = {each.name: each.opened(files[each.name]) for each in named if isinstance(each, FeatureSource)}
     paths = {each.name: files[each.name] for each in named if each.name not in arrays}
     where = next(iter(paths.values()), next(iter(files.values())))
     lines: Iterator[tuple[str, ...]] = side_by_side(list(paths.values()))
@@ -52,13 +52,13 @@ def first(files: Mapping[str, Path], translator: Translator) -> Path:
 def arrays(given: Sequence[str], translator: Translator) -> dict[str, FeatureFile]:
     """The files of `NAME=FILE`, which must be arrays, for lines that have the other sources."""
     files = named(given, translator)
-    numbers = [source.name for source in translator.sources if isinstance(source, FeatureSource)]
+    numbers = {source.name: source for source in translator.sources if isinstance(source, FeatureSource)}
     for name in files:
         if name not in numbers:
             raise UserError(f"--source {name}={files[name]}: is a text, which stands in SOURCE (several: in columns)")
     if len(files) == len(translator.sources):
         raise UserError("--source: no text is left for SOURCE, which has the names of .npy files; leave out --source")
-    return {name: FeatureFile(path) for name, path in files.items()}
+    return {name: numbers[name].opened(path) for name, path in files.items()}
 
 
 def texts(path: Path, translator: Translator) -> Iterator[tuple[Given, ...]]:

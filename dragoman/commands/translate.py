@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from dragoman.commands import sources
-from dragoman.commands.lines import PORTION, Output, is_typed, one_line, output, portions, warn
+from dragoman.commands.lines import PORTION, Output, apart, is_typed, one_line, output, portions, warn
 from dragoman.components import Spec
 from dragoman.data.pharaoh import pharaoh
 from dragoman.errors import UserError
@@ -52,8 +52,7 @@ def split(words: Sequence[Path]) -> tuple[list[Path], Path]:
 
 def translate(runs: Sequence[Path], source: Path, target: Path | None, wanted: Wanted) -> None:
     """Translate the lines of `source` with a run, or several together, to `target`, or to standard output."""
-    if str(wanted.attention) == "-" and str(target or "-") == "-":
-        raise UserError("--attention -: translations go to standard output; write them to a file with -o")
+    apart("--attention", wanted.attention, target)
     if wanted.beam is not None and wanted.search == "greedy":
         raise UserError("--beam: greedy search has no beam; leave out --beam or --search greedy")
     if wanted.via and (wanted.alignments or wanted.attention or wanted.show):
@@ -62,6 +61,8 @@ def translate(runs: Sequence[Path], source: Path, target: Path | None, wanted: W
         _follow(runs, source, target, wanted)
         return
     translator = load(runs, weights=wanted.weights, engine=wanted.engine, candidates=wanted.candidates)
+    if wanted.via and not translator.marks:
+        raise UserError("--via: goes by way of another language, and this run has no others (data.pairs)")
     search = translator.search if wanted.search in (None, translator.search.kind) else Spec(str(wanted.search))
     with ExitStack() as stack:
         texts = stack.enter_context(output(target))

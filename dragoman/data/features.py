@@ -117,8 +117,18 @@ class FeatureSource:
                 given = np.load(given, allow_pickle=False)
             if not isinstance(given, np.ndarray):
                 raise UserError(f"{where}: expected a .npy file of one array")
-        regions = sound(given, where, self.size)
+        regions = sound(np.asarray(given), where, self.size)
         return regions if regions.any() else regions[:0]
+
+    def opened(self, path: Path) -> FeatureFile:
+        """The arrays of a file for this source. UserError where a region has not as many numbers."""
+        return self.checked(FeatureFile(path))
+
+    def checked(self, file: FeatureFile) -> FeatureFile:
+        """The same file. UserError where a region has not as many numbers."""
+        if file.size != self.size:
+            raise UserError(f"{file.path}: {file.size} numbers in a region, this run has {self.size}")
+        return file
 
     def save(self, folder: Path, side: Side) -> None:
         """Writes `SIDE.json`."""
@@ -142,8 +152,10 @@ def sound(array: Array, where: str, size: int) -> Array:
     if array.dtype.kind not in "fiu" or array.ndim not in (1, 2) or array.shape[-1] != size:
         found = f"{array.dtype} of shape {array.shape}"
         raise UserError(f"{where}: expected numbers of shape (regions, {size}) or ({size},), found {found}")
+    with np.errstate(over="ignore"):
+        array = array.astype(np.float32, copy=False)
     if not np.isfinite(array).all():
-        raise UserError(f"{where}: a number is NaN or infinite")
+        raise UserError(f"{where}: a number is NaN or infinite, or too large for float32")
     return np.atleast_2d(array)
 
 
@@ -180,14 +192,16 @@ def _readable(where: str | Path) -> Iterator[None]:
 
 
 def _npy(path: Path) -> _Arrays:
-    return _of_one(np.load(path, mmap_mode="r", allow_pickle=False))
+    return _of_one(_array(np.load(path, mmap_mode="r", allow_pickle=False)))
 
 
 def _npz(path: Path) -> _Arrays:
     archive = np.load(path, allow_pickle=False)
+    if isinstance(archive, np.ndarray):
+        raise ValueError("it is one array: name it .npy")
     if len(archive.files) == 1 and archive.files != ["0"]:
         raise ValueError("one array for all lines: save it as .npy, which need not be read whole")
-    return _of_many(archive.files, archive.__getitem__)
+    return _of_many(archive.files, lambda name: _array(archive[name]))
 
 
 def _safetensors(path: Path) -> _Arrays:
@@ -200,6 +214,13 @@ def _safetensors(path: Path) -> _Arrays:
             _check(len(shape))
             return _Arrays(shape[0], lambda line: whole[line].float().numpy())
     return _of_many(names, lambda name: file.get_tensor(name).float().numpy())
+
+
+def _array(found: Any) -> Array:
+    """What numpy has read, if it is an array."""
+    if not isinstance(found, np.ndarray):
+        raise ValueError(f"expected an array, found {type(found).__name__}")
+    return found
 
 
 def _of_one(array: Array) -> _Arrays:

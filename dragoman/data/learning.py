@@ -1,6 +1,6 @@
 """Learns units and vocabularies, one for all languages or one for each, from the training texts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dragoman.config import DataConfig, LanguageConfig, LanguagePair, TextConfig
@@ -15,9 +15,9 @@ from dragoman.text.pipeline import Side, TextPipeline
 from dragoman.text.unit import UnfitUnitError
 
 
-def open_sources(data: DataConfig) -> dict[Side, FeatureFiles]:
-    """The arrays of the training corpus, for each source that is numbers. UserError where they are not sound."""
-    return {side: open_features(data.train, name) for side, name in names(data).items() if name in data.features}
+def open_sources(data: DataConfig, where: str | Sequence[str]) -> dict[Side, FeatureFiles]:
+    """The arrays of a corpus, for each source that is numbers. UserError where they are not sound."""
+    return {side: open_features(where, name) for side, name in names(data).items() if name in data.features}
 
 
 def names(data: DataConfig) -> dict[Side, str]:
@@ -54,7 +54,7 @@ def _texts(data: DataConfig) -> Iterator[tuple[str, ...]]:
 
 
 def texts_of(data: DataConfig, pair: LanguagePair) -> Iterator[tuple[str, ...]]:
-    return read_texts(pair.train, texts_in(data, pair), list(open_sources(data).values()))
+    return read_texts(pair.train, texts_in(data, pair), list(open_sources(data, data.train).values()))
 
 
 def texts_in(data: DataConfig, pair: LanguagePair) -> tuple[str, ...]:
@@ -75,7 +75,7 @@ def learn(data: DataConfig, text: TextConfig, seed: int) -> dict[Side, Source]:
         for number, pipeline in enumerate(pipelines):
             alone = tuple(each if each is pipeline else None for each in pipelines)
             _fit(pipeline, Lines(data, alone), "text.source" if number < len(sources) else "text.target", seed)
-    rest, arrays = iter(pipelines), open_sources(data)
+    rest, arrays = iter(pipelines), open_sources(data, data.train)
 
     def language(name: str) -> Language:
         pipeline = next(rest)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -88,7 +88,8 @@ def _fingerprint_of(store: Path) -> str | None:
 
 def _write(data: DataConfig, sources: dict[Side, Source], fingerprint: str, folder: Path) -> None:
     languages = {side: source for side, source in sources.items() if isinstance(source, Language)}
-    arrays = _checked(open_sources(data), sources)
+    arrays = open_sources(data, data.train)
+    check_sizes(arrays, sources)
     # Of an array the store has the number of its line; the array stays where it is.
     columns: dict[str, npt.DTypeLike] = dict.fromkeys(arrays, np.uint32)
     columns |= {side: _dtype(language) for side, language in languages.items()}
@@ -157,13 +158,13 @@ def _blocks(
         yield {name: each.chosen(kept) for name, each in rows.items()}
 
 
-def _checked(arrays: dict[Side, FeatureFiles], sources: dict[Side, Source]) -> dict[Side, FeatureFiles]:
-    """The same. UserError where a region has not as many numbers as a model knows."""
+def check_sizes(arrays: Mapping[Side, FeatureFiles], sources: Mapping[Side, Source]) -> None:
+    """UserError where a region has not as many numbers as a model knows."""
     for side, files in arrays.items():
         source = sources[side]
-        if isinstance(source, FeatureSource) and files.size != source.size:
-            raise UserError(f"{files.files[0].path}: {files.size} numbers in a region, this run has {source.size}")
-    return arrays
+        assert isinstance(source, FeatureSource)
+        for file in files.files:
+            source.checked(file)
 
 
 def _edits(target: Language, before: list[str], after: list[str], longest: int) -> Rows:

@@ -4,23 +4,24 @@ from collections.abc import Iterator
 from collections.abc import Sequence as List
 from dataclasses import dataclass
 from itertools import islice
-from math import log
 from typing import Any, final
 
 import torch
 from torch import Tensor
 
-from dragoman.data.batch import Batch, SourceBatch
+from dragoman.data.batch import Batch, Features, SourceBatch
 from dragoman.model.seq2seq import Prediction, ScoredBatch, by_steps
-from dragoman.model.shapes import Float, Int
+from dragoman.model.shapes import Bool, Float, Int
+from dragoman.model.state import select
 from dragoman.search.search import Predictor
 
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """The state of each model."""
+    """The state of each model, and its vote in each row: they add up to 1."""
 
     states: tuple[Any, ...]
+    votes: Float[Tensor, "R M"]
 
 
 @final
@@ -29,7 +30,8 @@ class Ensemble:
     (Junczys-Dowmunt and Grundkiewicz 2016, LH section 5). All write the same symbols and begin with the same one.
 
     The first model reads the first `reads[0]` of the sources that are given, the second the next `reads[1]` of them,
-    and so on. The attention on each source is an M-th of what its model looked at; that of sentinels is added up.
+    and so on. A model does without a vote on a sentence that has none of its sources, if another has one. The attention
+    on each source is an M-th, of M votes, of what its model looked at; that of sentinels is added up.
     """
 
     def __init__(self, models: List[Predictor[Any]], reads: List[int]) -> None:
@@ -46,31 +48,42 @@ class Ensemble:
             yield tuple(islice(rest, count))
 
     def begin(self, sources: tuple[SourceBatch, ...]) -> Members:
-        every = zip(self._models, self._each(sources), strict=True)
-        return Members(tuple(model.begin(read) for model, read in every))
+        each = list(self._each(sources))
+        there = torch.stack([torch.stack([_there(source) for source in read]).any(0) for read in each], 1)
+        votes = there | ~there.any(1, keepdim=True)
+        states = tuple(model.begin(read) for model, read in zip(self._models, each, strict=True))
+        return Members(states, votes / votes.sum(1, keepdim=True))
 
     def predict(self, symbols: Int[Tensor, "R"], state: Members) -> Prediction[Members]:
         steps = [model.predict(symbols, each) for model, each in zip(self._models, state.states, strict=True)]
-        log_probs = self._mean([step.log_probs for step in steps])
-        attention = self._together([step.attention for step in steps])
-        return Prediction(log_probs, attention, Members(tuple(step.state for step in steps)))
+        votes = torch.split(state.votes, 1, 1)
+        log_probs = self._mean([step.log_probs for step in steps], votes)
+        attention = self._together([step.attention for step in steps], votes)
+        return Prediction(log_probs, attention, Members(tuple(step.state for step in steps), state.votes))
 
     def reorder(self, state: Members, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> Members:
         every = zip(self._models, state.states, strict=True)
-        return Members(tuple(model.reorder(each, rows, sentences) for model, each in every))
+        states = tuple(model.reorder(each, rows, sentences) for model, each in every)
+        return Members(states, select(state.votes, rows))
 
     def score(self, batch: Batch) -> ScoredBatch:
         """Given pairs, step by step: what the models would say together first is not known from each alone."""
         return by_steps(self, batch)
 
-    def _mean(self, log_probs: list[Float[Tensor, "R V"]]) -> Float[Tensor, "R V"]:
-        exact = torch.stack([each.to(torch.promote_types(each.dtype, torch.float32)) for each in log_probs])
-        mean: Tensor = exact.logsumexp(0) - log(len(log_probs))
-        return mean
+    def _mean(self, log_probs: list[Float[Tensor, "R V"]], votes: List[Float[Tensor, "R 1"]]) -> Float[Tensor, "R V"]:
+        exact = (each.to(torch.promote_types(each.dtype, torch.float32)) for each in log_probs)
+        weighted = [each + vote.to(each.dtype).log() for each, vote in zip(exact, votes, strict=True)]
+        return torch.stack(weighted).logsumexp(0)
 
-    def _together(self, attention: list[tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
+    def _together(self, attention: list[tuple[Tensor, ...]], votes: List[Float[Tensor, "R 1"]]) -> tuple[Tensor, ...]:
         """The weights on all sources, and on all sentinels if there are any."""
-        parts = [tuple(each / len(attention) for each in weights) for weights in attention]
+        every = zip(attention, votes, strict=True)
+        parts = [tuple(each * vote.to(each.dtype) for each in weights) for weights, vote in every]
         sources = [each for weights, count in zip(parts, self._reads, strict=True) for each in weights[:count]]
         sentinels = [each for weights, count in zip(parts, self._reads, strict=True) for each in weights[count:]]
         return (*sources, torch.stack(sentinels).sum(0)) if sentinels else tuple(sources)
+
+
+def _there(source: SourceBatch) -> Bool[Tensor, "B"]:
+    """Which sentences have this source: of one that is missing there is nothing, an end alone, or zeros."""
+    return source.values.flatten(1).any(1) if isinstance(source, Features) else source.mask.sum(1) > 1

@@ -1,5 +1,6 @@
 """Sources that are numbers: files of arrays, and how they come into batches."""
 
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -99,11 +100,33 @@ def test_what_is_no_such_file_is_told(tmp_path: Path, array: Any, told: str) -> 
     assert told in str(raised.value)
 
 
+def test_a_suffix_that_is_not_so_is_told(tmp_path: Path) -> None:
+    np.save(tmp_path / "one.npy", WHOLE)
+    np.savez(tmp_path / "many.npz", **many([WHOLE[0]]))
+    (tmp_path / "one.npy").rename(tmp_path / "one.npz")
+    (tmp_path / "many.npz").rename(tmp_path / "many.npy")
+    with zipfile.ZipFile(tmp_path / "raw.npz", "w") as archive:
+        archive.writestr("0", b"text")
+    for name, told in (
+        ("one.npz", "it is one array: name it .npy"),
+        ("many.npy", "expected an array, found NpzFile"),
+        ("raw.npz", "expected an array, found bytes"),
+    ):
+        with pytest.raises(UserError) as raised:
+            FeatureFile(tmp_path / name)
+        assert str(raised.value) == f"{tmp_path / name}: not a sound file of arrays ({told})"
+
+
 def test_faults_are_told_by_line(tmp_path: Path) -> None:
     whole = WHOLE.copy()
     whole[3, 1, 1] = np.nan
     np.save(tmp_path / "a.npy", whole)
     with pytest.raises(UserError, match=r"a\.npy:4: a number is NaN or infinite"):
+        list(FeatureFile(tmp_path / "a.npy"))
+    exact = WHOLE.astype(np.float64)
+    exact[3, 1, 1] = 1e39  # finite in float64 alone
+    np.save(tmp_path / "a.npy", exact)
+    with pytest.raises(UserError, match=r"a\.npy:4: a number is NaN or infinite, or too large for float32"):
         list(FeatureFile(tmp_path / "a.npy"))
     np.savez(tmp_path / "b.npz", **many([WHOLE[0], WHOLE[0, :, :1]]))
     with pytest.raises(
@@ -249,6 +272,9 @@ def test_the_store_is_made_anew_from_changed_arrays_alone(tmp_path: Path) -> Non
     np.save(tmp_path / "train.image.npy", np.ones((4, 1, 2)))
     Dataset.prepare(config, TEXT, 1, tmp_path / "run", keep_units=True)
     assert header.stat().st_mtime_ns != first
+    np.save(tmp_path / "dev.image.npy", np.ones((4, 1, 5)))
+    with pytest.raises(UserError, match=r"dev\.image\.npy: 5 numbers in a region, this run has 2"):
+        Dataset.prepare(config, TEXT, 1, tmp_path / "run", keep_units=True)
     np.save(tmp_path / "train.image.npy", np.ones((4, 1, 5)))
     with pytest.raises(UserError, match=r"train\.image\.npy: 5 numbers in a region, this run has 2"):
         Dataset.prepare(config, TEXT, 1, tmp_path / "run", keep_units=True)

@@ -69,3 +69,24 @@ def test_it_is_told_what_all_would_say_first() -> None:
 def test_models_that_begin_differently_are_no_ensemble() -> None:
     with pytest.raises(ValueError, match="begin with different symbols"):
         Ensemble([MODELS[0], build_model(start_symbol="eos")], [1, 1])
+
+
+@pytest.mark.spec("C8")
+def test_a_model_whose_source_is_missing_has_no_vote() -> None:
+    """Not even where a beam has moved rows; and all vote where none has anything to read."""
+    first, second = sentences([4, 5], [6, 7], []), sentences([5, 6], [], [])
+    ensemble = Ensemble(MODELS, [1, 1])
+    state = ensemble.begin((first, second))
+    symbols = torch.tensor([5, 6, 6])
+    rows = torch.tensor([1, 0, 2])
+    for _ in range(2):
+        alone = [model.predict(symbols, each).log_probs for model, each in zip(MODELS, state.states, strict=True)]
+        step = ensemble.predict(symbols, state)
+        both, one = (0, 1) if state.votes[1, 1] == 0 else (1, 0)
+        torch.testing.assert_close(step.log_probs[one], alone[0][one])
+        for row in (both, 2):
+            torch.testing.assert_close(step.log_probs[row].exp(), (alone[0][row].exp() + alone[1][row].exp()) / 2)
+        assert not step.attention[1][one].any()
+        torch.testing.assert_close(step.attention[0].sum(1)[one], torch.tensor(1.0, dtype=step.attention[0].dtype))
+        state = ensemble.reorder(step.state, rows)
+        symbols = symbols[rows]

@@ -35,7 +35,15 @@ def nothing_new(shell: Shell, before: set[Path]) -> bool:
         (f"translate '{LONG}' test.en", f"{LONG}: File name too long"),
         (
             "translate runs/toy test.en --attention -",
-            "--attention -: translations go to standard output; write them to a file with -o",
+            "--attention -: the lines go to standard output; write them to a file with -o",
+        ),
+        (
+            "translate runs/toy test.en -o same --attention same",
+            "--attention same: the lines go there; name another file",
+        ),
+        (
+            "translate runs/toy test.en --via fr",
+            "--via: goes by way of another language, and this run has no others (data.pairs)",
         ),
         ("score runs/toy - -", "-: standard input can be one of the files only; name the others"),
         ("align runs/toy - -", "-: standard input can be one of the files only; name the others"),

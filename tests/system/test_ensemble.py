@@ -66,6 +66,42 @@ def test_each_run_reads_the_sources_that_it_knows(shell: Shell) -> None:
 
 
 @pytest.mark.spec("C8")
+def test_a_run_without_any_of_its_sources_does_not_vote(shell: Shell) -> None:
+    both = load(shell, "words", "digits")
+    texts = ["one two", "six"]
+    for together, alone, given in (
+        (both, load(shell, "words"), [(text, "") for text in texts]),
+        (load(shell, "digits", "words"), load(shell, "words"), [("", text) for text in texts]),
+    ):
+        for one, other in zip(together.translate(given), alone.translate(texts), strict=True):
+            assert one.text == other.text
+            assert one.log_prob == pytest.approx(other.log_prob, abs=1e-4)
+            assert not one.shares["digits"].any()
+            np.testing.assert_allclose(one.shares["en"], 1, atol=1e-5)
+    mixed = both.score([("one two", ""), ("one two", "1 2"), ("", "1 2")], ["un deux"] * 3)
+    assert [[bool(source.share.any()) for source in each.sources] for each in mixed] == [
+        [True, False],
+        [True, True],
+        [False, True],
+    ]
+    (alone,) = load(shell, "words").score(["one two"], ["un deux"])
+    assert mixed[0].log_prob == pytest.approx(alone.log_prob, abs=1e-4)
+    assert shell.fails(
+        "evaluate", "--run", "words", "--run", "digits", "--source", "digits=-", "--source", "en=test.en", "-"
+    ) == ("-: standard input can be one of the files only; name the others")
+
+
+@pytest.mark.spec("C8")
+def test_the_sources_of_the_first_run_come_first(shell: Shell) -> None:
+    for names, expected in (
+        (["digits", "words"], ["digits", "en"]),
+        (["digits", "both"], ["digits", "en"]),
+        (["both", "digits"], ["en", "digits"]),
+    ):
+        assert [source.name for source in load(shell, *names).sources] == expected
+
+
+@pytest.mark.spec("C8")
 def test_a_run_with_itself_is_itself(shell: Shell) -> None:
     texts = ["one two", "", "three four five"]
     for one, other in zip(

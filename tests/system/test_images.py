@@ -167,7 +167,8 @@ def test_what_is_wrong_with_arrays_is_told(seen: Shell) -> None:
     assert seen.fails("score", "run", "test.en", "test.fr", *short).startswith("short.npy has 2 arrays, test.en has 3")
     np.save(seen.folder / "wide.npy", np.ones((3, REGIONS, SIZE + 1)))
     wide = ("--source", "image=wide.npy")
-    assert seen.fails("translate", "run", *en, *wide).startswith("image: expected numbers of shape (regions, 5)")
+    for command in (("translate", "run", *en), ("score", "run", "test.en", "test.fr")):
+        assert seen.fails(*command, *wide) == "wide.npy: 6 numbers in a region, this run has 5"
     told = seen.fails("translate", "run", *en, "--source", "image=test.fr")
     assert told == "test.fr: expected the name of a file of arrays (.npy, .npz, .safetensors)"
     assert seen.fails("translate", "run", stdin="one\tnone.npy\n") == "none.npy: no such file"

@@ -157,7 +157,11 @@ def test_a_run_with_a_cursor_edits_and_is_not_exported(shell: Shell) -> None:
 
 def test_what_is_missing_or_too_much_is_told(shell: Shell) -> None:
     told = shell.fails("postedit", "run", "--source", "test.en", "--translation", "test.mt", "--html", "-")
-    assert told == "--html -: the corrected lines go to standard output; write them to a file with -o"
+    assert told == "--html -: the lines go to standard output; write them to a file with -o"
+    told = shell.fails(
+        "postedit", "run", "--source", "test.en", "--translation", "test.mt", "-o", "same", "--html", "./same"
+    )
+    assert told == "--html same: the lines go there; name another file"
     assert shell.fails("postedit", "run", "--translation", "test.mt") == (
         "--source: run reads what was translated (en) too"
     )
