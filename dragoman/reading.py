@@ -102,7 +102,7 @@ class Reading:
 @dataclass(frozen=True)
 class Readings:
     """The sources of several models, each of which reads those that it knows: what a user gives of a source goes to
-    every model with a source of that name. What they look at is each one's share in it, by name.
+    every model with a source of that name. The attention on a source is the sum of what they gave it, each by its vote.
     """
 
     members: tuple[Reading, ...]

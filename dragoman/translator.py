@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from dragoman import components, reading
+from dragoman.arriving import arriving, spoken
 from dragoman.components import Spec
 from dragoman.data.batch import Batch, pad
 from dragoman.data.features import Given
@@ -30,7 +31,6 @@ from dragoman.search.incremental import as_it_decides, wait_k
 from dragoman.search.muted import Muted
 from dragoman.search.search import Predictor, Search
 from dragoman.search.searches import SEARCHES
-from dragoman.simultaneous import arriving, spoken
 from dragoman.text.edits import OPERATIONS, applied, operations
 from dragoman.text.mark import Mark, Symbol
 from dragoman.text.pipeline import WordsOf

@@ -350,7 +350,7 @@ def test_a_word_is_there_before_the_text_is(translator: Translator) -> None:
 
 def test_nothing_is_written_before_anything_is_read(translator: Translator) -> None:
     with pytest.raises(UserError, match=r"^wait is 0: at least one source symbol is read before a word is written$"):
-        next(translator.simultaneous(["one"], wait=0))
+        translator.simultaneous(["one"], wait=0)  # at once, not at the first word
 
 
 def test_nothing_is_written_of_blank_texts(translator: Translator) -> None:

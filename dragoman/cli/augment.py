@@ -6,6 +6,13 @@ from typing import Annotated
 import typer
 
 from dragoman.commands.options import RunPath, SourceFile, TargetFile, named
+from dragoman.text.normalise import Normaliser
+
+
+def _word(text: str) -> str:
+    """A tag as it can stand in a line."""
+    return Normaliser(lowercase=False)(text).strip()
+
 
 app = typer.Typer(no_args_is_help=True, help="Make more training pairs of what there is.")
 
@@ -14,7 +21,7 @@ Prefix = Annotated[
     typer.Option("--output", "-o", metavar="PREFIX", callback=named, help="Corpus to write: PREFIX.en and PREFIX.de."),
 ]
 Texts = Annotated[Path, typer.Argument(metavar="TARGET", help="Texts in the target language, one a line.")]
-Tag = Annotated[str, typer.Option(help="First word of each source; '' for none.")]
+Tag = Annotated[str, typer.Option(help="First word of each source; '' for none.", callback=_word)]
 Width = Annotated[int | None, typer.Option(min=1, metavar="N", help="Width of the beam; 1 is greedy search.")]
 Source = Annotated[str, typer.Option(help="Suffix of the sources.")]
 Target = Annotated[str, typer.Option(help="Suffix of the targets.")]

@@ -50,7 +50,7 @@ def noise(source: Path, target: Path, prefix: Path, names: tuple[str, str], tag:
 
 def tagged(tag: str, text: str) -> str:
     """The text behind a word that says where it comes from (Caswell et al. 2019)."""
-    return f"{one_line(tag)} {text}" if tag else text
+    return f"{tag} {text}" if tag else text
 
 
 def _of_one_source(run: Path) -> Translator:

@@ -100,7 +100,8 @@ def apart(option: str, path: Path | None, target: Path | None) -> None:
     """UserError where what `option` writes to `path` and the lines to `target` would get in each other's way."""
     if str(path) == str(target or "-") == "-":
         raise UserError(f"{option} -: the lines go to standard output; write them to a file with -o")
-    if path and target and path.resolve() == target.resolve() and not path.is_char_device():
+    one, other = (Path("/dev/stdout" if str(each) == "-" else each) for each in (path or "", target or "-"))
+    if path and one.resolve() == other.resolve() and not one.is_char_device():
         raise UserError(f"{option} {path}: the lines go there; name another file")
 
 

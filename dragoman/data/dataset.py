@@ -17,7 +17,7 @@ from dragoman.data.features import Array, FeatureFiles, FeatureSource
 from dragoman.data.filters import Report
 from dragoman.data.language import Language
 from dragoman.data.learning import open_sources
-from dragoman.data.preparation import STORE, check_sizes, load, prepare
+from dragoman.data.preparation import STORE, load, prepare
 from dragoman.data.source import Source
 from dragoman.data.store import Store
 from dragoman.errors import UserError
@@ -95,17 +95,15 @@ class Dataset:
         """
         development = []
         for pair in data.language_pairs:
+            open_sources(data, [*data.train, pair.dev])  # which tells of arrays of other sizes
             development.append(list(read_examples(pair.dev, pair.sources, pair.target, data.features)))
             if not development[-1]:
                 raise UserError(f"{pair.dev}: the development corpus is empty")
         prepare(data, text, seed, folder, keep_units=keep_units)
-        sides = load(data, folder)
-        for pair in data.language_pairs:
-            check_sizes(open_sources(data, pair.dev), sides)
         return cls(
             Store(folder / STORE),
             development,
-            sides,
+            load(data, folder),
             seed=seed,
             source_dropout=source_dropout,
             arrays=open_sources(data, data.train),

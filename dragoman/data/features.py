@@ -114,21 +114,22 @@ class FeatureSource:
         if isinstance(given, str | Path):
             where = str(given)
             with _readable(where):
-                given = np.load(given, allow_pickle=False)
-            if not isinstance(given, np.ndarray):
-                raise UserError(f"{where}: expected a .npy file of one array")
-        regions = sound(np.asarray(given), where, self.size)
+                given = _array(np.load(given, allow_pickle=False))
+        if not isinstance(given, np.ndarray):
+            raise TypeError(f"{where}: expected an array or the name of a .npy file, found {type(given).__name__}")
+        regions = sound(given, where, self.size)
         return regions if regions.any() else regions[:0]
 
     def opened(self, path: Path) -> FeatureFile:
         """The arrays of a file for this source. UserError where a region has not as many numbers."""
-        return self.checked(FeatureFile(path))
-
-    def checked(self, file: FeatureFile) -> FeatureFile:
-        """The same file. UserError where a region has not as many numbers."""
-        if file.size != self.size:
-            raise UserError(f"{file.path}: {file.size} numbers in a region, this run has {self.size}")
+        file = FeatureFile(path)
+        self.check(file.size, path)
         return file
+
+    def check(self, size: int, path: Path) -> None:
+        """UserError where that is not the size of a region."""
+        if size != self.size:
+            raise UserError(f"{path}: {size} numbers in a region, this run has {self.size}")
 
     def save(self, folder: Path, side: Side) -> None:
         """Writes `SIDE.json`."""

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -89,7 +89,10 @@ def _fingerprint_of(store: Path) -> str | None:
 def _write(data: DataConfig, sources: dict[Side, Source], fingerprint: str, folder: Path) -> None:
     languages = {side: source for side, source in sources.items() if isinstance(source, Language)}
     arrays = open_sources(data, data.train)
-    check_sizes(arrays, sources)
+    for side, files in arrays.items():
+        source = sources[side]
+        assert isinstance(source, FeatureSource)
+        source.check(files.size, files.files[0].path)
     # Of an array the store has the number of its line; the array stays where it is.
     columns: dict[str, npt.DTypeLike] = dict.fromkeys(arrays, np.uint32)
     columns |= {side: _dtype(language) for side, language in languages.items()}
@@ -156,15 +159,6 @@ def _blocks(
             rows["links"] = _links(gold, *(_words(languages[side], texts[side]) for side in languages))
             gold.clear()
         yield {name: each.chosen(kept) for name, each in rows.items()}
-
-
-def check_sizes(arrays: Mapping[Side, FeatureFiles], sources: Mapping[Side, Source]) -> None:
-    """UserError where a region has not as many numbers as a model knows."""
-    for side, files in arrays.items():
-        source = sources[side]
-        assert isinstance(source, FeatureSource)
-        for file in files.files:
-            source.checked(file)
 
 
 def _edits(target: Language, before: list[str], after: list[str], longest: int) -> Rows:

@@ -18,10 +18,10 @@ from dragoman.search.search import Predictor
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """The state of each model, and its vote in each row: they add up to 1."""
+    """The state of each model, and in which rows it has a vote."""
 
     states: tuple[Any, ...]
-    votes: Float[Tensor, "R M"]
+    votes: Bool[Tensor, "R M"]
 
 
 @final
@@ -30,8 +30,8 @@ class Ensemble:
     (Junczys-Dowmunt and Grundkiewicz 2016, LH section 5). All write the same symbols and begin with the same one.
 
     The first model reads the first `reads[0]` of the sources that are given, the second the next `reads[1]` of them,
-    and so on. A model does without a vote on a sentence that has none of its sources, if another has one. The attention
-    on each source is an M-th, of M votes, of what its model looked at; that of sentinels is added up.
+    and so on. A model has no vote on a sentence that has none of its sources, if another has some. The attention on
+    each source is what its model looked at, divided by the number of votes; that of sentinels is added up.
     """
 
     def __init__(self, models: List[Predictor[Any]], reads: List[int]) -> None:
@@ -50,15 +50,13 @@ class Ensemble:
     def begin(self, sources: tuple[SourceBatch, ...]) -> Members:
         each = list(self._each(sources))
         there = torch.stack([torch.stack([_there(source) for source in read]).any(0) for read in each], 1)
-        votes = there | ~there.any(1, keepdim=True)
         states = tuple(model.begin(read) for model, read in zip(self._models, each, strict=True))
-        return Members(states, votes / votes.sum(1, keepdim=True))
+        return Members(states, there | ~there.any(1, keepdim=True))
 
     def predict(self, symbols: Int[Tensor, "R"], state: Members) -> Prediction[Members]:
         steps = [model.predict(symbols, each) for model, each in zip(self._models, state.states, strict=True)]
-        votes = torch.split(state.votes, 1, 1)
-        log_probs = self._mean([step.log_probs for step in steps], votes)
-        attention = self._together([step.attention for step in steps], votes)
+        log_probs = self._mean([step.log_probs for step in steps], state.votes)
+        attention = self._together([step.attention for step in steps], state.votes)
         return Prediction(log_probs, attention, Members(tuple(step.state for step in steps), state.votes))
 
     def reorder(self, state: Members, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> Members:
@@ -70,15 +68,16 @@ class Ensemble:
         """Given pairs, step by step: what the models would say together first is not known from each alone."""
         return by_steps(self, batch)
 
-    def _mean(self, log_probs: list[Float[Tensor, "R V"]], votes: List[Float[Tensor, "R 1"]]) -> Float[Tensor, "R V"]:
-        exact = (each.to(torch.promote_types(each.dtype, torch.float32)) for each in log_probs)
-        weighted = [each + vote.to(each.dtype).log() for each, vote in zip(exact, votes, strict=True)]
-        return torch.stack(weighted).logsumexp(0)
+    def _mean(self, log_probs: list[Float[Tensor, "R V"]], votes: Bool[Tensor, "R M"]) -> Float[Tensor, "R V"]:
+        exact = torch.stack([each.to(torch.promote_types(each.dtype, torch.float32)) for each in log_probs], 1)
+        said = exact.masked_fill(~votes.unsqueeze(2), float("-inf"))
+        return said.logsumexp(1) - votes.sum(1, keepdim=True).to(exact.dtype).log()
 
-    def _together(self, attention: list[tuple[Tensor, ...]], votes: List[Float[Tensor, "R 1"]]) -> tuple[Tensor, ...]:
+    def _together(self, attention: list[tuple[Tensor, ...]], votes: Bool[Tensor, "R M"]) -> tuple[Tensor, ...]:
         """The weights on all sources, and on all sentinels if there are any."""
-        every = zip(attention, votes, strict=True)
-        parts = [tuple(each * vote.to(each.dtype) for each in weights) for weights, vote in every]
+        shares = torch.split(votes / votes.sum(1, keepdim=True), 1, 1)
+        every = zip(attention, shares, strict=True)
+        parts = [tuple(each * share.to(each.dtype) for each in weights) for weights, share in every]
         sources = [each for weights, count in zip(parts, self._reads, strict=True) for each in weights[:count]]
         sentinels = [each for weights, count in zip(parts, self._reads, strict=True) for each in weights[count:]]
         return (*sources, torch.stack(sentinels).sum(0)) if sentinels else tuple(sources)

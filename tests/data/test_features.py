@@ -1,6 +1,7 @@
 """Sources that are numbers: files of arrays, and how they come into batches."""
 
 import zipfile
+from inspect import unwrap
 from pathlib import Path
 from typing import Any
 
@@ -177,8 +178,12 @@ def test_what_a_user_gives_is_an_array_or_the_name_of_one(tmp_path: Path) -> Non
     with pytest.raises(UserError, match=r"none\.npy: no such file"):
         source.read(str(tmp_path / "none.npy"))
     np.savez(tmp_path / "several.npz", WHOLE)
-    with pytest.raises(UserError, match=r"several\.npz: expected a \.npy file of one array"):
+    with pytest.raises(
+        UserError, match=r"several\.npz: not a sound file of arrays \(expected an array, found NpzFile\)"
+    ):
         source.read(tmp_path / "several.npz")
+    with pytest.raises(TypeError, match=r"image: expected an array or the name of a \.npy file, found list"):
+        unwrap(FeatureSource.read)(source, WHOLE[0].tolist())
 
 
 def corpus(folder: Path, form: str = "npy", lines: int = 4) -> DataConfig:
@@ -272,10 +277,8 @@ def test_the_store_is_made_anew_from_changed_arrays_alone(tmp_path: Path) -> Non
     np.save(tmp_path / "train.image.npy", np.ones((4, 1, 2)))
     Dataset.prepare(config, TEXT, 1, tmp_path / "run", keep_units=True)
     assert header.stat().st_mtime_ns != first
-    np.save(tmp_path / "dev.image.npy", np.ones((4, 1, 5)))
-    with pytest.raises(UserError, match=r"dev\.image\.npy: 5 numbers in a region, this run has 2"):
-        Dataset.prepare(config, TEXT, 1, tmp_path / "run", keep_units=True)
-    np.save(tmp_path / "train.image.npy", np.ones((4, 1, 5)))
+    for part in ("train", "dev"):
+        np.save(tmp_path / f"{part}.image.npy", np.ones((4, 1, 5)))
     with pytest.raises(UserError, match=r"train\.image\.npy: 5 numbers in a region, this run has 2"):
         Dataset.prepare(config, TEXT, 1, tmp_path / "run", keep_units=True)
 
@@ -301,6 +304,10 @@ def test_places_must_agree_on_the_size(tmp_path: Path) -> None:
     both = config.model_copy(update={"train": (config.train[0], str(tmp_path / "more"))})
     with pytest.raises(UserError, match=r"more\.image\.npy: 7 numbers in a region, .*train\.image\.npy has 2"):
         Dataset.prepare(both, TEXT, 1, tmp_path / "run")
+    np.save(tmp_path / "dev.image.npy", np.ones((4, 1, 5)))
+    with pytest.raises(UserError, match=r"dev\.image\.npy: 5 numbers in a region, .*train\.image\.npy has 2"):
+        Dataset.prepare(config, TEXT, 1, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
     (tmp_path / "more.image.npy").unlink()
     with pytest.raises(
         UserError, match=r"more\.image\.npy: no such file \(nor more\.image\.npz, more\.image\.safetensors\)"

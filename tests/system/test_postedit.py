@@ -162,6 +162,8 @@ def test_what_is_missing_or_too_much_is_told(shell: Shell) -> None:
         "postedit", "run", "--source", "test.en", "--translation", "test.mt", "-o", "same", "--html", "./same"
     )
     assert told == "--html same: the lines go there; name another file"
+    nowhere = ("-o", "/dev/null", "--html", "/dev/null")
+    assert shell("postedit", "run", "--source", "test.en", "--translation", "test.mt", *nowhere).code == 0
     assert shell.fails("postedit", "run", "--translation", "test.mt") == (
         "--source: run reads what was translated (en) too"
     )

@@ -133,6 +133,16 @@ def test_a_closed_pipe_is_no_error(options: list[str], trained: Shell) -> None:
     assert not list(trained.folder.glob("*.jsonl*"))
 
 
+def test_no_two_outputs_replace_each_other_behind_standard_output(trained: Shell) -> None:
+    command = [sys.executable, "-m", "dragoman", "translate", "runs/toy", "test.en", "--attention", "/dev/stdout"]
+    with (trained.folder / "both").open("wb") as file:
+        done = subprocess.run(
+            command, cwd=trained.folder, env=os.environ | ONE_THREAD, stdout=file, stderr=subprocess.PIPE, check=False
+        )
+    assert done.returncode == 1
+    assert done.stderr.decode().strip() == "--attention /dev/stdout: the lines go there; name another file"
+
+
 def test_lines_come_out_before_all_are_in(trained: Shell) -> None:
     command = [sys.executable, "-m", "dragoman", "translate", "runs/toy", "--batch-lines=1"]
     with subprocess.Popen(
