@@ -49,6 +49,7 @@ def patch(owner: Any, name: str, count: int, number: signal.Signals) -> None:
 if __name__ == "__main__":
     moment, count, number = sys.argv[1:4]
     del sys.argv[1:4]
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell has its background jobs ignore
     preparation.BLOCK = 2  # a toy corpus is written in many portions, as a large one is
     rank, _, moment = moment.rpartition(":")
     if rank in ("", os.environ.get("RANK")):
