@@ -62,8 +62,6 @@ def _one_pair(config: Config) -> Iterator[Problem]:
     for number, name in enumerate(data.source):
         if name in data.source[:number]:
             yield Problem(("data", "source", number), f"'{name}' is there already")
-        if "=" in name:
-            yield Problem(("data", "source", number), f"'{name}' could not be given as NAME=FILE")
 
 
 def _pairs(config: Config) -> Iterator[Problem]:

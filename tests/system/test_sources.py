@@ -158,7 +158,6 @@ def test_training_reads_them_so_too(corpus: Path, tmp_path: Path) -> None:
             )
             for kind in ("sum", "hierarchical", {"kind": "flat", "sentinel": True})
         ),
-        ({"data.source": ["en", "a=b"]}, "data.source.1: 'a=b' could not be given as NAME=FILE"),
     ],
 )
 def test_what_several_sources_cannot_do_is_told(
