@@ -8,6 +8,7 @@ from typing import TypeVar
 import numpy as np
 import torch
 import torch.distributed as dist
+import torch.distributed.nn  # whenever torch imports it, its functions keep the group of that moment: none, here
 from numpy.typing import NDArray
 from torch import Tensor
 

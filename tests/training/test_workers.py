@@ -83,6 +83,17 @@ def test_the_run_is_finished_once(together: Path) -> None:
     assert folder.card.is_file()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="names of threads are read from /proc")
+@pytest.mark.parametrize("name", worker.RUNS)
+def test_a_run_that_has_ended_leaves_no_thread_of_its_connections(name: str, together: Path) -> None:
+    """One that runs while the interpreter ends can abort the process: torch keeps a group for ever that exists when
+    some of its modules are imported, which making an optimiser does.
+    """
+    threads = (together / name / "threads.txt").read_text("utf-8")
+    assert threads
+    assert "gloo" not in threads
+
+
 def test_losses_are_sums_over_all_workers(together: Path, alone: Path) -> None:
     (found, wanted) = (state(folder / "single")[1] for folder in (together, alone))
     assert found["loss"] == pytest.approx(wanted["loss"], rel=1e-4)

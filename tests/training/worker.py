@@ -19,7 +19,7 @@ RUNS: dict[str, dict[str, Any]] = {
 
 
 def main(corpus: Path, folder: Path, port: int) -> None:
-    """Trains all runs; the worker that does not lead writes its weights beside them."""
+    """Trains all runs; the worker that does not lead writes its weights and remaining threads beside them."""
     runs: list[Training] = []
     assemble = session.assemble
 
@@ -33,6 +33,8 @@ def main(corpus: Path, folder: Path, port: int) -> None:
         session.train(toy.config(corpus, folder / name, options), quiet=True)
         if not runs[-1].workers.leads:
             write_tensors(folder / name / "other.safetensors", weights(runs[-1].model), {})
+            names = [task.joinpath("comm").read_text("utf-8") for task in Path("/proc/self/task").glob("*")]
+            (folder / name / "threads.txt").write_text("".join(names), "utf-8")
 
 
 if __name__ == "__main__":
