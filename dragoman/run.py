@@ -104,6 +104,8 @@ class Run:
             raise UserError(f"{path}: no such run folder")
         if not folder.config.is_file():
             raise UserError(f"{path}: not a run folder (it has no config.yaml)")
+        if not folder.path.joinpath("target.json").is_file():
+            raise UserError(f"{path}: not a run folder, or one whose training has not begun (it has no target.json)")
         config = configuration.load(folder.config)  # `model` finds out whether its parts fit
         *sources, target = load_sources(config.data, folder.path).values()
         assert isinstance(target, Language)

@@ -121,9 +121,22 @@ def a_file(path: Path) -> None:
     path.write_text("", encoding="utf-8")
 
 
+def of_a_project(path: Path) -> None:
+    """With a configuration beside the run that it describes, as the demo has it."""
+    path.mkdir()
+    (path / "config.yaml").write_text(
+        "data: {source: a, target: b, train: train, dev: dev}\nrun: runs/demo/run\n", encoding="utf-8"
+    )
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
-    [(lambda path: None, "no such run folder"), (a_file, "no such run folder"), (Path.mkdir, "no config.yaml")],
+    [
+        (lambda path: None, "no such run folder"),
+        (a_file, "no such run folder"),
+        (Path.mkdir, "no config.yaml"),
+        (of_a_project, "no target.json"),
+    ],
 )
 def test_what_is_not_a_run_is_said_so(make: Callable[[Path], Any], message: str, tmp_path: Path) -> None:
     path = tmp_path / "other"
