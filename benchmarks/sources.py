@@ -1,9 +1,10 @@
 """What several sources bring, and how to combine them: `make sources-table`.
 
-Multi30k from German, French and Czech into English: each source alone, and all three by concatenation, sum, flat and
-hierarchical combination, the last two with and without sentinel and shared projections (Libovicky and Helcl 2017, table
-1 and figure 1). Two processes work at a time, with a thread each. Started again, it goes on where it was. The table
-comes as Markdown; learning curves and the weights of an example are drawn beside the runs.
+Multi30k from German, French and Czech into English: each source alone, all three as one sequence, and all three by
+concatenation, sum, flat and hierarchical combination, the last two with and without sentinel and shared projections
+(Libovicky and Helcl 2017, table 1 and figure 1). Two processes work at a time, with a thread each. Started again, it
+goes on where it was. The table comes as Markdown; learning curves and the weights of an example are drawn beside the
+runs.
 """
 
 import argparse

@@ -44,6 +44,11 @@ class RunFolder:
         return self.path / "config.yaml"
 
     @property
+    def target(self) -> Path:
+        """How the target language is written: the last that is prepared."""
+        return self.path / "target.json"
+
+    @property
     def metrics(self) -> Path:
         return self.path / "metrics.jsonl"
 
@@ -104,8 +109,8 @@ class Run:
             raise UserError(f"{path}: no such run folder")
         if not folder.config.is_file():
             raise UserError(f"{path}: not a run folder (it has no config.yaml)")
-        if not folder.path.joinpath("target.json").is_file():
-            raise UserError(f"{path}: not a run folder, or one whose training has not begun (it has no target.json)")
+        if not folder.target.is_file():
+            raise UserError(f"{path}: not a run folder, or not a whole one (it has no {folder.target.name})")
         config = configuration.load(folder.config)  # `model` finds out whether its parts fit
         *sources, target = load_sources(config.data, folder.path).values()
         assert isinstance(target, Language)

@@ -8,7 +8,6 @@ from typing import TypeVar
 import numpy as np
 import torch
 import torch.distributed as dist
-import torch.distributed.nn  # whenever torch imports it, its functions keep the group of that moment: none, here
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -33,6 +32,10 @@ class Workers:
 
     def __enter__(self) -> "Workers":
         if self.count > 1:
+            # Its functions have the group at their import as a default. Imported later, as torch does when it makes
+            # an optimiser, they would keep ours and its threads beyond the run, which can abort the process at exit.
+            import torch.distributed.nn
+
             # Each tensor travels by what suits its device: sums and objects are on the CPU even when the model is not.
             backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
             dist.init_process_group(backend, timeout=PATIENCE)

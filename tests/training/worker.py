@@ -18,13 +18,20 @@ RUNS: dict[str, dict[str, Any]] = {
 }
 
 
+def threads() -> str:
+    """The names of this process's threads, where there is a /proc."""
+    return "".join(path.read_text("utf-8") for path in Path("/proc/self/task").glob("*/comm"))
+
+
 def main(corpus: Path, folder: Path, port: int) -> None:
-    """Trains all runs; the worker that does not lead writes its weights and remaining threads beside them."""
+    """Trains all runs; the worker that does not lead writes its weights and its threads beside them."""
     runs: list[Training] = []
+    within: list[str] = []
     assemble = session.assemble
 
     def assembled(*parts: Any) -> Training:
         runs.append(assemble(*parts))
+        within.append(threads())
         return runs[-1]
 
     session.assemble = assembled  # type: ignore[assignment]
@@ -33,8 +40,8 @@ def main(corpus: Path, folder: Path, port: int) -> None:
         session.train(toy.config(corpus, folder / name, options), quiet=True)
         if not runs[-1].workers.leads:
             write_tensors(folder / name / "other.safetensors", weights(runs[-1].model), {})
-            names = [task.joinpath("comm").read_text("utf-8") for task in Path("/proc/self/task").glob("*")]
-            (folder / name / "threads.txt").write_text("".join(names), "utf-8")
+            (folder / name / "within.txt").write_text(within[-1], "utf-8")
+            (folder / name / "after.txt").write_text(threads(), "utf-8")
 
 
 if __name__ == "__main__":
