@@ -2,6 +2,8 @@
 
 import os
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,19 @@ RUNS: dict[str, dict[str, Any]] = {
 
 def threads() -> str:
     """The names of this process's threads, where there is a /proc."""
-    return "".join(path.read_text("utf-8") for path in Path("/proc/self/task").glob("*/comm"))
+    names = []
+    for path in Path("/proc/self/task").glob("*/comm"):
+        with suppress(OSError):  # it has just ended
+            names.append(path.read_text("utf-8"))
+    return "".join(names)
+
+
+def threads_after() -> str:
+    """The same, waiting up to ten seconds for those of connections: a joined thread is listed a little longer."""
+    end = time.monotonic() + 10
+    while "gloo" in (names := threads()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return names
 
 
 def main(corpus: Path, folder: Path, port: int) -> None:
@@ -41,7 +55,7 @@ def main(corpus: Path, folder: Path, port: int) -> None:
         if not runs[-1].workers.leads:
             write_tensors(folder / name / "other.safetensors", weights(runs[-1].model), {})
             (folder / name / "within.txt").write_text(within[-1], "utf-8")
-            (folder / name / "after.txt").write_text(threads(), "utf-8")
+            (folder / name / "after.txt").write_text(threads_after(), "utf-8")
 
 
 if __name__ == "__main__":
