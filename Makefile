@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/core.stamp
 DEV := $(VENV)/dev.stamp
 
-.PHONY: demo test check bench attention-table sources-table postediting-table length-plot zero-shot tasks-table spec
+.PHONY: demo test check soak bench attention-table sources-table postediting-table length-plot zero-shot tasks-table spec
 
 demo: $(CORE)
 	$(BIN)/dragoman demo
@@ -22,6 +22,9 @@ check: $(DEV)
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m tools.check_changelog
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+soak: $(DEV)
+	$(BIN)/python -m tests.system.soak $(OPTIONS)
 
 bench: $(CORE)
 	$(BIN)/python -m benchmarks $(OPTIONS)

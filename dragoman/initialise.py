@@ -1,16 +1,15 @@
 """A first configuration for the user's files, with sizes that suit them."""
 
 import shlex
-import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from dragoman import configuration
 from dragoman.components import Spec
 from dragoman.config import TSV, Config
-from dragoman.data.aside import copy
+from dragoman.data.aside import PARTS, copy
 from dragoman.data.corpus import Pair, corpus_files, parallel, read_pairs
 from dragoman.data.sample import Sample, look
 from dragoman.errors import UserError
@@ -72,7 +71,7 @@ def initialise(source: Path, target: Path | None, config: Path, dev: str | None)
         if prefix and found:
             corpus, told = Corpus(prefix, found, *names), f"training pairs: {prefix}; development pairs: {found}"
         else:
-            stack.enter_context(_new(folder))
+            stack.enter_context(_new(folder, names))
             corpus, told = _copied(source, target, names, folder, found)
         sample = look(corpus.train, corpus.source, corpus.target)
         lines = [
@@ -88,14 +87,17 @@ def initialise(source: Path, target: Path | None, config: Path, dev: str | None)
 
 
 @contextmanager
-def _new(folder: Path) -> Iterator[None]:
-    """A folder that goes again if what is done with it fails."""
+def _new(folder: Path, names: tuple[str, str]) -> Iterator[None]:
+    """A folder for the pairs in these languages that goes again if what is done with it fails."""
     if folder.exists():
         raise UserError(f"{folder}: exists already, and the pairs should be copied there; remove it, or name --dev")
     try:
         yield
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):
+            for path in (folder / f"{part}.{name}" for part in PARTS for name in names):
+                path.unlink(missing_ok=True)
+            folder.rmdir()
         raise
 
 

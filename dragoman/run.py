@@ -1,5 +1,6 @@
 """A run folder: everything that one training made, and all that is needed to use it again.
 
+run.json                  that training made this folder: which version, and when
 config.yaml               the configuration, complete and resolved
 source.*, target.*        text pipelines and vocabularies; of sources that are numbers, how many a region has; which
                           languages each symbol is in, of several
@@ -17,6 +18,7 @@ onnx/                     the model as ONNX graphs, where `dragoman export` has 
 reverse/                  the run of the other direction, where both were trained together (objective: agreement)
 """
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,12 +34,25 @@ from dragoman.model.weights import fill, read_tensors
 
 WEIGHTS = ("model", "model-best", "model-last")  # in the order in which they are looked for
 
+# Names of the files that training writes, in the folder and in its folder `checkpoints`.
+MADE = re.compile(
+    r"run\.json|config\.yaml|metrics\.jsonl|validation\.jsonl|README\.md|events\.out\.tfevents\..+"
+    r"|(source|target)(\..+)?\.(json|units|vocabulary)|target\.languages|model(-best|-last)?\.safetensors"
+)
+KEPT = re.compile(r"last\.safetensors|step-\d{8}\.safetensors")
+PARTS = re.compile(rf"(reverse/)?({MADE.pattern}|checkpoints/({KEPT.pattern})|(data|onnx)(/.*)?|lexicon\.safetensors)")
+
 
 @dataclass(frozen=True)
 class RunFolder:
     """Names of the files in a run folder."""
 
     path: Path
+
+    @property
+    def mark(self) -> Path:
+        """The proof that training made the folder, and the first file in it."""
+        return self.path / "run.json"
 
     @property
     def config(self) -> Path:
@@ -77,6 +92,11 @@ class RunFolder:
         """The run whose training made this one: itself, or for a `reverse` the run around it."""
         above = RunFolder(self.path.resolve().parent)
         return above if above.reverse.path == self.path.resolve() and above.metrics.is_file() else self
+
+    def has_part(self, path: Path) -> bool:
+        """Whether a path is that of something which commands read from the run; the report is not."""
+        folder, found = self.path.resolve(), path.resolve()
+        return found.is_relative_to(folder) and bool(PARTS.fullmatch(found.relative_to(folder).as_posix()))
 
     def checkpoint(self, step: int) -> Path:
         """The weights of a validation that was among the best."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from dragoman.commands import outputs
 from dragoman.commands.lines import PORTION, one_line, one_stream, portions, shown
 from dragoman.components import Spec
 from dragoman.data.corpus import parallel
@@ -22,16 +23,15 @@ def back(run: Path, target: Path, prefix: Path, tag: str, beam: int | None) -> N
     translator = _of_one_source(run)
     names = translator.target.name, translator.source.name
     found = ((tagged(tag, source), text) for text, source in _translated(translator, target, beam))
-    _write(prefix, names, found, (target,))
+    _write(prefix, names, found, (target,), run)
 
 
 def forward(run: Path, source: Path, prefix: Path, tag: str, beam: int | None) -> None:
     """Pairs of tagged texts and their translations."""
     translator = _of_one_source(run)
     names = translator.source.name, translator.target.name
-    _write(
-        prefix, names, ((tagged(tag, text), found) for text, found in _translated(translator, source, beam)), (source,)
-    )
+    pairs = ((tagged(tag, text), found) for text, found in _translated(translator, source, beam))
+    _write(prefix, names, pairs, (source,), run)
 
 
 def copy(text: Path, prefix: Path, names: tuple[str, str], tag: str) -> None:
@@ -77,7 +77,9 @@ def _translated(translator: Translator, path: Path, beam: int | None) -> Iterato
         typer.echo(f"{shown(path)}: {cut:,} lines are too long to be read whole, and left out", err=True)
 
 
-def _write(prefix: Path, names: tuple[str, str], pairs: Iterable[tuple[str, str]], read: Sequence[Path]) -> None:
+def _write(
+    prefix: Path, names: tuple[str, str], pairs: Iterable[tuple[str, str]], read: Sequence[Path], *runs: Path
+) -> None:
     """The corpus PREFIX.SOURCE and PREFIX.TARGET, when all pairs are there; tell how many. UserError where that would
     replace what is `read`.
     """
@@ -85,8 +87,7 @@ def _write(prefix: Path, names: tuple[str, str], pairs: Iterable[tuple[str, str]
         raise UserError(f"{prefix}: source and target are both called '{names[0]}'; they would be one file")
     paths = [Path(f"{prefix}.{name}") for name in names]
     for path in paths:
-        if path.resolve() in [each.resolve() for each in read]:
-            raise UserError(f"{path}: is read, and would be replaced; choose another --output")
+        outputs.check({"--output": path}, read, runs)
     count = 0
     with ExitStack() as stack:
         files = [stack.enter_context(write_atomically(path)) for path in paths]

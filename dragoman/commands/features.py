@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.progress import track
 
 from dragoman import devices
+from dragoman.commands import outputs
 from dragoman.config import DeviceConfig
 from dragoman.data.images import Layer, Network, extract, images
 from dragoman.errors import UserError
@@ -28,6 +29,7 @@ def features(
     if layer == "global" and stage != -1:
         raise UserError("--stage: chooses a feature map, and --layer global takes none; leave out one")
     paths = images(folder, names)
+    outputs.check({"--output": target}, [names, weights, *paths])
     network = Network(model, weights, devices.choose(DeviceConfig()).torch_device, layer=layer, stage=stage)
     batches = [paths[first : first + batch] for first in range(0, len(paths), batch)]
     console = Console(stderr=True)

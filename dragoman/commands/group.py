@@ -1,19 +1,24 @@
-"""How a command ends: 0, or 1 with one line for what the user can mend, 2 for usage, 130 after Ctrl-C."""
+"""How a command ends: 0, 1 with one line for what the user can mend, 2 for usage, 128 and its number after a signal."""
 
 import errno
 import os
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
 from dragoman import torchrun
-from dragoman.errors import UserError
+from dragoman.errors import Terminated, UserError
 
 UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EBADF}
 PIPE_CLOSED = 141  # what a shell calls a program that the closed pipe has ended
-INTERRUPTED = 130
+ENDED_BY = 128  # and the number of the signal: what a shell calls a program that a signal has ended
+ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 class Commands(TyperGroup):
@@ -21,12 +26,15 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
+            with _told_apart():
+                result = super().invoke(ctx)
+                sys.stdout.flush()
         except UserError as error:
             raise _ended(1, str(error)) from error
         except KeyboardInterrupt as error:
-            raise _ended(INTERRUPTED, ": ".join(["interrupted", *map(str, error.args)])) from error
+            number = error.number if isinstance(error, Terminated) else signal.SIGINT
+            word = "interrupted" if number == signal.SIGINT else "terminated"
+            raise _ended(ENDED_BY + number, ": ".join([word, *map(str, error.args)])) from error
         except BrokenPipeError as error:
             raise _ended(PIPE_CLOSED) from error
         except OSError as error:  # a name too long, a folder that may not be entered, a full disk
@@ -34,6 +42,29 @@ class Commands(TyperGroup):
             words = error.strerror or str(error)
             raise _ended(1, where + (f"cannot write ({words})" if error.errno in UNWRITABLE else words)) from error
         return result
+
+
+@contextmanager
+def _told_apart() -> Iterator[None]:
+    """Signals that ask to end raise an exception, as Ctrl-C does, so that nothing is left behind half-written. One that
+    is ignored (nohup) stays so.
+    """
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise Terminated(number)
+
+    before = {}
+    try:
+        for number in ENDING:
+            if signal.getsignal(number) == signal.SIG_DFL:
+                before[number] = signal.signal(number, end)
+    except ValueError:  # not the main thread: somebody else handles signals
+        pass
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _ended(status: int, message: str = "") -> typer.Exit:

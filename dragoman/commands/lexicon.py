@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
+from dragoman.commands import outputs
 from dragoman.commands.lines import one_stream
 from dragoman.data.corpus import parallel, sides
 from dragoman.data.filters import Filters
@@ -15,6 +16,7 @@ from dragoman.data.lexicon import estimate
 from dragoman.data.preparation import BLOCK, STORE
 from dragoman.data.store import Column, Rows, Store
 from dragoman.errors import UserError
+from dragoman.model.weights import read_tensors
 from dragoman.run import Run
 from dragoman.search import candidates
 
@@ -26,8 +28,11 @@ def lexicon(folder: Path, files: tuple[Path, Path] | None) -> None:
         raise UserError(f"{folder}: a lexicon needs a run of one text, without data.edits or data.pairs")
     source, target = _read(run, *files) if files else _prepared(run)
     sizes = len(run.source.vocabulary), len(run.target.vocabulary)
-    found = estimate(source, target, sizes)
     path = run.folder.path / candidates.FILE
+    outputs.check({"lexicon": path}, files or ())
+    if path.exists():
+        read_tensors(path)  # or it is not ours to be replaced
+    found = estimate(source, target, sizes)
     candidates.write(found, path)
     known = np.count_nonzero(found.probabilities[:, 0])
     pairs = len(source.lengths)

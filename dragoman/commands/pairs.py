@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from dragoman.commands import outputs
 from dragoman.commands.lines import PORTION, one_stream, output, pair_portions
 from dragoman.commands.sources import arrays, text_of
 from dragoman.data import pharaoh
@@ -33,6 +34,7 @@ def score(
     """Write log P(target | source) in nats and the number of symbols, the end counted, for each pair; `given` are
     NAME=FILE of arrays.
     """
+    outputs.check({}, (source, target))
     translator = load(run, weights=weights)
     files = arrays(given, translator)
     pairs = symbols = 0
@@ -64,6 +66,7 @@ def align(
     well they agree with `gold`.
     """
     one_stream(source, target, gold)
+    outputs.check({}, (source, target, gold))
     translator = load(run, weights=weights)
     files = arrays(given, translator)
     if gold and not only_text(translator.sources):

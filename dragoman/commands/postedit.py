@@ -5,6 +5,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
+from dragoman.commands import outputs
 from dragoman.commands.lines import PORTION, apart, one_line, one_stream, output, portions, warn
 from dragoman.data.corpus import side_by_side
 from dragoman.data.features import FeatureSource
@@ -31,6 +32,7 @@ def postedit(
     """
     one_stream(source, translation)
     apart("--html", page, target)
+    outputs.check({"--output": target, "--html": page}, (source, translation), [run])
     translator = load(run, weights=weights)
     edited = translator.edited if translator.edited is not None else len(translator.sources) - 1
     paths = _paths(translator, run, edited, source, translation)

@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 
 from dragoman import __version__, devices, inspection
+from dragoman.commands import outputs
 from dragoman.commands.lines import one_stream
 from dragoman.config import DeviceConfig
 from dragoman.data.corpus import read_examples
@@ -29,6 +30,7 @@ def report(
 ) -> None:
     """Write one HTML page on one or several runs."""
     one_stream(sentences, gold)
+    outputs.check({"--output": target}, (sentences, gold), folders)
     given = list(read_lines(sentences)) if sentences else None
     links = read_gold(gold) if gold else []
     if to and not sentences:
@@ -84,6 +86,7 @@ def _sentence(line: str, where: str, run: Run) -> tuple[Text, str | None]:
 
 def average(run: Path, files: Sequence[Path], last: int | None, best: int | None, target: Path) -> None:
     """Write the element-wise mean of weights: of files, or of the last or best validations that the run has kept."""
+    outputs.check({"--output": target}, files, [run])
     model = Run.load(run).model()
     paths = list(files) or _kept(RunFolder(run), last, best)
     tensors = mean(paths)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import typer
 from rich.console import Console
 
-from dragoman.commands import sources
+from dragoman.commands import outputs, sources
 from dragoman.commands.lines import PORTION, Output, apart, is_typed, one_line, output, portions, warn
 from dragoman.components import Spec
 from dragoman.data.pharaoh import pharaoh
@@ -53,6 +53,9 @@ def split(words: Sequence[Path]) -> tuple[list[Path], Path]:
 def translate(runs: Sequence[Path], source: Path, target: Path | None, wanted: Wanted) -> None:
     """Translate the lines of `source` with a run, or several together, to `target`, or to standard output."""
     apart("--attention", wanted.attention, target)
+    written = {"--output": target, "--attention": wanted.attention}
+    named = (Path(each.partition("=")[2]) for each in wanted.sources)
+    outputs.check(written, [source, *named], runs)
     if wanted.beam is not None and wanted.search == "greedy":
         raise UserError("--beam: greedy search has no beam; leave out --beam or --search greedy")
     if wanted.via and (wanted.alignments or wanted.attention or wanted.show):

@@ -13,6 +13,7 @@ from dragoman.files import write_atomically
 
 SHARE = 0.05  # of the pairs are set aside,
 MOST = 1_000  # at most about so many
+PARTS = "train", "dev"
 
 
 def copy(
@@ -24,7 +25,7 @@ def copy(
     would be left to train on.
     """
     last = _last_aside(pairs()) if aside else -1
-    parts = ("train", "dev") if aside else ("train",)
+    parts = PARTS if aside else PARTS[:1]
     counts = [0, 0]
     with ExitStack() as stack:
         files = [

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,10 +14,10 @@ from dragoman.data.features import FeatureFiles, FeatureSource
 from dragoman.data.filters import Filters, Numbers, Report
 from dragoman.data.language import Language
 from dragoman.data.learning import learn, names, open_sources, texts_in, texts_of
-from dragoman.data.marks import marks, target_marks, write_spoken
+from dragoman.data.marks import foreign, marks, target_marks, write_spoken
 from dragoman.data.pharaoh import Gold
 from dragoman.data.source import Source
-from dragoman.data.store import Rows, new_store, read_header
+from dragoman.data.store import Rows, discard, new_store, read_header
 from dragoman.data.vocabulary import EOS
 from dragoman.errors import UserError
 from dragoman.text.edits import operations
@@ -36,14 +35,14 @@ def prepare(data: DataConfig, text: TextConfig, seed: int, folder: Path, *, keep
     `keep_units`: a model knows the units in the folder by their numbers, so only the store may be written anew.
     """
     fingerprint = _fingerprint(data, text, seed)
-    if _fingerprint_of(folder / STORE) == fingerprint:
+    if _fingerprint_of(folder / STORE) == fingerprint and (keep_units or _readable(data, folder)):
         return
     if keep_units:
         _write(data, load(data, folder), fingerprint, folder / STORE)
         return
-    languages = learn(data, text, seed)
     # Without a store, units and vocabularies of a killed preparation cannot pass for those of an older one.
-    shutil.rmtree(folder / STORE, ignore_errors=True)
+    discard(folder / STORE)
+    languages = learn(data, text, seed)
     for side, language in languages.items():
         language.save(folder, side)
     _write(data, languages, fingerprint, folder / STORE)
@@ -57,6 +56,16 @@ def load(data: DataConfig, folder: Path) -> dict[Side, Source]:
         else Language.load(folder, side, name, marks(data))
         for side, name in names(data).items()
     }
+
+
+def _readable(data: DataConfig, folder: Path) -> bool:
+    """Whether units and vocabularies are there, which a process killed while it removed them may have taken away."""
+    try:
+        load(data, folder)
+        foreign(data, folder)
+    except UserError:
+        return False
+    return True
 
 
 def _fingerprint(data: DataConfig, text: TextConfig, seed: int) -> str:

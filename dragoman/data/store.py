@@ -2,10 +2,10 @@
 
 import copy
 import json
+import re
 import secrets
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -18,7 +18,9 @@ from dragoman.files import write_atomically
 
 VERSION = 2
 HEADER = "header.json"
+VALUES, OFFSETS = ".values", ".offsets"  # of a column: its two files
 OFFSET = np.dtype("<i8")
+PART = r"\.[0-9a-f]{8}\.part"  # how the name of what is being written, or removed, ends
 
 Row = npt.NDArray[np.integer]
 
@@ -84,8 +86,8 @@ class Store:
         return store
 
     def _open(self, name: str, dtype: np.dtype[Any], size: int) -> Column:
-        values = _mapped(self.folder / f"{name}.values", dtype, size)
-        offsets = _mapped(self.folder / f"{name}.offsets", OFFSET, self.rows + 1)
+        values = _mapped(self.folder / f"{name}{VALUES}", dtype, size)
+        offsets = _mapped(self.folder / f"{name}{OFFSETS}", OFFSET, self.rows + 1)
         if offsets[0] != 0 or offsets[-1] != size:
             raise UserError(f"{self.folder / name}.offsets: damaged; delete {self.folder} to prepare it again")
         return Column(values, offsets)
@@ -93,6 +95,14 @@ class Store:
 
 def read_header(folder: Path) -> dict[str, Any]:
     """The header of a store. UserError where it is missing, damaged or of another version."""
+    header = _header(folder)
+    if header["version"] != VERSION:
+        raise UserError(f"{folder / HEADER}: not the header of a prepared corpus of version {VERSION}")
+    return header
+
+
+def _header(folder: Path) -> dict[str, Any]:
+    """The same of any version."""
     path = folder / HEADER
     try:
         header = json.loads(path.read_text(encoding="utf-8"))
@@ -100,9 +110,50 @@ def read_header(folder: Path) -> dict[str, Any]:
         raise UserError(f"{path}: cannot read ({error.strerror or error})") from error
     except ValueError as error:
         raise UserError(f"{path}: not the header of a prepared corpus") from error
-    if not isinstance(header, dict) or header.get("version") != VERSION:
-        raise UserError(f"{path}: not the header of a prepared corpus of version {VERSION}")
+    if not isinstance(header, dict) or not isinstance(header.get("columns"), dict) or "version" not in header:
+        raise UserError(f"{path}: not the header of a prepared corpus")
     return header
+
+
+def discard(folder: Path) -> None:
+    """Remove a store, if there is one. UserError, and nothing is removed, where the folder is no store, or holds
+    anything that its header does not name.
+
+    It is renamed first: a process killed on the way leaves no half of a store under the name.
+    """
+    if not folder.exists() and not folder.is_symlink():
+        return
+    if folder.is_symlink() or not (folder / HEADER).is_file():
+        raise UserError(f"{folder}: is not a prepared corpus, whose place it takes; move it elsewhere")
+    known = {HEADER, *(f"{name}{file}" for name in _header(folder)["columns"] for file in (VALUES, OFFSETS))}
+    strange = sorted({path.name for path in folder.iterdir()} - known)
+    if strange:
+        raise UserError(f"{folder}: holds {strange[0]}, which is no part of the prepared corpus; move it elsewhere")
+    removed = _part(folder)
+    folder.rename(removed)
+    _clear(removed)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what a killed process left half-written, or half-removed, of a store of that name."""
+    for path in folder.parent.glob(f".{folder.name}.*.part"):
+        if re.fullmatch(re.escape(f".{folder.name}") + PART, path.name):
+            _clear(path)
+
+
+def _part(folder: Path) -> Path:
+    """A hidden name beside the folder for what is not a whole store."""
+    return folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.part")
+
+
+def _clear(folder: Path) -> None:
+    """Remove the files of a store, and the folder if nothing else is in it."""
+    ours = re.compile(rf".+({re.escape(VALUES)}|{re.escape(OFFSETS)})|\.?{re.escape(HEADER)}({PART})?")
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if ours.fullmatch(path.name):
+                path.unlink()
+        folder.rmdir()
 
 
 def _mapped(path: Path, dtype: np.dtype[Any], size: int) -> npt.NDArray[Any]:
@@ -122,25 +173,24 @@ def _mapped(path: Path, dtype: np.dtype[Any], size: int) -> npt.NDArray[Any]:
 def new_store(folder: Path, columns: Mapping[str, npt.DTypeLike]) -> Iterator["StoreWriter"]:
     """A writer of a store that appears under its name when the block ends without an exception.
 
-    Until then it is a hidden folder beside it; what stood under the name is replaced. UserError where the
-    disk is full.
+    Until then it is a hidden folder beside it; a store that stood under the name is replaced. UserError where the
+    disk is full, or where something else stands there.
     """
-    temporary = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.part")
+    temporary = _part(folder)
     try:
-        for remains in folder.parent.glob(f".{folder.name}.*.part"):  # of a killed process
-            shutil.rmtree(remains, ignore_errors=True)
+        sweep(folder)
         temporary.mkdir(parents=True)
         with ExitStack() as stack:
             writer = StoreWriter([stack.enter_context(ColumnWriter(temporary, *column)) for column in columns.items()])
             yield writer
         with write_atomically(temporary / HEADER) as file:
             json.dump(writer.header(), file)
-        shutil.rmtree(folder, ignore_errors=True)
+        discard(folder)
         temporary.rename(folder)
     except OSError as error:
         raise UserError(f"{folder}: cannot write ({error.strerror or error})") from error
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        _clear(temporary)
 
 
 class StoreWriter:
@@ -171,8 +221,8 @@ class ColumnWriter:
         self.name = name
         self.dtype = np.dtype(dtype).newbyteorder("<")
         self.size = 0
-        self._values = (folder / f"{name}.values").open("wb")
-        self._offsets = (folder / f"{name}.offsets").open("wb")
+        self._values = (folder / f"{name}{VALUES}").open("wb")
+        self._offsets = (folder / f"{name}{OFFSETS}").open("wb")
         self._offsets.write(np.zeros(1, OFFSET).tobytes())
 
     def __enter__(self) -> "ColumnWriter":

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, final
@@ -36,6 +37,7 @@ class Note(NamedTuple):
 
 
 VERSION = 2  # of what stands in the folder
+UNFINISHED = 0  # instead of it: only begun
 
 
 class Tensors(NamedTuple):
@@ -128,7 +130,10 @@ def read(run: Run, weights: str | None, threads: int) -> OnnxModel:
 def read_note(folder: Path) -> Note:
     path = folder / NOTE
     try:
-        note = Note(**json.loads(path.read_text(encoding="utf-8")))
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if found == {"version": UNFINISHED}:
+            raise UserError(f"{folder}: the export was not finished; {AGAIN}")
+        note = Note(**found)
     except FileNotFoundError:
         raise UserError(f"{folder}: no such export; `dragoman export --onnx` makes it") from None
     except (OSError, ValueError, TypeError) as error:
@@ -136,6 +141,14 @@ def read_note(folder: Path) -> Note:
     if note.version != VERSION:
         raise UserError(f"{path}: of another version of dragoman; {AGAIN}")
     return note
+
+
+def is_export(folder: Path) -> bool:
+    """Whether `export` wrote to a folder, whatever version of it, and wherever it stopped."""
+    with suppress(OSError, ValueError):
+        found = json.loads((folder / NOTE).read_text(encoding="utf-8"))
+        return isinstance(found, dict) and isinstance(found.get("version"), int)
+    return False
 
 
 def digest(path: Path) -> str:

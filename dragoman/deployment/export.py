@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from dragoman.data.batch import Sequence
 from dragoman.data.source import only_text
-from dragoman.deployment.engine import FOLDER, NOTE, VERSION, Note, Precision, digest, needed
+from dragoman.deployment.engine import FOLDER, NOTE, UNFINISHED, VERSION, Note, Precision, digest, is_export, needed
 from dragoman.errors import UserError
 from dragoman.files import write_atomically
 from dragoman.model.decoder.decoder import State
@@ -56,6 +56,7 @@ def write(run: Run, weights: str | None = None, *, int8: bool = False) -> Path:
         raise UserError(f"{run.folder.path}: has {what}, of which ONNX graphs know nothing")
     path = run.weights(weights)
     model, folder = run.model(weights), run.folder.path / FOLDER
+    _begin(folder)
     try:
         graphs = export(model)
     except torch.onnx.OnnxExporterError as error:
@@ -73,6 +74,19 @@ def write(run: Run, weights: str | None = None, *, int8: bool = False) -> Path:
     with write_atomically(folder / NOTE) as text:
         json.dump(note._asdict(), text, indent=1)
     return folder
+
+
+def _begin(folder: Path) -> None:
+    """That the folder is an export's, or empty; only then may files be replaced there. UserError otherwise.
+
+    A note that nothing is exported yet comes first, so that a killed export can be made again.
+    """
+    if is_export(folder):
+        return
+    if folder.is_dir() and any(path for path in folder.iterdir() if not path.name.startswith(f".{NOTE}.")):
+        raise UserError(f"{folder}: exists, and is no export; move it elsewhere")
+    with write_atomically(folder / NOTE) as text:
+        json.dump({"version": UNFINISHED}, text)
 
 
 class Graphs(NamedTuple):

@@ -28,7 +28,7 @@ class Selection:
     def prune(self, progress: Progress) -> None:
         """Remove weights that are no longer among the best."""
         keep = {self.folder.checkpoint(step) for _, step in progress.best}
-        for path in self.folder.checkpoint(0).parent.glob("step-*.safetensors"):
+        for path in self.folder.checkpoint(0).parent.glob(f"step-{'[0-9]' * 8}.safetensors"):
             if path not in keep:
                 path.unlink()
 

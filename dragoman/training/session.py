@@ -1,27 +1,23 @@
 """From a configuration to a trained run folder: assemble, resume, train, finish."""
 
-import re
-import shutil
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import torch
 
-from dragoman import components, configuration, devices, sections
+from dragoman import components, configuration, devices
 from dragoman.config import Config
 from dragoman.data.dataset import Dataset
 from dragoman.data.language import Language
-from dragoman.errors import UserError
-from dragoman.files import alone, write_atomically
 from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import RunFolder
 from dragoman.training import card, checkpoint
-from dragoman.training.checks import CHECKS, complete, load_config
+from dragoman.training.checks import CHECKS, complete
 from dragoman.training.directions import reverse
+from dragoman.training.folder import opened
 from dragoman.training.journal import Journal, Silence
 from dragoman.training.objectives.agreement import Agreement
 from dragoman.training.objectives.objective import Objective
@@ -38,16 +34,6 @@ from dragoman.training.training import Training
 from dragoman.training.validation import Validation, Validator
 from dragoman.training.workers import Workers
 
-# Options that may change when a run goes on; every other change would make it another run.
-FREE = {("run",), ("device",), ("search",)} | {
-    ("training", name) for name in ("epochs", "steps", "save_every", "patience", "skip_limit", "average")
-}
-
-# What a run folder holds before the first save.
-BEGUN = re.compile(
-    r"config\.yaml|metrics\.jsonl|(source|target)\..*|data|checkpoints|reverse|model-(best|last)\..*|events\..*|\..*\.part"
-)
-
 
 def train(config: Config, *, quiet: bool = False) -> RunFolder:
     """Train the run that `config` describes, or go on with it, to its end; the folder then holds the finished model.
@@ -61,7 +47,7 @@ def train(config: Config, *, quiet: bool = False) -> RunFolder:
     with ExitStack() as stack:
         workers = stack.enter_context(Workers())
         if workers.leads:
-            stack.enter_context(_opened(folder, config))
+            stack.enter_context(opened(folder, config))
         journal = Journal(folder, quiet=quiet) if workers.leads else Silence(folder)
         run = assemble(config, folder, workers, journal, Stop())
         steps = _steps(run)
@@ -156,46 +142,6 @@ def finish(run: Training) -> None:
 def _judged(run: Training) -> list[Validation]:
     """What the weights to use are worth, in each direction."""
     return [each.validator(each.selection.load(each.model)) for each in run.directions]
-
-
-@contextmanager
-def _opened(folder: RunFolder, config: Config) -> Iterator[None]:
-    """The run folder, made or of the same run. A new one in which nothing was saved does not stay after a failure."""
-    if folder.main != folder:
-        raise UserError(f"{folder.path}: is trained with {folder.main.path}; train that")
-    new = not folder.path.exists()
-    if folder.last_state.is_file():
-        _check_same(folder, config)
-    elif not new:
-        if not folder.path.is_dir():
-            raise UserError(f"{folder.path}: is a file; choose another folder with --run")
-        strange = sorted(path.name for path in folder.path.iterdir() if not BEGUN.fullmatch(path.name))
-        if strange:
-            raise UserError(
-                f"{folder.path}: exists and is not a run folder (it holds {strange[0]}); choose another with --run"
-            )
-    with alone(folder.path, f"{folder.path}: another process is training this run"):
-        with write_atomically(folder.config) as file:
-            file.write(configuration.dump(config))
-        try:
-            yield
-        except BaseException:
-            if new and not folder.last_state.is_file():
-                shutil.rmtree(folder.path, ignore_errors=True)
-            raise
-
-
-def _check_same(folder: RunFolder, config: Config) -> None:
-    """That the folder's training was begun with these options, as far as they matter."""
-    old = complete(load_config(folder.config))
-    changed = [key for key in sections.differences(old, config) if key not in FREE and key[:1] not in FREE]
-    if changed:
-        others = len(changed) - 1
-        more = f" and {others} other option{'s' * (others > 1)}" if others else ""
-        raise UserError(
-            f"{folder.path}: was begun with another {'.'.join(map(str, changed[0]))}{more}; choose another folder "
-            "with --run, or remove this one"
-        )
 
 
 def _steps(run: Training) -> int:

@@ -4,16 +4,24 @@ import signal
 from types import FrameType, TracebackType
 from typing import Any
 
+from dragoman.errors import Terminated
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
 
 class Stop:
     """While entered, the first Ctrl-C (or SIGTERM) sets `asked`; a second one interrupts at once."""
 
     def __init__(self) -> None:
-        self.asked = False
+        self.number: int | None = None  # of the signal that asked
         self._before: dict[int, Any] = {}
 
+    @property
+    def asked(self) -> bool:
+        return self.number is not None
+
     def __enter__(self) -> "Stop":
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in SIGNALS:
             try:
                 self._before[number] = signal.signal(number, self._ask)
             except ValueError:  # not the main thread: somebody else handles signals
@@ -22,8 +30,13 @@ class Stop:
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
         if self.asked:
-            raise KeyboardInterrupt
-        self.asked = True
+            raise self.interruption(number=number)
+        self.number = number
+
+    def interruption(self, *words: str, number: int | None = None) -> KeyboardInterrupt:
+        """The exception for a signal, if not given the one that asked: of another worker's it is Ctrl-C."""
+        number = number or self.number or signal.SIGINT
+        return KeyboardInterrupt(*words) if number == signal.SIGINT else Terminated(number, *words)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -55,7 +55,7 @@ def train(run: Training) -> None:
 
 def _interrupted(run: Training) -> KeyboardInterrupt:
     saved = f"everything up to step {run.saved:,} is saved" if run.saved else "nothing is saved yet"
-    return KeyboardInterrupt(f"{saved}; the same command goes on")
+    return run.stop.interruption(f"{saved}; the same command goes on")
 
 
 def _diverged(run: Training, reason: str) -> UserError:

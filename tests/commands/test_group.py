@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 
 import pytest
 import typer
@@ -38,3 +39,37 @@ def ended(error: BaseException) -> tuple[int, str]:
 def test_what_the_system_refuses_is_one_line(number: int, name: str | None, line: str) -> None:
     assert ended(OSError(number, os.strerror(number), name)) == (1, f"{line}\n")
     assert ended(OSError("something odd")) == (1, "something odd\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_asks_to_end_is_told_and_has_its_status(number: signal.Signals) -> None:
+    app = typer.Typer(cls=Commands)
+    cleaned = []
+
+    @app.command()
+    def first() -> None:
+        try:
+            signal.raise_signal(number)
+        finally:
+            cleaned.append(True)
+
+    @app.command()
+    def second() -> None:
+        pass
+
+    before = signal.getsignal(number)
+    outcome = CliRunner().invoke(app, ["first"])
+    assert (outcome.exit_code, outcome.stderr) == (128 + number, "terminated\n")
+    assert cleaned == [True]
+    assert signal.getsignal(number) == before
+
+
+def test_a_signal_that_is_ignored_stays_so() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        app = typer.Typer(cls=Commands)
+        app.command("first")(lambda: signal.raise_signal(signal.SIGHUP))
+        app.command("second")(lambda: None)
+        assert CliRunner().invoke(app, ["first"]).exit_code == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)

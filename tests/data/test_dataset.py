@@ -244,6 +244,30 @@ def test_what_is_prepared_is_used_again(tmp_path: Path) -> None:
     assert spelled(again, [0, 1]) == spelled(first, [0, 1])
 
 
+@pytest.mark.parametrize("name", ["target.json", "target.units", "source.vocabulary"])
+def test_what_a_killed_removal_took_is_learnt_anew(tmp_path: Path, name: str) -> None:
+    settings = corpus(tmp_path)
+    first = Dataset.prepare(settings, text("character"), 1, tmp_path / "run")
+    (tmp_path / "run" / name).unlink()
+    again = Dataset.prepare(settings, text("character"), 1, tmp_path / "run")
+    assert (tmp_path / "run" / name).is_file()
+    assert spelled(again, [0, 1]) == spelled(first, [0, 1])
+
+
+@pytest.mark.parametrize("name", ["train.en", "header.json"])
+def test_a_folder_that_is_no_store_stays(tmp_path: Path, name: str) -> None:
+    """A user's own `data`, or a user's files in it."""
+    settings, folder = corpus(tmp_path), tmp_path / "run" / "data"
+    if name != "header.json":
+        Dataset.prepare(settings, text(), 1, tmp_path / "run")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text('{"mine": 1}', "utf-8")
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    with pytest.raises(UserError, match=re.escape(str(folder))):
+        Dataset.prepare(settings, text("character"), 1, tmp_path / "run")
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
 @pytest.mark.parametrize("change", ["data", "text", "seed", "files", "time"])
 def test_whatever_changes_it_is_prepared_anew(tmp_path: Path, change: str) -> None:
     settings, units, seed = corpus(tmp_path), text(), 1

@@ -88,7 +88,10 @@ def test_a_writer_that_fails_leaves_the_old_store(tmp_path: Path) -> None:
 
 
 def test_the_remains_of_a_killed_writer_go(tmp_path: Path) -> None:
-    (tmp_path / ".data.0123.part").mkdir()
+    remains = tmp_path / ".data.01234567.part"
+    remains.mkdir()
+    (remains / "source.values").write_bytes(b"half")
+    (remains / ".header.json.89abcdef.part").touch()
     written(tmp_path / "data")
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 

@@ -145,7 +145,7 @@ def test_one_line_tells_what_is_wrong(words: str, message: str, copied: Shell) -
         ),
         ("--text.joint=false --text.source.unit='{kind: bpe, size: 9}'", "text.source.unit: size 9 is too small"),
         ("--run=train.en", "train.en: is a file; choose another folder with --run"),
-        ("--run=.", ".: exists and is not a run folder (it holds"),
+        ("--run=.", ".: exists and is not a run folder (it has"),
         ("--device.name=gpu", '--device.name: expected one of auto, cpu, cuda, found "gpu"'),
         ("--training.epochs=0", "--training.epochs: must be at least 1, found 0"),
         (

@@ -7,6 +7,7 @@ import socket
 import pytest
 
 from tests.system.conftest import DRIVE, Outcome, Shell, prepare
+from tests.system.interrupted import NOTHING, Interruption, run
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
@@ -71,14 +72,25 @@ def test_killed_anywhere(whole: Shell) -> None:
     assert rows(whole, "runs/killed") == rows(whole, "runs/whole")
 
 
-def test_ctrl_c_saves_and_the_same_command_goes_on(whole: Shell) -> None:
-    outcome = whole.kill("step", 2, *WORDS, "--run=runs/stopped", sign=signal.SIGINT)
-    assert outcome.code == 130
-    assert outcome.err.endswith("interrupted: everything up to step 2 is saved; the same command goes on\n")
-    again = whole.spawn(*WORDS, "--run=runs/stopped")
+@pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_saves_and_the_same_command_goes_on(whole: Shell, sign: signal.Signals, code: int) -> None:
+    run = f"runs/{sign.name}"
+    outcome = whole.kill("step", 2, *WORDS, f"--run={run}", sign=sign)
+    assert outcome.code == code
+    assert outcome.err.endswith("ed: everything up to step 2 is saved; the same command goes on\n")
+    again = whole.spawn(*WORDS, f"--run={run}")
     assert again.code == 0
     assert "going on from step 2" in again.err
-    assert files(whole, "runs/stopped") == files(whole, "runs/whole")
+    assert files(whole, run) == files(whole, "runs/whole")
+
+
+@pytest.mark.parametrize(("first", "between"), [(12, 1), (25, 3), (31, 2), (40, 6)])
+def test_a_second_ctrl_c_during_set_up_leaves_a_run_that_can_begin(whole: Shell, first: int, between: int) -> None:
+    run_name = f"--run=runs/twice-{first}"
+    twice = Interruption(((first, signal.SIGINT), (first + between, signal.SIGINT)))
+    assert run(whole.folder, [*WORDS, run_name], twice).code == 130
+    assert run(whole.folder, [*WORDS, run_name], NOTHING).code == 0
+    assert files(whole, f"runs/twice-{first}") == files(whole, "runs/whole")
 
 
 def test_ctrl_c_while_the_run_is_finished_ends_at_once_and_the_same_command_finishes_it(whole: Shell) -> None:

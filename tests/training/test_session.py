@@ -14,6 +14,7 @@ from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import RunFolder
 from dragoman.training import session
+from tests import toy
 
 Meddle = Callable[[dict[int, Callable[[Loss, Seq2Seq], Loss]]], None]
 
@@ -55,6 +56,49 @@ def test_a_folder_of_other_things_is_refused(name: str, made: Callable[..., Conf
 def test_an_empty_folder_will_do(made: Callable[..., Config], tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     assert session.train(made(), quiet=True).card.is_file()
+
+
+def test_a_folder_with_the_names_of_a_run_is_refused(made: Callable[..., Config], corpus: Path, tmp_path: Path) -> None:
+    """A project of a user's own: a configuration and the corpus, as many people lay them out."""
+    mine = tmp_path / "run"
+    toy.write(mine / "data", "train", toy.pairs(20, 1))
+    for name in ("config.yaml", "metrics.jsonl", "source.json", "events.of.mine"):
+        (mine / name).write_text("# mine", encoding="utf-8")
+    before = {path: path.read_bytes() for path in mine.rglob("*") if path.is_file()}
+    assert "run.json" in refused(made({"data.train": str(mine / "data" / "train")}))
+    (mine / "run.json").write_text('{"mine": 1}', encoding="utf-8")
+    assert "run.json" in refused(made())
+    (mine / "run.json").unlink()
+    assert {path: path.read_bytes() for path in mine.rglob("*") if path.is_file()} == before
+
+
+def test_what_killed_saves_left_behind_goes_and_nothing_else(made: Callable[..., Config]) -> None:
+    folder = session.train(made({"training.objective": "agreement"}), quiet=True)
+    half = ["", "checkpoints/", "reverse/"]
+    names = [".model-last.safetensors.0123abcd.part", ".target.json.0123abcd.part", ".last.safetensors.0123abcd.part"]
+    remains = [folder.path / place / name for place, name in zip(half, (names[0], names[2], names[1]), strict=True)]
+    mine = [".notes.0123abcd.part", ".model-last.safetensors.part", "checkpoints/step-00000001-mine.safetensors"]
+    mine += ["checkpoints/step-1.safetensors", ".report.html.0123abcd.part"]  # which `report` may be writing just now
+    for path in (*remains, *(folder.path / name for name in mine)):
+        path.write_bytes(b"half")
+    session.train(made({"training.objective": "agreement", "training.steps": 3}), quiet=True)
+    assert not any(path.exists() for path in remains)
+    assert all((folder.path / name).read_bytes() == b"half" for name in mine)
+
+
+def test_a_run_that_fails_takes_only_what_it_made_with_it(
+    made: Callable[..., Config], meddle: Meddle, tmp_path: Path
+) -> None:
+    def fail(loss: Loss, model: Seq2Seq) -> Loss:
+        (tmp_path / "run" / "notes.txt").write_text("mine", encoding="utf-8")
+        raise UserError("no luck")
+
+    meddle({1: fail})
+    assert refused(made()) == "no luck"
+    assert [path.name for path in sorted((tmp_path / "run").iterdir())] == ["notes.txt", "run.json"]
+    meddle({})
+    assert session.train(made(), quiet=True).card.is_file()
+    assert (tmp_path / "run" / "notes.txt").read_text("utf-8") == "mine"
 
 
 @pytest.mark.parametrize(

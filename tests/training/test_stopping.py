@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from dragoman.errors import Terminated
 from dragoman.training.stopping import Stop
 
 
@@ -14,8 +15,9 @@ def test_the_first_asks_and_the_second_interrupts(number: signal.Signals) -> Non
         assert not stop.asked
         signal.raise_signal(number)
         assert stop.asked
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(Terminated if number == signal.SIGTERM else KeyboardInterrupt):
             signal.raise_signal(number)
+    assert isinstance(stop.interruption("saved"), Terminated) == (number == signal.SIGTERM)
 
 
 def test_signals_go_where_they_went_before() -> None:

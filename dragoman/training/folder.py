@@ -1,0 +1,126 @@
+"""The folder of a run while it is trained: only what training made is ever replaced or removed there."""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from dragoman import __version__, configuration, sections
+from dragoman.config import Config
+from dragoman.data.preparation import STORE
+from dragoman.data.store import PART, discard, sweep
+from dragoman.errors import UserError
+from dragoman.files import alone, write_atomically
+from dragoman.run import KEPT, MADE, RunFolder
+from dragoman.training.checks import complete, load_config
+
+# Options that may change when a run goes on; every other change would make it another run.
+FREE = {("run",), ("device",), ("search",)} | {
+    ("training", name) for name in ("epochs", "steps", "save_every", "patience", "skip_limit", "average")
+}
+PROGRAM = "dragoman"
+
+
+@contextmanager
+def opened(folder: RunFolder, config: Config) -> Iterator[None]:
+    """The run folder, for this process alone: empty, or begun by training with the same options.
+
+    A run in which nothing was saved does not stay after a failure. UserError where the folder is not a run's, is
+    another run's, or is in use.
+    """
+    if folder.main != folder:
+        raise UserError(f"{folder.path}: is trained with {folder.main.path}; train that")
+    if folder.path.exists() and not folder.path.is_dir():
+        raise UserError(f"{folder.path}: is a file; choose another folder with --run")
+    there = folder.path.exists()
+    with alone(folder.path, f"{folder.path}: another process is training this run"):
+        begun = _begun(folder)
+        if folder.last_state.is_file():
+            _check_same(folder, config)
+        _sweep(folder)
+        if not begun:
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            _write(folder.mark, json.dumps({"program": PROGRAM, "version": __version__, "begun": now}) + "\n")
+        _write(folder.config, configuration.dump(config))
+        try:
+            yield
+        except BaseException:
+            if not begun and not folder.last_state.is_file():
+                _discard(folder, whole=not there)
+            raise
+
+
+def _begun(folder: RunFolder) -> bool:
+    """Whether training made the folder; not if it is empty. UserError where somebody else did."""
+    if folder.mark.is_file():
+        try:
+            if json.loads(folder.mark.read_bytes())["program"] == PROGRAM:
+                return True
+        except (OSError, ValueError, LookupError, TypeError):
+            pass
+        raise UserError(f"{folder.mark}: was not written by {PROGRAM}; choose another folder with --run")
+    own = re.compile(re.escape(f".{folder.mark.name}") + PART)
+    strange = sorted(path.name for path in folder.path.iterdir() if not own.fullmatch(path.name))
+    if strange:
+        raise UserError(
+            f"{folder.path}: exists and is not a run folder (it has {strange[0]}, but no {folder.mark.name}); "
+            "choose another with --run"
+        )
+    return False
+
+
+def _check_same(folder: RunFolder, config: Config) -> None:
+    """That the folder's training was begun with these options, as far as they matter."""
+    old = complete(load_config(folder.config))
+    changed = [key for key in sections.differences(old, config) if key not in FREE and key[:1] not in FREE]
+    if changed:
+        others = len(changed) - 1
+        more = f" and {others} other option{'s' * (others > 1)}" if others else ""
+        raise UserError(
+            f"{folder.path}: was begun with another {'.'.join(map(str, changed[0]))}{more}; choose another folder "
+            "with --run, or remove this one"
+        )
+
+
+def _write(path: Path, text: str) -> None:
+    with write_atomically(path) as file:
+        file.write(text)
+
+
+def _places(folder: RunFolder) -> Iterator[tuple[Path, re.Pattern[str]]]:
+    """The folders that training writes to, and the names of its files there; what is inside comes first."""
+    for each in (folder.reverse, folder):
+        yield each.last_state.parent, KEPT
+        yield each.path, MADE
+
+
+def _sweep(folder: RunFolder) -> None:
+    """Remove what killed processes left half-written. Only who holds the folder's lock writes these files."""
+    for place, names in _places(folder):
+        part = re.compile(rf"\.({names.pattern}){PART}")
+        for path in place.iterdir() if place.is_dir() else ():
+            if part.fullmatch(path.name):
+                path.unlink()
+    sweep(folder.path / STORE)
+
+
+def _discard(folder: RunFolder, *, whole: bool) -> None:
+    """Remove a run that was only begun: what training made; and the folders that are empty then, its own if `whole`.
+
+    The proof goes last, so that one killed on the way is still known as a run.
+    """
+    with suppress(OSError, UserError):
+        _sweep(folder)
+        discard(folder.path / STORE)
+        for place, names in _places(folder):
+            for path in place.iterdir() if place.is_dir() else ():
+                if names.fullmatch(path.name) and path != folder.mark:
+                    path.unlink()
+            if place.is_dir() and place != folder.path and not any(place.iterdir()):
+                place.rmdir()
+        if {path.name for path in folder.path.iterdir()} <= {folder.mark.name}:
+            folder.mark.unlink()
+            if whole:
+                folder.path.rmdir()

@@ -1,0 +1,158 @@
+"""Every command as a user might type it, in a folder full of files that are the user's own."""
+
+import random
+import re
+import shlex
+import signal
+from collections.abc import Mapping
+from contextlib import chdir
+from pathlib import Path
+from typing import NamedTuple
+
+from dragoman.run import PARTS
+from dragoman.training import checks, session
+from tests import toy
+from tests.system.interrupted import NOTHING, End, Interruption, run
+
+RUN = rf"({PARTS.pattern}|report\.html)"  # what is the run's own in its folder
+HIDDEN = re.compile(r"(.*/)?\.[^/]+\.[0-9a-f]{8}\.part(/.*)?")  # what a killed process leaves half-written
+
+
+class Command(NamedTuple):
+    """What is typed, the files that it may write (a regular expression), and which of these are the same whenever it
+    ends well. `refused`: it must not work.
+    """
+
+    words: str
+    writes: str = ""
+    same: tuple[str, ...] = ()
+    refused: bool = False
+
+
+NAMED = "--source-name en --target-name fr"
+COMMANDS = {
+    "init": Command("init train.en train.fr --dev dev -o new.yaml", r"new\.yaml", ("new.yaml",)),
+    "init, setting pairs aside": Command("init mono.en mono.fr -o aside.yaml", r"aside\.yaml|aside-data(/.*)?"),
+    "init over a file": Command("init train.en train.fr -o toy.yaml", refused=True),
+    "debug data": Command("debug data toy.yaml"),
+    "debug config": Command("debug config toy.yaml"),
+    "train": Command(
+        "train toy.yaml --run=runs/new --training.save_every=2 --training.validate_every=4",
+        rf"runs/new(/{RUN})?(/.*)?",
+        ("runs/new/model.safetensors", "runs/new/target.vocabulary"),
+    ),
+    "train further": Command(
+        "train toy.yaml --training.epochs=3", rf"runs/toy/{RUN}", ("runs/toy/model-last.safetensors",)
+    ),
+    "train in a folder of others": Command("train toy.yaml --run=mine --data.train=mine/data/train", refused=True),
+    "train here": Command("train toy.yaml --run=.", refused=True),
+    "translate": Command(
+        "translate runs/toy test.en -o found.fr --attention found.jsonl",
+        r"found\.(fr|jsonl)(\.partial)?",
+        ("found.fr", "found.jsonl"),
+    ),
+    "translate over its source": Command("translate runs/toy test.en -o test.en", refused=True),
+    "postedit": Command(
+        "postedit runs/edit --translation test.mt -o found.pe --html found.html",
+        r"found\.(pe|html)(\.partial)?",
+        ("found.pe", "found.html"),
+    ),
+    "score": Command("score runs/toy test.en test.fr"),
+    "align": Command("align runs/toy test.en test.fr --gold gold"),
+    "evaluate": Command("evaluate test.fr -i test.mt"),
+    "evaluate a run": Command("evaluate test.fr --run runs/toy --source test.en"),
+    "lexicon": Command(
+        "lexicon runs/toy train.en train.fr", r"runs/toy/lexicon\.safetensors", ("runs/toy/lexicon.safetensors",)
+    ),
+    "average": Command(
+        "average runs/toy -o runs/toy/mean.safetensors", r"runs/toy/mean\.safetensors", ("runs/toy/mean.safetensors",)
+    ),
+    "report": Command("report runs/toy runs/edit -o page.html --sentences test.en", r"page\.html"),
+    "augment back": Command("augment back runs/toy mono.fr -o back", r"back\.(en|fr)", ("back.en", "back.fr")),
+    "augment forward": Command("augment forward runs/toy mono.en -o more", r"more\.(en|fr)", ("more.en", "more.fr")),
+    "augment copy": Command(f"augment copy mono.fr -o copy {NAMED}", r"copy\.(en|fr)", ("copy.en", "copy.fr")),
+    "augment noise": Command(f"augment noise mono.en mono.fr -o noisy {NAMED}", r"noisy\.(en|fr)", ("noisy.en",)),
+    "info": Command("info runs/toy"),
+    "export": Command("export runs/toy --onnx", r"runs/toy/onnx(/.*)?"),
+    "demo": Command("demo shown", r"shown(/.*)?"),
+    "demo in a folder of others": Command("demo mine", refused=True),
+}
+
+
+def furnish(folder: Path) -> Path:
+    """The folder: corpora, a configuration with remarks, two runs with files beside those of training, and a project
+    whose names are those of a run (config.yaml, data/header.json).
+    """
+    toy.corpus(folder, train=80, longest=5)
+    toy.write(folder, "test", toy.pairs(6, 3))
+    toy.write(folder, "mono", toy.pairs(30, 4))
+    for part in ("train", "dev", "test"):
+        spoilt = (folder / f"{part}.fr").read_text("utf-8").replace("deux", "trois")
+        (folder / f"{part}.mt").write_text(spoilt, "utf-8")
+    (folder / "gold").write_text("0-0\n" * 6, "utf-8")
+    places = "data: {source: en, target: fr, train: train, dev: dev}\nrun: runs/toy"
+    config = toy.CONFIG.replace("data: {source: en, target: fr}", places)
+    (folder / "toy.yaml").write_text(f"# Mine, with remarks.\n{config}", "utf-8")
+    edits = {"run": "runs/edit", "data.source": "mt", "data.edits": "mt", "text.joint": "true"}
+    with chdir(folder):
+        for overrides in ({}, {**edits, "training.metric": "loss"}):
+            session.train(checks.load_config("toy.yaml", overrides), quiet=True)
+    for name in ("notes.md", "step-1.txt", ".hidden.part", "checkpoints/step-00000001-mine.safetensors"):
+        (folder / "runs/toy" / name).write_text("mine", "utf-8")
+    toy.write(folder / "mine/data", "train", toy.pairs(20, 5))
+    (folder / "mine/config.yaml").write_text(f"# Mine, with remarks.\n{config}", "utf-8")
+    (folder / "mine/data/header.json").write_text('{"version": 1}', "utf-8")
+    return folder
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """What is in the files below a folder."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def losses(before: Mapping[str, bytes], folder: Path, writes: str, *, killed: bool) -> list[str]:
+    """What a command did to a folder that it must not do."""
+    own, now = re.compile(writes or r"(?!)"), files(folder)
+    found = [f"{name}: gone" for name in before.keys() - now.keys() if not own.fullmatch(name)]
+    found += [
+        f"{name}: changed"
+        for name in before.keys() & now.keys()
+        if before[name] != now[name] and not own.fullmatch(name)
+    ]
+    for name in now.keys() - before.keys():
+        if HIDDEN.fullmatch(name):
+            found += [] if killed else [f"{name}: left behind"]
+        elif not own.fullmatch(name):
+            found.append(f"{name}: new")
+    return sorted(found)
+
+
+def complaints(end: End, interruption: Interruption, command: Command) -> list[str]:
+    """How a command that was interrupted must not end."""
+    signals = [number for _, number in interruption.signals]
+    usual = {1} if command.refused else {0}
+    fine = usual | {128 + number for number in signals} | ({1} if interruption.disk is not None else set())
+    fine |= {-number for moment, number in interruption.signals if number == signal.SIGKILL or moment == 0}
+    found = [] if end.code in fine else [f"exit status {end.code}: {end.err}"]
+    return found + (["a traceback: " + end.err] if "Traceback" in end.err else [])
+
+
+def drawn(generator: random.Random, changes: int, size: int) -> Interruption:
+    """Some interruption of a command that makes so many changes and files of at most such a size."""
+    first = generator.randint(1, max(1, changes))
+    match generator.randrange(5):
+        case 0:
+            return Interruption(((first, signal.SIGKILL),))
+        case 1:
+            return Interruption(((first, signal.SIGTERM),))
+        case 2:
+            return Interruption(((first, signal.SIGINT),))
+        case 3:
+            return Interruption(((first, signal.SIGINT), (first + generator.randint(0, 5), signal.SIGINT)))
+        case _:
+            return Interruption(disk=generator.randint(0, max(1, size)))
+
+
+def typed(folder: Path, name: str, interruption: Interruption = NOTHING) -> End:
+    """Run a command of the table."""
+    return run(folder, shlex.split(COMMANDS[name].words), interruption)

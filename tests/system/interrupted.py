@@ -1,0 +1,134 @@
+"""Commands that are interrupted anywhere: forked from a process that has loaded everything, so that each takes moments.
+
+A moment is counted in changes of the file system (a file opened to be written, renamed or removed; a folder made or
+removed), before each of which the process can be sent a signal; a full disk is a limit to the size of its files.
+"""
+
+import multiprocessing
+import os
+import resource
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from typing import Any
+
+CHANGES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "shutil.rmtree"}
+LOADED = [
+    "dragoman.cli",
+    "dragoman.commands.augment",
+    "dragoman.commands.configured",
+    "dragoman.commands.corpora",
+    "dragoman.commands.evaluate",
+    "dragoman.commands.export",
+    "dragoman.commands.lexicon",
+    "dragoman.commands.pairs",
+    "dragoman.commands.postedit",
+    "dragoman.commands.runs",
+    "dragoman.commands.translate",
+    "dragoman.demo",
+]
+
+
+@dataclass(frozen=True)
+class Interruption:
+    """What happens to a command: signals before these changes of the file system, counted from 1 (0 is at once), or a
+    disk that is full when a file has so many bytes.
+    """
+
+    signals: tuple[tuple[int, signal.Signals], ...] = ()
+    disk: int | None = None
+
+    def __str__(self) -> str:
+        sent = [f"{number.name} before change {moment}" for moment, number in self.signals]
+        return ", ".join(sent) or ("nothing" if self.disk is None else f"a disk full after {self.disk:,} bytes")
+
+
+@dataclass(frozen=True)
+class End:
+    """How a command ended, what it said, and how often it changed the file system."""
+
+    code: int
+    out: str
+    err: str
+    changes: int
+
+
+NOTHING = Interruption()
+
+
+def run(folder: Path, words: Sequence[str], interruption: Interruption, stdin: str = "", patience: float = 300) -> End:
+    """Run `dragoman WORDS` in a folder. TimeoutError where it does not end within `patience` seconds."""
+    os.environ |= {"OMP_NUM_THREADS": "1", "COLUMNS": "200"}
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(LOADED)
+    with TemporaryDirectory() as place:
+        files = {name: Path(place, name) for name in ("in", "out", "err", "changes")}
+        files["in"].write_text(stdin, encoding="utf-8")
+        files["changes"].touch()
+        os.mkfifo(files["err"])  # which a full disk does not stop
+        with open(os.open(files["err"], os.O_RDWR | os.O_NONBLOCK), "rb") as said:
+            child = context.Process(target=_work, args=(folder, list(words), interruption, files))
+            child.start()
+            child.join(patience)
+            if child.exitcode is None:
+                child.kill()
+                child.join()
+                raise TimeoutError(f"dragoman {' '.join(words)}: {interruption}")
+            err = (said.read() or b"").decode()
+        return End(child.exitcode, files["out"].read_text(encoding="utf-8"), err, files["changes"].stat().st_size)
+
+
+def _work(folder: Path, words: list[str], interruption: Interruption, files: dict[str, Path]) -> None:
+    """What the forked process does."""
+    os.chdir(folder)
+    for name, stream in (("in", 0), ("out", 1), ("err", 2)):
+        os.dup2(os.open(files[name], os.O_RDONLY if name == "in" else os.O_WRONLY | os.O_CREAT), stream)
+    sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w", 1)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell has its background jobs ignore
+    counter = os.open(files["changes"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    pending = list(interruption.signals)
+    changes = 0
+
+    def watch(event: str, arguments: tuple[Any, ...]) -> None:
+        nonlocal changes
+        written = event == "open" and isinstance(arguments[1], str) and set(arguments[1]) & set("wxa+")
+        if not (written or event in CHANGES):
+            return
+        changes += 1
+        if interruption.disk is None:
+            os.write(counter, b".")
+        while pending and pending[0][0] <= changes:
+            os.kill(os.getpid(), pending.pop(0)[1])
+
+    from dragoman.cli import main
+
+    _hasten_demo()
+    sys.addaudithook(watch)
+    while pending and pending[0][0] == 0:
+        os.kill(os.getpid(), pending.pop(0)[1])
+    if interruption.disk is not None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (interruption.disk, resource.RLIM_INFINITY))
+    sys.argv = ["dragoman", *words]
+    main()
+
+
+def _hasten_demo() -> None:
+    """The demo with a small corpus and a few steps."""
+    from dragoman import demo
+    from dragoman.config import Config
+    from dragoman.training.checks import load_config
+
+    units = {f"text.{side}.unit": "word" for side in ("source", "target")}
+    sizes = {"model.embedding.size": "12", "model.encoder": "{kind: rnn, size: 12}", "model.decoder.size": "12"}
+    few = {"training.steps": "4", "training.save_every": "2", "training.validate_every": "2"}
+
+    def loaded(path: Path) -> Config:
+        return load_config(path, {**units, **sizes, **few, "training.schedule": "constant", "search": "greedy"})
+
+    demo.SIZES = dict.fromkeys(demo.SIZES, 10) | {"train": 100}
+    vars(demo)["checks"] = SimpleNamespace(load_config=loaded)
