@@ -67,7 +67,7 @@ def test_trains_scores_shows_and_reports(tmp_path: Path, capsys: pytest.CaptureF
 
     demo.main(tmp_path)  # again: nothing is trained
     out, err = capsys.readouterr()
-    assert "going on from step 1" in err
+    assert "is finished" in err
     assert "step       2" not in err
 
 
