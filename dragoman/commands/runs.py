@@ -21,6 +21,7 @@ from dragoman.reading import Text
 from dragoman.run import Run, RunFolder
 from dragoman.training import checkpoint
 from dragoman.visualisation.report import RunView, page
+from dragoman.wording import figure
 
 LIBRARIES = ("torch", "numpy", "sentencepiece", "sacrebleu", "safetensors", "pydantic", "ruamel.yaml", "typer", "rich")
 
@@ -118,7 +119,7 @@ def info(folder: Path | None) -> None:
     _print(
         [
             *inspection.facts(run),
-            *((f"development {score.name}", f"{score.value:.2f} ({score.signature})") for score in scores),
+            *((f"development {score.name}", f"{figure(score.value)} ({score.signature})") for score in scores),
             *_files(run.folder),
         ]
     )

@@ -94,7 +94,7 @@ class Journal:
                 self._board.add_scalar(name, value, progress.step)
         if self._task is not None and "train/loss" in figures:
             speed = f"{figures['train/tokens_per_second']:,.0f}"
-            self._bar.update(self._task, loss=f"{figures['train/loss']:.3f}", speed=speed)
+            self._bar.update(self._task, loss=f"{figures['train/loss']:.4g}", speed=speed)
 
     def say(self, message: str) -> None:
         """A line for the person who waits."""

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from dragoman.components import Count
 
-Warmup = Annotated[int, Field(ge=0, le=10**9)]
+Warmup = Annotated[int | float, Field(ge=0, le=10**9)]
 Floor = Annotated[float, Field(ge=0, le=1)]
 Factor = Annotated[float, Field(gt=0, lt=1)]
 NEAR = 0.02  # a length is as good as another; of batches of tokens it is not known exactly
@@ -18,12 +18,12 @@ NEAR = 0.02  # a length is as good as another; of batches of tokens it is not kn
 class Schedule(ABC):
     """`schedule(step, improved)` multiplies the learning rate; it rises linearly over `warmup` steps first.
 
-    `length` is how many steps training takes.
+    `length` is how many steps training takes, of which a `warmup` below 1 is a share.
     """
 
     def __init__(self, length: int, *, warmup: Warmup = 0) -> None:
         self.length = length
-        self.warmup = warmup
+        self.warmup = round(warmup if warmup >= 1 else warmup * length)
 
     def misfits(self, before: int) -> Iterator[str]:
         """What in its options does not fit the length, or the length `before` (0 = none) that training began with."""
@@ -64,13 +64,13 @@ class InverseSquareRoot(Schedule):
 @final
 class Cosine(Schedule):
     """Half a cosine from 1 at the end of the warm-up to `floor` at step `steps`, or at the end of training
-    (Loshchilov and Hutter 2017).
+    (Loshchilov and Hutter 2017). Of `steps`, if they are given, a `warmup` below 1 is a share.
     """
 
     def __init__(self, length: int, *, steps: Count | None = None, warmup: Warmup = 0, floor: Floor = 0.0) -> None:
-        if steps and warmup >= steps:
-            raise ValueError(f"rises for {warmup} steps (warmup) and is to have fallen after {steps} (steps)")
-        super().__init__(length, warmup=warmup)
+        super().__init__(length, warmup=warmup if warmup >= 1 else round(warmup * (steps or length)))
+        if steps and self.warmup >= steps:
+            raise ValueError(f"rises for {self.warmup} steps (warmup) and is to have fallen after {steps} (steps)")
         self.steps = steps
         self.floor = floor
 

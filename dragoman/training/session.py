@@ -125,6 +125,8 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
     if folder.last_state.is_file():
         run.progress = checkpoint.load(folder.last_state, run.learner, run.optimiser)
         run.saved = run.progress.step
+        if len(run.progress.parts) not in (0, len(objective.parts)):
+            raise UserError(f"{folder.last_state}: not a training state of this objective")
     if isinstance(objective, Agreement):
         run.reverse = reverse(run, objective.reverse)
     return run

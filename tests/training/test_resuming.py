@@ -298,6 +298,14 @@ def test_a_crafted_state_is_told(note: Any, corpus: Path, tmp_path: Path, train:
         assert "\n" not in str(error.value)
 
 
+def test_a_state_of_another_objective_is_told(train: Train, tmp_path: Path) -> None:
+    state = train("run", {"training.steps": 1}).last_state
+    tensors, note = read_tensors(state)
+    state.write_bytes(save(tensors, metadata={NOTE: json.dumps({**note, "parts": [1.0, 2.0, 3.0]})}))
+    with pytest.raises(UserError, match=r"last\.safetensors: not a training state of this objective"):
+        train("run", PLAIN)
+
+
 def test_a_damaged_state_is_told_and_stays(corpus: Path, tmp_path: Path, train: Train, meddle: Meddle) -> None:
     meddle({6: interrupt})
     with pytest.raises(KeyboardInterrupt):

@@ -84,6 +84,17 @@ def test_says_nothing_where_all_fits(kind: str) -> None:
     assert not list(Cosine(1000, steps=1010).misfits(0))  # tokens make batches whose number is not known exactly
 
 
+@pytest.mark.parametrize("kind", ["constant", "cosine", "plateau"])
+def test_a_warmup_below_1_is_a_share_of_the_training(kind: str) -> None:
+    share, steps = (build(SCHEDULES, Spec(kind, {"warmup": warmup}), 1000) for warmup in (0.064, 64))
+    assert [share(step, []) for step in range(1, 1001)] == [steps(step, []) for step in range(1, 1001)]
+    assert share(64, []) == 1.0 > share(63, [])
+
+
+def test_a_warmup_below_1_is_a_share_of_the_steps_of_a_cosine() -> None:
+    assert Cosine(ENDLESS, steps=100, warmup=0.5).warmup == 50
+
+
 def test_says_that_a_cosine_is_stretched_when_training_is() -> None:
     (line,) = Cosine(300).misfits(100)
     assert "300" in line
