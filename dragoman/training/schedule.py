@@ -81,11 +81,11 @@ class Cosine(Schedule):
                 now = f"the cosine ends at step {self.length:,} now"
                 yield f"steps: {now}, and was to end at {before:,}; the rate goes on as if it had always been so"
         elif self.steps < self.length * (1 - NEAR):
-            rest = f"the last {self.length - self.steps:,} have a rate of {self.floor:g}"
-            yield f"steps: {self.steps:,}, and training takes {self.length:,}: {rest}; null is as many as it takes"
+            rest = f"the last {self.length - self.steps:,} have {100 * self.floor:g} % of the learning rate"
+            yield f"steps: {self.steps:,}, and training takes {self.length:,}: {rest} (null: all of the training)"
         elif self.steps > self.length * (1 + NEAR):
-            rest = f"the rate only falls to {100 * self(self.length, ()):.0f} %"
-            yield f"steps: {self.steps:,}, and training takes {self.length:,}: {rest}; null is as many as it takes"
+            rest = f"the learning rate only falls to {100 * self(self.length, ()):.0f} %"
+            yield f"steps: {self.steps:,}, and training takes {self.length:,}: {rest} (null: all of the training)"
 
     def after(self, step: int, improved: Sequence[bool]) -> float:
         end = self.steps or max(self.length, self.warmup + 1)

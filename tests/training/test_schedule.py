@@ -60,8 +60,8 @@ def test_a_cosine_that_only_warms_up_has_no_end_to_divide_by() -> None:
 @pytest.mark.parametrize(
     ("kind", "options", "length", "words"),
     [
-        ("cosine", {"steps": 2415}, 6440, ("steps: 2,415", "6,440", "last 4,025 have a rate of 0;")),
-        ("cosine", {"steps": 80, "floor": 0.5}, 100, ("steps: 80", "100", "last 20 have a rate of 0.5;")),
+        ("cosine", {"steps": 2415}, 6440, ("steps: 2,415", "6,440", "last 4,025 have 0 % of")),
+        ("cosine", {"steps": 80, "floor": 0.5}, 100, ("steps: 80", "100", "last 20 have 50 % of")),
         ("cosine", {"steps": 100}, 50, ("steps: 100", "50", "falls to 50 %")),
         ("cosine", {"warmup": 400}, 200, ("warmup: 400", "200", "rises, to 50 %")),
         ("plateau", {"warmup": 400}, 100, ("warmup: 400", "100", "to 25 %")),
