@@ -20,13 +20,13 @@ from sacrebleu.significance import PairedTest
 
 import dragoman
 from benchmarks import trainings
-from benchmarks.prepared import Row, scheduled
+from benchmarks.prepared import Row
 from benchmarks.trainings import Table, markdown, result
 from dragoman.config import Config, DeviceConfig
 from dragoman.data.corpus import read_examples
 from dragoman.evaluation.metrics import Bleu, Ter
 from dragoman.files import write_atomically
-from dragoman.training import session
+from dragoman.training import checks, session
 
 CONFIG = Path(__file__).resolve().parent.parent / "configs" / "libovicky2017-postediting.yaml"
 SAMPLES = 1000
@@ -69,7 +69,7 @@ def config(row: Row, options: argparse.Namespace) -> Config:
         "device.threads": "1",
         "training.epochs": str(options.epochs),
     }
-    return scheduled(row.config, {**overrides, **row.overrides})
+    return checks.load_config(row.config, {**overrides, **row.overrides})
 
 
 def judged(before: list[str], after: list[str], right: list[str]) -> Result:

@@ -1,13 +1,11 @@
 """The corpora of `make attention-table`, and a configuration made ready for one of them."""
 
-import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
 from dragoman.config import Config
-from dragoman.data.corpus import read_examples
 from dragoman.files import read_lines, write_atomically
 from dragoman.phrasebook import corpus
 from dragoman.training import checks
@@ -40,22 +38,7 @@ class Corpus(NamedTuple):
         """The configuration of a row for this corpus, in this run folder, with a thread."""
         places = {"run": run, "data.train": self.texts / "train", "data.dev": self.texts / "dev"}
         overrides = {key: str(place) for key, place in places.items()} | {"device.threads": "1"} | self.overrides
-        return scheduled(row.config, {**overrides, **row.overrides})
-
-
-def scheduled(path: Path, overrides: dict[str, str]) -> Config:
-    """A configuration whose learning rates, where they follow a cosine, end with its training; the warm-up keeps its
-    share.
-    """
-    made = checks.load_config(path, overrides)
-    training, schedule = made.training, made.training.schedule
-    if schedule.kind != "cosine" or not training.epochs:
-        return made
-    examples = (read_examples(pair.train, pair.sources, pair.target) for pair in made.data.trained)
-    steps = training.epochs * math.ceil(sum(1 for each in examples for _ in each) / training.batch.size)
-    warmup = round(schedule.options.get("warmup", 0) * steps / schedule.options["steps"])
-    stretched = f"{{kind: cosine, steps: {steps}, warmup: {warmup}}}"
-    return checks.load_config(path, {**overrides, "training.schedule": stretched})
+        return checks.load_config(row.config, {**overrides, **row.overrides})
 
 
 def phrasebook(folder: Path, pairs: int, overrides: dict[str, str]) -> Corpus:

@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 import dragoman
 from benchmarks import trainings
-from benchmarks.prepared import Row, scheduled
+from benchmarks.prepared import Row
 from benchmarks.trainings import Table, markdown, result
 from dragoman.config import Config, DeviceConfig
 from dragoman.data.corpus import read_examples
 from dragoman.evaluation.metrics import Bleu
 from dragoman.files import read_lines, write_atomically
-from dragoman.training import session
+from dragoman.training import checks, session
 from dragoman.visualisation import curves, heatmap
 
 CONFIG = Path(__file__).resolve().parent.parent / "configs" / "libovicky2017.yaml"
@@ -68,7 +68,7 @@ def config(row: Row, options: argparse.Namespace) -> Config:
         "device.threads": "1",
         "training.epochs": str(options.epochs),
     }
-    return scheduled(row.config, {**overrides, **row.overrides})
+    return checks.load_config(row.config, {**overrides, **row.overrides})
 
 
 def work(row: Row, options: argparse.Namespace) -> None:

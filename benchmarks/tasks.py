@@ -19,7 +19,7 @@ from rich.console import Console
 
 import dragoman
 from benchmarks.formats import converted
-from benchmarks.prepared import Row, scheduled, write
+from benchmarks.prepared import Row, write
 from benchmarks.trainings import apart, told
 from dragoman.config import Config, DeviceConfig
 from dragoman.data.corpus import read_pairs
@@ -27,7 +27,7 @@ from dragoman.errors import UserError
 from dragoman.evaluation.metrics import ExactMatch, TokenErrorRate
 from dragoman.files import read_lines, write_atomically
 from dragoman.run import Run
-from dragoman.training import session
+from dragoman.training import checks, session
 
 CONFIGS = Path(__file__).resolve().parent.parent / "configs" / "tasks"
 PARTS = ("train", "dev", "test")
@@ -178,7 +178,7 @@ def evenly(lines: Sequence[str], most: int | None) -> list[str]:
 
 
 def config(task: Task, folder: Path, run: Path, seed: int = 1) -> Config:
-    """The configuration of a task for what was prepared in the folder, its schedule as long as its training."""
+    """The configuration of a task for what was prepared in the folder."""
     overrides = {
         "run": str(run),
         "seed": str(seed),
@@ -187,7 +187,7 @@ def config(task: Task, folder: Path, run: Path, seed: int = 1) -> Config:
         "device.threads": "1",
         **task.row.overrides,
     }
-    return scheduled(task.row.config, overrides)
+    return checks.load_config(task.row.config, overrides)
 
 
 def work(task: Task, options: argparse.Namespace) -> None:

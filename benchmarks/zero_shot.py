@@ -19,7 +19,7 @@ from rich.console import Console
 
 import dragoman
 from benchmarks.corpus import DEV, TEST, TRAIN
-from benchmarks.prepared import scheduled, write
+from benchmarks.prepared import write
 from benchmarks.trainings import apart, told
 from dragoman.config import Config, DeviceConfig
 from dragoman.data.corpus import read_pairs
@@ -28,7 +28,7 @@ from dragoman.evaluation.languages import wrong_language
 from dragoman.evaluation.metrics import Bleu
 from dragoman.files import write_atomically
 from dragoman.phrasebook import corpus
-from dragoman.training import session
+from dragoman.training import checks, session
 
 CONFIG = Path(__file__).resolve().parent.parent / "configs" / "johnson2016.yaml"
 TRAINED, UNTRAINED = (("en", "de"), ("en", "fr")), ("de", "fr")
@@ -113,7 +113,7 @@ def config(name: str, table: Table, folder: Path, epochs: int) -> Config:
         ((source, target),) = directions
         places = {f"data.{part}": table.prefix(source, target, part) for part in ("train", "dev")}
         overrides |= {"data.pairs": "[]", "data.source": source, "data.target": target, **places}
-    return scheduled(CONFIG, overrides)
+    return checks.load_config(CONFIG, overrides)
 
 
 def work(name: str, table: Table, folder: Path, epochs: int) -> None:

@@ -24,8 +24,9 @@ from dragoman.evaluation.metrics import METRICS, Metric, Score, predicted
 from dragoman.files import read_lines, write_atomically
 from dragoman.model import build
 from dragoman.model.build import SourceSize
+from dragoman.model.weights import read_note
 from dragoman.reading import Text
-from dragoman.run import Run
+from dragoman.run import Run, told
 from dragoman.search.searches import SEARCHES
 from dragoman.translation import Translation
 from dragoman.translator import Translator
@@ -210,6 +211,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
         ("parameters", f"{sum(parts.values()):,}"),
         *((f"  {part}", f"{count:,}") for part, count in parts.items()),
         *_progress(metric_rows(run)),
+        *_weights(run),
     ]
 
 
@@ -230,6 +232,12 @@ def _progress(rows: Sequence[Row]) -> list[tuple[str, str]]:
     if speeds:
         facts.append(("speed", f"{float(np.median(speeds)):,.0f} target symbols a second"))
     return facts
+
+
+def _weights(run: Run) -> list[tuple[str, str]]:
+    """Which validations the weights to use come from."""
+    path = run.folder.weights()
+    return [("weights", told(read_note(path)))] if path.is_file() else []
 
 
 def parameters(model: ModelConfig, sources: tuple[SourceSize, ...], target_symbols: int) -> dict[str, int]:

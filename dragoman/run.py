@@ -21,6 +21,7 @@ reverse/                  the run of the other direction, where both were traine
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from dragoman import configuration
 from dragoman.config import Config
@@ -30,7 +31,7 @@ from dragoman.data.source import Source, the_text
 from dragoman.errors import UserError
 from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.model.weights import fill, read_tensors
+from dragoman.model.weights import fill, read_shapes, read_tensors
 
 WEIGHTS = ("model", "model-best", "model-last")  # in the order in which they are looked for
 
@@ -107,6 +108,30 @@ class RunFolder:
         return self.path / f"{name.removesuffix('.safetensors')}.safetensors"
 
 
+def chosen_among(note: Any) -> Any:
+    """The steps that weights with this note were chosen from: theirs is the mean of all, or the best."""
+    match note:
+        case {"worse": steps} | {"mean of steps": steps}:
+            return steps
+        case {"step": step}:
+            return [step]
+    return None
+
+
+def told(note: Any) -> str:
+    """Which weights are in a file with this note."""
+    match note:
+        case {"step": int(step), "worse": [*steps], "value": float(value)}:
+            return f"the best, of step {step:,}: the mean of the best {len(steps)} was worse ({value:.2f})"
+        case {"step": int(step)}:
+            return f"the best, of step {step:,}"
+        case {"mean of steps": [*steps]}:
+            return f"the mean of the best {len(steps)}"
+        case {"mean of": [*files]}:
+            return f"the mean of {len(files)} files"
+    return "of unknown origin"
+
+
 @dataclass(frozen=True)
 class Run:
     """A run that was read from its folder."""
@@ -146,7 +171,7 @@ class Run:
     def model(self, weights: str | None = None) -> Seq2Seq:
         """The model with these weights, in evaluation mode."""
         path = self.weights(weights)
-        tensors, _ = read_tensors(path)
+        build.check(self.config, self.sources, self.target, read_shapes(path), path)
         model = build.build_for(self.config, self.sources, self.target)
-        fill(model, tensors, path)
+        fill(model, read_tensors(path)[0], path)
         return model.eval()

@@ -34,6 +34,11 @@ def explain(errors: Sequence[ErrorDetails], annotation: Any, value: Any) -> list
     return [f"expected {type_text(annotation)}, found {shown(value)}{hint}"]
 
 
+def figure(value: float) -> str:
+    """A measurement with two places; a huge one as a power of ten."""
+    return f"{value:.2f}" if abs(value) < 1e5 else f"{value:.1e}"
+
+
 def shown(value: Any) -> str:
     """A value as YAML writes it, on one line and not too long."""
     text = "nothing (null)" if value is None else json.dumps(value, ensure_ascii=False, default=_jsonable)

@@ -111,6 +111,22 @@ def test_weights_of_another_model_are_refused(run: Path) -> None:
     assert "model.safetensors: weights of another model" in told(run)
 
 
+@pytest.mark.parametrize("size", ["25", "1048576"])  # of 2^20, one matrix would take 4 TB
+def test_a_wrong_size_is_told_before_a_model_of_that_size_is_made(size: str, run: Path) -> None:
+    text = (run / "config.yaml").read_text("utf-8")
+    (run / "config.yaml").write_text(text.replace("size: 24", f"size: {size}"), encoding="utf-8")
+    for message in (told(run), _told_of(lambda: Run.load(run).model("model-best"))):
+        assert "safetensors: weights of another model (" in message
+        assert "expected (" in message
+        assert size in message or str(2 * int(size)) in message or str(3 * int(size)) in message
+
+
+def _told_of(call: Callable[[], object]) -> str:
+    with pytest.raises(UserError) as error:
+        call()
+    return str(error.value)
+
+
 def test_a_vocabulary_that_does_not_fit_the_weights_is_refused(run: Path) -> None:
     path = run / "source.vocabulary"
     path.write_text(path.read_text("utf-8") + '"seven"\n', encoding="utf-8")

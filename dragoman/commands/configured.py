@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
 
 import typer
 
@@ -10,22 +11,29 @@ from dragoman.commands.options import overrides
 from dragoman.config import LanguageConfig
 from dragoman.data.vocabulary import SPECIALS
 from dragoman.model.build import Regions, SourceSize
-from dragoman.run import Run
+from dragoman.run import Run, RunFolder
 from dragoman.training import checks, session
+from dragoman.training.finishing import finished
 
 CHARACTERS = 200  # assumed where the data alone say how many symbols there are
 NUMBERS = 2048  # assumed of a region
 
 
 def train(words: Sequence[str]) -> None:
-    """Train the run of a configuration, or go on with it, and tell what can be done with it then."""
+    """Train the run of a configuration, or go on with it, and tell what can be done with it then. Nothing where it is
+    finished.
+    """
     config = checks.load_config(*overrides(words))
+    before = finished(config, RunFolder(Path(config.run)))
     folder = session.train(config)
-    if torchrun.process().leads:
-        both = config.training.objective.kind == "agreement"
-        for each in (folder, folder.reverse) if both else (folder,):
-            finished = Run.load(each.path)
-            inspection.write_page(each.report, [inspection.view(finished, *inspection.development(finished))])
+    if not torchrun.process().leads:
+        return
+    both = config.training.objective.kind == "agreement"
+    for each in (folder, folder.reverse) if both else (folder,):
+        if not (before and _is_newer(each.report, each.validation)):
+            loaded = Run.load(each.path)
+            inspection.write_page(each.report, [inspection.view(loaded, *inspection.development(loaded))])
+    if not before:
         run, to = shlex.quote(str(folder.path)), " --to LANGUAGE" if config.data.pairs else ""
         typer.echo(
             f"{folder.path}: trained. What next:\n"
@@ -34,6 +42,10 @@ def train(words: Sequence[str]) -> None:
             f"  dragoman info {run}               what is in the folder",
             err=True,
         )
+
+
+def _is_newer(path: Path, other: Path) -> bool:
+    return path.is_file() and path.stat().st_mtime >= other.stat().st_mtime
 
 
 def _symbols(side: LanguageConfig) -> int:

@@ -19,6 +19,7 @@ from dragoman.evaluation import alignment
 from dragoman.loading import load
 from dragoman.translation import Scored
 from dragoman.translator import Translator
+from dragoman.wording import figure
 
 
 def score(
@@ -47,7 +48,7 @@ def score(
             pairs += len(found)
             symbols += sum(each.symbols for each in found)
             total += sum(each.log_prob for each in found)
-    perplexity = f", perplexity {math.exp(min(-total / symbols, 700.0)):.2f} a symbol" if symbols else ""
+    perplexity = f", perplexity {figure(math.exp(min(-total / symbols, 700.0)))} a symbol" if symbols else ""
     typer.echo(f"{pairs:,} pairs, {symbols:,} symbols, log P {total:.2f}{perplexity}", err=True)
 
 

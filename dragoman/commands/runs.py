@@ -17,10 +17,12 @@ from dragoman.data.source import only_text
 from dragoman.errors import UserError
 from dragoman.files import read_lines
 from dragoman.loading import load
-from dragoman.model.weights import fill, mean, read_tensors, write_tensors
+from dragoman.model.weights import fill, mean, write_tensors
 from dragoman.reading import Text
 from dragoman.run import Run, RunFolder
+from dragoman.training import checkpoint
 from dragoman.visualisation.report import RunView, page
+from dragoman.wording import figure
 
 LIBRARIES = ("torch", "numpy", "sentencepiece", "sacrebleu", "safetensors", "pydantic", "ruamel.yaml", "typer", "rich")
 
@@ -98,8 +100,7 @@ def average(run: Path, files: Sequence[Path], last: int | None, best: int | None
 def _kept(folder: RunFolder, last: int | None, best: int | None) -> list[Path]:
     """The weights of validations that are still there; training keeps the best `training.average` of them."""
     state = folder.main.last_state
-    found = read_tensors(state)[1]["best"] if state.is_file() else []
-    ranked = [int(step) for _, step in found]
+    ranked = [each.step for each in checkpoint.progress(state).best] if state.is_file() else []
     if not ranked:
         raise UserError(f"{folder.path}: has not kept the weights of any validation; name FILES")
     wanted = last or best or len(ranked)
@@ -121,7 +122,7 @@ def info(folder: Path | None) -> None:
     _print(
         [
             *inspection.facts(run),
-            *((f"development {score.name}", f"{score.value:.2f} ({score.signature})") for score in scores),
+            *((f"development {score.name}", f"{figure(score.value)} ({score.signature})") for score in scores),
             *_files(run.folder),
         ]
     )

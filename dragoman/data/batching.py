@@ -10,7 +10,6 @@ from typing import Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-VERSION = 2  # of the plan: a run that was begun with another one cannot go on
 POOL_BATCHES = 100  # pairs of similar length are sought among so many batches' worth
 MOST_SYMBOLS = 1 << 20  # longer sentences are sorted as if they had this many
 ROUNDS = 6  # of the shuffling network
@@ -69,7 +68,8 @@ class Plan:
     `sources` and `target` (N + 1,) say where each sentence begins in a column, the last where it ends. A batch
     of `size` sentences has that many rows, the last one fewer. A batch of `size` tokens is filled while its
     rows times its longest sentence, of any source or the target, is at most `size`; a single longer pair is a batch of
-    its own. Hence padding counts as tokens.
+    its own. Hence padding counts as tokens. Where this rule changes, so must the version of training states
+    (training/progress.py), which count batches.
     """
 
     sources: tuple[Numbers, ...]

@@ -11,6 +11,7 @@ from sacrebleu.metrics.ter import TER
 
 from dragoman.components import Count
 from dragoman.errors import UserError
+from dragoman.wording import figure
 
 Tokenise: TypeAlias = Literal["13a", "intl", "zh", "char", "none"]
 Smoothing: TypeAlias = Literal["exp", "floor", "add-k", "none"]
@@ -24,7 +25,7 @@ class Score(NamedTuple):
     signature: str
 
     def __str__(self) -> str:
-        return f"{self.name} = {self.value:.2f} ({self.signature})"
+        return f"{self.name} = {figure(self.value)} ({self.signature})"
 
     def of(self, pair: str) -> "Score":
         """The same score, its name telling which of several pairs of languages it is of."""

@@ -1,8 +1,9 @@
 """Configuration and vocabulary sizes to a model: here, and for attention in attention/build.py, names become parts."""
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
 import torch
@@ -14,6 +15,7 @@ from dragoman.config import Config, ModelConfig
 from dragoman.data.language import Language
 from dragoman.data.source import Source
 from dragoman.errors import UserError
+from dragoman.model import weights
 from dragoman.model.assembly import Assemble, Part, blind, refuse
 from dragoman.model.attention.attention import NoAttention
 from dragoman.model.attention.build import build_attention, build_combination, hiding_term
@@ -54,6 +56,16 @@ def build_for(config: Config, sources: tuple[Source, ...], target: Language) -> 
     mark = next((source.mark(model.attention.sentences) for source in sources if isinstance(source, Language)), None)
     edited = _edited(config, tuple(target.vocabulary.ids(OPERATIONS)) if config.data.edits else ())
     return build(model, config.data.sequences(sizes(model, sources)), len(target.vocabulary), mark, edited)
+
+
+def check(
+    config: Config, sources: tuple[Source, ...], target: Language, shapes: Mapping[str, torch.Size], origin: FilePath
+) -> None:
+    """That weights of these shapes are of this model. It is assembled on torch's `meta` device, since a wrong size may
+    take more memory than there is.
+    """
+    with torch.device("meta"):
+        weights.check(build_for(config, sources, target), shapes, origin)
 
 
 def _edited(config: Config, operations: tuple[int, ...]) -> Edited | None:

@@ -1,7 +1,8 @@
 """Weights on disk: safetensors, each tied tensor once, no pickle."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +24,34 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], note: Mapping[str, 
         file.write(save(held, metadata={NOTE: json.dumps(note)}))
 
 
-def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """What `write_tensors` wrote. UserError for a missing, truncated or foreign file."""
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], Any]:
+    """What `write_tensors` wrote; what the note holds is to be checked. UserError for a missing, truncated or foreign
+    file.
+    """
+    with _opened(path) as (file, note):
+        return {name: file.get_tensor(name) for name in file.keys()}, note  # noqa: SIM118
+
+
+def read_note(path: Path) -> Any:
+    """The note alone; what it holds is to be checked."""
+    with _opened(path) as (_, note):
+        return note
+
+
+def read_shapes(path: Path) -> dict[str, torch.Size]:
+    """The shapes of the tensors, which are not read."""
+    with _opened(path) as (file, _):
+        return {name: torch.Size(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
     if not path.is_file():
         raise UserError(f"{path}: no such file")
     try:
         with safe_open(path, framework="pt") as file:
-            note = json.loads((file.metadata() or {})[NOTE])
-            return {name: file.get_tensor(name) for name in file.keys()}, note  # noqa: SIM118
-    except (SafetensorError, OSError, KeyError, ValueError) as error:
+            yield file, json.loads((file.metadata() or {})[NOTE])
+    except (SafetensorError, OSError, KeyError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: truncated or not a dragoman weights file ({error})") from error
 
 
@@ -42,17 +62,22 @@ def weights(model: nn.Module) -> dict[str, Tensor]:
 
 def fill(model: nn.Module, tensors: Mapping[str, Tensor], origin: Path) -> None:
     """Copy tensors into the model's parameters; UserError when names or shapes are another model's."""
-    own = dict(model.named_parameters())
-    if own.keys() != tensors.keys():
-        odd = sorted(own.keys() ^ tensors.keys())
-        raise UserError(f"{origin}: weights of another model ({len(odd)} names differ, the first is {odd[0]})")
-    for name, parameter in own.items():
-        if parameter.shape != tensors[name].shape:
-            shapes = f"{tuple(tensors[name].shape)}, expected {tuple(parameter.shape)}"
-            raise UserError(f"{origin}: weights of another model ({name} has shape {shapes})")
+    check(model, {name: tensor.shape for name, tensor in tensors.items()}, origin)
     with torch.no_grad():
-        for name, parameter in own.items():
+        for name, parameter in model.named_parameters():
             parameter.copy_(tensors[name])
+
+
+def check(model: nn.Module, shapes: Mapping[str, torch.Size], origin: Path) -> None:
+    """UserError unless the model's parameters have these names and shapes."""
+    own = {name: parameter.shape for name, parameter in model.named_parameters()}
+    if own.keys() != shapes.keys():
+        odd = sorted(own.keys() ^ shapes.keys())
+        raise UserError(f"{origin}: weights of another model ({len(odd)} names differ, the first is {odd[0]})")
+    for name, shape in own.items():
+        if shape != shapes[name]:
+            found = f"{tuple(shapes[name])}, expected {tuple(shape)}"
+            raise UserError(f"{origin}: weights of another model ({name} has shape {found})")
 
 
 def mean(paths: Sequence[Path]) -> dict[str, Tensor]:

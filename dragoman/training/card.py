@@ -9,12 +9,19 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import RunFolder
 from dragoman.training.progress import Progress
 from dragoman.training.validation import Validation
+from dragoman.wording import figure
 
 
 def write(
-    folder: RunFolder, config: Config, data: Dataset, model: Seq2Seq, progress: Progress, validation: Validation
+    folder: RunFolder,
+    config: Config,
+    data: Dataset,
+    model: Seq2Seq,
+    progress: Progress,
+    validation: Validation,
+    weights: str,
 ) -> None:
-    """Write README.md: data, sizes, training and scores with their signatures."""
+    """Write README.md: data, sizes, training, and the scores of the `weights` to use, with their signatures."""
     parameters = sum(parameter.numel() for parameter in model.parameters())
     looks = [*config.model.attention.chosen(), *([config.model.combination] if config.combines else [])]
     attention = "; ".join(map(str, looks))
@@ -37,8 +44,9 @@ def write(
         f"| model | {config.model.encoder}; attention {attention}; {config.model.decoder} |",
         f"| parameters | {parameters:,} |",
         f"| training | {progress.step:,} steps, {progress.epoch:,} epochs, {progress.seconds / 60:.1f} minutes |",
-        f"| weights | chosen on {config.training.metric} of the development data |",
-        f"| development perplexity | {values['perplexity']:.2f}, {values['accuracy']:.1f} % of symbols right |",
+        *([f"| memory | {progress.memory / 1e9:.2f} GB at most |"] if progress.memory else []),
+        f"| weights | {weights}; chosen on {config.training.metric} of the development data |",
+        f"| development perplexity | {figure(values['perplexity'])}, {values['accuracy']:.1f} % of symbols right |",
         "",
         "Scores of the development data, with the search that validation uses (`config.yaml` has every option):",
         "",

@@ -1,12 +1,13 @@
 """The state of training in one file, so that a killed run goes on as if nothing had happened."""
 
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from dragoman.errors import UserError
-from dragoman.model.weights import fill, read_tensors, weights, write_tensors
+from dragoman.model.weights import fill, read_note, read_tensors, weights, write_tensors
 from dragoman.training.progress import Progress
 
 WEIGHTS, OPTIMISER = "weights/", "optimiser/"
@@ -42,9 +43,16 @@ def load(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer) -> Prog
         optimiser.state[target] = {
             key: value.to(target.device, value.dtype if key == "step" else target.dtype) for key, value in state.items()
         }
+    return _progress(path, note)
+
+
+def progress(path: Path) -> Progress:
+    """How far the training came whose state this is."""
+    return _progress(path, read_note(path))
+
+
+def _progress(path: Path, note: Any) -> Progress:
     try:
         return Progress.from_json(note)
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
-    except (KeyError, TypeError, ValueError) as error:
-        raise UserError(f"{path}: not a training state ({error})") from error

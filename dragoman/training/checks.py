@@ -44,7 +44,7 @@ def problems(config: Config) -> list[Problem]:
         found += [each for place, spec in named.items() for each in components.problems(table, spec, place)]
     if not found:
         try:
-            components.build(SCHEDULES, config.training.schedule)
+            components.build(SCHEDULES, config.training.schedule, 1)  # whatever the length, which only the data tell
         except ValueError as error:
             found.append(Problem(("training", "schedule"), str(error)))
         objective = OBJECTIVES[config.training.objective.kind]

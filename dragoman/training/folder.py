@@ -43,7 +43,8 @@ def opened(folder: RunFolder, config: Config) -> Iterator[None]:
         if not begun:
             now = datetime.now(UTC).isoformat(timespec="seconds")
             _write(folder.mark, json.dumps({"program": PROGRAM, "version": __version__, "begun": now}) + "\n")
-        _write(folder.config, configuration.dump(config))
+        if not folder.config.is_file() or folder.config.read_bytes() != configuration.dump(config).encode():
+            _write(folder.config, configuration.dump(config))
         try:
             yield
         except BaseException:

@@ -38,7 +38,7 @@ class Journal:
 
     def open(self, progress: Progress, steps: int) -> None:
         """Start there, of about `steps` in all."""
-        kept = [row for row in self._rows() if _behind(row, progress)]
+        kept = [row for row in self.rows() if _behind(row, progress)]
         with write_atomically(self.folder.metrics) as file:
             file.writelines(json.dumps(row) + "\n" for row in kept)
         self._board = _board(self.folder, progress.step)
@@ -55,7 +55,7 @@ class Journal:
         if self._board is not None:
             self._board.close()
 
-    def _rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, Any]]:
         """What is in metrics.jsonl; a last line that a killed process left half-written is not a row."""
         if not self.folder.metrics.is_file():
             return []
@@ -78,13 +78,15 @@ class Journal:
         if self._task is not None:
             self._bar.update(self._task, completed=progress.step, epoch=progress.epochs_begun)
 
-    def row(self, progress: Progress, figures: dict[str, float]) -> None:
-        """Write figures such as train/loss or valid/bleu down; what is not finite has no place in JSON."""
+    def row(self, progress: Progress, figures: dict[str, float], weights: str = "") -> None:
+        """Write figures such as train/loss or valid/bleu down; what is not finite has no place in JSON. In the end they
+        are those of the `weights` to use.
+        """
         figures = {name: value for name, value in figures.items() if math.isfinite(value)}
         head = {"step": progress.step, "epoch": progress.epochs_begun, "time": round(progress.seconds, 2)}
         try:
             with self.folder.metrics.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({**head, **figures}) + "\n")
+                file.write(json.dumps({**head, **figures, **({"final/weights": weights} if weights else {})}) + "\n")
         except OSError as error:
             raise UserError(f"{self.folder.metrics}: cannot write ({error.strerror or error})") from error
         if self._board is not None:
@@ -92,7 +94,7 @@ class Journal:
                 self._board.add_scalar(name, value, progress.step)
         if self._task is not None and "train/loss" in figures:
             speed = f"{figures['train/tokens_per_second']:,.0f}"
-            self._bar.update(self._task, loss=f"{figures['train/loss']:.3f}", speed=speed)
+            self._bar.update(self._task, loss=f"{figures['train/loss']:.4g}", speed=speed)
 
     def say(self, message: str) -> None:
         """A line for the person who waits."""
@@ -108,7 +110,7 @@ class Silence(Journal):
     def open(self, progress: Progress, steps: int) -> None:
         return
 
-    def row(self, progress: Progress, figures: dict[str, float]) -> None:
+    def row(self, progress: Progress, figures: dict[str, float], weights: str = "") -> None:
         return
 
 

@@ -1,53 +1,86 @@
 """How far training has come: everything beside tensors that a resumed run must know. And a clock."""
 
+import json
 import math
+import sys
 import time
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
-from dragoman.data.batching import VERSION
+from pydantic import Field, TypeAdapter, ValidationError
+
+from dragoman.components import dotted
 from dragoman.errors import UserError
+
+VERSION = 3  # of what stands here, and of the rule that puts batches together (data/batching.py)
+
+Counter = Annotated[int, Field(ge=0, le=2**53)]
+Amount = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Validated(NamedTuple):
+    """What a validation found: the value of the deciding metric and the loss (nats a symbol), after which step."""
+
+    value: float
+    loss: Amount
+    step: Counter
+
+    def rank(self, higher_is_better: bool) -> tuple[bool, float, float]:
+        """Smaller is better: by the metric, and by the loss where that is the same (BLEU is 0 for long on a small
+        corpus). What is not a number is worse than any.
+        """
+        unknown = math.isnan(self.value)
+        return unknown, 0.0 if unknown else -self.value if higher_is_better else self.value, self.loss
+
+    def as_good_as(self, other: "Validated", higher_is_better: bool) -> bool:
+        """Whether it is no worse."""
+        return self.rank(higher_is_better) <= other.rank(higher_is_better)
 
 
 @dataclass
 class Progress:
     """Plain numbers, saved as JSON with each training state.
 
-    `step` counts updates, `position` batches done in the current `epoch`. `validations` holds the value of the
-    deciding metric at each validation, `best` the (value, step) of the best ones, the best first,
-    `validated` the step of the last one. `seconds` is time, `updating` the part of it since the last row of
+    `step` counts updates, `position` batches done in the current `epoch`. `validations` holds what each validation
+    found, `best` the best ones, the best first. `seconds` is time, `updating` the part of it since the last row of
     metrics that was no validation, `loss` (nats), its `parts` and `symbols` what the updates since then add up to.
-    `plan` is the version of the rule that puts batches together, without which `position` means nothing.
+    `memory` is the most bytes that a process has held, `length` the steps that training was to take when last begun.
     """
 
-    step: int = 0
-    epoch: int = 0
-    position: int = 0
-    seconds: float = 0.0
-    updating: float = 0.0
-    loss: float = 0.0
-    symbols: float = 0.0
-    parts: list[float] = field(default_factory=list)
-    skipped: int = 0
-    skipped_in_a_row: int = 0
-    validations: list[float] = field(default_factory=list)
-    best: list[tuple[float, int]] = field(default_factory=list)
-    validated: int = -1
-    plan: int = VERSION
+    step: Counter = 0
+    epoch: Counter = 0
+    position: Counter = 0
+    seconds: Amount = 0.0
+    updating: Amount = 0.0
+    loss: Amount = 0.0
+    symbols: Amount = 0.0
+    parts: list[Amount] = field(default_factory=list)
+    skipped: Counter = 0
+    skipped_in_a_row: Counter = 0
+    validations: list[Validated] = field(default_factory=list)
+    best: list[Validated] = field(default_factory=list)
+    memory: Counter = 0
+    length: Counter = 0
+    version: int = VERSION
 
     @property
     def epochs_begun(self) -> int:
         """The epoch at hand, or the one just done, counted from 1."""
         return self.epoch + (self.position > 0)
 
+    @property
+    def validated(self) -> int:
+        """The step of the last validation, -1 before the first."""
+        return self.validations[-1].step if self.validations else -1
+
     def improved(self, higher_is_better: bool) -> list[bool]:
         """Whether each validation was the best up to then."""
-        sign = 1.0 if higher_is_better else -1.0
-        best = -float("inf")
+        best: tuple[float, ...] = (True,)  # unknown
         found = []
-        for value in self.validations:
-            found.append(sign * value > best)
-            best = max(best, sign * value)
+        for each in self.validations:
+            rank = each.rank(higher_is_better)
+            found.append(rank < best)
+            best = min(best, rank)
         return found
 
     def waited(self, higher_is_better: bool) -> int:
@@ -55,32 +88,37 @@ class Progress:
         improved = self.improved(higher_is_better)
         return improved[::-1].index(True) if True in improved else 0
 
-    def note(self, value: float, higher_is_better: bool, keep: int) -> None:
-        """Take in a validation at the current step, and rank it among the `keep` best.
-
-        Of equal ones the earlier comes first; what is not a number is worse than any.
-        """
-        self.validations.append(value)
-        self.validated = self.step
-        sign = -1.0 if higher_is_better else 1.0
-        found = [*self.best, (value, self.step)]
-        self.best = sorted(found, key=lambda each: (math.isnan(each[0]), sign * each[0], each[1]))[:keep]
+    def note(self, found: Validated, higher_is_better: bool, keep: int) -> None:
+        """Take in a validation, and rank it among the `keep` best; of equal ones the earlier comes first."""
+        self.validations.append(found)
+        self.best = sorted([*self.best, found], key=lambda each: (each.rank(higher_is_better), each.step))[:keep]
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> "Progress":
-        """The opposite; keys of other versions mean nothing here. KeyError where one of this version's is missing,
-        UserError where batches are no longer put together as they were.
-        """
-        missing = {each.name for each in fields(cls)} - values.keys()
-        if missing <= {"plan"} and values.get("plan") != VERSION:
-            raise UserError(
-                "begun by another version of dragoman, whose batches come in another order; begin another run"
-            )
-        values = {**values, "best": [(float(value), int(step)) for value, step in values["best"]]}
-        return cls(**{each.name: values[each.name] for each in fields(cls)})
+    def from_json(cls, values: Any) -> "Progress":
+        """The opposite. UserError for what is none, or was written by another version of dragoman."""
+        known = {each.name for each in fields(cls)}
+        if not isinstance(values, dict) or not known <= values.keys() or values["version"] != VERSION:
+            raise UserError("not a training state of this version of dragoman; begin another run")
+        try:
+            found = TypeAdapter(cls).validate_json(json.dumps(values), strict=True)
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise UserError(f"not a training state ({dotted(first['loc'])}: {first['msg']})") from error
+        if bool(found.best) != bool(found.validations) or found.validated > found.step:
+            raise UserError("not a training state (its validations are not those of its steps)")
+        return found
+
+
+def peak_memory() -> int:
+    """The most bytes of memory that this process has held so far; 0 where the system does not tell (Windows)."""
+    try:
+        import resource
+    except ImportError:
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 @dataclass

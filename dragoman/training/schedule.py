@@ -2,23 +2,34 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, final
 
 from pydantic import Field
 
 from dragoman.components import Count
 
-Warmup = Annotated[int, Field(ge=0, le=10**9)]
+Warmup = Annotated[int | float, Field(ge=0, le=10**9)]
 Floor = Annotated[float, Field(ge=0, le=1)]
 Factor = Annotated[float, Field(gt=0, lt=1)]
+NEAR = 0.02  # a length is as good as another; of batches of tokens it is not known exactly
 
 
 class Schedule(ABC):
-    """`schedule(step, improved)` multiplies the learning rate; it rises linearly over `warmup` steps first."""
+    """`schedule(step, improved)` multiplies the learning rate; it rises linearly over `warmup` steps first.
 
-    def __init__(self, *, warmup: Warmup = 0) -> None:
-        self.warmup = warmup
+    `length` is how many steps training takes, of which a `warmup` below 1 is a share.
+    """
+
+    def __init__(self, length: int, *, warmup: Warmup = 0) -> None:
+        self.length = length
+        self.warmup = round(warmup if warmup >= 1 else warmup * length)
+
+    def misfits(self, before: int) -> Iterator[str]:
+        """What in its options does not fit the length, or the length `before` (0 = none) that training began with."""
+        if self.warmup >= self.length:
+            most = f"{100 * self.length / self.warmup:.0f} % of training.optimiser.learning_rate"
+            yield f"warmup: {self.warmup:,}, and training takes {self.length:,} steps: the rate only rises, to {most}"
 
     def __call__(self, step: int, improved: Sequence[bool]) -> float:
         """The factor for step 1, 2, ...; `improved` says of each validation so far whether it was the best yet."""
@@ -43,8 +54,8 @@ class Constant(Schedule):
 class InverseSquareRoot(Schedule):
     """`sqrt(warmup / step)` (Vaswani et al. 2017, (3), scaled to 1 at the end of the warm-up)."""
 
-    def __init__(self, *, warmup: Count = 4000) -> None:
-        super().__init__(warmup=warmup)
+    def __init__(self, length: int, *, warmup: Count = 4000) -> None:
+        super().__init__(length, warmup=warmup)
 
     def after(self, step: int, improved: Sequence[bool]) -> float:
         return math.sqrt(self.warmup / step)
@@ -52,17 +63,33 @@ class InverseSquareRoot(Schedule):
 
 @final
 class Cosine(Schedule):
-    """Half a cosine from 1 at the end of the warm-up to `floor` at step `steps` (Loshchilov and Hutter 2017)."""
+    """Half a cosine from 1 at the end of the warm-up to `floor` at step `steps`, or at the end of training
+    (Loshchilov and Hutter 2017). Of `steps`, if they are given, a `warmup` below 1 is a share.
+    """
 
-    def __init__(self, *, steps: Count, warmup: Warmup = 0, floor: Floor = 0.0) -> None:
-        if warmup >= steps:
-            raise ValueError(f"rises for {warmup} steps (warmup) and is to have fallen after {steps} (steps)")
-        super().__init__(warmup=warmup)
+    def __init__(self, length: int, *, steps: Count | None = None, warmup: Warmup = 0, floor: Floor = 0.0) -> None:
+        super().__init__(length, warmup=warmup if warmup >= 1 else round(warmup * (steps or length)))
+        if steps and self.warmup >= steps:
+            raise ValueError(f"rises for {self.warmup} steps (warmup) and is to have fallen after {steps} (steps)")
         self.steps = steps
         self.floor = floor
 
+    def misfits(self, before: int) -> Iterator[str]:
+        yield from super().misfits(before)
+        if self.steps is None:
+            if before not in (0, self.length):
+                now = f"the cosine ends at step {self.length:,} now"
+                yield f"steps: {now}, and was to end at {before:,}; the rate goes on as if it had always been so"
+        elif self.steps < self.length * (1 - NEAR):
+            rest = f"the last {self.length - self.steps:,} have {100 * self.floor:g} % of the learning rate"
+            yield f"steps: {self.steps:,}, and training takes {self.length:,}: {rest} (null: all of the training)"
+        elif self.steps > self.length * (1 + NEAR):
+            rest = f"the learning rate only falls to {100 * self(self.length, ()):.0f} %"
+            yield f"steps: {self.steps:,}, and training takes {self.length:,}: {rest} (null: all of the training)"
+
     def after(self, step: int, improved: Sequence[bool]) -> float:
-        done = min(1.0, (step - self.warmup) / (self.steps - self.warmup))
+        end = self.steps or max(self.length, self.warmup + 1)
+        done = min(1.0, (step - self.warmup) / (end - self.warmup))
         return self.floor + (1.0 - self.floor) * 0.5 * (1.0 + math.cos(math.pi * done))
 
 
@@ -70,8 +97,10 @@ class Cosine(Schedule):
 class Plateau(Schedule):
     """Multiplied by `factor` after every `patience` validations in a row that bring no new best."""
 
-    def __init__(self, *, warmup: Warmup = 0, factor: Factor = 0.5, patience: Count = 2, floor: Floor = 0.01) -> None:
-        super().__init__(warmup=warmup)
+    def __init__(
+        self, length: int, *, warmup: Warmup = 0, factor: Factor = 0.5, patience: Count = 2, floor: Floor = 0.01
+    ) -> None:
+        super().__init__(length, warmup=warmup)
         self.factor = factor
         self.patience = patience
         self.floor = floor

@@ -1,7 +1,8 @@
 """Which weights are kept: the last, the best, and the best few for the mean."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import fill, mean, read_tensors, weights, write_tensors
@@ -19,7 +20,7 @@ class Selection:
         """After a validation: write the weights as the last ones, and as what else they are."""
         tensors, note = weights(model), {"step": progress.step}
         write_tensors(self.folder.weights("model-last"), tensors, note)
-        steps = [step for _, step in progress.best]
+        steps = [each.step for each in progress.best]
         if progress.step in steps:
             write_tensors(self.folder.checkpoint(progress.step), tensors, note)
         if progress.step == steps[0]:
@@ -27,7 +28,7 @@ class Selection:
 
     def prune(self, progress: Progress) -> None:
         """Remove weights that are no longer among the best."""
-        keep = {self.folder.checkpoint(step) for _, step in progress.best}
+        keep = {self.folder.checkpoint(each.step) for each in progress.best}
         for path in self.folder.checkpoint(0).parent.glob(f"step-{'[0-9]' * 8}.safetensors"):
             if path not in keep:
                 path.unlink()
@@ -43,7 +44,7 @@ class Selection:
         fill(model, read_tensors(path)[0], path)
         return model
 
-    def write_best(self) -> None:
+    def write_best(self, why: Mapping[str, Any]) -> None:
         """The best single weights as the weights to use."""
         tensors, note = read_tensors(self.folder.weights("model-best"))
-        write_tensors(self.folder.weights("model"), tensors, note)
+        write_tensors(self.folder.weights("model"), tensors, {**note, **why})

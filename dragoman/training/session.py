@@ -2,7 +2,6 @@
 
 from contextlib import ExitStack
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import torch
@@ -11,12 +10,15 @@ from dragoman import components, configuration, devices
 from dragoman.config import Config
 from dragoman.data.dataset import Dataset
 from dragoman.data.language import Language
+from dragoman.errors import UserError
 from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
+from dragoman.model.weights import read_shapes
 from dragoman.run import RunFolder
-from dragoman.training import card, checkpoint
+from dragoman.training import checkpoint
 from dragoman.training.checks import CHECKS, complete
 from dragoman.training.directions import reverse
+from dragoman.training.finishing import finish, finished
 from dragoman.training.folder import opened
 from dragoman.training.journal import Journal, Silence
 from dragoman.training.objectives.agreement import Agreement
@@ -24,14 +26,14 @@ from dragoman.training.objectives.objective import Objective
 from dragoman.training.objectives.objectives import OBJECTIVES
 from dragoman.training.objectives.penalties import PENALTIES
 from dragoman.training.optimiser import OPTIMISERS
+from dragoman.training.plan import length
 from dragoman.training.progress import Progress
 from dragoman.training.schedule import SCHEDULES
 from dragoman.training.selection import Selection
 from dragoman.training.stopping import Stop
-from dragoman.training.trainer import epoch_plan
 from dragoman.training.trainer import train as train_to_the_end
 from dragoman.training.training import Training
-from dragoman.training.validation import Validation, Validator
+from dragoman.training.validation import Validator
 from dragoman.training.workers import Workers
 
 
@@ -49,14 +51,19 @@ def train(config: Config, *, quiet: bool = False) -> RunFolder:
         if workers.leads:
             stack.enter_context(opened(folder, config))
         journal = Journal(folder, quiet=quiet) if workers.leads else Silence(folder)
+        if ended := finished(config, folder):
+            journal.say(ended)
+            return folder
         run = assemble(config, folder, workers, journal, Stop())
-        steps = _steps(run)
         if run.progress.step:
             journal.say(f"{folder.path}: going on from step {run.progress.step:,}")
+        for misfit in run.schedule.misfits(run.progress.length):
+            journal.say(f"training.schedule.{misfit}")
+        run.progress.length = run.schedule.length
         sizes = [sum(parameter.numel() for parameter in each.model.parameters()) for each in run.directions]
         journal.say(f"{run.device}; {' and '.join(map('{:,}'.format, sizes))} parameters; {run.data.report}")
         for each in run.directions:
-            stack.enter_context(each.journal).open(run.progress, steps)
+            stack.enter_context(each.journal).open(run.progress, run.schedule.length)
         with run.stop:  # elsewhere nothing is lost by stopping at once
             train_to_the_end(run)
         if workers.leads:
@@ -80,6 +87,8 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
     )
     if workers.leads:
         workers.wait()
+    if folder.last_state.is_file():
+        _check_shapes(config, data, folder.last_state)
     torch.manual_seed(config.seed)
     model = build.build_for(config, data.sources, data.target).to(device.torch_device)
     objective = _objective(config, model, data).to(device.torch_device)
@@ -94,7 +103,7 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
         Selection(folder),
         objective,
         components.build(OPTIMISERS, config.training.optimiser, parameters),
-        components.build(SCHEDULES, config.training.schedule),
+        components.build(SCHEDULES, config.training.schedule, length(config, data)),
         device,
         workers,
         stop,
@@ -103,6 +112,8 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
     if folder.last_state.is_file():
         run.progress = checkpoint.load(folder.last_state, run.learner, run.optimiser)
         run.saved = run.progress.step
+        if len(run.progress.parts) not in (0, len(objective.parts)):
+            raise UserError(f"{folder.last_state}: not a training state of this objective")
     if isinstance(objective, Agreement):
         run.reverse = reverse(run, objective.reverse)
     return run
@@ -120,34 +131,8 @@ def _objective(config: Config, model: Seq2Seq, data: Dataset) -> Objective:
     return components.build(OBJECTIVES, training.objective, *parts)
 
 
-def finish(run: Training) -> None:
-    """Choose the weights to use (the mean of the best, if it is no worse on the development set); write the card."""
-    settings = run.config.training
-    best = run.progress.best[: settings.average]
-    for each in run.directions:
-        each.selection.write_mean([step for _, step in best])
-    found = _judged(run)
-    for each, validation in zip(run.directions, found, strict=True):
-        run.journal.say(f"mean of the best {len(best)}  {run.named(each)}{validation}")
-    if not run.validator.as_good(fmean(validation.values[settings.metric] for validation in found), best[0][0]):
-        for each in run.directions:
-            each.selection.write_best()
-        found = _judged(run)
-    for each, validation in zip(run.directions, found, strict=True):
-        each.validator.write(validation)
-        each.journal.row(run.progress, {f"final/{name}": value for name, value in validation.values.items()})
-        card.write(each.folder, each.config, each.data, each.model, run.progress, validation)
-
-
-def _judged(run: Training) -> list[Validation]:
-    """What the weights to use are worth, in each direction."""
-    return [each.validator(each.selection.load(each.model)) for each in run.directions]
-
-
-def _steps(run: Training) -> int:
-    """How many steps training takes, about, unless it stops early."""
-    settings = run.config.training
-    limits = [settings.steps] if settings.steps else []
-    if settings.epochs:
-        limits.append(settings.epochs * epoch_plan(run, 0).count())
-    return min(limits)
+def _check_shapes(config: Config, data: Dataset, state: Path) -> None:
+    """That a state is of this model."""
+    prefix = f"{checkpoint.WEIGHTS}model."
+    shapes = {name.removeprefix(prefix): each for name, each in read_shapes(state).items() if name.startswith(prefix)}
+    build.check(config, data.sources, data.target, shapes, state)

@@ -2,23 +2,30 @@
 
 import math
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from statistics import fmean
 
 import torch
 
 from dragoman import devices
+from dragoman.config import TrainingConfig
 from dragoman.data.batch import Batch
-from dragoman.data.batching import Mixture, Plan, prefetch
+from dragoman.data.batching import prefetch
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import HIGHER_IS_BETTER
 from dragoman.training import checkpoint
 from dragoman.training.gradients import gradients
+from dragoman.training.plan import epoch_plan
+from dragoman.training.progress import Progress, Validated, peak_memory
 from dragoman.training.training import Training
+from dragoman.training.validation import Validation
+from dragoman.wording import figure
 
 AHEAD = 8  # batches prepared while the model works
 LOG_EVERY = 50  # steps between two rows of metrics
+HOPELESS = 10  # times the loss of a guess: no training comes back from there
+STUCK = 4  # validations after which a loss should have fallen
 
 
 def train(run: Training) -> None:
@@ -66,29 +73,22 @@ def _diverged(run: Training, reason: str) -> UserError:
     )
 
 
-def _ended(run: Training) -> bool:
-    """Out of patience, of steps or of epochs: whatever happened before, a resumed run sees it here again."""
-    progress, settings = run.progress, run.config.training
+def reached(progress: Progress, settings: TrainingConfig) -> list[str]:
+    """The limits that end training: whatever happened before, a resumed run sees them here again."""
     waited = progress.waited(HIGHER_IS_BETTER[settings.metric])
-    return (
-        (settings.patience is not None and waited >= settings.patience)
-        or (settings.steps is not None and progress.step >= settings.steps)
-        or (settings.epochs is not None and progress.epoch >= settings.epochs)
-    )
+    at = {"patience": waited, "steps": progress.step, "epochs": progress.epoch}
+    limits = {name: getattr(settings, name) for name in at}
+    return [name for name, limit in limits.items() if limit is not None and at[name] >= limit]
 
 
-def epoch_plan(run: Training, epoch: int) -> Plan:
-    """The rows of every global batch of an epoch."""
-    batch, temperature, mixture = run.config.training.batch, run.config.data.temperature, None
-    if temperature > 1:
-        mixture = Mixture(tuple(run.data.train.notes["pairs"]), temperature)
-    return Plan(*run.data.offsets, batch.size, batch.unit, run.config.seed, epoch, mixture)
+def _ended(run: Training) -> bool:
+    return bool(reached(run.progress, run.config.training))
 
 
 def _rest_of_epoch(run: Training) -> Iterator[Batch]:
     """This worker's share of every batch of the epoch that is still to come, prepared ahead on another thread."""
     epoch = run.progress.epoch
-    rest = epoch_plan(run, epoch).batches(run.progress.position)
+    rest = epoch_plan(run.config, run.data, epoch).batches(run.progress.position)
     with closing(prefetch((run.data.batch(run.workers.share(rows), epoch) for rows in rest), AHEAD)) as ahead:
         for batch in ahead:
             yield batch.to(run.device.torch_device)
@@ -148,7 +148,8 @@ def _log(run: Training, norm: float) -> None:
 
 
 def _count_time(run: Training) -> None:
-    """The time since the last look went into updates."""
+    """The time since the last look went into updates. The memory is noted too."""
+    run.progress.memory = max(run.progress.memory, peak_memory())
     seconds = run.clock.seconds()
     run.progress.updating += seconds
     run.progress.seconds += seconds
@@ -158,33 +159,53 @@ def _validate(run: Training) -> None:
     """Measure on the development set, keep the weights if they are among the best, and save."""
     progress, settings = run.progress, run.config.training
     _count_time(run)
-    value, fault = run.workers.agree(_measured(run) if run.workers.leads else (0.0, ""))
-    if fault:
-        raise _diverged(run, fault)
-    progress.note(value, HIGHER_IS_BETTER[settings.metric], settings.average)
+    found = run.workers.agree(_measured(run) if run.workers.leads else "")
+    if isinstance(found, str):
+        raise _diverged(run, found)
+    progress.note(found, HIGHER_IS_BETTER[settings.metric], settings.average)
+    first, *later = (each.loss for each in progress.validations)
+    if len(later) == STUCK - 1 and min(later) >= first:
+        run.journal.say(
+            f"the loss of the development data has not fallen in {STUCK} validations: there may be too few training "
+            "pairs for so large a model (smaller sizes, more dropout), or training.optimiser.learning_rate is too high"
+        )
     if run.workers.leads:
         for each in run.directions:
             each.selection.keep(each.model, progress)
     _save(run)
 
 
-def _measured(run: Training) -> tuple[float, str]:
-    """The deciding metric of the development set, the mean of both directions where there are two, or what shows that a
-    model cannot be measured any more.
-    """
-    values = []
+def _measured(run: Training) -> Validated | str:
+    """What the development set tells, or what shows that a model cannot be measured any more."""
+    found = []
     for each in run.directions:
         try:
             validation = each.validator(each.model)
         except UserError as error:  # of search, which finds no probabilities: the corpus was checked before
-            return math.nan, str(error)
-        if not math.isfinite(validation.values["loss"]):
-            return math.nan, "the loss of the development data was not a finite number"
+            return str(error)
+        if fault := _hopeless(validation.values["loss"], len(each.data.target.vocabulary)):
+            return fault
         run.progress.seconds += run.clock.seconds()
         each.journal.row(run.progress, {f"valid/{name}": figure for name, figure in validation.values.items()})
         run.journal.say(f"step {run.progress.step:>7,}  {run.named(each)}{validation}")
-        values.append(validation.values[run.config.training.metric])
-    return fmean(values), ""
+        found.append(validation)
+    return judged(run, found)
+
+
+def _hopeless(loss: float, symbols: int) -> str:
+    """What is wrong with the loss of the development data, if no training comes back from there."""
+    if not math.isfinite(loss):
+        return "the loss of the development data was not a finite number"
+    guess = math.log(symbols)
+    if loss <= HOPELESS * guess:
+        return ""
+    return f"the loss of the development data was {figure(loss)}, and that of a guess among {symbols:,} is {guess:.2f}"
+
+
+def judged(run: Training, found: Sequence[Validation]) -> Validated:
+    """What decides, of a validation of every direction: the mean where there are two."""
+    value, loss = (fmean(each.values[name] for each in found) for name in (run.config.training.metric, "loss"))
+    return Validated(value, loss, run.progress.step)
 
 
 def _save(run: Training) -> None:

@@ -13,7 +13,7 @@ from dragoman.config import Config, LanguagePair
 from dragoman.data.batch import Batch
 from dragoman.data.dataset import Dataset
 from dragoman.devices import Device
-from dragoman.evaluation.metrics import HIGHER_IS_BETTER, METRICS, Score
+from dragoman.evaluation.metrics import METRICS, Score
 from dragoman.files import write_atomically
 from dragoman.loading import taught
 from dragoman.model.seq2seq import Seq2Seq
@@ -21,6 +21,7 @@ from dragoman.run import RunFolder
 from dragoman.search.ensemble import Ensemble
 from dragoman.translation import Translation
 from dragoman.translator import Translator
+from dragoman.wording import figure
 
 
 class Likelihood(NamedTuple):
@@ -45,7 +46,7 @@ class Validation(NamedTuple):
         lines: dict[str, list[str]] = {}
         for key, value in self.values.items():
             pair, _, name = key.rpartition("/")
-            lines.setdefault(pair, [f"    {pair}"] if pair else []).append(f"{name} {value:.2f}")
+            lines.setdefault(pair, [f"    {pair}"] if pair else []).append(f"{name} {figure(value)}")
         return "\n".join("  ".join(line) for line in lines.values())
 
 
@@ -98,10 +99,6 @@ class Validator:
         scores = [components.build(METRICS, spec).corpus(texts, [references]) for spec in self.config.metrics]
         values.update({spec.kind: score.value for spec, score in zip(self.config.metrics, scores, strict=True)})
         return Validation(values, scores, translations)
-
-    def as_good(self, value: float, best: float) -> bool:
-        """Whether a value of the deciding metric is no worse than another."""
-        return value >= best if HIGHER_IS_BETTER[self.config.training.metric] else value <= best
 
     def write(self, validation: Validation) -> None:
         """The development sentences with their translations and attention, for reports."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from dragoman.visualisation.curves import COLOURS
 from dragoman.visualisation.markup import escape
+from dragoman.wording import figure
 
 
 class Bucket(NamedTuple):
@@ -118,4 +119,4 @@ def _bar(number: int, value: float, longest: float) -> str:
 
 
 def _value(value: float) -> str:
-    return f"{value:.2f}" if math.isfinite(value) else "–"
+    return figure(value) if math.isfinite(value) else "–"

@@ -17,7 +17,7 @@ model:
   encoder: {kind: rnn, size: 2}
   attention: {score: additive}
   decoder: {kind: rnn, size: 4}
-training: {epochs: 1, batch: {size: 8}, schedule: {kind: cosine, steps: 100}}
+training: {epochs: 1, batch: {size: 8}, schedule: cosine}
 search: {kind: greedy, length_ratio: 0.1, length_margin: 1}
 """
 
@@ -36,9 +36,13 @@ def texts(tmp_path: Path) -> Path:
 def test_every_row_is_a_sound_configuration(row: Row, texts: Path) -> None:
     config = Corpus(texts, (), "dev", {"training.epochs": "3"}).config(row, texts / "run")
     assert (config.run, config.training.epochs) == (str(texts / "run"), 3)
-    if config.training.schedule.kind == "cosine":
-        assert config.training.schedule.options["steps"] == 3
+    assert "steps" not in config.training.schedule.options
     assert list(checks.problems(config)) == []
+
+
+def test_rows_of_aligned_pairs_are_trained_as_long_as_their_configuration_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mechanisms, "told", lambda run, options: options.epochs)
+    assert 2 * mechanisms.main([]) == checks.load_config(mechanisms.ALIGNER).training.epochs
 
 
 def test_no_two_rows_have_one_folder() -> None:

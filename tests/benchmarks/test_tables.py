@@ -90,7 +90,7 @@ def triplets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("row", postediting.rows(), ids=lambda row: row.name)
 def test_every_row_of_postediting_is_a_sound_configuration(row: Row, triplets: Path) -> None:
     config = postediting.config(row, Namespace(folder=triplets, data=triplets, epochs=3))
-    assert config.training.schedule.options["steps"] == 3
+    assert "steps" not in config.training.schedule.options
     assert list(checks.problems(config)) == []
 
 

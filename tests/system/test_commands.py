@@ -19,13 +19,29 @@ def test_train_says_where_the_run_is_and_what_to_do_next(first_training: tuple[S
     assert (shell.folder / "runs" / "toy" / "report.html").is_file()
 
 
-def test_train_again_changes_nothing(copied: Shell) -> None:
-    paths = [
-        path for path in (copied.folder / "runs" / "toy").rglob("*.safetensors") if path.name != "last.safetensors"
-    ]
+def test_train_again_changes_nothing_and_says_so(copied: Shell) -> None:
+    run = copied.folder / "runs" / "toy"
+    (run / "report.html").write_text("mine", encoding="utf-8")
+    paths = [path for path in run.rglob("*") if path.is_file()]
     before = {path: path.read_bytes() for path in paths}
+    outcome = copied("train", "toy.yaml")
+    assert outcome.code == 0
+    assert outcome.err.startswith("runs/toy: is finished, by training.epochs: 2, after 10 steps;")
+    assert outcome.err.count("\n") == 1
+    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+    (run / "report.html").unlink()  # as if it had been killed before it was written
     assert copied("train", "toy.yaml").code == 0
-    assert {path: path.read_bytes() for path in paths} == before
+    assert (run / "report.html").is_file()
+    assert "trained. What next" in copied("train", "toy.yaml", "--training.epochs=3").err
+
+
+def test_a_diverging_training_ends_with_a_line(shell: Shell) -> None:
+    words = ("--training.optimiser.learning_rate=1e10", "--training.clip=null")
+    outcome = shell("train", "toy.yaml", *words)
+    assert outcome.code == 1
+    assert "the loss of the development data was" in outcome.err
+    assert "trained" not in outcome.err
+    assert max(map(len, outcome.err.splitlines())) < 400
 
 
 def test_train_takes_overrides_before_and_behind_the_file(shell: Shell) -> None:
@@ -245,6 +261,7 @@ def test_info_tells_what_is_in_a_run(trained: Shell) -> None:
     assert sum(int(found[part].replace(",", "")) for part in parts) == int(found["parameters"].replace(",", ""))
     assert found["training"].startswith("ended: 10 steps")
     assert "model.safetensors" in found
+    assert found["weights"].startswith("the ")
     assert re.search(r"\|order:2\|sentences:8\|references:\w{8}\)$", found["development BLEU-2"])
     assert "unit:word|symbols:10|" in found["development Perplexity"]
 

@@ -13,8 +13,9 @@ from dragoman.errors import UserError
 from dragoman.model.weights import read_tensors, write_tensors
 from dragoman.training import checkpoint
 from dragoman.training.optimiser import OPTIMISERS
-from dragoman.training.progress import Progress
+from dragoman.training.progress import Progress, Validated
 
+FOUND = Validated(0.1, 2.0, 0)
 Trained = tuple[nn.Module, torch.optim.Optimizer, Progress]
 
 
@@ -30,7 +31,7 @@ def trained(kind: str = "adam", steps: int = 3) -> Trained:
         optimiser.zero_grad()
         net(torch.randn(5, 4)).square().sum().backward()
         optimiser.step()
-    return net, optimiser, Progress(step=steps, best=[(0.1, 2)], validations=[0.1], loss=1 / 3)
+    return net, optimiser, Progress(step=steps, best=[FOUND], validations=[FOUND], loss=1 / 3)
 
 
 def fresh(kind: str = "adam") -> tuple[nn.Module, torch.optim.Optimizer]:

@@ -162,7 +162,7 @@ def test_agreement_takes_no_penalties(made: Callable[..., Config]) -> None:
 
 def test_all_faults_are_told_at_once(made: Callable[..., Config]) -> None:
     with pytest.raises(ConfigError) as error:
-        made({**FAULTS, "training.schedule": "cosine"})
+        made({**FAULTS, "training.schedule": {"kind": "cosine", "steps": 0}})
     assert {line.removeprefix("--").partition(":")[0] for line in str(error.value).split("\n")} == set(FAULTS)
 
 

@@ -12,11 +12,15 @@ import pytest
 from dragoman.errors import UserError
 from dragoman.run import RunFolder
 from dragoman.training.journal import Journal, Silence
-from dragoman.training.progress import Progress
+from dragoman.training.progress import Progress, Validated
 
 TRAIN = {"train/loss": 2.5, "train/tokens_per_second": 1000.0}
 VALID = {"valid/loss": 2.0, "valid/bleu": 12.0}
 FINAL = {"final/loss": 2.0, "final/bleu": 13.0}
+
+
+def at(step: int, validated: int) -> Progress:
+    return Progress(step=step, validations=[Validated(12.0, 2.0, validated)])
 
 
 @pytest.fixture
@@ -70,10 +74,10 @@ def test_a_row_has_step_epoch_and_time_before_its_figures(folder: RunFolder) -> 
 @pytest.mark.parametrize(
     ("progress", "kept"),
     [
-        (Progress(step=8, validated=8), [2, 4, 6, 8]),  # what was finished is finished again
-        (Progress(step=8, validated=4), [2, 4, 6]),  # killed before the last validation was saved
-        (Progress(step=7, validated=4), [2, 4, 6]),
-        (Progress(step=4, validated=4), [2, 4]),
+        (at(8, 8), [2, 4, 6, 8]),  # what was finished is finished again
+        (at(8, 4), [2, 4, 6]),  # killed before the last validation was saved
+        (at(7, 4), [2, 4, 6]),
+        (at(4, 4), [2, 4]),
         (Progress(step=4), [2]),
         (Progress(), []),
     ],
@@ -89,7 +93,7 @@ def test_a_half_written_last_line_is_not_a_row(folder: RunFolder) -> None:
     written(folder)
     folder.metrics.write_text(folder.metrics.read_text("utf-8")[:-30], encoding="utf-8")
     with Journal(folder, quiet=True) as journal:
-        journal.open(Progress(step=8, validated=8), 8)
+        journal.open(at(8, 8), 8)
         journal.row(Progress(step=9, epoch=2, position=1), TRAIN)
     assert steps(folder) == [2, 4, 6, 8, 9]
 
@@ -103,7 +107,7 @@ def test_a_line_that_is_not_ours_is_told(line: str, folder: RunFolder) -> None:
         Journal(folder, quiet=True) as journal,
         pytest.raises(UserError, match=r"metrics\.jsonl:2: not a row of figures"),
     ):
-        journal.open(Progress(step=8, validated=8), 8)
+        journal.open(at(8, 8), 8)
 
 
 def test_what_is_not_a_finite_number_is_left_out(folder: RunFolder) -> None:
@@ -123,7 +127,7 @@ def test_a_full_disk_is_told(folder: RunFolder) -> None:
 
 def test_tensorboard_gets_every_figure_when_it_is_installed(folder: RunFolder, board: list[Any]) -> None:
     with Journal(folder, quiet=True) as journal:
-        journal.open(Progress(step=4, validated=4), 8)
+        journal.open(at(4, 4), 8)
         journal.row(Progress(step=6, epoch=1, position=2), VALID)
     wanted = [("opened", str(folder.path), 5), ("valid/loss", 2.0, 6), ("valid/bleu", 12.0, 6), "closed"]
     assert board == wanted

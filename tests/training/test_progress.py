@@ -2,39 +2,71 @@
 
 import json
 import math
+from typing import Any
 
 import pytest
 
-from dragoman.data.batching import VERSION
 from dragoman.errors import UserError
-from dragoman.training.progress import Progress
+from dragoman.training.progress import VERSION, Progress, Validated, peak_memory
 
 
-def after(values: list[float], *, higher: bool, keep: int = 3) -> Progress:
-    """Validations at steps 10, 20, 30, ..."""
+def after(values: list[float], *, higher: bool, keep: int = 3, losses: list[float] | None = None) -> Progress:
+    """Validations at steps 10, 20, 30, ..., of equal losses unless they are given."""
     progress = Progress()
-    for value in values:
+    for value, loss in zip(values, losses or [1.0] * len(values), strict=True):
         progress.step += 10
-        progress.note(value, higher, keep)
+        progress.note(Validated(value, loss, progress.step), higher, keep)
     return progress
+
+
+def ranked(progress: Progress) -> list[tuple[float, int]]:
+    return [(each.value, each.step) for each in progress.best]
 
 
 def test_keeps_the_best_few_the_best_first() -> None:
     values = [3.0, 1.0, 5.0, 4.0, 2.0]
-    assert after(values, higher=True).best == [(5.0, 30), (4.0, 40), (3.0, 10)]
-    assert after(values, higher=False).best == [(1.0, 20), (2.0, 50), (3.0, 10)]
+    assert ranked(after(values, higher=True)) == [(5.0, 30), (4.0, 40), (3.0, 10)]
+    assert ranked(after(values, higher=False)) == [(1.0, 20), (2.0, 50), (3.0, 10)]
 
 
 @pytest.mark.parametrize("higher", [True, False])
 def test_of_equal_ones_the_earlier_is_better(higher: bool) -> None:
     progress = after([7.0, 7.0, 7.0, 7.0], higher=higher)
-    assert progress.best == [(7.0, 10), (7.0, 20), (7.0, 30)]
+    assert ranked(progress) == [(7.0, 10), (7.0, 20), (7.0, 30)]
     assert progress.improved(higher) == [True, False, False, False]
+
+
+@pytest.mark.parametrize("higher", [True, False])
+def test_of_equal_values_that_of_the_lower_loss_is_better(higher: bool) -> None:
+    """As BLEU is 0 for long on a small corpus."""
+    progress = after([0.0, 0.0, 0.0, 0.0], losses=[4.0, 3.0, 3.5, 2.0], higher=higher)
+    assert ranked(progress) == [(0.0, 40), (0.0, 20), (0.0, 30)]
+    assert progress.improved(higher) == [True, True, False, True]
+    assert progress.waited(higher) == 0
+
+
+def test_the_loss_decides_nothing_else() -> None:
+    progress = after([1.0, 2.0, 2.0], losses=[3.0, 9.0, 9.5], higher=True)
+    assert progress.improved(True) == [True, True, False]
+    assert ranked(progress) == [(2.0, 20), (2.0, 30), (1.0, 10)]
+
+
+def test_no_worse_is_as_good() -> None:
+    def as_good(one: tuple[float, float], other: tuple[float, float], higher: bool = True) -> bool:
+        return Validated(*one, 1).as_good_as(Validated(*other, 2), higher)
+
+    assert as_good((2.0, 9.0), (1.0, 1.0))
+    assert as_good((1.0, 1.0), (1.0, 1.0))
+    assert as_good((0.0, 1.0), (0.0, 2.0))
+    assert not as_good((0.0, 2.0), (0.0, 1.0))
+    assert not as_good((0.9, 1.0), (1.0, 9.0))
+    assert not as_good((math.nan, 1.0), (1.0, 9.0))
+    assert as_good((0.9, 1.0), (1.0, 1.0), higher=False)
 
 
 def test_what_is_not_a_number_is_the_worst() -> None:
     progress = after([math.nan, 2.0, math.nan, 3.0], higher=False)
-    assert progress.best[:2] == [(2.0, 20), (3.0, 40)]
+    assert ranked(progress)[:2] == [(2.0, 20), (3.0, 40)]
     assert progress.improved(False) == [False, True, False, False]
 
 
@@ -64,17 +96,56 @@ def test_comes_back_from_json_as_it_was() -> None:
     assert Progress.from_json(json.loads(json.dumps(progress.to_json()))) == progress
 
 
-def test_a_missing_number_is_an_error_and_an_odd_one_is_not() -> None:
+def test_of_another_version_of_dragoman_it_does_not_go_on() -> None:
     values = Progress().to_json()
     assert Progress.from_json({**values, "of another version": 1}) == Progress()
-    del values["position"]
-    with pytest.raises(KeyError):
+    without = [
+        {name: value for name, value in values.items() if name != missing} for missing in ("version", "position")
+    ]
+    for state in (*without, {**values, "version": VERSION + 1}):
+        with pytest.raises(UserError, match="of this version of dragoman; begin another run"):
+            Progress.from_json(state)
+
+
+@pytest.mark.parametrize("values", [[], None, 3, "text", {}, {"step": 1}])
+def test_what_is_no_progress_is_told(values: Any) -> None:
+    with pytest.raises(UserError, match="not a training state"):
         Progress.from_json(values)
 
 
-def test_of_another_plan_the_position_means_nothing() -> None:
-    values = Progress().to_json()
-    del values["plan"]  # as in the first version
-    for state in (values, {**values, "plan": VERSION + 1}):
-        with pytest.raises(UserError, match=r"begun by another version of dragoman, .*; begin another run"):
-            Progress.from_json(state)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("step", "3"),
+        ("step", -1),
+        ("step", 1.5),
+        ("step", True),
+        ("step", 10**30),
+        ("position", None),
+        ("seconds", math.nan),
+        ("loss", math.inf),
+        ("parts", 1.0),
+        ("parts", ["1"]),
+        ("best", 3),
+        ("best", [1]),
+        ("best", [[1.0, 2.0]]),
+        ("best", [[1.0, math.nan, 4]]),
+        ("best", []),  # and validations
+        ("validations", []),  # and best ones
+        ("validations", [[1.0, 1.0, 99]]),  # after the step at which it is
+        ("validations", {"a": 1}),
+    ],
+)
+def test_wrong_values_are_told_in_a_line(name: str, value: Any) -> None:
+    values = json.loads(json.dumps(after([1.0], higher=True).to_json()))
+    assert Progress.from_json(values).step == 10
+    with pytest.raises(UserError, match="not a training state") as error:
+        Progress.from_json({**values, name: value})
+    assert "\n" not in str(error.value)
+
+
+def test_memory_is_that_of_the_process() -> None:
+    pytest.importorskip("resource")
+    before = peak_memory()
+    held = bytearray(before)
+    assert peak_memory() > 1.5 * before > 20e6, len(held)

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from safetensors.torch import save
 
+from dragoman.commands.runs import average
 from dragoman.errors import UserError
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.model.weights import read_tensors
+from dragoman.model.weights import NOTE, read_tensors
 from dragoman.run import RunFolder
 from dragoman.training import checkpoint, session, trainer
 from dragoman.training.progress import Progress
@@ -30,7 +32,7 @@ PENALISED = {  # with parameters of the objective
 }
 BOTH = {**PLAIN, "training.objective": "agreement"}
 CASES = {"plain": PLAIN, "often": OFTEN, "subwords": {**PLAIN, **toy.SUBWORDS}, "penalised": PENALISED, "both": BOTH}
-TIMES = ("time", "train/tokens_per_second")
+TIMES = ("time", "train/tokens_per_second", "final/memory_gb")
 
 
 class Killed(BaseException):
@@ -83,7 +85,7 @@ def result(run: RunFolder) -> dict[str, Any]:
     for path in sorted(run.path.rglob("*.safetensors")):
         tensors, note = read_tensors(path)
         bits = {name: tensor.numpy().tobytes() for name, tensor in tensors.items()}
-        progress = {key: value for key, value in note.items() if key not in ("seconds", "updating")}
+        progress = {key: value for key, value in note.items() if key not in ("seconds", "updating", "memory")}
         found[str(path.relative_to(run.path))] = bits, progress
     return found
 
@@ -270,6 +272,38 @@ def test_says_where_it_goes_on(
     meddle({})
     session.train(config)
     assert f"{config.run}: going on from step 5" in capsys.readouterr().err
+
+
+def test_a_state_of_other_sizes_is_told_before_a_model_of_these_is_made(
+    corpus: Path, tmp_path: Path, train: Train, meddle: Meddle
+) -> None:
+    meddle({6: interrupt})
+    with pytest.raises(KeyboardInterrupt):
+        train("run", PLAIN)
+    meddle({})
+    config = RunFolder(tmp_path / "run").config
+    config.write_text(config.read_text("utf-8").replace("size: 24", "size: 1048576"), encoding="utf-8")
+    with pytest.raises(UserError, match=r"last\.safetensors: weights of another model \(.*1048576"):
+        train("run", {**PLAIN, "model.decoder": {"kind": "rnn", "size": 2**20, "features": "deep"}})
+
+
+@pytest.mark.parametrize("note", [[], {"best": 3}, {**Progress().to_json(), "best": "3"}])
+def test_a_crafted_state_is_told(note: Any, corpus: Path, tmp_path: Path, train: Train) -> None:
+    state = train("run", {"training.steps": 1}).last_state
+    held = read_tensors(state)[0]
+    state.write_bytes(save(held, metadata={NOTE: json.dumps(note)}))
+    for call in (lambda: train("run", PLAIN), lambda: average(tmp_path / "run", [], None, None, tmp_path / "mean")):
+        with pytest.raises(UserError, match=r"last\.safetensors: not a training state") as error:
+            call()
+        assert "\n" not in str(error.value)
+
+
+def test_a_state_of_another_objective_is_told(train: Train, tmp_path: Path) -> None:
+    state = train("run", {"training.steps": 1}).last_state
+    tensors, note = read_tensors(state)
+    state.write_bytes(save(tensors, metadata={NOTE: json.dumps({**note, "parts": [1.0, 2.0, 3.0]})}))
+    with pytest.raises(UserError, match=r"last\.safetensors: not a training state of this objective"):
+        train("run", PLAIN)
 
 
 def test_a_damaged_state_is_told_and_stays(corpus: Path, tmp_path: Path, train: Train, meddle: Meddle) -> None:

@@ -4,15 +4,15 @@ import math
 
 import pytest
 
-from dragoman.components import Spec, build, problems
+from dragoman.components import Spec, build
 from dragoman.training.schedule import SCHEDULES, Constant, Cosine, InverseSquareRoot, Plateau, Schedule
 
-OPTIONS = {"cosine": {"steps": 100}}
+ENDLESS = 10**9  # steps that training takes
 YES, NO = True, False
 
 
 def made(kind: str, **options: float) -> Schedule:
-    return build(SCHEDULES, Spec(kind, {**OPTIONS.get(kind, {}), **options}))
+    return build(SCHEDULES, Spec(kind, options), 100)
 
 
 @pytest.mark.parametrize("kind", SCHEDULES)
@@ -33,23 +33,73 @@ def test_is_a_function_of_its_arguments_alone(kind: str) -> None:
 
 
 def test_constant_stays_at_one() -> None:
-    assert {Constant()(step, []) for step in (1, 10, 10**6)} == {1.0}
+    assert {Constant(ENDLESS)(step, []) for step in (1, 10, 10**6)} == {1.0}
 
 
 def test_inverse_square_root_falls_with_the_root_of_the_step() -> None:
-    schedule = InverseSquareRoot(warmup=16)
+    schedule = InverseSquareRoot(ENDLESS, warmup=16)
     assert [schedule(step, []) for step in (16, 64, 1600)] == pytest.approx([1.0, 0.5, 0.1])
 
 
 def test_cosine_goes_from_one_to_its_floor_and_stays_there() -> None:
-    schedule = Cosine(steps=110, warmup=10, floor=0.2)
+    schedule = Cosine(ENDLESS, steps=110, warmup=10, floor=0.2)
     assert schedule(60, []) == pytest.approx(0.6)
     assert schedule(35, []) == pytest.approx(0.2 + 0.8 * (1 + math.cos(math.pi / 4)) / 2)
     assert [schedule(step, []) for step in (110, 500)] == pytest.approx([0.2, 0.2])
 
 
-def test_cosine_must_be_told_how_many_steps() -> None:
-    assert [problem.path for problem in problems(SCHEDULES, Spec("cosine"), ())] == [("steps",)]
+def test_cosine_ends_with_training_unless_told_otherwise() -> None:
+    given, by_itself = Cosine(ENDLESS, steps=110, warmup=10, floor=0.2), Cosine(110, warmup=10, floor=0.2)
+    assert [given(step, []) for step in range(1, 120)] == [by_itself(step, []) for step in range(1, 120)]
+
+
+def test_a_cosine_that_only_warms_up_has_no_end_to_divide_by() -> None:
+    assert [Cosine(4, warmup=4)(step, []) for step in (2, 4, 9)] == [0.5, 1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "length", "words"),
+    [
+        ("cosine", {"steps": 2415}, 6440, ("steps: 2,415", "6,440", "last 4,025 have 0 % of")),
+        ("cosine", {"steps": 80, "floor": 0.5}, 100, ("steps: 80", "100", "last 20 have 50 % of")),
+        ("cosine", {"steps": 100}, 50, ("steps: 100", "50", "falls to 50 %")),
+        ("cosine", {"warmup": 400}, 200, ("warmup: 400", "200", "rises, to 50 %")),
+        ("plateau", {"warmup": 400}, 100, ("warmup: 400", "100", "to 25 %")),
+        ("inverse_square_root", {}, 1000, ("warmup: 4,000", "1,000", "to 25 %")),
+        ("constant", {"warmup": 8}, 8, ("warmup: 8", "to 100 %")),
+    ],
+)
+def test_says_what_does_not_fit_the_length_of_training(
+    kind: str, options: dict[str, float], length: int, words: tuple[str, ...]
+) -> None:
+    (line,) = build(SCHEDULES, Spec(kind, options), length).misfits(0)
+    for word in words:
+        assert word in line
+
+
+@pytest.mark.parametrize("kind", SCHEDULES)
+def test_says_nothing_where_all_fits(kind: str) -> None:
+    assert not list(made(kind, warmup=10).misfits(0))
+    assert not list(made(kind, warmup=10).misfits(100))
+    assert not list(Cosine(1000, steps=1010).misfits(0))  # tokens make batches whose number is not known exactly
+
+
+@pytest.mark.parametrize("kind", ["constant", "cosine", "plateau"])
+def test_a_warmup_below_1_is_a_share_of_the_training(kind: str) -> None:
+    share, steps = (build(SCHEDULES, Spec(kind, {"warmup": warmup}), 1000) for warmup in (0.064, 64))
+    assert [share(step, []) for step in range(1, 1001)] == [steps(step, []) for step in range(1, 1001)]
+    assert share(64, []) == 1.0 > share(63, [])
+
+
+def test_a_warmup_below_1_is_a_share_of_the_steps_of_a_cosine() -> None:
+    assert Cosine(ENDLESS, steps=100, warmup=0.5).warmup == 50
+
+
+def test_says_that_a_cosine_is_stretched_when_training_is() -> None:
+    (line,) = Cosine(300).misfits(100)
+    assert "300" in line
+    assert "100" in line
+    assert not list(Cosine(300, steps=300).misfits(100))
 
 
 @pytest.mark.parametrize(
@@ -66,8 +116,8 @@ def test_cosine_must_be_told_how_many_steps() -> None:
     ],
 )
 def test_plateau_cuts_after_every_few_validations_without_improvement(improved: list[bool], cuts: int) -> None:
-    assert Plateau(factor=0.5, patience=2)(100, improved) == 0.5**cuts
+    assert Plateau(ENDLESS, factor=0.5, patience=2)(100, improved) == 0.5**cuts
 
 
 def test_plateau_has_a_floor() -> None:
-    assert Plateau(factor=0.1, patience=1, floor=0.05)(100, [YES, NO, NO, NO]) == 0.05
+    assert Plateau(ENDLESS, factor=0.1, patience=1, floor=0.05)(100, [YES, NO, NO, NO]) == 0.05

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import dragoman
+from dragoman import inspection
 from dragoman.config import Config
-from dragoman.model.weights import read_tensors, weights
+from dragoman.model.weights import read_note, read_tensors, weights
 from dragoman.run import Run, RunFolder
-from dragoman.training import checks, session
-from dragoman.training.progress import Progress
+from dragoman.training import checkpoint, checks, session
+from dragoman.training.progress import Progress, Validated
 from dragoman.training.selection import Selection
 from dragoman.training.training import Training
-from dragoman.training.validation import Validator
 from tests import toy
 from tests.builders import build_model
 
@@ -62,11 +62,11 @@ def kept(folder: RunFolder) -> set[str]:
 
 
 def best(folder: RunFolder) -> list[tuple[float, int]]:
-    return [(value, step) for value, step in read_tensors(folder.last_state)[1]["best"]]
+    return [(each.value, each.step) for each in checkpoint.progress(folder.last_state).best]
 
 
 def test_the_model_is_the_mean_of_the_best(finished: Callable[..., RunFolder], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Validator, "as_good", lambda *arguments: True)
+    monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
     folder = finished(average=3)
     steps = [step for _, step in best(folder)]
     assert len(steps) == 3
@@ -74,16 +74,32 @@ def test_the_model_is_the_mean_of_the_best(finished: Callable[..., RunFolder], m
     for name, found in arrays(folder.weights()).items():
         wanted = np.sum([file[name].astype(np.float64) for file in files], 0) / 3
         np.testing.assert_array_equal(found, wanted.astype(np.float32))
-    assert read_tensors(folder.weights())[1] == {"mean of steps": sorted(steps)}
+    assert read_note(folder.weights()) == {"mean of steps": sorted(steps)}
+    told_alike(folder, "the mean of the best 3")
 
 
 def test_the_best_is_used_where_the_mean_is_worse(
     finished: Callable[..., RunFolder], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Validator, "as_good", lambda *arguments: False)
+    monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: False)
     folder = finished()
     assert same(folder.weights(), folder.weights("model-best"))
-    assert read_tensors(folder.weights())[1] == {"step": best(folder)[0][1]}
+    note = read_note(folder.weights())
+    (_, step), (_, other) = best(folder)
+    assert (note["step"], note["worse"]) == (step, sorted((step, other)))
+    told_alike(folder, f"the best, of step {step}: the mean of the best 2 was worse ({note['value']:.2f})")
+
+
+def told_alike(folder: RunFolder, weights: str) -> None:
+    """That the row, the card and `info` say of which validations the weights are, with figures of these weights."""
+    run = Run.load(folder.path)
+    assert ("weights", weights) in inspection.facts(run)
+    assert f"| weights | {weights}; chosen on bleu" in folder.card.read_text("utf-8")
+    row = json.loads(folder.metrics.read_text("utf-8").splitlines()[-1])
+    assert row["final/weights"] == weights
+    assert row["final/memory_gb"] > 0.01
+    measured = {score.name: score.value for score in inspection.scores(run, inspection.development(run)[0])}
+    assert measured["BLEU-2"] == pytest.approx(row["final/bleu"])
 
 
 def test_what_is_chosen_is_what_the_last_row_and_the_card_tell(finished: Callable[..., RunFolder]) -> None:
@@ -91,8 +107,7 @@ def test_what_is_chosen_is_what_the_last_row_and_the_card_tell(finished: Callabl
     rows = [json.loads(line) for line in folder.metrics.read_text("utf-8").splitlines()]
     final, value = rows[-1]["final/loss"], best(folder)[0][0]
     assert final <= value
-    note = read_tensors(folder.weights())[1]
-    assert note.keys() == ({"step"} if final == value else {"mean of steps"})
+    assert ("step" in read_note(folder.weights())) == (final == value)
     assert f"perplexity | {rows[-1]['final/perplexity']:.2f}" in folder.card.read_text("utf-8")
 
 
@@ -100,6 +115,7 @@ def test_fewer_are_averaged_when_a_finished_run_is_started_with_less(finished: C
     folder = finished(average=3)
     finished(average=1)
     assert same(folder.weights(), folder.weights("model-best"))
+    told_alike(folder, f"the best, of step {best(folder)[0][1]}")
 
 
 @pytest.mark.parametrize("average", [1, 3])
@@ -116,7 +132,7 @@ def test_keeping_writes_the_last_the_best_and_the_best_few(tmp_path: Path) -> No
     models = {step: build_model(seed=step) for step in (1, 2, 3)}
     for step, value in ((1, 5.0), (2, 9.0), (3, 1.0)):
         progress.step = step
-        progress.note(value, True, 2)
+        progress.note(Validated(value, 1.0, step), True, 2)
         selection.keep(models[step], progress)
     selection.prune(progress)
     assert kept(selection.folder) == {"step-00000001.safetensors", "step-00000002.safetensors"}

@@ -20,7 +20,9 @@ from dragoman.training import checkpoint, checks, trainer
 from dragoman.training.journal import Journal
 from dragoman.training.objectives.objective import Objective
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
-from dragoman.training.trainer import epoch_plan, train
+from dragoman.training.plan import epoch_plan
+from dragoman.training.progress import Validated
+from dragoman.training.trainer import train
 from dragoman.training.training import Training
 from tests import toy
 
@@ -60,7 +62,7 @@ def steep(loss: Loss, model: Seq2Seq) -> Loss:
 
 def test_the_gradient_is_that_of_the_mean_loss_of_a_symbol(run: Callable[..., Training]) -> None:
     made = run(clip=None)
-    batch = made.data.batch(next(epoch_plan(made, 0).batches()), 0)
+    batch = made.data.batch(next(epoch_plan(made.config, made.data, 0).batches()), 0)
     loss = TeacherForcing()(made.model, batch)
     wanted = torch.autograd.grad(loss.total / loss.symbols, list(made.model.parameters()))
     train(made)
@@ -82,7 +84,7 @@ def test_pairs_are_drawn_by_the_temperature(tmp_path: Path, assembled: Assembled
     made = assembled(checks.load_config(tmp_path / "toy.yaml", {key: toy._yaml(each) for key, each in options.items()}))
     sizes = made.data.train.notes["pairs"]
     assert sizes == [200, 100]
-    rows = np.concatenate(list(epoch_plan(made, 0).batches()))
+    rows = np.concatenate(list(epoch_plan(made.config, made.data, 0).batches()))
     found = np.bincount(np.searchsorted(np.cumsum(sizes), rows, side="right"))
     shares = np.array(sizes) ** (1 / temperature)
     assert found.tolist() == pytest.approx((300 * shares / shares.sum()).tolist(), abs=1)
@@ -129,7 +131,7 @@ def test_the_learning_rate_is_that_of_the_schedule(
 
 def test_validations_without_improvement_lower_the_rate_of_a_plateau(run: Callable[..., Training]) -> None:
     made = run(steps=3, schedule={"kind": "plateau", "patience": 1})
-    made.progress.validations = [2.0, 1.0, 1.0]
+    made.progress.validations = [Validated(value, 1.0, 1) for value in (2.0, 1.0, 1.0)]
     train(made)
     assert made.optimiser.param_groups[0]["lr"] == pytest.approx(0.01 / 4)
 
@@ -270,8 +272,8 @@ def test_weights_that_validation_finds_sound_are_saved_though_the_last_step_was_
     meddle({4: not_a_number})
     made = run(steps=4)
     train(made)
-    note = read_tensors(made.folder.last_state)[1]
-    assert (note["step"], note["skipped_in_a_row"], note["validated"]) == (4, 1, 4)
+    saved = checkpoint.progress(made.folder.last_state)
+    assert (saved.step, saved.skipped_in_a_row, saved.validated) == (4, 1, 4)
 
 
 def test_a_good_step_between_them_counts_anew(run: Callable[..., Training], meddle: Meddle) -> None:
@@ -305,7 +307,7 @@ def test_validates_every_few_steps_and_at_the_end(run: Callable[..., Training]) 
     made = run(epochs=2, steps=None, validate_every=3)
     train(made)
     assert [(row["step"], row["epoch"]) for row in rows(made)] == [(3, 1), (6, 2), (8, 2)]
-    assert [step for _, step in made.progress.best] != []
+    assert made.progress.best
 
 
 def test_a_limit_of_steps_ends_training_in_an_epoch(run: Callable[..., Training]) -> None:
@@ -318,7 +320,7 @@ def test_a_limit_of_steps_ends_training_in_an_epoch(run: Callable[..., Training]
 def test_stops_when_nothing_improves_any_more(run: Callable[..., Training]) -> None:
     made = run(epochs=30, steps=None, patience=2, metric="accuracy", optimiser={"kind": "adam", "learning_rate": 1e-12})
     train(made)
-    assert len(set(made.progress.validations)) == 1
+    assert len({each.value for each in made.progress.validations}) == 1
     assert (made.progress.epoch, made.progress.step) == (3, 12)
 
 
@@ -328,10 +330,10 @@ def test_what_is_saved_can_be_read_at_any_time(run: Callable[..., Training], mon
     save = checkpoint.save
 
     def checked(path: Path, *parts: Any) -> None:
-        before = read_tensors(path)[1]["best"] if path.is_file() else []
+        before = checkpoint.progress(path).best if path.is_file() else []
         save(path, *parts)
-        after = read_tensors(path)[1]["best"]
-        assert all(RunFolder(made.folder.path).checkpoint(step).is_file() for _, step in [*before, *after])
+        after = checkpoint.progress(path).best
+        assert all(RunFolder(made.folder.path).checkpoint(each.step).is_file() for each in [*before, *after])
 
     monkeypatch.setattr(checkpoint, "save", checked)
     train(made)

@@ -13,8 +13,9 @@ import torch
 from dragoman.config import Config
 from dragoman.data.batch import Sequence
 from dragoman.data.vocabulary import EOS
+from dragoman.errors import UserError
 from dragoman.evaluation.metrics import HIGHER_IS_BETTER, METRICS
-from dragoman.model.weights import read_tensors
+from dragoman.model.weights import read_note, read_tensors
 from dragoman.reading import Reading
 from dragoman.run import RunFolder
 from dragoman.training import session, trainer
@@ -129,12 +130,14 @@ def test_perplexity_of_a_hopeless_model_is_a_number() -> None:
 class Scripted:
     """Measures what it is told, in place of a Validator."""
 
-    def __init__(self, metric: str, values: list[float]) -> None:
+    def __init__(self, metric: str, values: list[float], losses: list[float] | None = None) -> None:
         self.metric = metric
         self.values = iter(values)
+        self.losses = iter(losses or [0.0] * len(values))
 
     def __call__(self, model: Any) -> Validation:
-        return Validation({"loss": 0.0, "perplexity": 0.0, "accuracy": 0.0, self.metric: next(self.values)}, [], [])
+        values = {"loss": next(self.losses), "perplexity": 0.0, "accuracy": 0.0}
+        return Validation({**values, self.metric: next(self.values)}, [], [])
 
 
 @pytest.mark.spec("G3")
@@ -153,20 +156,99 @@ def test_any_metric_decides_which_weights_are_best(
     monkeypatch.setattr(run, "validator", Scripted(metric, [3.0, 5.0, 1.0, 4.0, 2.0]))
     train(run)
     wanted = [(5.0, 2), (4.0, 4)] if HIGHER_IS_BETTER[metric] else [(1.0, 3), (2.0, 5)]
-    assert run.progress.best == wanted
+    assert [(each.value, each.step) for each in run.progress.best] == wanted
     folder = RunFolder(run.folder.path)
     assert read_tensors(folder.weights("model-best"))[1] == {"step": wanted[0][1]}
     assert read_tensors(folder.weights("model-last"))[1] == {"step": 5}
 
 
-def test_no_worse_is_good_enough(run: Training) -> None:
-    as_good = run.validator.as_good  # by BLEU
-    assert (as_good(2.0, 1.0), as_good(1.0, 1.0), as_good(0.9, 1.0), as_good(math.nan, 1.0)) == (
-        True,
-        True,
-        False,
-        False,
-    )
+SCRIPTED = {
+    "training.epochs": None,
+    "training.steps": 6,
+    "training.validate_every": 1,
+    "training.patience": 2,
+    "training.schedule": {"kind": "plateau", "patience": 2},
+}
+
+
+@pytest.mark.parametrize(
+    ("losses", "last", "best", "cuts"),
+    [([4.0, 3.5, 3.0, 2.5, 2.0, 1.5], 6, [6, 5], 0), ([4.0, 3.0, 3.5, 3.5, 2.0, 1.5], 4, [2, 3], 1)],
+)
+def test_a_training_whose_bleu_stays_0_goes_on_while_the_loss_falls(
+    losses: list[float],
+    last: int,
+    best: list[int],
+    cuts: int,
+    corpus: Path,
+    tmp_path: Path,
+    assembled: Assembled,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nobody runs out of patience, no plateau lowers the rate, and the latest weights are the best."""
+    run = assembled(toy.config(corpus, tmp_path / "run", SCRIPTED))
+    monkeypatch.setattr(run, "validator", Scripted("bleu", [0.0] * 6, losses))
+    train(run)
+    assert run.progress.step == last
+    assert [each.step for each in run.progress.best] == best
+    assert read_note(run.folder.weights("model-best")) == {"step": best[0]}
+    assert run.schedule(9, run.progress.improved(True)) == 0.5**cuts
+
+
+STUCK = "has not fallen in 4 validations"
+
+
+@pytest.mark.parametrize(("losses", "stuck"), [([2.0, 2.5, 2.0, 2.1, 2.2], 1), ([2.0, 2.5, 2.0, 1.9, 2.2], 0)])
+def test_says_when_the_loss_has_never_fallen(
+    losses: list[float],
+    stuck: int,
+    corpus: Path,
+    tmp_path: Path,
+    assembled: Assembled,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run, said = assembled(toy.config(corpus, tmp_path / "run", {**SCRIPTED, "training.steps": 5})), list[str]()
+    monkeypatch.setattr(run, "validator", Scripted("bleu", [1.0, 2.0, 3.0, 4.0, 5.0], losses))
+    monkeypatch.setattr(run.journal, "say", said.append)
+    train(run)
+    assert sum(STUCK in line for line in said) == stuck
+
+
+def test_a_training_with_a_poor_start_is_not_refused(
+    corpus: Path, tmp_path: Path, assembled: Assembled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the 12 symbols of the toy language, a guess has a loss of 2.5."""
+    run = assembled(toy.config(corpus, tmp_path / "run", {**SCRIPTED, "training.steps": 3}))
+    guess = math.log(len(run.data.target.vocabulary))
+    monkeypatch.setattr(run, "validator", Scripted("bleu", [0.0] * 3, [9.9 * guess, 3 * guess, 0.9 * guess]))
+    train(run)
+    assert run.progress.step == 3
+
+
+def test_a_training_without_hope_ends(
+    corpus: Path, tmp_path: Path, assembled: Assembled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = assembled(toy.config(corpus, tmp_path / "run", SCRIPTED))
+    guess = math.log(len(run.data.target.vocabulary))
+    monkeypatch.setattr(run, "validator", Scripted("bleu", [1.0, 9.0], [0.9 * guess, 10.1 * guess]))
+    with pytest.raises(
+        UserError, match=r"the loss .* was 2\d\..* \(step 2\); the state of step 1 is saved\. Begin another"
+    ):
+        train(run)
+    assert read_note(run.folder.weights("model-best")) == read_note(run.folder.weights("model-last")) == {"step": 1}
+
+
+def test_a_training_that_diverges_is_told_as_such(corpus: Path, tmp_path: Path) -> None:
+    options = {"training.optimiser": {"kind": "adam", "learning_rate": 1e10}, "training.clip": None}
+    with pytest.raises(UserError, match="the loss of the development data was") as error:
+        session.train(toy.config(corpus, tmp_path / "run", options), quiet=True)
+    assert len(str(error.value)) < 400
+
+
+def test_figures_are_never_long() -> None:
+    hopeless = Likelihood(loss=1e9, accuracy=0.0)
+    values = {"loss": hopeless.loss, "perplexity": hopeless.perplexity, "bleu": 12.345}
+    assert str(Validation(values, [], [])) == "loss 1.0e+09  perplexity 1.0e+304  bleu 12.35"
 
 
 def test_writes_development_sentences_down_for_reports(run: Training) -> None:

@@ -1,0 +1,97 @@
+"""The end of a training: which weights are used, what they are worth, the card; and whether all of it is there."""
+
+import math
+from collections.abc import Sequence
+
+from dragoman.config import Config
+from dragoman.evaluation.metrics import HIGHER_IS_BETTER
+from dragoman.model.weights import read_note
+from dragoman.run import RunFolder, chosen_among, told
+from dragoman.training import card, checkpoint
+from dragoman.training.journal import Journal
+from dragoman.training.objectives.agreement import Agreement
+from dragoman.training.objectives.objectives import OBJECTIVES
+from dragoman.training.progress import Progress
+from dragoman.training.trainer import judged, reached
+from dragoman.training.training import Training
+from dragoman.training.validation import Validation
+
+
+def finish(run: Training) -> None:
+    """Choose the weights to use (the mean of the best, if it is no worse on the development set); write the card.
+
+    The row of figures comes last, that of the run itself behind its reverse's: it shows that a run is finished.
+    """
+    found = _chosen(run)
+    for each, validation in zip(run.directions, found, strict=True):
+        weights = told(read_note(each.folder.weights()))
+        run.journal.say(f"{each.folder.weights().name}: {weights}  {run.named(each)}{validation}")
+        loss, symbols = validation.values["loss"], len(each.data.target.vocabulary)
+        if loss > (guess := math.log(symbols)):
+            run.journal.say(
+                f"the loss of the development data, {loss:.2f}, is more than that of a guess among {symbols:,} symbols "
+                f"({guess:.2f}): nothing was learnt that helps there"
+            )
+        each.validator.write(validation)
+        card.write(each.folder, each.config, each.data, each.model, run.progress, validation, weights)
+    for each, validation in reversed(list(zip(run.directions, found, strict=True))):
+        figures = {**validation.values, "memory_gb": run.progress.memory / 1e9}
+        weights = told(read_note(each.folder.weights()))
+        each.journal.row(run.progress, {f"final/{name}": value for name, value in figures.items()}, weights)
+
+
+def _chosen(run: Training) -> list[Validation]:
+    """Write the weights to use; what they are worth, in each direction."""
+    settings, ranked = run.config.training, run.progress.best
+    steps = _averaged(run.progress, settings.average)
+    if len(steps) == 1:
+        note = {}
+    else:
+        for each in run.directions:
+            each.selection.write_mean(steps)
+        found = _measured(run)
+        mean = judged(run, found)
+        if mean.as_good_as(ranked[0], HIGHER_IS_BETTER[settings.metric]):
+            return found
+        note = {"worse": steps, "value": mean.value}
+    for each in run.directions:
+        each.selection.write_best(note)
+    return _measured(run)
+
+
+def _averaged(progress: Progress, average: int) -> list[int]:
+    """The steps of the best validations."""
+    return sorted(each.step for each in progress.best[:average])
+
+
+def _measured(run: Training) -> list[Validation]:
+    """What the weights to use are worth, in each direction."""
+    return [each.validator(each.selection.load(each.model)) for each in run.directions]
+
+
+def finished(config: Config, folder: RunFolder) -> str:
+    """Where and by which limits a training has ended whose every file is there; nothing where there is more to do."""
+    if not folder.last_state.is_file():
+        return ""
+    progress = checkpoint.progress(folder.last_state)
+    limits = reached(progress, config.training)
+    steps = _averaged(progress, config.training.average)
+    both = OBJECTIVES[config.training.objective.kind] is Agreement
+    if not limits or not all(_whole(each, progress, steps) for each in [folder, *([folder.reverse] * both)]):
+        return ""
+    at = ", ".join(f"training.{name}: {getattr(config.training, name)}" for name in limits)
+    more = " ".join(f"--training.{name} N" for name in limits)
+    return (
+        f"{folder.path}: is finished, by {at}, after {progress.step:,} steps; nothing is left to do. "
+        f"With more of it ({more}) the run goes on; another --run begins anew"
+    )
+
+
+def _whole(folder: RunFolder, progress: Progress, steps: Sequence[int]) -> bool:
+    """Whether the weights to use were chosen among these steps, and their figures written after that."""
+    if not all(path.is_file() for path in (folder.weights(), folder.validation, folder.card)):
+        return False
+    if chosen_among(read_note(folder.weights())) != list(steps):
+        return False
+    rows = Journal(folder, quiet=True).rows()
+    return bool(rows) and "final/loss" in rows[-1] and rows[-1]["step"] == progress.step

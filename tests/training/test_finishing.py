@@ -1,0 +1,120 @@
+"""The end of a training: what is told of the weights, and what shows that nothing is left to do."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.config import Config
+from dragoman.run import RunFolder, told
+from dragoman.training import card, session
+from dragoman.training.finishing import finished
+from dragoman.training.journal import Journal
+from dragoman.training.selection import Selection
+from dragoman.training.validation import Validator
+
+Made = Callable[..., Config]
+SIX = {"training.epochs": None, "training.steps": 6, "training.validate_every": 3, "training.average": 2}
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+def files(folder: RunFolder) -> dict[Path, tuple[bytes, int]]:
+    """All that is there, with when it was written, but for the configuration, which may change."""
+    found = [path for path in folder.path.rglob("*") if path.is_file() and path != folder.config]
+    return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in found}
+
+
+@pytest.mark.parametrize("options", [SIX, {"training.objective": "agreement"}])
+def test_a_finished_run_is_left_alone_and_told(
+    options: dict[str, Any], made: Made, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = session.train(made(options), quiet=True)
+    before = files(folder)
+    monkeypatch.delattr(Validator, "__call__")  # nothing is measured again
+    session.train(made({**options, "search": {"kind": "beam", "size": 2}}))
+    assert files(folder) == before
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"{folder.path}: is finished, by training.steps: ")
+    assert "(--training.steps N)" in line
+
+
+@pytest.mark.parametrize("key", ["training.steps", "training.average"])
+def test_a_finished_run_with_more_to_do_does_it(key: str, made: Made) -> None:
+    more = {**SIX, key: {"training.steps": 9, "training.average": 1}[key]}
+    folder = session.train(made(SIX), quiet=True)
+    assert finished(made(SIX), folder)
+    assert not finished(made(more), folder)
+    session.train(made(more), quiet=True)
+    assert finished(made(more), folder)
+
+
+def test_says_every_limit_that_has_to_be_raised(made: Made) -> None:
+    still = {"training.optimiser": {"kind": "adam", "learning_rate": 1e-12}, "training.metric": "accuracy"}
+    options = {**SIX, **still, "training.patience": 1}
+    config = made(options)
+    line = finished(config, session.train(config, quiet=True))
+    assert "--training.patience N --training.steps N" in line
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "call"),
+    [
+        (Selection, "write_mean", 1),
+        (Validator, "__call__", 3),  # behind those of training
+        (Validator, "write", 1),
+        (card, "write", 1),
+        (Journal, "row", 3),
+    ],
+)
+@pytest.mark.parametrize("before", [{}, SIX])  # a new run, or one that had been finished after fewer steps
+def test_a_run_killed_while_it_is_finished_is_finished_by_the_same_command(
+    owner: Any, name: str, call: int, before: dict[str, Any], made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = made({**SIX, "training.steps": 9 if before else 6})
+    if before:
+        session.train(made(before), quiet=True)
+        call = max(1, call - 1)  # there is one validation more, and not two
+    whole, calls = getattr(owner, name), []
+
+    def killed(*arguments: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) == call:
+            raise Killed
+        return whole(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, killed)
+        with pytest.raises(Killed):
+            session.train(config, quiet=True)
+    folder = RunFolder(Path(config.run))
+    assert not finished(config, folder)
+    session.train(config, quiet=True)
+    assert finished(config, folder)
+    last = json.loads(folder.metrics.read_text("utf-8").splitlines()[-1])
+    assert last["step"] == config.training.steps
+    assert last["final/weights"] in folder.card.read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "README.md", "validation.jsonl"])
+def test_what_is_missing_of_a_finished_run_is_made_again(name: str, made: Made) -> None:
+    folder = session.train(made(), quiet=True)
+    before = (folder.path / name).read_bytes()
+    (folder.path / name).unlink()
+    session.train(made(), quiet=True)
+    if name != "README.md":  # which tells of memory
+        assert (folder.path / name).read_bytes() == before
+
+
+def test_a_model_worse_than_a_guess_is_told(made: Made, capsys: pytest.CaptureFixture[str]) -> None:
+    session.train(made({"training.optimiser": {"kind": "adam", "learning_rate": 1}, "training.clip": None}))
+    assert "is more than that of a guess among 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("note", [None, [], {}, {"step": "3"}, {"mean of steps": 3}, {"worse": [1], "step": [2]}])
+def test_weights_that_do_not_say_what_they_are_are_told_as_such(note: Any) -> None:
+    assert told(note) == "of unknown origin"
