@@ -6,12 +6,12 @@ from pathlib import Path
 
 import typer
 
-from dragoman.commands.lines import PORTION, one_line, one_stream, portions, shown
+from dragoman.commands.lines import PORTION, one_line, one_stream, portions
 from dragoman.components import Spec
 from dragoman.data.corpus import parallel
 from dragoman.data.source import only_text
 from dragoman.errors import UserError
-from dragoman.files import read_lines, write_atomically
+from dragoman.files import read_lines, shown, write_atomically
 from dragoman.loading import load
 from dragoman.text.noise import Noise
 from dragoman.translator import Translator

@@ -21,6 +21,7 @@ from dragoman.data.source import Source
 from dragoman.data.store import Rows, new_store, read_header
 from dragoman.data.vocabulary import EOS
 from dragoman.errors import UserError
+from dragoman.files import LONGEST_TEXT
 from dragoman.text.edits import operations
 from dragoman.text.pipeline import Side
 from dragoman.text.unit import flat
@@ -134,10 +135,8 @@ def _blocks(
     gold: list[Gold] = []
     mark = languages["source"].vocabulary.ids([target_marks(data)[pair.target]]) if data.pairs else []
     for block in sides(_examples(data, pair, gold), BLOCK):
-        texts = {
-            side: list(map(languages[side].text.normalise, side_texts))
-            for side, side_texts in zip(languages, block, strict=True)
-        }
+        given = dict(zip(languages, block, strict=True))
+        texts = {side: list(map(languages[side].text.normalise, given[side])) for side in languages}
         rows = {side: language.rows(texts[side]) for side, language in languages.items()}
         if data.edited is not None:
             rows["target"] = _edits(
@@ -145,6 +144,8 @@ def _blocks(
             )
         written = {side: np.array([bool(text.strip()) for text in texts[side]]) for side in languages}
         lengths = {side: np.where(written[side], rows[side].lengths - 1, 0) for side in languages}
+        for side in languages:  # of a text too long to be read to its end the symbols that were read say little
+            lengths[side][[len(text) > LONGEST_TEXT for text in given[side]]] = data.max_length + 1
         count = len(lengths["target"])
         numbers = np.arange(filters.report.pairs, filters.report.pairs + count)
         for side, files in arrays.items():
