@@ -24,7 +24,7 @@ LONGEST_NAME = 200  # bytes of the target's name kept in the temporary one: file
 
 CHUNK = 65_536  # bytes asked for at a time
 
-LONGEST_TEXT = 100_000  # characters of a text that a model is given; time and memory grow with what it has to cut
+LONGEST_TEXT = 50_000  # characters of a text that a model is given; time and memory grow with what it has to cut
 
 
 @contextmanager

@@ -151,7 +151,7 @@ def _of_columns(path: Path, wanted: Sequence[str]) -> Languages:
     found = tables.languages(str(path), wanted)
     source, target = found.names
     for name in found.names:
-        if re.search(r"[/\\\0]", name):  # the pairs may have to be copied
+        if re.search(r"[/\\\x00-\x1f\x7f-\x9f]", name):  # the pairs may have to be copied
             raise UserError(f"{shown(path)}: '{name}' cannot be the end of a file's name; call the column otherwise")
     told = f"columns {source}, {target}"
     if found.header:

@@ -242,7 +242,7 @@ class Translator:
         """The pairs as texts and symbols, at most `longest` on each side, and as a batch."""
         given = [self.reading.given(text) for text in sources]
         cut = [reading.cut(self.reading.encoded(each, mark), longest) for each in given]
-        encoded = [(source, self._said(source, y)[:longest]) for source, y in zip(cut, targets, strict=True)]
+        encoded = [(source, self._said(source, y, longest)[:longest]) for source, y in zip(cut, targets, strict=True)]
         lengths = [max(reading.length(source), len(target)) + 1 for source, target in encoded]
         most = BATCH if all(isinstance(source, Language) for source in self.sources) else ROWS  # regions take room
         for numbers in by_length(range(len(encoded)), lengths, BATCH, most):
@@ -266,9 +266,9 @@ class Translator:
             found.append(replace(translation, left_out=reading.left_out(given, encoded)))
         return replace(found[0], n_best=tuple(found))
 
-    def _said(self, encoded: list[Encoded], target: str) -> list[Symbol]:
-        """What a model is to say of these sources, that it may mean the text."""
-        symbols = self.target.text.encode(target[:LONGEST_TEXT])
+    def _said(self, encoded: list[Encoded], target: str, longest: int | None) -> list[Symbol]:
+        """What a model is to say of these sources, that it may mean the text, or so many symbols of it."""
+        symbols = self.target.text.encode(target[:LONGEST_TEXT])[:longest]
         return list(symbols) if self.edited is None else operations(spelled(encoded[self.edited]), symbols)
 
     def _written(self, encoded: list[Encoded], said: list[Symbol]) -> tuple[list[str], WordsOf]:

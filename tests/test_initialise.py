@@ -81,6 +81,9 @@ def test_columns_that_cannot_be_chosen_are_refused(tmp_path: Path) -> None:
     (tmp_path / "x.tsv").write_text("a/b\tc\none\tun\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"x\.tsv: 'a/b' cannot be the end of a file's name"):
         languages(tmp_path / "x.tsv", None, ("a/b", "c"))
+    (tmp_path / "y.tsv").write_text("a\x1b[2J\tc\none\tun\n", encoding="utf-8")
+    with pytest.raises(UserError, match="cannot be the end of a file's name"):
+        languages(tmp_path / "y.tsv", None, ("a\x1b[2J", "c"))
     with pytest.raises(UserError, match=r"nothing\.tsv: no such file"):
         languages(tmp_path / "nothing.tsv", None)
 

@@ -8,6 +8,7 @@ import typer
 
 from dragoman import configuration
 from dragoman import initialise as first
+from dragoman.commands.lines import one_line
 from dragoman.commands.options import overrides
 from dragoman.config import TABLES
 from dragoman.data import statistics, tables
@@ -34,10 +35,9 @@ def debug_data(words: Sequence[str]) -> None:
         texts = tuple(name for name in pair.sources if name not in data.features)
         for name, where in (("train", pair.train), ("dev", (pair.dev,))):
             for place in where:
-                header = tables.header(place, (*texts, pair.target)) if place.endswith(TABLES) else None
+                header = tables.about_header(place, (*texts, pair.target)) if place.endswith(TABLES) else None
                 if header:
-                    told = f"line {header.line} is a header and no pair, columns {', '.join(header.cells)}"
-                    typer.echo(f"data.{name}: {place}: {told}\n")
+                    typer.echo(f"data.{name}: {place}: {one_line(header)}\n")
             for source in texts if where else ():
                 found = statistics.describe(where, source, pair.target, sources=texts, tokenisers=tokenisers)
                 about = f", {source} and {pair.target}" if data.pairs or len(pair.sources) > 1 else ""

@@ -65,6 +65,9 @@ Weights = Annotated[
 ]
 To = Annotated[str | None, typer.Option(metavar="LANGUAGE", help="To which language, where the run has several.")]
 
+OneBased = Annotated[
+    bool, typer.Option("--one-based", help="The links of --gold count words from 1, such as 1-1, not from 0.")
+]
 Candidates = Annotated[
     str | None,
     typer.Option(

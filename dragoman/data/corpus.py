@@ -84,7 +84,7 @@ def read_aligned(where: str | Path | Sequence[str], source: str, target: str) ->
     an alignment file has not as many lines as its place has pairs.
     """
     for place, path in zip(places(where), alignment_files(where, source, target), strict=True):
-        both = zip_longest(read_pairs(place, source, target), read_lines(path))
+        both = zip_longest(read_pairs(place, source, target), read_lines(path, LONGEST_TEXT))
         for number, (pair, line) in enumerate(both, start=1):
             if pair is None or line is None:
                 more = sum(1 for _ in both)

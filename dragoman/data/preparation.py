@@ -137,14 +137,18 @@ def _blocks(
     for block in sides(_examples(data, pair, gold), BLOCK):
         given = dict(zip(languages, block, strict=True))
         texts = {side: list(map(languages[side].text.normalise, given[side])) for side in languages}
-        rows = {side: language.rows(texts[side]) for side, language in languages.items()}
+        # What is too long for any model is not cut into symbols, and left out as what is too long for this one.
+        rows = {
+            side: language.rows(["" if len(text) > LONGEST_TEXT else text for text in texts[side]])
+            for side, language in languages.items()
+        }
         if data.edited is not None:
             rows["target"] = _edits(
                 languages["target"], texts[data.sides[data.edited]], texts["target"], data.max_length
             )
         written = {side: np.array([bool(text.strip()) for text in texts[side]]) for side in languages}
         lengths = {side: np.where(written[side], rows[side].lengths - 1, 0) for side in languages}
-        for side in languages:  # of a text too long to be read to its end the symbols that were read say little
+        for side in languages:
             lengths[side][[len(text) > LONGEST_TEXT for text in given[side]]] = data.max_length + 1
         count = len(lengths["target"])
         numbers = np.arange(filters.report.pairs, filters.report.pairs + count)

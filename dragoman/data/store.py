@@ -19,6 +19,7 @@ from dragoman.files import write_atomically
 VERSION = 2
 HEADER = "header.json"
 OFFSET = np.dtype("<i8")
+CHECKED = 1 << 20  # rows that are checked at a time
 
 Row = npt.NDArray[np.integer]
 
@@ -68,9 +69,10 @@ class Store:
         try:
             self.notes: dict[str, Any] = header["notes"]
             self.rows = int(header["rows"])
-            self.columns = {
-                name: self._open(name, np.dtype(kind), int(size)) for name, (kind, size) in header["columns"].items()
-            }
+            kinds = {name: (np.dtype(kind), int(size)) for name, (kind, size) in header["columns"].items()}
+            if self.rows < 0 or any(kind.kind != "u" for kind, _ in kinds.values()):
+                raise ValueError("columns are rows of unsigned integers")
+            self.columns = {name: self._open(name, *kind) for name, kind in kinds.items()}
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(f"{folder / HEADER}: not the header of a prepared corpus ({error})") from error
 
@@ -86,9 +88,19 @@ class Store:
     def _open(self, name: str, dtype: np.dtype[Any], size: int) -> Column:
         values = _mapped(self.folder / f"{name}.values", dtype, size)
         offsets = _mapped(self.folder / f"{name}.offsets", OFFSET, self.rows + 1)
-        if offsets[0] != 0 or offsets[-1] != size:
-            raise UserError(f"{self.folder / name}.offsets: damaged; delete {self.folder} to prepare it again")
+        if offsets[0] != 0 or offsets[-1] != size or not _rising(offsets):
+            raise self.damaged(f"{name}.offsets")
         return Column(values, offsets)
+
+    def damaged(self, name: str) -> UserError:
+        """What to raise where a file of the store has what nobody wrote there."""
+        return UserError(f"{self.folder / name}: damaged; delete {self.folder} to prepare it again")
+
+
+def _rising(offsets: npt.NDArray[np.int64]) -> bool:
+    """Whether none is less than the one before; of a large corpus only a part is in memory at a time."""
+    parts = (offsets[begin : begin + CHECKED + 1] for begin in range(0, len(offsets) - 1, CHECKED))
+    return all(bool((part[:-1] <= part[1:]).all()) for part in parts)
 
 
 def read_header(folder: Path) -> dict[str, Any]:

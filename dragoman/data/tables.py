@@ -89,6 +89,17 @@ def header(path: str, names: Sequence[str]) -> Row | None:
     return _header(first, names, path) if first else None
 
 
+def about_header(path: str, names: Sequence[str]) -> str | None:
+    """What to tell of the first row: that it is taken for a header, or that it looks like one and is not."""
+    first = None if path.endswith(OBJECTS) else next(_rows(path), None)
+    if first and _header(first, names, path):
+        return f"line {first.line} is a header and no pair, columns {', '.join(first.cells)}"
+    if first and _names_columns(first.cells):
+        wanted = f"for a header it would have {', '.join(names)}"
+        return f"line {first.line} is taken for a pair ({', '.join(first.cells)}); {wanted}"
+    return None
+
+
 def languages(path: str, wanted: Sequence[str] = ()) -> Columns:
     """Which two columns hold the pairs: the `wanted`, or those that the first row calls languages, source or target.
 
