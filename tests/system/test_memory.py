@@ -23,7 +23,7 @@ for number, words in enumerate(sys.stdin.read().splitlines()):
     short = peak(words, number, "short", [0])
     print(peak(words, number, "long", [0, 1]) - short, words)
 """
-CHARACTERS = 5_000_000
+CHARACTERS = 20_000_000
 BOTH_CUT = 4_000  # characters of a line that is not read to its end either, and still scored
 BPE = "--text.joint=true --text.source.unit='{kind: bpe, size: 280}' --text.target.unit='{kind: bpe, size: 280}'"
 COMMANDS = f"""
@@ -45,7 +45,7 @@ train toy.yaml --training.steps=1 --run=NEWbpe --data.train=[train, KIND] --data
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak of memory is measured on Linux")
-@pytest.mark.parametrize("text", ["six ", "x", "\x00", "\u4e00"])
+@pytest.mark.parametrize("text", ["six ", "x", "\x00"])
 def test_no_command_needs_much_memory_for_a_long_line(text: str, copied: Shell) -> None:
     for name in ("en", "fr"):
         rest = (copied.folder / f"test.{name}").read_text(encoding="utf-8")
