@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from dragoman.config import Config
+from dragoman.data.pharaoh import read_gold
 from dragoman.files import read_lines, write_atomically
 from dragoman.phrasebook import corpus
 from dragoman.training import checks
@@ -66,15 +67,9 @@ def aligned(files: Path, folder: Path, overrides: dict[str, str]) -> Corpus:
     for part in ("train", "dev"):
         for side in (source, target):
             write(folder / f"{part}.{side}", read_lines(files / f"{part}.{side}.gz"))
-        links = [" ".join(map(_counted_from_0, line.split())) for line in read_lines(files / f"{part}.talp.gz")]
-        write(folder / f"{part}.{source}-{target}.align", links)
+        links = read_gold(files / f"{part}.talp.gz", one_based=True)
+        write(folder / f"{part}.{source}-{target}.align", map(str, links))
     return Corpus(folder, (), "dev", {"data.source": source, "data.target": target, **overrides})
-
-
-def _counted_from_0(link: str) -> str:
-    sign = "-" if "-" in link else "p"
-    source, target = map(int, link.split(sign))
-    return f"{source - 1}{'-' if sign == '-' else '?'}{target - 1}"
 
 
 def write(path: Path, lines: Iterable[str]) -> None:

@@ -5,6 +5,7 @@ from itertools import groupby
 
 from dragoman import reading
 from dragoman.data.language import Language
+from dragoman.files import LONGEST_TEXT
 from dragoman.search.incremental import Decided
 from dragoman.text.mark import Symbol
 from dragoman.translation import Spoken
@@ -19,7 +20,7 @@ def arriving(words: Iterable[str], source: Language, mark: Sequence[Symbol]) -> 
         if known == reading.LONGEST:
             return
         text = f"{text} {word}".strip()
-        found = source.text.encode(text)
+        found = source.text.encode(text[:LONGEST_TEXT])
         symbols = [*(mark if found else ()), *found][: reading.LONGEST]
         yield source.vocabulary.ids(symbols[known:])
         known = max(known, len(symbols))

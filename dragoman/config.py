@@ -66,7 +66,7 @@ class DataConfig(Section):
     )
     target: Maybe = Field("", description="language translated to = suffix of its files")
     train: Annotated[tuple[Text, ...], Several] = Field(
-        (), description="prefix of the training files, or a .tsv (a column a source, then target)"
+        (), description="prefix of the training files, or a .tsv, .csv or .jsonl with such columns"
     )
     dev: Maybe = Field("", description="the same for the pairs that training is judged by")
     pairs: tuple[PairConfig, ...] = Field(
@@ -313,4 +313,7 @@ class Config(Section):
 
 
 UNTRANSLATED = ("loss", "perplexity", "accuracy")
-TSV = (".tsv", ".tsv.gz")  # a column for each source, then the target
+CSV = (".csv", ".csv.gz")
+COLUMNS = (".tsv", ".tsv.gz", *CSV)  # of these names under a header, or each source, then the target
+OBJECTS = (".jsonl", ".jsonl.gz")  # JSON Lines: of these keys
+TABLES = (*COLUMNS, *OBJECTS)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from dragoman.components import Problem
-from dragoman.config import TSV, UNTRANSLATED, Config, DataConfig
+from dragoman.config import COLUMNS, TABLES, UNTRANSLATED, Config, DataConfig
 
 ONE_PAIR = ("source", "target", "train", "dev")
 
@@ -47,7 +47,7 @@ def contradictions(config: Config) -> Iterator[Problem]:
 
 def _one_pair(config: Config) -> Iterator[Problem]:
     data = config.data
-    if data.target in data.source and not all(name.endswith(TSV) for name in (*data.train, data.dev)):
+    if data.target in data.source and not all(name.endswith(COLUMNS) for name in (*data.train, data.dev)):
         yield Problem(("data", "target"), f"'{data.target}' is data.source too, so both are one file")
     if data.temperature != 1:
         yield Problem(("data", "temperature"), "is for drawing from data.pairs, of which there are none")
@@ -83,7 +83,7 @@ def _pairs(config: Config) -> Iterator[Problem]:
         if pair.name in names[:number]:
             yield Problem(path, f"{pair.name} is there already; 'train' may be a list")
         for place in (*pair.train, pair.dev):
-            if place.endswith(TSV) and tables.setdefault(place, pair.name) != pair.name:
+            if place.endswith(COLUMNS) and tables.setdefault(place, pair.name) != pair.name:
                 message = f"{place} has the columns of {tables[place]}; name files by prefix, or a table of its own"
                 yield Problem(path, message)
         if pair.target not in targets:
@@ -102,7 +102,7 @@ def _features(config: Config) -> Iterator[Problem]:
             yield Problem(("data", "features", number), f"'{name}' {told}")
     for key, names in (("train", data.train), ("dev", (data.dev,))):
         for name in names if data.features else ():
-            if name.endswith(TSV):
+            if name.endswith(TABLES):
                 yield Problem(("data", key), f"data.features stand beside PREFIX files, and {name} is a table")
     if data.alignments and data.features:
         yield Problem(("data", "alignments"), "links are between words, and data.features are none")

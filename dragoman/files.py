@@ -1,5 +1,6 @@
 """Reading lines and writing files so that neither a damaged input nor a killed process goes unnoticed."""
 
+import codecs
 import gzip
 import io
 import os
@@ -22,6 +23,8 @@ except ImportError:  # Windows: nothing hinders a second process there
 LONGEST_NAME = 200  # bytes of the target's name kept in the temporary one: file systems stop at 255
 
 CHUNK = 65_536  # bytes asked for at a time
+
+LONGEST_TEXT = 50_000  # characters of a text that a model is given; time and memory grow with what it has to cut
 
 
 @contextmanager
@@ -116,43 +119,69 @@ def _opened(
     return io.TextIOWrapper(file, encoding="utf-8", newline="\n") if mode == "w" else file
 
 
-def read_lines(path: str | Path) -> Iterator[str]:
-    """The lines of a UTF-8 file without their ends; `-` is standard input, `.gz` is unpacked on the way.
+def read_lines(path: str | Path, most: int | None = None) -> Iterator[str]:
+    """The lines of a UTF-8 file without their ends; `-` is standard input, `.gz` is unpacked on the way, and where the
+    file is missing and `FILE.gz` is there, that is read.
 
     Only the newline ends a line (U+2028, U+0085, form feed and a lone carriage return are text); one carriage
-    return before it is dropped, and so is a byte order mark at the start of the file. Raises UserError for a
-    missing or unreadable file, a folder, a damaged or truncated .gz, and text in another encoding (with line,
-    byte and column, in bytes).
+    return before it is dropped, and so is a byte order mark at the start of the file. Of a line with more than `most`
+    characters come the first `most` + 1, so that whoever reads can tell; the rest is never held in memory. Raises
+    UserError for a missing or unreadable file, a folder, a damaged or truncated .gz, and text in another encoding (with
+    line, byte and column, in bytes).
     """
-    name = _shown(path)
+    name, size = shown(path), -1 if most is None else _bytes_of(most + 1)
     with _readable(name), _open(path) as file:
-        for number, line in enumerate(file, start=1):
-            yield _decode(line, name, number)
+        for number, line in enumerate(iter(lambda: file.readline(size), b""), start=1):
+            whole = len(line) != size or line.endswith(b"\n")
+            yield _decode(line, name, number, ends=True, whole=whole)[: None if most is None else most + 1]
+            while not whole:
+                rest = file.readline(CHUNK)
+                whole = not rest or rest.endswith(b"\n")
 
 
 def read_words(path: str | Path) -> Iterator[str]:
     """The same text as words between spaces or tabs, each as soon as what ends it is there, and a newline behind those
-    of each line.
+    of each line; of a line with more than LONGEST_TEXT characters, so many at least.
     """
-    name, rest, number, column = _shown(path), b"", 1, 0
+    name, size = shown(path), _bytes_of(LONGEST_TEXT + 1)
+    rest, number, column = b"", 1, 0
     with _readable(name), _open(path) as file:
         while data := file.read1(CHUNK):
             *pieces, rest = re.split(rb"([ \t\n])", rest + data)
             for word, mark in zip(pieces[::2], pieces[1::2], strict=True):
-                if text := _decode(word, name, number, column):
+                if text := _word(word, name, number, column, size, ends=mark == b"\n"):
                     yield text
                 column += len(word + mark)
                 if mark == b"\n":
                     yield "\n"
                     number, column = number + 1, 0
-        if rest:
-            yield _decode(rest, name, number, column)
+            rest = rest[: size + 1]
+        if text := _word(rest, name, number, column, size, ends=True):
+            yield text
         if rest or column:
             yield "\n"
 
 
-def _shown(path: str | Path) -> str:
-    return "<stdin>" if str(path) == "-" else str(path)
+def _word(word: bytes, name: str, number: int, column: int, size: int, *, ends: bool) -> str:
+    """A word of a line, of which so many bytes are read; `ends`: it is the last of the line."""
+    left = max(0, size - column)
+    return _decode(word[:left], name, number, column, ends=ends, whole=len(word) <= left)
+
+
+def _bytes_of(characters: int) -> int:
+    """How many bytes have at least so many characters, and perhaps a part of another one."""
+    return 4 * characters + 3
+
+
+def shown(path: str | Path) -> str:
+    """What the file is called that is read under this name."""
+    return "<stdin>" if str(path) == "-" else str(existing(path))
+
+
+def existing(path: str | Path) -> Path:
+    """The file of this name or, where there is none, the packed one beside it (`NAME.gz`) if there is one."""
+    packed = f"{path}.gz"
+    return Path(packed if not os.path.lexists(path) and os.path.isfile(packed) else path)
 
 
 @contextmanager
@@ -176,7 +205,7 @@ def _readable(name: str) -> Iterator[None]:
 def _open(path: str | Path) -> Iterator[io.BufferedReader]:
     if str(path) == "-":
         yield cast(io.BufferedReader, sys.stdin.buffer)  # not ours to close
-    elif str(path).endswith(".gz"):
+    elif (path := existing(path)).suffix == ".gz":
         with gzip.open(path, "rb") as packed:
             yield cast(io.BufferedReader, packed)
     else:
@@ -184,12 +213,15 @@ def _open(path: str | Path) -> Iterator[io.BufferedReader]:
             yield plain
 
 
-def _decode(line: bytes, name: str, number: int, before: int = 0) -> str:
+def _decode(data: bytes, name: str, number: int, before: int = 0, *, ends: bool, whole: bool) -> str:
+    """What stands in line `number` behind so many bytes; `ends`: to its end, which goes. Of what is not `whole`, a
+    character that is cut at the end goes too.
+    """
     try:
-        text = line.decode()
+        text, _ = codecs.utf_8_decode(data, "strict", whole)
     except UnicodeDecodeError as error:
-        where = f"byte 0x{line[error.start]:02X} at column {before + error.start + 1}"
+        where = f"byte 0x{data[error.start]:02X} at column {before + error.start + 1}"
         raise UserError(f"{name}:{number}: not UTF-8 ({where})") from None
-    if number == 1:
+    if number == 1 and not before:
         text = text.removeprefix("\ufeff")
-    return text.removesuffix("\n").removesuffix("\r")
+    return text.removesuffix("\n").removesuffix("\r") if ends else text

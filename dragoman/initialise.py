@@ -1,26 +1,28 @@
 """A first configuration for the user's files, with sizes that suit them."""
 
+import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from dragoman import configuration
 from dragoman.components import Spec
-from dragoman.config import TSV, Config
+from dragoman.config import COLUMNS, TABLES, Config
+from dragoman.data import tables
 from dragoman.data.aside import PARTS, copy
 from dragoman.data.corpus import Pair, corpus_files, parallel, read_pairs
 from dragoman.data.sample import Sample, look
 from dragoman.errors import UserError
-from dragoman.files import write_atomically
+from dragoman.files import shown, write_atomically
 
 DEVELOPMENT = ("dev", "valid", "val", "validation", "tune")  # usual names of the files that judge training
 JOINT = 0.5  # of its text in common letters, from which on languages share their symbols too
 
 
 class Corpus(NamedTuple):
-    """Where the pairs are, as a configuration says it: prefix (or .tsv), and the languages."""
+    """Where the pairs are, as a configuration says it: prefix (or file of columns), and the languages."""
 
     train: str
     dev: str
@@ -51,8 +53,11 @@ SIZES = (
 )
 
 
-def initialise(source: Path, target: Path | None, config: Path, dev: str | None) -> list[str]:
-    """Write a commented configuration for the pairs in two files (or a .tsv); the lines to tell about it.
+def initialise(
+    source: Path, target: Path | None, config: Path, dev: str | None, columns: Sequence[str] = ()
+) -> list[str]:
+    """Write a commented configuration for the pairs in two files, or in two `columns` of one; the lines to tell about
+    it.
 
     Where no development pairs are given or found beside the files, some pairs are set aside: the files are copied
     into a folder beside the configuration, in two parts. UserError where the configuration exists already.
@@ -62,7 +67,7 @@ def initialise(source: Path, target: Path | None, config: Path, dev: str | None)
     for path in filter(None, (source, target)):
         if str(path) == "-" or path.is_fifo():
             raise UserError(f"{path}: init reads its files more than once, so it takes no stream; write it to a file")
-    names, prefix = languages(source, target)
+    names, prefix, named = languages(source, target, columns)
     found = dev or (_beside(prefix, *names) if prefix else None)
     if found:
         next(read_pairs(found, *names), None)  # can it be read?
@@ -74,16 +79,16 @@ def initialise(source: Path, target: Path | None, config: Path, dev: str | None)
             stack.enter_context(_new(folder, names))
             corpus, told = _copied(source, target, names, folder, found)
         sample = look(corpus.train, corpus.source, corpus.target)
+        about = [str(sample), told, *named]
         lines = [
-            str(sample),
-            told,
+            *about,
             "The sizes below were chosen for that; change whatever you like. What stands here are the options that",
             f"matter most: dragoman debug config {shlex.quote(str(config))} prints all of them.",
         ]
         values = choose(corpus, sample, f"runs/{corpus.source}-{corpus.target}")
         with write_atomically(config) as file:
             file.writelines([*(f"# {line}\n" for line in lines), "\n", configuration.commented(values)])
-    return lines[:2]
+    return about
 
 
 @contextmanager
@@ -118,19 +123,44 @@ def _copied(
     return corpus, f"no development pairs given (--dev) or found: {aside:,} pairs set aside in {corpus.dev}"
 
 
-def languages(source: Path, target: Path | None) -> tuple[tuple[str, str], str]:
-    """Names of the languages, and the prefix of the two files, or the .tsv; empty where they have none in common."""
+class Languages(NamedTuple):
+    """Names of the languages; the prefix of the two files, or the file of columns, empty where there is none in common;
+    and how the names were found, if they stand in a file.
+    """
+
+    names: tuple[str, str]
+    prefix: str
+    told: tuple[str, ...] = ()
+
+
+def languages(source: Path, target: Path | None, columns: Sequence[str] = ()) -> Languages:
     if target is None:
-        if not str(source).endswith(TSV):
-            raise UserError(f"{source}: expected a second file, its translation, or a .tsv file of two columns")
-        return ("source", "target"), str(source)
+        return _of_columns(source, columns)
+    if columns:
+        raise UserError("--columns: is for one file of columns, and there are two files")
     first, second = (path.with_suffix("") if path.suffix == ".gz" else path for path in (source, target))
     if first.suffix and second.suffix and first.suffix != second.suffix:
         same = first.with_suffix("") == second.with_suffix("")
-        return (first.suffix[1:], second.suffix[1:]), str(first.with_suffix("")) if same else ""
+        return Languages((first.suffix[1:], second.suffix[1:]), str(first.with_suffix("")) if same else "")
     if first.stem == second.stem:
         raise UserError(f"{source} and {target}: which languages? Name the files like corpus.en and corpus.de")
-    return (first.stem, second.stem), ""
+    return Languages((first.stem, second.stem), "")
+
+
+def _of_columns(path: Path, wanted: Sequence[str]) -> Languages:
+    if not str(path).endswith(TABLES):
+        raise UserError(f"{path}: expected a second file, its translation, or a .tsv, .csv or .jsonl with both")
+    found = tables.languages(str(path), wanted)
+    source, target = found.names
+    for name in found.names:
+        if re.search(r"[/\\\x00-\x1f\x7f-\x9f]", name):  # the pairs may have to be copied
+            raise UserError(f"{shown(path)}: '{name}' cannot be the end of a file's name; call the column otherwise")
+    told = f"columns {source}, {target}"
+    if found.header:
+        told = f"line {found.header.line} is a header and no pair, {told}"
+    elif str(path).endswith(COLUMNS):
+        told = f"no header, {told}"
+    return Languages((source, target), str(path), (f"{shown(path)}: {told}",))
 
 
 def _beside(prefix: str, source: str, target: str) -> str | None:

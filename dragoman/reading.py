@@ -13,11 +13,14 @@ from dragoman.data.features import FeatureSource, Given
 from dragoman.data.source import Source
 from dragoman.data.vocabulary import EOS
 from dragoman.evaluation import alignment
+from dragoman.files import LONGEST_TEXT
 from dragoman.text.mark import Mark, Symbol
 from dragoman.text.pipeline import WordsOf
 from dragoman.translation import Seen, by_words
 
-LONGEST = 500  # symbols of a source that are read; what follows is left out, and said so in `Translation.left_out`
+# Symbols of a source that are read; what follows is left out, and said so in `Translation.left_out`. A text of more
+# than LONGEST_TEXT characters is not even cut into symbols to its end.
+LONGEST = 500
 
 Text: TypeAlias = Given | tuple[Given, ...]  # of the only source, or one of each
 Encoded: TypeAlias = list[Symbol] | NDArray[Any]  # the symbols of a text, or the regions (R, size) of an array
@@ -177,9 +180,12 @@ def length(encoded: list[Encoded]) -> int:
     return max((len(each) for each in encoded if isinstance(each, list)), default=1)
 
 
-def left_out(encoded: list[Encoded]) -> int:
-    """How many symbols are not read, because there are more than LONGEST of a text."""
-    return sum(max(0, len(each) - LONGEST) for each in encoded if isinstance(each, list))
+def left_out(given: tuple[Given, ...], encoded: list[Encoded]) -> int:
+    """How many symbols are not read, because there are more than LONGEST of a text; beyond LONGEST_TEXT each character
+    counts as one.
+    """
+    beyond = sum(max(0, len(each) - LONGEST_TEXT) for each in given if isinstance(each, str))
+    return beyond + sum(max(0, len(each) - LONGEST) for each in encoded if isinstance(each, list))
 
 
 def _encoded(source: Source, given: Given, mark: Sequence[Mark]) -> Encoded:
@@ -187,7 +193,8 @@ def _encoded(source: Source, given: Given, mark: Sequence[Mark]) -> Encoded:
         return source.read(given)
     if not isinstance(given, str):
         raise TypeError(f"{source.name}: expected a text, found {type(given).__name__}")
-    return [*mark, *(source.text.encode(given) if source.text.normalise(given).strip() else [])]
+    text = given[:LONGEST_TEXT]
+    return [*mark, *(source.text.encode(text) if source.text.normalise(text).strip() else [])]
 
 
 def _ids(source: Source, encoded: Encoded, longest: int | None) -> list[int]:

@@ -58,7 +58,8 @@ class Translation:
     of the only one, or of the first. `tokens` are words; `sentinel` (target words,) is the attention to none of the
     sources, where the model has a sentinel. `score` is the rank of the search (log-probability under its length
     normalisation), `log_prob` the plain log P(y | x) in nats. `n_best` holds the alternatives asked for, this one
-    first. `left_out` counts the symbols at the end of overlong sources that were not read.
+    first. `left_out` counts the symbols at the end of overlong sources that were not read; what stands behind the first
+    50,000 characters is not cut into symbols, so there it counts characters.
     """
 
     sources: tuple[Seen, ...]

@@ -19,6 +19,7 @@ from dragoman.data.vocabulary import EOS
 from dragoman.deployment.engine import OnnxModel
 from dragoman.devices import Device
 from dragoman.errors import UserError
+from dragoman.files import LONGEST_TEXT
 from dragoman.model import linear
 from dragoman.model.attention.terms.reading import Shift
 from dragoman.model.seq2seq import Seq2Seq
@@ -155,7 +156,8 @@ class Translator:
         ]
 
     def _nothing(self, given: tuple[Given, ...]) -> Translation:
-        empty = Translation(self.reading.nothing(given), "", [], 0.0, 0.0)
+        left_out = reading.left_out(given, [])
+        empty = Translation(self.reading.nothing(given), "", [], 0.0, 0.0, left_out=left_out)
         return replace(empty, n_best=(empty,))
 
     def simultaneous(self, words: Iterable[str], *, to: str | None = None, wait: int | None = None) -> Iterator[Spoken]:
@@ -189,8 +191,8 @@ class Translator:
 
     def left_out(self, text: Text) -> int:
         """How many symbols of a text are not read, because there are more than LONGEST."""
-        mark = [*self.marks.values()][:1]
-        return reading.left_out(self.reading.encoded(self.reading.given(text), mark))
+        given, mark = self.reading.given(text), [*self.marks.values()][:1]
+        return reading.left_out(given, self.reading.encoded(given, mark))
 
     def hypotheses(
         self, searcher: Search, encoded: Sequence[Sequence[Encoded]], n_best: int = 1, mark: Sequence[Mark] = ()
@@ -213,8 +215,8 @@ class Translator:
             return searcher(model, sources, n_best)
 
     def score(self, sources: Sequence[Text], targets: Sequence[str], *, to: str | None = None) -> list[Scored]:
-        """`log P(y | x)` of given pairs and the attention of forced decoding (CN 1, SL). Overlong pairs are scored
-        whole. `to` is the language of the targets, where the run has several.
+        """`log P(y | x)` of given pairs and the attention of forced decoding (CN 1, SL). Long pairs are scored
+        whole, up to LONGEST_TEXT characters. `to` is the language of the targets, where the run has several.
         """
         found: dict[int, Scored] = {}
         with torch.inference_mode():
@@ -240,7 +242,7 @@ class Translator:
         """The pairs as texts and symbols, at most `longest` on each side, and as a batch."""
         given = [self.reading.given(text) for text in sources]
         cut = [reading.cut(self.reading.encoded(each, mark), longest) for each in given]
-        encoded = [(source, self._said(source, y)[:longest]) for source, y in zip(cut, targets, strict=True)]
+        encoded = [(source, self._said(source, y, longest)[:longest]) for source, y in zip(cut, targets, strict=True)]
         lengths = [max(reading.length(source), len(target)) + 1 for source, target in encoded]
         most = BATCH if all(isinstance(source, Language) for source in self.sources) else ROWS  # regions take room
         for numbers in by_length(range(len(encoded)), lengths, BATCH, most):
@@ -261,12 +263,12 @@ class Translator:
             seen, sentinel = self.reading.seen(given, read, words, weights)
             text, rank = self.target.text.decode(written), hypothesis.score
             translation = Translation(seen, text, words.words, rank, hypothesis.log_prob, sentinel)
-            found.append(replace(translation, left_out=reading.left_out(encoded)))
+            found.append(replace(translation, left_out=reading.left_out(given, encoded)))
         return replace(found[0], n_best=tuple(found))
 
-    def _said(self, encoded: list[Encoded], target: str) -> list[Symbol]:
-        """What a model is to say of these sources, that it may mean the text."""
-        symbols = self.target.text.encode(target)
+    def _said(self, encoded: list[Encoded], target: str, longest: int | None) -> list[Symbol]:
+        """What a model is to say of these sources, that it may mean the text, or so many symbols of it."""
+        symbols = self.target.text.encode(target[:LONGEST_TEXT])[:longest]
         return list(symbols) if self.edited is None else operations(spelled(encoded[self.edited]), symbols)
 
     def _written(self, encoded: list[Encoded], said: list[Symbol]) -> tuple[list[str], WordsOf]:

@@ -52,6 +52,10 @@ def test_only_a_newline_ends_a_line(tmp_path: Path, content: bytes, expected: li
         (b" a\t\tb \n\n c", ["a", "b", "\n", "\n", "c", "\n"]),
         (b"a b\r\nc\r\n", ["a", "b", "\n", "c", "\n"]),
         (b"\xef\xbb\xbfa\n", ["a", "\n"]),
+        (b"\xef\xbb\xbfa \xef\xbb\xbfb\n\xef\xbb\xbfc", ["a", "\ufeffb", "\n", "\ufeffc", "\n"]),
+        (b"\r", ["\n"]),
+        (b"a\n\r", ["a", "\n", "\n"]),
+        (b"a\r b\r\tc\r\n", ["a\r", "b\r", "c", "\n"]),
         ("\u00e4\u2028b c".encode(), ["\u00e4\u2028b", "c", "\n"]),
     ],
 )
@@ -72,6 +76,60 @@ def test_a_word_in_another_encoding_is_told_with_line_and_byte(tmp_path: Path) -
 
 def test_a_packed_file_is_read_like_a_plain_one(tmp_path: Path) -> None:
     assert lines_of(tmp_path, gzip.compress("ä\nb\n".encode()), "text.gz") == ["ä", "b"]
+
+
+def test_a_packed_file_is_found_under_its_plain_name_unless_there_is_a_plain_one(tmp_path: Path) -> None:
+    (tmp_path / "x.en.gz").write_bytes(gzip.compress(b"packed a\n\xff\n"))
+    with pytest.raises(UserError, match=r"x\.en\.gz:2: not UTF-8"):
+        list(read_lines(tmp_path / "x.en"))
+    words = read_words(tmp_path / "x.en")
+    assert [next(words), next(words)] == ["packed", "a"]
+    (tmp_path / "x.en").write_bytes(b"plain\n")
+    assert list(read_lines(tmp_path / "x.en")) == ["plain"]
+    (tmp_path / "folder.gz").mkdir()
+    with pytest.raises(UserError, match=r"folder: no such file$"):
+        next(read_lines(tmp_path / "folder"))
+
+
+@pytest.mark.parametrize("letter", ["a", "\u00e4", "\u4e00", "\U0001f600"])
+def test_of_a_long_line_come_so_many_characters_and_one_more(letter: str, tmp_path: Path) -> None:
+    text = [letter * 7, letter * 8 + "\r", letter * 9, letter * 1_000, "", letter * 50]
+    (tmp_path / "text").write_bytes("\r\n".join(text).encode())
+    assert list(read_lines(tmp_path / "text", most=8)) == [line[:9] for line in text]
+    assert list(read_lines(tmp_path / "text")) == text
+
+
+def test_of_a_line_that_is_cut_only_what_is_read_has_to_be_utf8(tmp_path: Path) -> None:
+    (tmp_path / "text").write_bytes(b"a" * 40 + b"\xff\n\xff\n")
+    lines = read_lines(tmp_path / "text", most=8)
+    assert next(lines) == "a" * 9
+    with pytest.raises(UserError, match=r"text:2: not UTF-8 \(byte 0xFF at column 1\)$"):
+        next(lines)
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 65_536])
+def test_of_a_long_line_words_come_up_to_its_limit(chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "CHUNK", chunk)
+    monkeypatch.setattr(files, "LONGEST_TEXT", 8)  # 39 bytes
+    (tmp_path / "text").write_bytes(b"ab " * 20 + b"\n" + b"c" * 100 + b" d\ne\n" + "\u4e00".encode() * 100)
+    assert list(read_words(tmp_path / "text")) == [*["ab"] * 13, "\n", "c" * 39, "\n", "e", "\n", "\u4e00" * 13, "\n"]
+
+
+@pytest.mark.parametrize("read", ["read_words(path)", "read_lines(path, files.LONGEST_TEXT)"])
+def test_what_is_read_of_an_endless_line_does_not_grow_with_it(read: str, tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "nul.gz", "wb", compresslevel=1) as file:
+        for _ in range(30):
+            file.write(bytes(10**6))
+    code = f"""
+import tracemalloc
+from dragoman import files
+from dragoman.files import read_lines, read_words
+path = {str(tmp_path / "nul.gz")!r}
+tracemalloc.start()
+assert sum(1 for _ in {read}) in (1, 2)
+assert tracemalloc.get_traced_memory()[1] < 5_000_000
+"""
+    subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, check=True)
 
 
 def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from dragoman import initialise
 from dragoman.config import DeviceConfig
-from dragoman.data.corpus import read_pairs
+from dragoman.data.corpus import Pair, read_pairs
 from dragoman.data.sample import Inventory, Sample
 from dragoman.errors import UserError
 from dragoman.initialise import Corpus, choose, languages
@@ -40,12 +40,52 @@ def sample(pairs: int = 10_000, shared: float = 0.9, tokenised: bool = False, lo
         ("a/train.en", "b/train.fr", (("en", "fr"), "")),
         ("english.txt", "french.txt", (("english", "french"), "")),
         ("english", "french", (("english", "french"), "")),
-        ("pairs.tsv", None, (("source", "target"), "pairs.tsv")),
-        ("pairs.tsv.gz", None, (("source", "target"), "pairs.tsv.gz")),
     ],
 )
-def test_languages_are_read_from_names(source: str, target: str | None, expected: object) -> None:
-    assert languages(Path(source), Path(target) if target else None) == expected
+def test_languages_are_read_from_names(source: str, target: str, expected: tuple[object, str]) -> None:
+    assert languages(Path(source), Path(target)) == (*expected, ())
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "row", "columns", "told"),
+    [
+        ("x.tsv", "en\tde\n", "{}\t{}\n", (), "line 1 is a header and no pair, columns en, de"),
+        ("x.csv", "id,de,en\n", '1,"{1}",{0}\n', ("en", "de"), "line 1 is a header and no pair, columns en, de"),
+        ("x.jsonl.gz", "", '{{"n": 1, "en": "{}", "de": "{}"}}\n', (), "columns en, de"),
+        ("x.tsv", "", "{}\t{}\n", ("en", "de"), "no header, columns en, de"),
+    ],
+)
+@pytest.mark.parametrize("dev", [True, False])
+def test_the_languages_of_a_file_of_columns_are_told(
+    name: str, first: str, row: str, columns: tuple[str, ...], told: str, dev: bool, tmp_path: Path
+) -> None:
+    pairs = [Pair(f"number {number}", f"Zahl {number}") for number in range(60)]
+    text = (first + "".join(row.format(*pair) for pair in pairs)).encode()
+    for part in ("train", "dev") if dev else ("train",):
+        (tmp_path / f"{part}.{name}").write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    path, config = tmp_path / f"train.{name}", tmp_path / "c.yaml"
+    about = initialise.initialise(path, None, config, None, columns)
+    assert about[-1] == f"{path}: {told}"
+    assert about[0].startswith("60 pairs" if dev else "57 pairs")
+    data = checks.load_config(config).data
+    assert (*data.source, data.target) == ("en", "de")
+    found = [*read_pairs(data.train, "en", "de"), *(read_pairs(data.dev, "en", "de") if not dev else ())]
+    assert sorted(found) == sorted(pairs)
+    assert data.dev == str(tmp_path / f"dev.{name}" if dev else tmp_path / "c-data" / "dev")
+
+
+def test_columns_that_cannot_be_chosen_are_refused(tmp_path: Path) -> None:
+    write(tmp_path / "x", ["one"], ["un"])
+    with pytest.raises(UserError, match=r"^--columns: is for one file of columns"):
+        languages(tmp_path / "x.en", tmp_path / "x.fr", ("en", "fr"))
+    (tmp_path / "x.tsv").write_text("a/b\tc\none\tun\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"x\.tsv: 'a/b' cannot be the end of a file's name"):
+        languages(tmp_path / "x.tsv", None, ("a/b", "c"))
+    (tmp_path / "y.tsv").write_text("a\x1b[2J\tc\none\tun\n", encoding="utf-8")
+    with pytest.raises(UserError, match="cannot be the end of a file's name"):
+        languages(tmp_path / "y.tsv", None, ("a\x1b[2J", "c"))
+    with pytest.raises(UserError, match=r"nothing\.tsv: no such file"):
+        languages(tmp_path / "nothing.tsv", None)
 
 
 def test_files_of_one_name_do_not_tell_their_languages() -> None:

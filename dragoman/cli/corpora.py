@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from dragoman.commands.options import Configuration, named
+from dragoman.commands.options import Configuration, named, pair
 
 # What typer takes for unknown options are overrides of the configuration.
 OVERRIDES = {"ignore_unknown_options": True}
@@ -17,20 +17,26 @@ app.add_typer(debug, name="debug")
 
 @app.command()
 def init(
-    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="Sentences, one a line; or a .tsv.")],
+    source: Annotated[
+        Path, typer.Argument(metavar="SOURCE", help="Sentences, one a line; or a .tsv, .csv or .jsonl with both.")
+    ],
     target: Annotated[Path | None, typer.Argument(metavar="TARGET", help="Their translations, line by line.")] = None,
     output: Annotated[Path, typer.Option("--output", "-o", callback=named, help="Configuration to write.")] = Path(
         "config.yaml"
     ),
     dev: Annotated[
         str | None,
-        typer.Option(metavar="PREFIX", help="Development pairs: PREFIX.en and PREFIX.de, or a .tsv."),
+        typer.Option(metavar="PREFIX", help="Development pairs: PREFIX.en and PREFIX.de, or a file of columns."),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(metavar="SOURCE,TARGET", help="Which columns of a .tsv, .csv or .jsonl have the pairs: en,de."),
     ] = None,
 ) -> None:
     """Write a commented configuration with sizes chosen for your sentence pairs."""
     from dragoman.commands import corpora
 
-    corpora.initialise(source, target, output, dev)
+    corpora.initialise(source, target, output, dev, pair(columns))
 
 
 @debug.command("data", context_settings=OVERRIDES)

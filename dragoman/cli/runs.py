@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from dragoman.commands.options import Layers, RunPath, To, Weights, named
+from dragoman.commands.options import Layers, OneBased, RunPath, To, Weights, named
 
 app = typer.Typer()
 
@@ -22,12 +22,15 @@ def report(
         typer.Option(help="Sentences to translate and show, with a reference behind a tab, if any."),
     ] = None,
     gold: Annotated[Path | None, typer.Option(help="Their gold links, as Pharaoh lines.")] = None,
+    one_based: OneBased = False,
     to: To = None,
 ) -> None:
     """One HTML page: curves, scores, quality by length, attention of any sentence."""
+    if one_based and not gold:
+        raise typer.BadParameter("--one-based goes with --gold")
     from dragoman.commands import runs as looking
 
-    looking.report(runs, output, sentences, gold, to)
+    looking.report(runs, output, sentences, gold, to, one_based=one_based)
 
 
 @app.command()

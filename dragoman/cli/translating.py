@@ -10,6 +10,7 @@ from dragoman.commands.options import (
     Candidates,
     Engines,
     ErrorUnits,
+    OneBased,
     RunPath,
     Searches,
     SourceFile,
@@ -136,6 +137,7 @@ def align(
     source: SourceFile,
     target: TargetFile,
     gold: Annotated[Path | None, typer.Option(help="Gold links, as Pharaoh lines: tell the error rate.")] = None,
+    one_based: OneBased = False,
     threshold: Annotated[
         float | None,
         typer.Option(min=0.0, max=1.0, help="Link all words with such a weight, not just the best."),
@@ -147,7 +149,19 @@ def align(
     """Link the words of given pairs by attention: a Pharaoh line such as 0-0 1-2 for each."""
     from dragoman.commands import pairs
 
-    pairs.align(run, source, target, gold=gold, threshold=threshold, weights=weights, to=to, given=arrays or ())
+    if one_based and not gold:
+        raise typer.BadParameter("--one-based goes with --gold")
+    pairs.align(
+        run,
+        source,
+        target,
+        gold=gold,
+        one_based=one_based,
+        threshold=threshold,
+        weights=weights,
+        to=to,
+        given=arrays or (),
+    )
 
 
 @app.command()

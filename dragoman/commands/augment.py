@@ -7,12 +7,12 @@ from pathlib import Path
 import typer
 
 from dragoman.commands import outputs
-from dragoman.commands.lines import PORTION, one_line, one_stream, portions, shown
+from dragoman.commands.lines import PORTION, one_line, one_stream, portions
 from dragoman.components import Spec
 from dragoman.data.corpus import parallel
 from dragoman.data.source import only_text
 from dragoman.errors import UserError
-from dragoman.files import read_lines, write_atomically
+from dragoman.files import LONGEST_TEXT, read_lines, shown, write_atomically
 from dragoman.loading import load
 from dragoman.text.noise import Noise
 from dragoman.translator import Translator
@@ -36,15 +36,16 @@ def forward(run: Path, source: Path, prefix: Path, tag: str, beam: int | None) -
 
 def copy(text: Path, prefix: Path, names: tuple[str, str], tag: str) -> None:
     """Pairs of target texts with themselves as sources."""
-    _write(prefix, names, ((tagged(tag, line), line) for line in read_lines(text) if line.strip()), (text,))
+    lines = _whole(((line,) for line in read_lines(text, LONGEST_TEXT)), text)
+    _write(prefix, names, ((tagged(tag, line), line) for _, (line,) in lines if line.strip()), (text,))
 
 
 def noise(source: Path, target: Path, prefix: Path, names: tuple[str, str], tag: str, noise: Noise, seed: int) -> None:
     """Pairs whose sources are noisy."""
     one_stream(source, target)
-    pairs = enumerate(parallel(source, target))
+    pairs = _whole(parallel(source, target), source)
     full = ((number, pair) for number, pair in pairs if all(text.strip() for text in pair))
-    found = ((tagged(tag, noise(pair.source, (seed, number))), pair.target) for number, pair in full)
+    found = ((tagged(tag, noise(pair[0], (seed, number))), pair[1]) for number, pair in full)
     _write(prefix, names, found, (source, target))
 
 
@@ -67,12 +68,27 @@ def _translated(translator: Translator, path: Path, beam: int | None) -> Iterato
     it is not.
     """
     search = Spec("greedy") if beam == 1 else None
-    full, cut = (line for line in read_lines(path) if line.strip()), 0
+    full, cut = (line for line in read_lines(path, LONGEST_TEXT) if line.strip()), 0
     for portion in portions(full, PORTION):
         found = translator.translate(portion.lines, beam_size=None if search else beam, search=search)
         cut += sum(each.left_out > 0 for each in found)
         whole = (("" if each.left_out else one_line(each.text)) for each in found)
         yield from ((line, text) for line, text in zip(portion.lines, whole, strict=True) if text.strip())
+    _tell(cut, path)
+
+
+def _whole(rows: Iterable[tuple[str, ...]], path: Path) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Those that were read whole, by number; tell of how many were not."""
+    cut = 0
+    for number, row in enumerate(rows):
+        if max(map(len, row)) > LONGEST_TEXT:
+            cut += 1
+        else:
+            yield number, row
+    _tell(cut, path)
+
+
+def _tell(cut: int, path: Path) -> None:
     if cut:
         typer.echo(f"{shown(path)}: {cut:,} lines are too long to be read whole, and left out", err=True)
 

@@ -8,15 +8,17 @@ import typer
 
 from dragoman import configuration
 from dragoman import initialise as first
+from dragoman.commands.lines import one_line
 from dragoman.commands.options import overrides
-from dragoman.data import statistics
+from dragoman.config import TABLES
+from dragoman.data import statistics, tables
 from dragoman.data.corpus import feature_files, read_examples
 from dragoman.data.features import FeatureFile
 
 
-def initialise(source: Path, target: Path | None, config: Path, dev: str | None) -> None:
+def initialise(source: Path, target: Path | None, config: Path, dev: str | None, columns: Sequence[str]) -> None:
     """Write a first configuration, and tell what it was made for and what comes next."""
-    for line in first.initialise(source, target, config, dev):
+    for line in first.initialise(source, target, config, dev, columns):
         typer.echo(line, err=True)
     name = shlex.quote(str(config))
     typer.echo(f"{config}: written. What next:\n  dragoman debug data {name}\n  dragoman train {name}", err=True)
@@ -32,6 +34,10 @@ def debug_data(words: Sequence[str]) -> None:
     for pair in data.language_pairs:
         texts = tuple(name for name in pair.sources if name not in data.features)
         for name, where in (("train", pair.train), ("dev", (pair.dev,))):
+            for place in where:
+                header = tables.about_header(place, (*texts, pair.target)) if place.endswith(TABLES) else None
+                if header:
+                    typer.echo(f"data.{name}: {place}: {one_line(header)}\n")
             for source in texts if where else ():
                 found = statistics.describe(where, source, pair.target, sources=texts, tokenisers=tokenisers)
                 about = f", {source} and {pair.target}" if data.pairs or len(pair.sources) > 1 else ""

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from dragoman import components
-from dragoman.commands.lines import one_stream, shown
+from dragoman.commands.lines import one_stream
 from dragoman.components import Spec
 from dragoman.data.features import Given
 from dragoman.errors import UserError
 from dragoman.evaluation.languages import wrong_language
 from dragoman.evaluation.metrics import METRICS, Score
-from dragoman.files import read_lines
+from dragoman.files import LONGEST_TEXT, read_lines, shown
 from dragoman.wording import nearest
 
 if TYPE_CHECKING:
@@ -131,7 +131,11 @@ def _with_candidates(
 
 
 def _read(path: Path) -> Text:
-    return Text(path, list(read_lines(path)))
+    lines = list(read_lines(path, LONGEST_TEXT))
+    for number, line in enumerate(lines, start=1):
+        if len(line) > LONGEST_TEXT:
+            raise UserError(f"{shown(path)}:{number}: more than {LONGEST_TEXT:,} characters, the most to be scored")
+    return Text(path, lines)
 
 
 def _check(found: int, where: Path, references: Sequence[Text]) -> None:

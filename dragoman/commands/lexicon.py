@@ -50,6 +50,9 @@ def _prepared(run: Run) -> tuple[Column, Column]:
     except UserError as error:  # damaged, or of another version
         raise UserError(f"{error}; {instead}") from error
     source, target = ("source", "target") if main == run.folder else ("target", "source")
+    for name, language in ((source, run.source), (target, run.target)):
+        if store.columns[name].values.max(initial=0) >= len(language.vocabulary):
+            raise store.damaged(f"{name}.values")
     return store.columns[source], store.columns[target]
 
 

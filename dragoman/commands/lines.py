@@ -12,7 +12,7 @@ import typer
 from dragoman.data.corpus import Pair, parallel
 from dragoman.data.features import FeatureFile, beside
 from dragoman.errors import UserError
-from dragoman.files import write_atomically
+from dragoman.files import shown, write_atomically
 from dragoman.text.normalise import Normaliser
 
 Item = TypeVar("Item")
@@ -63,7 +63,9 @@ def pair_portions(source: Path, target: Path, size: int, arrays: Iterable[Featur
         for number, pair in enumerate(portion, start=first):
             for path, line in zip((source, target), pair, strict=True):
                 if len(line) > LONGEST:
-                    raise UserError(f"{path}:{number}: {len(line):,} characters, at most {LONGEST:,} can be scored")
+                    raise UserError(
+                        f"{shown(path)}:{number}: has more than {LONGEST:,} characters, the most to be scored"
+                    )
         yield Portion(first, portion)
         first, now = first + len(portion), min(2 * now, size)
 
@@ -86,14 +88,13 @@ class Output(NamedTuple):
 
 def warn(source: Path, first: int, left_out: Iterable[int]) -> None:
     """Tell of lines from number `first` on, of which so many symbols each were not read."""
+    from dragoman import reading  # takes torch, which scoring a file does without
+
     for number, symbols in enumerate(left_out, start=first):
         if symbols:
-            typer.echo(f"{shown(source)}:{number}: too long, the last {symbols:,} symbols were not read", err=True)
-
-
-def shown(path: Path) -> str:
-    """What a file is called; `-` is standard input."""
-    return "<stdin>" if str(path) == "-" else str(path)
+            typer.echo(
+                f"{shown(source)}:{number}: too long, only the first {reading.LONGEST:,} symbols were read", err=True
+            )
 
 
 def apart(option: str, path: Path | None, target: Path | None) -> None:

@@ -65,6 +65,9 @@ Weights = Annotated[
 ]
 To = Annotated[str | None, typer.Option(metavar="LANGUAGE", help="To which language, where the run has several.")]
 
+OneBased = Annotated[
+    bool, typer.Option("--one-based", help="The links of --gold count words from 1, such as 1-1, not from 0.")
+]
 Candidates = Annotated[
     str | None,
     typer.Option(
@@ -83,6 +86,14 @@ def two(candidates: str | None) -> tuple[int, int] | None:
     if not found:
         raise typer.BadParameter(f"--candidates {candidates}: expected two numbers, such as 300,20")
     return int(found[1]), int(found[2])
+
+
+def pair(columns: str | None) -> tuple[str, ...]:
+    """The two names of `--columns`."""
+    names = tuple(name.strip() for name in columns.split(",")) if columns is not None else ()
+    if columns is not None and (len(names) != 2 or not all(names) or names[0] == names[1]):
+        raise typer.BadParameter(f"--columns {columns}: expected two names, such as en,de")
+    return names
 
 
 def overrides(words: Sequence[str]) -> tuple[Path, dict[str, str]]:

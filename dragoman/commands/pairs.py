@@ -58,13 +58,14 @@ def align(
     target: Path,
     *,
     gold: Path | None,
+    one_based: bool,
     threshold: float | None,
     weights: str | None,
     to: str | None,
     given: Sequence[str] = (),
 ) -> None:
     """Write the links between the words of each pair as a Pharaoh line (of several sources, a field each); tell how
-    well they agree with `gold`.
+    well they agree with `gold`, which counts words from 1 if it is `one_based`.
     """
     one_stream(source, target, gold)
     outputs.check({}, (source, target, gold))
@@ -72,7 +73,7 @@ def align(
     files = arrays(given, translator)
     if gold and not only_text(translator.sources):
         raise UserError(f"--gold has links between two sentences, and {run} reads more than one text, or numbers")
-    right = pharaoh.read_gold(gold) if gold else None
+    right = pharaoh.read_gold(gold, one_based=one_based) if gold else None
     found: list[Links] = []
     count = 0
     with output(None) as lines:

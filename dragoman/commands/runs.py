@@ -15,7 +15,7 @@ from dragoman.data.corpus import read_examples
 from dragoman.data.pharaoh import Gold, read_gold
 from dragoman.data.source import only_text
 from dragoman.errors import UserError
-from dragoman.files import read_lines
+from dragoman.files import LONGEST_TEXT, read_lines
 from dragoman.loading import load
 from dragoman.model.weights import fill, mean, write_tensors
 from dragoman.reading import Text
@@ -28,13 +28,19 @@ LIBRARIES = ("torch", "numpy", "sentencepiece", "sacrebleu", "safetensors", "pyd
 
 
 def report(
-    folders: Sequence[Path], target: Path | None, sentences: Path | None, gold: Path | None, to: str | None
+    folders: Sequence[Path],
+    target: Path | None,
+    sentences: Path | None,
+    gold: Path | None,
+    to: str | None,
+    *,
+    one_based: bool = False,
 ) -> None:
     """Write one HTML page on one or several runs."""
     one_stream(sentences, gold)
     outputs.check({"--output": target}, (sentences, gold), folders)
-    given = list(read_lines(sentences)) if sentences else None
-    links = read_gold(gold) if gold else []
+    given = list(read_lines(sentences, LONGEST_TEXT)) if sentences else None
+    links = read_gold(gold, one_based=one_based) if gold else []
     if to and not sentences:
         raise UserError("--to goes with --sentences; development sentences already have their language")
     views = [_view(folder, given, sentences, gold, links, to) for folder in folders]

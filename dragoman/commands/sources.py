@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
 from pathlib import Path
 
-from dragoman.commands.lines import one_stream, shown
+from dragoman.commands.lines import one_stream
 from dragoman.data.corpus import side_by_side
 from dragoman.data.features import FeatureFile, FeatureSource, Given, beside
 from dragoman.data.language import Language
 from dragoman.errors import UserError
-from dragoman.files import read_lines
+from dragoman.files import LONGEST_TEXT, read_lines, shown
 from dragoman.translator import Translator
 
 
@@ -63,7 +63,8 @@ def arrays(given: Sequence[str], translator: Translator) -> dict[str, FeatureFil
 
 def texts(path: Path, translator: Translator) -> Iterator[tuple[Given, ...]]:
     """The lines of a file. Those of several sources are its columns, separated by tabs."""
-    return (text_of(line, path, number, translator) for number, line in enumerate(read_lines(path), start=1))
+    lines = read_lines(path, LONGEST_TEXT * len(translator.sources))
+    return (text_of(line, path, number, translator) for number, line in enumerate(lines, start=1))
 
 
 def text_of(

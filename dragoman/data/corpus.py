@@ -5,11 +5,12 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from dragoman.config import TSV
+from dragoman.config import TABLES
+from dragoman.data import tables
 from dragoman.data.features import FORMS, FeatureFile, FeatureFiles, Given, beside
 from dragoman.data.pharaoh import Gold, read_pharaoh
 from dragoman.errors import UserError
-from dragoman.files import read_lines
+from dragoman.files import LONGEST_TEXT, existing, read_lines
 
 
 class Pair(NamedTuple):
@@ -61,16 +62,18 @@ def feature_files(where: str | Path | Sequence[str], name: str) -> list[Path]:
 def read_texts(
     where: str | Path | Sequence[str], names: tuple[str, ...], arrays: Sequence[FeatureFiles] = ()
 ) -> Iterator[tuple[str, ...]]:
-    """The lines of a corpus in each language, one after another: of a prefix, a .tsv, or several of them in turn.
+    """The lines of a corpus in each language, one after another: of a prefix, a file of columns, or several of them in
+    turn.
 
-    `names` are the suffixes behind the prefix: `corpus` means `corpus.en` and `corpus.de`, each of which may be packed
-    (`corpus.en.gz`). A .tsv (or .tsv.gz) has the languages in columns, in that order, that a tab separates, without
-    quoting. Raises UserError for missing files, unequal numbers of lines, and lines with another number of columns; and
-    where the `arrays` of the corpus are not as many.
+    `names` are the suffixes behind the prefix: `corpus` means `corpus.en` and `corpus.de`, each of which may be
+    packed (`corpus.en.gz`). A .tsv, .csv or .jsonl (packed or not) has the languages in columns, as `read_table`
+    finds them. Of a text with more than LONGEST_TEXT characters come so many and one more. Raises UserError for
+    missing files, unequal numbers of lines, and rows without the columns; and where the `arrays` of the corpus are
+    not as many.
     """
     for number, place in enumerate(places(where)):
-        if place.endswith(TSV):
-            yield from _columns(place, len(names))
+        if place.endswith(TABLES):
+            yield from tables.read_table(place, names)
         else:
             paths = [_side(place, name) for name in names]
             yield from beside(side_by_side(paths), paths[-1], [each.files[number] for each in arrays])
@@ -81,7 +84,7 @@ def read_aligned(where: str | Path | Sequence[str], source: str, target: str) ->
     an alignment file has not as many lines as its place has pairs.
     """
     for place, path in zip(places(where), alignment_files(where, source, target), strict=True):
-        both = zip_longest(read_pairs(place, source, target), read_lines(path))
+        both = zip_longest(read_pairs(place, source, target), read_lines(path, LONGEST_TEXT))
         for number, (pair, line) in enumerate(both, start=1):
             if pair is None or line is None:
                 more = sum(1 for _ in both)
@@ -108,8 +111,14 @@ def corpus_files(where: str | Path | Sequence[str], *names: str) -> list[Path]:
     return [
         path
         for place in places(where)
-        for path in ([_table(place)] if place.endswith(TSV) else [_side(place, name) for name in names])
+        for path in ([_table(place)] if place.endswith(TABLES) else [_side(place, name) for name in names])
     ]
+
+
+def first_line(place: str, names: tuple[str, ...]) -> int:
+    """The line of a place's first example: the second, where the first is a header."""
+    named = tables.header(place, names) if place.endswith(TABLES) else None
+    return named.line + 1 if named else 1
 
 
 def alignment_files(where: str | Path | Sequence[str], source: str, target: str) -> list[Path]:
@@ -117,18 +126,21 @@ def alignment_files(where: str | Path | Sequence[str], source: str, target: str)
     missing.
     """
     stems = (
-        place.removesuffix(".gz").removesuffix(".tsv") if place.endswith(TSV) else place for place in places(where)
+        Path(place.removesuffix(".gz")).with_suffix("") if place.endswith(TABLES) else place for place in places(where)
     )
-    return [_side(stem, f"{source}-{target}.align") for stem in stems]
+    return [_side(str(stem), f"{source}-{target}.align") for stem in stems]
 
 
 def places(where: str | Path | Sequence[str]) -> list[str]:
-    """The prefixes and .tsv files of a corpus."""
+    """The prefixes and files of columns of a corpus."""
     return [str(where)] if isinstance(where, (str, Path)) else list(where)
 
 
 def _side(prefix: str, suffix: str) -> Path:
-    return _first([Path(f"{prefix}.{suffix}"), Path(f"{prefix}.{suffix}.gz")])
+    path = existing(f"{prefix}.{suffix}")
+    if not path.exists():
+        raise UserError(f"{path}: no such file (nor {path.name}.gz)")
+    return path
 
 
 def _first(paths: Iterable[Path]) -> Path:
@@ -141,9 +153,10 @@ def _first(paths: Iterable[Path]) -> Path:
 
 
 def _table(place: str) -> Path:
-    if not Path(place).exists():
+    path = existing(place)
+    if not path.exists():
         raise UserError(f"{place}: no such file")
-    return Path(place)
+    return path
 
 
 def parallel(source: Path, target: Path) -> Iterator[Pair]:
@@ -153,7 +166,7 @@ def parallel(source: Path, target: Path) -> Iterator[Pair]:
 
 def side_by_side(paths: Sequence[Path]) -> Iterator[tuple[str, ...]]:
     """The lines of several files. UserError where one is missing or has more lines than another."""
-    together = zip_longest(*map(read_lines, paths))
+    together = zip_longest(*(read_lines(path, LONGEST_TEXT) for path in paths))
     for number, lines in enumerate(together):
         if None in lines:
             more = [line is not None for line in lines]
@@ -167,12 +180,3 @@ def side_by_side(paths: Sequence[Path]) -> Iterator[tuple[str, ...]]:
                 f"{first} has {found[first]:,} lines, {second} has {found[second]:,}; every line needs its translation"
             )
         yield lines
-
-
-def _columns(path: str, count: int) -> Iterator[tuple[str, ...]]:
-    for number, line in enumerate(read_lines(path), start=1):
-        columns = tuple(line.split("\t"))
-        if len(columns) != count:
-            tabs = "one tab" if count == 2 else "tabs"
-            raise UserError(f"{path}:{number}: expected {count} columns separated by {tabs}, found {len(columns)}")
-        yield columns

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from dragoman.config import DataConfig, TextConfig
 from dragoman.data.batch import Batch, SourceBatch, pad, pad_regions
+from dragoman.data.batch import Sequence as Symbols
 from dragoman.data.corpus import Example, read_examples
 from dragoman.data.features import Array, FeatureFiles, FeatureSource
 from dragoman.data.filters import Report
@@ -133,15 +134,28 @@ class Dataset:
             side: [self._row(side, source, int(row), epoch) for row in rows] for side, source in self._sides.items()
         }
         targets = found.pop("target")
+        target = self._symbols("target", self.target, targets)
         sources: Sequence[Rows] = list(found.values())
-        links = self._links(rows, sources[0], targets) if "links" in self.train.columns else None
         if len(sources) > 1:
             sources = self._there(sources, rows, epoch)
         if self._join:
             joined = [[int(number) for each in given for number in each] for given in zip(*sources, strict=True)]
-            return Batch((pad(joined),), pad(targets), rows, links)
-        batches = (_padded(source, given) for source, given in zip(self.sources, sources, strict=True))
-        return Batch(tuple(batches), pad(targets), rows, links)
+            return Batch((self._symbols(next(iter(found)), self.target, joined),), target, rows)
+        batches = tuple(map(self._padded, found, self.sources, sources))
+        links = self._links(rows, sources[0], targets) if "links" in self.train.columns else None
+        return Batch(batches, target, rows, links)
+
+    def _padded(self, side: Side, source: Source, rows: Rows) -> SourceBatch:
+        if isinstance(source, FeatureSource):
+            return pad_regions([np.asarray(each) for each in rows], source.size)
+        return self._symbols(side, source, rows)
+
+    def _symbols(self, side: Side, language: Language, rows: Rows) -> Symbols:
+        """UserError where the store has a symbol that the language has not."""
+        padded = pad(rows)
+        if padded.ids.numel() and int(padded.ids.max()) >= len(language.vocabulary):
+            raise self.train.damaged(f"{side}.values")
+        return padded
 
     def _there(self, sources: Sequence[Rows], rows: npt.NDArray[np.int64], epoch: int) -> Sequence[Rows]:
         """The sources that each example has (an end alone is none) and that dropout leaves."""
@@ -170,27 +184,25 @@ class Dataset:
 
     def _row(self, side: Side, source: Source, row: int, epoch: int) -> list[int] | Array:
         if isinstance(source, FeatureSource):
-            return self._arrays[side][int(self.train.columns[side][row][0])]
+            (number,) = self.train.columns[side][row]
+            if number >= len(self._arrays[side]):
+                raise self.train.damaged(f"{side}.values")
+            return self._arrays[side][int(number)]
         return self._ids(side, source, row, epoch)
 
     def _ids(self, side: Side, language: Language, row: int, epoch: int) -> list[int] | npt.NDArray[np.integer]:
         if not language.text.unit.samples:
             return self.train.columns[side][row]
-        text = self.train.columns[f"{side}.text"][row].tobytes().decode()
+        try:
+            text = self.train.columns[f"{side}.text"][row].tobytes().decode()
+        except UnicodeDecodeError:
+            raise self.train.damaged(f"{side}.text.values") from None
         ids = language.ids(text, zlib.crc32(f"{self._seed}:{epoch}:{side}:{row}".encode()))
         return [*self._mark(side, row), *ids]
 
     def _mark(self, side: Side, row: int) -> list[int]:
         """What stands before a source that can be translated to several languages, in the store too."""
         return [int(self.train.columns[side][row][0])] if self._marked and side == "source" else []
-
-
-def _padded(source: Source, rows: Rows) -> SourceBatch:
-    return (
-        pad_regions([np.asarray(each) for each in rows], source.size)
-        if isinstance(source, FeatureSource)
-        else pad(rows)
-    )
 
 
 def _words(language: Language, ids: list[int] | npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:

@@ -91,6 +91,9 @@ class FeatureFiles:
             if file.size != self.size:
                 raise UserError(f"{file.path}: {file.size} numbers in a region, {files[0].path} has {self.size}")
 
+    def __len__(self) -> int:
+        return self._ends[-1]
+
     def __getitem__(self, line: int) -> Array:
         number = bisect_right(self._ends, line)
         return self.files[number][line - (self._ends[number - 1] if number else 0)]

@@ -11,6 +11,7 @@ from dragoman.data.marks import marks
 from dragoman.data.source import Source
 from dragoman.data.vocabulary import Vocabulary
 from dragoman.errors import UserError
+from dragoman.files import LONGEST_TEXT
 from dragoman.text.pipeline import Side, TextPipeline
 from dragoman.text.unit import UnfitUnitError
 
@@ -27,7 +28,9 @@ def names(data: DataConfig) -> dict[Side, str]:
 
 @dataclass(frozen=True)
 class Lines:
-    """The normalised training sentences that one inventory is learnt from; can be read again and again."""
+    """The normalised training sentences that one inventory is learnt from, without those that are too long for any
+    model; can be read again and again.
+    """
 
     data: DataConfig
     pipelines: tuple[TextPipeline | None, ...]  # of each language; None is left out
@@ -39,7 +42,7 @@ class Lines:
     def __iter__(self) -> Iterator[str]:
         for texts in _texts(self.data):
             for pipeline, text in zip(self.pipelines, texts, strict=True):
-                if pipeline:
+                if pipeline and len(text) <= LONGEST_TEXT:
                     yield pipeline.normalise(text)
 
 

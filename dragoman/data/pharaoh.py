@@ -6,32 +6,39 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from dragoman.errors import UserError
-from dragoman.files import read_lines
+from dragoman.files import LONGEST_TEXT, read_lines, shown
 
 Link: TypeAlias = tuple[int, int]  # (source word, target word), both counted from 0
 Links: TypeAlias = frozenset[Link]
 
-_LINK = re.compile(r"([0-9]{1,9})([-?])([0-9]{1,9})", re.ASCII)
+_LINK = re.compile(r"([0-9]{1,9})([-?p])([0-9]{1,9})", re.ASCII)
 
 
 class Gold(NamedTuple):
     """What a person marked for one sentence pair. A sure link is a possible one too (S is a part of P).
 
-    `where` is the file and line that it was read from.
+    Words are counted from 0. `where` is the file and line that it was read from, which counts from `first`.
     """
 
     sure: Links
     possible: Links
     where: str = "alignment"
+    first: int = 0
 
     def check(self, source: int, target: int) -> None:
         """UserError where a link lies beyond a sentence pair of so many words."""
         beyond = sorted((s, t) for s, t in self.possible if s >= source or t >= target)
         if beyond:
+            link = pharaoh((s + self.first, t + self.first) for s, t in beyond[:1])
             raise UserError(
-                f"{self.where}: the link {pharaoh(beyond[:1])} lies beyond the sentence pair, which has {source} and "
-                f"{target} words (counted from 0)"
+                f"{self.where}: the link {link} lies beyond the sentence pair, which has {source} and "
+                f"{target} words (counted from {self.first})"
             )
+
+    def __str__(self) -> str:
+        """The Pharaoh line that `read_pharaoh` reads."""
+        links = sorted(self.possible)
+        return " ".join(f"{s}{'-' if (s, t) in self.sure else '?'}{t}" for s, t in links)
 
 
 def pharaoh(found: Iterable[Link]) -> str:
@@ -39,23 +46,29 @@ def pharaoh(found: Iterable[Link]) -> str:
     return " ".join(f"{source}-{target}" for source, target in sorted(found))
 
 
-def read_pharaoh(line: str, where: str = "alignment") -> Gold:
-    """The links of a Pharaoh line; `1-2` is a sure link and `1?2` one that is merely possible.
+def read_pharaoh(line: str, where: str = "alignment", *, one_based: bool = False) -> Gold:
+    """The links of a Pharaoh line; `1-2` is a sure link, `1?2` or `1p2` one that is merely possible. They count words
+    from 0, or from 1 where they are `one_based`.
 
     Raises UserError for anything else, naming `where` (a file and line) and the piece.
     """
-    sure, possible = set(), set()
+    sure, possible, first = set(), set(), int(one_based)
+    if len(line) > LONGEST_TEXT:
+        raise UserError(f"{where}: more than {LONGEST_TEXT:,} characters, the most that links may have")
     for piece in line.split():
         match = _LINK.fullmatch(piece)
         if match is None:
             raise UserError(f"{where}: '{piece}' is not a link, expected SOURCE-TARGET such as 0-1, or 0?1 if possible")
-        link = (int(match[1]), int(match[3]))
+        link = (int(match[1]) - first, int(match[3]) - first)
+        if min(link) < 0:
+            raise UserError(f"{where}: '{piece}' has a word 0, and links are said to be counted from 1 (--one-based)")
         possible.add(link)
         if match[2] == "-":
             sure.add(link)
-    return Gold(frozenset(sure), frozenset(possible), where)
+    return Gold(frozenset(sure), frozenset(possible), where, first)
 
 
-def read_gold(path: str | Path) -> list[Gold]:
-    """The gold links of each sentence pair in a file of Pharaoh lines."""
-    return [read_pharaoh(line, f"{path}:{number}") for number, line in enumerate(read_lines(path), start=1)]
+def read_gold(path: str | Path, *, one_based: bool = False) -> list[Gold]:
+    """The gold links of each sentence pair in a file of Pharaoh lines, as `read_pharaoh` reads them."""
+    lines = enumerate(read_lines(path, LONGEST_TEXT), start=1)
+    return [read_pharaoh(line, f"{shown(path)}:{number}", one_based=one_based) for number, line in lines]

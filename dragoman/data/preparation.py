@@ -20,6 +20,7 @@ from dragoman.data.source import Source
 from dragoman.data.store import Rows, discard, new_store, read_header
 from dragoman.data.vocabulary import EOS
 from dragoman.errors import UserError
+from dragoman.files import LONGEST_TEXT
 from dragoman.text.edits import operations
 from dragoman.text.pipeline import Side
 from dragoman.text.unit import flat
@@ -143,17 +144,21 @@ def _blocks(
     gold: list[Gold] = []
     mark = languages["source"].vocabulary.ids([target_marks(data)[pair.target]]) if data.pairs else []
     for block in sides(_examples(data, pair, gold), BLOCK):
-        texts = {
-            side: list(map(languages[side].text.normalise, side_texts))
-            for side, side_texts in zip(languages, block, strict=True)
+        given = dict(zip(languages, block, strict=True))
+        texts = {side: list(map(languages[side].text.normalise, given[side])) for side in languages}
+        # What is too long for any model is not cut into symbols, and left out as what is too long for this one.
+        rows = {
+            side: language.rows(["" if len(text) > LONGEST_TEXT else text for text in texts[side]])
+            for side, language in languages.items()
         }
-        rows = {side: language.rows(texts[side]) for side, language in languages.items()}
         if data.edited is not None:
             rows["target"] = _edits(
                 languages["target"], texts[data.sides[data.edited]], texts["target"], data.max_length
             )
         written = {side: np.array([bool(text.strip()) for text in texts[side]]) for side in languages}
         lengths = {side: np.where(written[side], rows[side].lengths - 1, 0) for side in languages}
+        for side in languages:
+            lengths[side][[len(text) > LONGEST_TEXT for text in given[side]]] = data.max_length + 1
         count = len(lengths["target"])
         numbers = np.arange(filters.report.pairs, filters.report.pairs + count)
         for side, files in arrays.items():

@@ -21,6 +21,7 @@ HEADER = "header.json"
 VALUES, OFFSETS = ".values", ".offsets"  # of a column: its two files
 OFFSET = np.dtype("<i8")
 PART = r"\.[0-9a-f]{8}\.part"  # how the name of what is being written, or removed, ends
+CHECKED = 1 << 20  # rows that are checked at a time
 
 Row = npt.NDArray[np.integer]
 
@@ -70,9 +71,10 @@ class Store:
         try:
             self.notes: dict[str, Any] = header["notes"]
             self.rows = int(header["rows"])
-            self.columns = {
-                name: self._open(name, np.dtype(kind), int(size)) for name, (kind, size) in header["columns"].items()
-            }
+            kinds = {name: (np.dtype(kind), int(size)) for name, (kind, size) in header["columns"].items()}
+            if self.rows < 0 or any(kind.kind != "u" for kind, _ in kinds.values()):
+                raise ValueError("columns are rows of unsigned integers")
+            self.columns = {name: self._open(name, *kind) for name, kind in kinds.items()}
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(f"{folder / HEADER}: not the header of a prepared corpus ({error})") from error
 
@@ -88,9 +90,19 @@ class Store:
     def _open(self, name: str, dtype: np.dtype[Any], size: int) -> Column:
         values = _mapped(self.folder / f"{name}{VALUES}", dtype, size)
         offsets = _mapped(self.folder / f"{name}{OFFSETS}", OFFSET, self.rows + 1)
-        if offsets[0] != 0 or offsets[-1] != size:
-            raise UserError(f"{self.folder / name}.offsets: damaged; delete {self.folder} to prepare it again")
+        if offsets[0] != 0 or offsets[-1] != size or not _rising(offsets):
+            raise self.damaged(f"{name}{OFFSETS}")
         return Column(values, offsets)
+
+    def damaged(self, name: str) -> UserError:
+        """What to raise where a file of the store has what nobody wrote there."""
+        return UserError(f"{self.folder / name}: damaged; delete {self.folder} to prepare it again")
+
+
+def _rising(offsets: npt.NDArray[np.int64]) -> bool:
+    """Whether none is less than the one before; of a large corpus only a part is in memory at a time."""
+    parts = (offsets[begin : begin + CHECKED + 1] for begin in range(0, len(offsets) - 1, CHECKED))
+    return all(bool((part[:-1] <= part[1:]).all()) for part in parts)
 
 
 def read_header(folder: Path) -> dict[str, Any]:

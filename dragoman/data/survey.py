@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dragoman.data.alphabet import Alphabet
-from dragoman.data.corpus import Pair, places, read_examples
+from dragoman.data.corpus import Pair, first_line, places, read_examples
+from dragoman.files import LONGEST_TEXT
 from dragoman.text.normalise import Normaliser
 from dragoman.text.tokenise import Tokeniser
 
@@ -37,6 +38,7 @@ class Survey:
     def __init__(self, where: str | Path | Sequence[str], tokenisers: tuple[Tokeniser, Tokeniser]) -> None:
         self.places = places(where)
         self.starts: list[int] = []
+        self._firsts: list[int] = []  # the line of each place's first pair
         self.pairs = 0
         self.words = (array("i"), array("i"))
         self.characters = (array("i"), array("i"))
@@ -50,6 +52,7 @@ class Survey:
         """Goes through all pairs of one of the sources and the target, which are the suffixes of the files."""
         for place in self.places:
             self.starts.append(self.pairs)
+            self._firsts.append(first_line(place, (*sources, target)))
             for example in read_examples(place, sources, target):
                 self._add(Pair(str(example.sources[sources.index(source)]), example.target))
 
@@ -68,7 +71,7 @@ class Survey:
     def name(self, line: int) -> str:
         """A line as a user finds it: counted from 1, behind the corpus where there are several."""
         place = int(np.searchsorted(self.starts, line, "right")) - 1
-        number = str(line - self.starts[place] + 1)
+        number = str(line - self.starts[place] + self._firsts[place])
         return number if len(self.places) == 1 else f"{self.places[place]}:{number}"
 
     def findings(self) -> Iterator[tuple[str, Lines]]:
@@ -131,6 +134,9 @@ def _numbers(text: str) -> list[str]:
 NOTES: dict[str, Callable[[Pair, Pair], object]] = {
     "source empty": lambda raw, pair: not pair.source,
     "target empty": lambda raw, pair: not pair.target,
+    f"longer than {LONGEST_TEXT:,} characters, so not looked at to its end": lambda raw, pair: (
+        max(map(len, raw)) > LONGEST_TEXT
+    ),
     "target identical to source": lambda raw, pair: pair.source and pair.source == pair.target,
     "numbers differ": lambda raw, pair: _numbers(pair.source) != _numbers(pair.target),
     "decoded twice (such as \u00c3\u00a4 for \u00e4)": lambda raw, pair: any(map(_TWICE_DECODED.search, raw)),

@@ -86,12 +86,12 @@ def error_rate(found: Sequence[Collection[Link]], gold: Sequence[Gold]) -> Align
     if len(found) != len(gold):
         raise UserError(f"{len(found)} alignments, but {len(gold)} gold alignments")
     claimed = certain = sure_hits = possible_hits = 0
-    for sentence, (sure, possible, _) in zip(found, gold, strict=True):
+    for sentence, right in zip(found, gold, strict=True):
         unique = frozenset(sentence)
         claimed += len(unique)
-        certain += len(sure)
-        sure_hits += len(unique & sure)
-        possible_hits += len(unique & (possible | sure))
+        certain += len(right.sure)
+        sure_hits += len(unique & right.sure)
+        possible_hits += len(unique & (right.possible | right.sure))
     total = claimed + certain
     return AlignmentScore(
         error_rate=1 - (sure_hits + possible_hits) / total if total else 0.0,

@@ -97,7 +97,7 @@ training:
         "run.yaml:1: run: expected text, found [1]",
         "run.yaml:2: data.dev: required: the same for the pairs that training is judged by",
         "run.yaml:3: data.source: expected a list, each text, found 1 (in quotes it is text)",
-        "run.yaml:5: data.train: required: prefix of the training files, or a .tsv (a column a source, then target)",
+        "run.yaml:5: data.train: required: prefix of the training files, or a .tsv, .csv or .jsonl with such columns",
         "run.yaml:6: data.dve: unknown key, did you mean 'dev'?",
         "run.yaml:9: text.joint: duplicate key, already on line 8",
         "run.yaml:12: model.decoder.cell: expected one of gru, lstm, found \"grue\" (did you mean 'gru'?)",

@@ -384,6 +384,18 @@ def test_one_very_long_line_is_left_out(tmp_path: Path, unit: Mapping[str, Any])
     assert data.report == Report(31, 20, 10, 1, 0)
 
 
+@pytest.mark.parametrize("side", ["source", "target", "source.text"])
+def test_values_of_the_store_that_nobody_wrote_are_told(side: str, tmp_path: Path) -> None:
+    settings, run = corpus(tmp_path), tmp_path / "run"
+    options = text({"kind": "bpe", "size": 290, "dropout": 0.5} if side == "source.text" else "word")
+    Dataset.prepare(settings, options, 1, run)
+    path = run / "data" / f"{side}.values"
+    path.write_bytes(b"\xff" * path.stat().st_size)
+    data = Dataset.prepare(settings, options, 1, run)
+    with pytest.raises(UserError, match=rf"{side}\.values: damaged; delete .*data to prepare it again"):
+        data.batch(np.arange(4), 1)
+
+
 def test_files_in_columns_and_several_of_them(tmp_path: Path) -> None:
     settings = corpus(tmp_path)
     (tmp_path / "more.tsv").write_text("more\tmehr\n")

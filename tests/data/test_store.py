@@ -102,6 +102,17 @@ def test_where_nothing_can_be_written_the_folder_is_named(tmp_path: Path) -> Non
         pass
 
 
+def flip(row: int) -> Callable[[Path], None]:
+    """One offset that points elsewhere."""
+
+    def damage(path: Path) -> None:
+        offsets = np.frombuffer(path.read_bytes(), "<i8").copy()
+        offsets[row] ^= 1 << 40
+        path.write_bytes(offsets.tobytes())
+
+    return damage
+
+
 def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1])
 
@@ -122,6 +133,9 @@ def overwrite(path: Path) -> None:
         ("source.values", Path.unlink),
         ("target.offsets", cut),
         ("target.offsets", overwrite),
+        ("target.offsets", flip(0)),
+        ("target.offsets", flip(1)),
+        ("target.offsets", flip(3)),
         (HEADER, cut),
         (HEADER, Path.unlink),
         (HEADER, overwrite),
@@ -134,7 +148,44 @@ def test_a_damaged_store_is_told(tmp_path: Path, name: str, damage: Callable[[Pa
         Store(tmp_path / "data")
 
 
-@pytest.mark.parametrize("header", ["[]", "{}", '{"version": 0}', '{"version": 2}', '{"version": 2, "rows": "x"}'])
+@pytest.mark.parametrize("row", range(11))
+def test_offsets_are_checked_across_the_parts_that_are_in_memory(
+    row: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.data.store.CHECKED", 3)
+    written(tmp_path / "data", [[4] * (number % 3) for number in range(10)])
+    path = tmp_path / "data" / "source.offsets"
+    offsets = np.frombuffer(path.read_bytes(), "<i8").copy()
+    for wrong in (-1, 99):
+        path.write_bytes(np.where(np.arange(11) == row, wrong, offsets).tobytes())
+        with pytest.raises(UserError, match=r"source\.offsets: damaged; delete .*data to prepare it again"):
+            Store(tmp_path / "data")
+    path.write_bytes(offsets.tobytes())
+    assert len(Store(tmp_path / "data")) == 10
+
+
+@pytest.mark.parametrize("kind", ["|O", "<f4", "<i8"])
+def test_columns_of_something_else_are_told(kind: str, tmp_path: Path) -> None:
+    written(tmp_path / "data")
+    path = tmp_path / "data" / HEADER
+    header = json.loads(path.read_text())
+    header["columns"]["source"][0] = kind
+    path.write_text(json.dumps(header))
+    with pytest.raises(UserError, match="not the header of a prepared corpus"):
+        Store(tmp_path / "data")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "[]",
+        "{}",
+        '{"version": 0}',
+        '{"version": 2}',
+        '{"version": 2, "rows": "x"}',
+        '{"version": 2, "rows": -1, "columns": {}, "notes": {}}',
+    ],
+)
 def test_a_foreign_header_is_told(tmp_path: Path, header: str) -> None:
     written(tmp_path / "data")
     (tmp_path / "data" / HEADER).write_text(header)

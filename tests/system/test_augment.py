@@ -83,6 +83,12 @@ def test_nothing_that_is_read_is_replaced_and_no_line_is_cut(copied: Shell, monk
     done = copied("augment", "forward", "runs/toy", "long.en", "-o", "ft")
     assert "long.en: 1 lines are too long to be read whole, and left out\n" in done.err
     assert len(pairs(copied, "ft", "en", "fr")) == 1
+    for name in ("cut.en", "cut.fr"):
+        copied.write(name, f"one\n{'x' * 50_001}\n{'y' * 50_000}\n")
+    for words in (("copy", "cut.fr"), ("noise", "cut.en", "cut.fr")):
+        done = copied("augment", *words, *NAMES, "-o", words[0])
+        assert f"{words[1]}: 1 lines are too long to be read whole, and left out\n" in done.err
+        assert [target for _, target in pairs(copied, words[0], "en", "fr")] == ["one", "y" * 50_000]
 
 
 def test_a_run_that_does_not_end_well_leaves_nothing(copied: Shell, tmp_path: Path) -> None:

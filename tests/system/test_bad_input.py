@@ -68,7 +68,7 @@ def nothing_new(shell: Shell, before: set[Path]) -> bool:
         ),
         ("score runs/toy test.en short.fr", "test.en has 6 lines, short.fr has 1; every line needs its translation"),
         ("score runs/toy test.en nothing.fr", "nothing.fr: no such file"),
-        ("score runs/toy long.en long.en", "long.en:1: 599,999 characters, at most 5,000 can be scored"),
+        ("score runs/toy long.en long.en", "long.en:1: has more than 5,000 characters, the most to be scored"),
         ("align runs/toy test.en test.fr --gold short.fr", "short.fr:1: 'un' is not a link, expected"),
         ("align runs/toy test.en test.fr --gold gold", "gold has 1 lines, but there are 6 pairs in test.en"),
         ("align runs/toy test.en test.fr --gold beyond", "beyond:2: the link 90-0 lies beyond the sentence pair"),
@@ -92,7 +92,7 @@ def nothing_new(shell: Shell, before: set[Path]) -> bool:
         ("debug data nothing.yaml", "nothing.yaml: no such file"),
         ("debug data toy.yaml --data.dev empty", "empty.en: no such file (nor empty.en.gz)"),
         ("debug config toy.yaml --trainig.steps 3", "--trainig.steps: trainig: unknown key, did you mean 'training'?"),
-        ("init train.en", "train.en: expected a second file, its translation, or a .tsv file of two columns"),
+        ("init train.en", "train.en: expected a second file, its translation, or a .tsv, .csv or .jsonl with both"),
         (
             "init train.en short.fr -o new.yaml",
             "train.en has 80 lines, short.fr has 1; every line needs its translation",

@@ -82,3 +82,9 @@ def test_misuse_is_told(copied: Shell) -> None:
     copied("lexicon", "runs/toy")
     assert copied.fails("translate", "runs/toy", "test.en", "--candidates=0,0").startswith("candidates 0,0: expected")
     assert copied.fails("translate", "runs/toy", "test.en", "--candidates=0,101").startswith("candidates 0,101: ")
+
+
+def test_symbols_that_nobody_wrote_are_told(copied: Shell) -> None:
+    path = copied.folder / "runs" / "toy" / "data" / "target.values"
+    path.write_bytes(b"\xff" * path.stat().st_size)
+    assert copied.fails("lexicon", "runs/toy").startswith("runs/toy/data/target.values: damaged; delete runs/toy/data")

@@ -1,11 +1,13 @@
 """Every command, as a user types it."""
 
+import gzip
 import json
 import re
 
 import numpy as np
 import pytest
 
+from dragoman import configuration
 from tests import toy
 from tests.system.conftest import Outcome, Shell
 
@@ -157,6 +159,13 @@ def test_align_writes_pharaoh_lines_and_tells_how_good_they_are(copied: Shell) -
     assert copied("align", "runs/toy", "test.en", "test.fr", "--gold=gold").err == (
         "AER = 0.0000 (precision 1.0000, recall 1.0000)\n"
     )
+    shifted = re.sub(r"\d+", lambda number: str(int(number[0]) + 1), outcome.out)
+    copied.write("talp", shifted.replace("-", "p", 1))
+    from_one = copied("align", "runs/toy", "test.en", "test.fr", "--gold=talp", "--one-based")
+    assert from_one.err == "AER = 0.0000 (precision 1.0000, recall 1.0000)\n"
+    assert copied("align", "runs/toy", "test.en", "test.fr", "--one-based").code == 2
+    told = copied.fails("align", "runs/toy", "test.en", "test.fr", "--gold=gold", "--one-based")
+    assert re.match(r"gold:1: '\d+-\d+' has a word 0, and links are said to be counted from 1", told)
     everything = copied("align", "runs/toy", "test.en", "test.fr", "--threshold=0.0001", "--gold=gold")
     assert everything.out.count("-") > outcome.out.count("-")
     assert "recall 1.0000" in everything.err
@@ -227,6 +236,11 @@ def test_report_on_several_runs_and_other_sentences(copied: Shell) -> None:
     page = (copied.folder / "two.html").read_text(encoding="utf-8")
     assert "AER" in page
     assert "runs/toy (2)" in page
+    copied.write("talp", re.sub(r"\d+", lambda number: str(int(number[0]) + 1), (copied.folder / "gold").read_text()))
+    from_one = ("--gold=talp" if word == "--gold=gold" else word for word in words)
+    assert copied(*from_one, "--one-based").code == 0
+    assert (copied.folder / "two.html").read_text(encoding="utf-8") == page
+    assert copied("report", "runs/toy", "--one-based").code == 2
     copied.write("look.txt", "one two\n")
     assert copied("report", "runs/toy", "--sentences=look.txt").code == 0
 
@@ -309,6 +323,43 @@ def test_debug_data_counts_the_words_of_each_side_as_that_side_separates_them(sh
     for side, counts in (("source", (2, 3)), ("target", (3, 2))):
         out = shell("debug", "data", "toy.yaml", f"--text.{side}.tokeniser=whitespace").out
         assert re.findall(r"words in a \w+: mean (\d)", out)[:2] == [str(count) for count in counts]
+
+
+def test_debug_data_tells_of_headers_and_of_lines_that_are_too_long(shell: Shell) -> None:
+    long = "six " * 50_000
+    shell.write("train.csv", f"id,fr,en\n1,un,one\n2,,two\n3,{long[:100_200]},three\n")
+    outcome = shell("debug", "data", "toy.yaml", "--data.train=train.csv")
+    assert "data.train: train.csv: line 1 is a header and no pair, columns id, fr, en\n" in outcome.out
+    assert "pairs: 3\n" in outcome.out
+    assert "target empty: 1 (line 3)" in outcome.out
+    assert "longer than 50,000 characters, so not looked at to its end: 1 (line 4)" in outcome.out
+    shell.write("train.tsv", "English\tFrench\none\tun\n")
+    outcome = shell("debug", "data", "toy.yaml", "--data.train=train.tsv")
+    assert "line 1 is taken for a pair (English, French); for a header it would have en, fr\n" in outcome.out
+    assert "pairs: 2\n" in outcome.out
+
+
+def test_training_reads_files_of_columns(shell: Shell) -> None:
+    lines = zip(*((shell.folder / f"train.{name}").read_text().splitlines() for name in ("en", "fr")), strict=True)
+    rows = [{"n": number, "fr": fr, "en": en} for number, (en, fr) in enumerate(lines)]
+    shell.write("train.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    shell.write("train.tsv", "fr\ten\tn\n" + "".join(f"{row['fr']}\t{row['en']}\t?\n" for row in rows))
+    packed = gzip.compress(("fr,en\r\n" + "".join(f'"{row["fr"]}",{row["en"]}\r\n' for row in rows)).encode())
+    shell.write("train.csv.gz", packed)
+    words = "--training.steps=1", "--data.train=[train.jsonl, train.tsv, train.csv]", "--data.dev=train.jsonl"
+    assert "240 of 240 pairs" in shell("train", "toy.yaml", *words).err
+    shell.write("train.jsonl", json.dumps({"fr": "un"}))
+    assert shell.fails("train", "toy.yaml", *words, "--run=other") == "train.jsonl:1: has no key en"
+
+
+def test_init_takes_the_languages_from_a_header(shell: Shell) -> None:
+    lines = zip(*((shell.folder / f"train.{name}").read_text().splitlines() for name in ("en", "fr")), strict=True)
+    shell.write("all.tsv", "en\tfr\tby\n" + "".join(f"{en}\t{fr}\tme\n" for en, fr in lines))
+    done = shell("init", "all.tsv", "-o", "mine.yaml", "--columns", "fr,en")
+    assert "all.tsv: line 1 is a header and no pair, columns fr, en\n" in done.err
+    data = configuration.load(shell.folder / "mine.yaml").data
+    assert (data.source, data.target) == (("fr",), "en")
+    assert shell("init", "all.tsv", "-o", "other.yaml", "--columns", "fr").code == 2
 
 
 def test_init_writes_a_configuration_that_trains(shell: Shell) -> None:

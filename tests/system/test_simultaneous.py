@@ -77,5 +77,5 @@ def test_a_model_that_cannot_decide_when_to_read_says_so(trained: Shell) -> None
 def test_what_is_left_out_of_an_overlong_line_is_told(trained: Shell) -> None:
     text = " ".join(["one"] * 600)
     outcome = trained("translate", "runs/toy", "--wait", "400", stdin=f"two\n{text}\n")
-    assert outcome.err.startswith("<stdin>:2: too long, the last 100 symbols were not read\naverage lagging ")
+    assert outcome.err.startswith("<stdin>:2: too long, only the first 500 symbols were read\naverage lagging ")
     assert len(outcome.lines) == 2

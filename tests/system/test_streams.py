@@ -1,5 +1,6 @@
 """Standard streams as a shell connects them: any line in, a line out; full disks, closed pipes, slow sources."""
 
+import gzip
 import os
 import resource
 import subprocess
@@ -52,7 +53,7 @@ def test_the_n_best_of_an_empty_line_is_empty(trained: Shell) -> None:
 def test_what_is_left_out_of_an_overlong_line_is_told(trained: Shell) -> None:
     text = " ".join(["one"] * 100_000)
     outcome = trained("translate", "runs/toy", "--search=greedy", stdin=f"two\n{text}\ntwo\n")
-    assert outcome.err == "<stdin>:2: too long, the last 99,500 symbols were not read\n"
+    assert outcome.err == "<stdin>:2: too long, only the first 500 symbols were read\n"
     assert len(outcome.lines) == 3
     assert outcome.lines[0] == outcome.lines[2]
 
@@ -173,3 +174,34 @@ def test_a_terminal_is_answered_line_by_line(trained: Shell) -> None:
     assert running.returncode == 0
     os.close(leader)
     os.close(follower)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "translate runs/toy test.en --search=greedy",
+        "translate runs/toy test.en --wait=2",
+        "evaluate test.fr -i test.fr",
+        "evaluate test.fr --run runs/toy --source test.en",
+        "score runs/toy test.en test.fr",
+        "align runs/toy test.en test.fr",
+        "report runs/toy --sentences test.en -o -",
+        "lexicon runs/toy test.en test.fr",
+        "augment copy test.fr --source-name en --target-name fr -o copied",
+    ],
+)
+def test_a_packed_file_is_found_under_its_plain_name(words: str, copied: Shell) -> None:
+    plain = copied(*words.split())
+    assert plain.code == 0, plain.err
+    for name in ("test.en", "test.fr"):
+        path = copied.folder / name
+        path.with_name(f"{name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+    assert copied(*words.split()) == plain
+
+
+def test_a_line_is_told_with_the_name_of_the_packed_file_that_it_is_in(copied: Shell) -> None:
+    text = "two\n" + " ".join(["one"] * 600) + "\n"
+    (copied.folder / "long.en.gz").write_bytes(gzip.compress(text.encode()))
+    told = copied("translate", "runs/toy", "long.en", "--search=greedy").err
+    assert told.startswith("long.en.gz:2: too long")

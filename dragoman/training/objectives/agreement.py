@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import final
 
 from dragoman.components import Positive
-from dragoman.config import TSV, Config
+from dragoman.config import TABLES, Config
 from dragoman.data.batch import Batch
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
@@ -34,7 +34,7 @@ class Agreement(Objective):
         yield from super().problems(config)
         yield from untaught(config)
         yield from indistinct(config, "agreement")
-        table = next((name for name in (*config.data.train, config.data.dev) if name.endswith(TSV)), None)
+        table = next((name for name in (*config.data.train, config.data.dev) if name.endswith(TABLES)), None)
         if table:
             yield f"'agreement' needs a file for each side, which {table} is not"
 
