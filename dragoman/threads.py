@@ -13,7 +13,7 @@ MOST_THREADS = 1024  # threads that can be asked for
 
 # Between two products OpenMP's threads wait for the next one in a loop that takes a whole core for as long as it is not
 # there: libgomp (torch on Linux) for milliseconds, the runtime of LLVM and Intel (elsewhere) for 200. Where somebody
-# else needs the core, they keep it from the very thread that they wait for. 1,000 turns of the loop are some 20
+# else needs the core, they keep it from the very thread that they wait for. 1,000 turns of the loop are 20 to 50
 # microseconds: what comes later than that is worth sleeping for. The other runtime counts in whole milliseconds.
 WAITING = {"GOMP_SPINCOUNT": "1000", "KMP_BLOCKTIME": "1"}
 

@@ -60,8 +60,8 @@ def test_a_gpu_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_takes_the_threads_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OMP_NUM_THREADS", "2")
-    assert choose(DeviceConfig(name="cpu")).threads == torch.get_num_threads() == 2
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")
+    assert choose(DeviceConfig(name="cpu")).threads == torch.get_num_threads() == 5
     assert choose(DeviceConfig(name="cpu", threads=3)).threads == 3
     assert torch.get_num_threads() == 3
     assert choose(DeviceConfig(name="cpu", threads=1024)).threads == 1024
