@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/core.stamp
 DEV := $(VENV)/dev.stamp
 
-.PHONY: demo test check soak bench attention-table sources-table postediting-table length-plot zero-shot tasks-table spec
+.PHONY: demo test check soak bench attention-table sources-table postediting-table length-plot zero-shot tasks-table busy-table spec
 
 demo: $(CORE)
 	$(BIN)/dragoman demo
@@ -46,6 +46,9 @@ zero-shot: $(DEV)
 
 tasks-table: $(CORE)
 	$(BIN)/python -m benchmarks.tasks $(OPTIONS)
+
+busy-table: $(CORE)
+	$(BIN)/python -m benchmarks.busy $(OPTIONS)
 
 spec: $(CORE)
 	$(BIN)/python -m tools.spec

@@ -19,7 +19,7 @@ from benchmarks.contest import Contender, Figures, measure
 from benchmarks.corpus import Corpus
 from benchmarks.jobs import Job
 from benchmarks.report import Report, Row, table
-from dragoman import configuration, devices
+from dragoman import configuration, devices, threads
 from dragoman.config import DeviceConfig
 from dragoman.errors import UserError
 from dragoman.run import RunFolder
@@ -48,9 +48,9 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
 
 def jobs(options: argparse.Namespace, folder: Path, sizes: Sizes) -> list[Job]:
     """What is measured, in this order."""
-    threads = [options.threads] if options.threads else sorted({1, devices.cores()})
+    counts = [options.threads] if options.threads else sorted({1, threads.cores()})
     found = []
-    for count in threads:
+    for count in counts:
         base = Job("train", sizes.batch, count, str(folder / "symbols"), device=options.device)
         decoding = [
             replace(base, work=work, beam=beam, rows=rows, size=size)
@@ -132,7 +132,7 @@ def _row(contender: Contender, figures: Figures, report: Report, flops: float) -
 
 def _machine(options: argparse.Namespace) -> str:
     config = DeviceConfig.model_validate({"name": options.device})
-    return f"{devices.choose(config)}, {devices.cores()} cores, torch {torch.__version__}"
+    return f"{devices.choose(config)}, {threads.cores()} cores, torch {torch.__version__}"
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
@@ -26,6 +26,7 @@ class Contender:
     python: str
     module: str
     job: Job
+    environment: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Process:
             stderr=errors,
             text=True,
             cwd=ROOT,
-            env=os.environ | threads,
+            env=os.environ | threads | contender.environment,
         )
 
     def answer(self) -> dict[str, float]:

@@ -11,6 +11,8 @@ What is named here is the Python interface. It is imported when first used, sinc
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from dragoman import threads
+
 if TYPE_CHECKING:
     from dragoman.config import Config
     from dragoman.configuration import ConfigError
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from dragoman.training.session import train
     from dragoman.translation import Scored, Translation
     from dragoman.translator import Translator
+
+threads.wait_briefly()  # before torch is there
 
 __version__ = "0.1.0"
 

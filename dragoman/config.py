@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, Field
 
 from dragoman.components import Count, Positive, Rate, Size, Spec
 from dragoman.sections import Section
+from dragoman.threads import MOST_THREADS
 
 Item = TypeVar("Item")
 
@@ -24,7 +25,9 @@ class DeviceConfig(Section):
     """The machine that the work is done with."""
 
     name: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto (a GPU if there is one), cpu, cuda")
-    threads: Annotated[int, Field(ge=0, le=1024)] = Field(0, description="processor threads; 0 = all")
+    threads: Annotated[int, Field(ge=0, le=MOST_THREADS)] = Field(
+        0, description="processor threads; 0 = OMP_NUM_THREADS, or one for each core"
+    )
     precision: Literal["auto", "float32", "bfloat16"] = Field(
         "auto", description="of matrix products in training: auto (bfloat16 where it is fast), float32, bfloat16"
     )

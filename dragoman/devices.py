@@ -2,19 +2,24 @@
 
 import ctypes
 import os
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import NamedTuple
 
 import torch
 
-from dragoman import torchrun
+from dragoman import threads, torchrun
 from dragoman.config import DeviceConfig
 from dragoman.errors import UserError
 
 # Batches have many shapes. oneDNN keeps what it compiled for each of the last 1,024 of them, which are hundreds of
 # megabytes after an hour; making it anew takes less time than can be measured.
 CACHES = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}
+
+# Multiplications of a step that one thread does alone. A step is some twenty operations one after the other; at ten
+# million multiplications each is done in a fifth of a millisecond, and waking another thread takes as long, or, where
+# that has to wait for a core, ten times longer.
+SMALL = 200_000_000
 
 
 class Device(NamedTuple):
@@ -29,6 +34,18 @@ class Device(NamedTuple):
         if self.precision is torch.float32:
             return nullcontext()
         return torch.autocast(self.torch_device.type, self.precision)
+
+    @contextmanager
+    def threads_for(self, multiplications: int) -> Iterator[None]:
+        """One thread for steps that are SMALL, all of them for others."""
+        if self.threads == 1 or multiplications >= SMALL:
+            yield
+            return
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(self.threads)
 
     def __str__(self) -> str:
         place = self.torch_device
@@ -45,12 +62,18 @@ def choose(config: DeviceConfig) -> Device:
         raise UserError("device.name: cuda was asked for, but torch finds no CUDA device; use auto or cpu")
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
-    process = torchrun.process()
-    threads = config.threads or max(1, cores() // process.local_count)
-    torch.set_num_threads(threads)
-    place = torch.device("cuda", process.local_rank) if name == "cuda" else torch.device("cpu")
+    place = torch.device("cuda", torchrun.process().local_rank) if name == "cuda" else torch.device("cpu")
     precision = {"float32": torch.float32, "bfloat16": torch.bfloat16}.get(config.precision) or fastest(place)
-    return Device(place, threads, precision)
+    return Device(place, use_threads(config), precision)
+
+
+def use_threads(config: DeviceConfig) -> int:
+    """Compute with as many threads as `threads.py` finds; those between operations (torch's inter-op pool) have no work
+    here, and wait asleep.
+    """
+    count = threads.decide(config.threads, torchrun.process().local_count)
+    torch.set_num_threads(count)
+    return count
 
 
 def fastest(place: torch.device) -> torch.dtype:
@@ -67,11 +90,6 @@ def release_memory() -> None:
     """Hand what was freed back to the system: glibc keeps most of it, in pieces too small for the next batch."""
     with suppress(AttributeError, OSError, TypeError):  # another C library
         ctypes.CDLL(None).malloc_trim(0)
-
-
-def cores() -> int:
-    """How many this process may use; not every system tells, some only how many there are."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def processor() -> str:

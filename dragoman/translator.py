@@ -1,12 +1,14 @@
 """Text to translations: everything above (training, commands, services) translates through this."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch import nn
 
 from dragoman import components, reading
 from dragoman.arriving import arriving, spoken
@@ -28,7 +30,7 @@ from dragoman.search.candidates import CandidateList, Narrowed
 from dragoman.search.editing import Editing
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.incremental import as_it_decides, wait_k
+from dragoman.search.incremental import Decided, as_it_decides, wait_k
 from dragoman.search.muted import Muted
 from dragoman.search.search import Predictor, Search
 from dragoman.search.searches import SEARCHES
@@ -187,7 +189,27 @@ class Translator:
             found = as_it_decides(*rest, muted=muted)
         else:
             raise UserError("this model does not decide when to read (it has no term shift); use --wait K")
-        return spoken(found, self.target)
+        return spoken(self._one_by_one(found), self.target)
+
+    def _one_by_one(self, decided: Iterator[Decided]) -> Iterator[Decided]:
+        """The same symbols, with threads for a row while one is looked for."""
+        while True:
+            with self._threads(1):
+                found = next(decided, None)
+            if found is None:
+                return
+            yield found
+
+    def _threads(self, rows: int) -> AbstractContextManager[None]:
+        """The threads for steps with so many rows; for 0, those for next to nothing."""
+        return self.device.threads_for(rows and rows * self._weights)
+
+    @cached_property
+    def _weights(self) -> int:
+        """How many a row is multiplied by in a step, about."""
+        models = self.scorer.models if isinstance(self.scorer, Ensemble) else (self.scorer,)
+        modules = (each for each in models if isinstance(each, nn.Module))
+        return sum(part.numel() for each in modules for part in each.parameters())
 
     def left_out(self, text: Text) -> int:
         """How many symbols of a text are not read, because there are more than LONGEST."""
@@ -211,7 +233,8 @@ class Translator:
             model = Editing(model, lengths.to(self.device.torch_device), operations)
         for each in mark:
             model = Muted(model, self.foreign[each])
-        with linear.computed(self.way):
+        rows = 0 if self._predictor else searcher.width * len(encoded)  # graphs have threads of their own
+        with linear.computed(self.way), self._threads(rows):
             return searcher(model, sources, n_best)
 
     def score(self, sources: Sequence[Text], targets: Sequence[str], *, to: str | None = None) -> list[Scored]:
@@ -221,7 +244,8 @@ class Translator:
         found: dict[int, Scored] = {}
         with torch.inference_mode():
             for pairs, batch in self._batches(sources, targets, self._mark(to)):
-                scored = self.scorer.score(batch)
+                with self._threads(len(pairs)):
+                    scored = self.scorer.score(batch)
                 for row, (given, symbols, target) in enumerate(pairs):
                     words = self._written(symbols, target)[1]
                     weights = tuple(part[row, : len(target)].float().cpu().numpy() for part in scored.attention)

@@ -12,7 +12,7 @@ import torch
 
 from dragoman import devices
 from dragoman.config import DeviceConfig
-from dragoman.devices import Device, choose, cores
+from dragoman.devices import Device, choose
 from dragoman.errors import UserError
 
 CPU = torch.device("cpu")
@@ -60,25 +60,22 @@ def test_a_gpu_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_takes_the_threads_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")
+    assert choose(DeviceConfig(name="cpu")).threads == torch.get_num_threads() == 5
     assert choose(DeviceConfig(name="cpu", threads=3)).threads == 3
     assert torch.get_num_threads() == 3
     assert choose(DeviceConfig(name="cpu", threads=1024)).threads == 1024
 
 
-@pytest.mark.parametrize(("workers", "threads"), [("1", 6), ("2", 3), ("4", 1), ("9", 1)])
-def test_workers_share_the_cores(workers: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(devices, "cores", lambda: 6)
-    monkeypatch.setenv("LOCAL_WORLD_SIZE", workers)
-    assert choose(DeviceConfig(name="cpu")).threads == threads
-
-
-def test_counts_cores_where_the_system_does_not_tell_which_are_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert 1 <= cores() <= (os.cpu_count() or 1)
-    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
-    monkeypatch.setattr(os, "cpu_count", lambda: 12)
-    assert cores() == 12
-    monkeypatch.setattr(os, "cpu_count", lambda: None)
-    assert cores() == 1
+def test_small_steps_are_done_by_one_thread() -> None:
+    device = choose(DeviceConfig(name="cpu", threads=3))
+    for multiplications, threads in ((0, 1), (devices.SMALL - 1, 1), (devices.SMALL, 3)):
+        with device.threads_for(multiplications):
+            assert torch.get_num_threads() == threads
+        assert torch.get_num_threads() == 3
+    with pytest.raises(UserError), device.threads_for(0):
+        raise UserError("in the middle")
+    assert torch.get_num_threads() == 3
 
 
 @pytest.mark.parametrize(("precision", "kind"), [("float32", torch.float32), ("bfloat16", torch.bfloat16)])

@@ -1,7 +1,7 @@
 """Text to translations: order, odd texts, search, attention between words, scores of given pairs."""
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dragoman
-from dragoman import reading
+from dragoman import devices, reading
 from dragoman import translator as module
 from dragoman.components import Spec
 from dragoman.config import DeviceConfig
 from dragoman.data.batch import Batch, pad
 from dragoman.errors import UserError
 from dragoman.evaluation.alignment import by_words
+from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.search import Search
 from dragoman.training import session
@@ -318,6 +319,39 @@ def test_loads_on_a_chosen_device(run: Path) -> None:
     found = dragoman.load(run, device=DeviceConfig(name="cpu", threads=1, precision="bfloat16"))
     assert found.device.precision is torch.bfloat16
     assert found.translate(["one two"])[0].text == "deux un"
+
+
+def test_a_few_rows_are_done_by_one_thread(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = torch.get_num_threads()
+    found = dragoman.load(run, device=DeviceConfig(name="cpu", threads=2))
+    together = dragoman.load([run, run], device=DeviceConfig(name="cpu", threads=2))
+    weights, threads = sum(part.numel() for part in found.model.parameters()), list[int]()
+
+    def spied(name: str) -> Any:
+        method = getattr(Seq2Seq, name)
+
+        def spy(model: Seq2Seq, *rest: Any) -> Any:
+            threads.append(torch.get_num_threads())
+            return method(model, *rest)
+
+        return spy
+
+    for name in ("begin", "score", "predict"):
+        monkeypatch.setattr(Seq2Seq, name, spied(name))
+    works: list[tuple[int, Callable[[], Any]]] = [
+        (2 * 3 * weights, lambda: found.translate(TEXTS[:2], beam_size=3)),
+        (2 * weights, lambda: found.score(TEXTS[:2], TEXTS[:2])),
+        (2 * weights, lambda: together.translate(TEXTS[:1], search=Spec("greedy"))),
+        (weights, lambda: list(found.simultaneous(TEXTS[0].split(), wait=1))),
+    ]
+    for multiplications, work in works:
+        for small, count in ((multiplications, 2), (multiplications + 1, 1)):
+            monkeypatch.setattr(devices, "SMALL", small)
+            work()
+            assert set(threads) == {count}
+            assert torch.get_num_threads() == 2
+            threads.clear()
+    torch.set_num_threads(before)
 
 
 @pytest.mark.spec("B12")

@@ -11,6 +11,7 @@ import typer
 from dragoman import __version__
 from dragoman.cli import augment, corpora, runs, translating
 from dragoman.commands.group import Commands
+from dragoman.commands.options import Threads
 
 app = typer.Typer(
     cls=Commands,
@@ -43,6 +44,7 @@ def demo(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the corpus and the run are written.")] = Path(
         "runs/demo"
     ),
+    threads: Threads = None,
 ) -> None:
     """The whole path on an embedded corpus, in minutes: train, translate, score, show."""
     from dragoman import demo

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from dragoman.commands.options import RunPath, SourceFile, TargetFile, named
+from dragoman.commands.options import RunPath, SourceFile, TargetFile, Threads, named
 from dragoman.text.normalise import Normaliser
 
 
@@ -34,6 +34,7 @@ def back(
     output: Prefix,
     tag: Tag = "<bt>",
     beam: Width = None,
+    threads: Threads = None,
 ) -> None:
     """Back-translation (Sennrich et al. 2016): RUN translates from the target language into sources for TARGET."""
     from dragoman.commands import augment
@@ -48,6 +49,7 @@ def forward(
     output: Prefix,
     tag: Tag = "<ft>",
     beam: Width = None,
+    threads: Threads = None,
 ) -> None:
     """Forward translation (Zhang and Zong 2016): RUN translates SOURCE into targets."""
     from dragoman.commands import augment

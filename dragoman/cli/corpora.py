@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from dragoman.commands.options import Configuration, named, pair
+from dragoman.commands.options import Configuration, Threads, named, pair
 
 # What typer takes for unknown options are overrides of the configuration.
 OVERRIDES = {"ignore_unknown_options": True}
@@ -56,11 +56,11 @@ def debug_config(config: Configuration) -> None:
 
 
 @app.command(context_settings=OVERRIDES)
-def train(config: Configuration) -> None:
+def train(config: Configuration, threads: Threads = None) -> None:
     """Train; the same command again goes on where it stopped.
 
     With N workers on this machine: torchrun --nproc-per-node N -m -- dragoman train CONFIG
     """
     from dragoman.commands import configured
 
-    configured.train(config)
+    configured.train([*config, *(["--device.threads", str(threads)] if threads else [])])

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from dragoman.commands.options import Layers, OneBased, RunPath, To, Weights, named
+from dragoman.commands.options import Layers, OneBased, RunPath, Threads, To, Weights, named
 
 app = typer.Typer()
 
@@ -24,6 +24,7 @@ def report(
     gold: Annotated[Path | None, typer.Option(help="Their gold links, as Pharaoh lines.")] = None,
     one_based: OneBased = False,
     to: To = None,
+    threads: Threads = None,
 ) -> None:
     """One HTML page: curves, scores, quality by length, attention of any sentence."""
     if one_based and not gold:
@@ -52,6 +53,7 @@ def features(
         typer.Option("--list", metavar="FILE", help="Names of images, a line each; all by name if not given."),
     ] = None,
     batch: Annotated[int, typer.Option(min=1, metavar="N", help="Images at a time.")] = 32,
+    threads: Threads = None,
 ) -> None:
     """Images to numbers, by a network that is not trained further: a source for `data.features`."""
     from dragoman.commands import features
@@ -66,6 +68,7 @@ def average(
     files: Annotated[list[Path] | None, typer.Argument(metavar="FILES", help="Weights to average.")] = None,
     last: Annotated[int | None, typer.Option(min=1, metavar="N", help="The last N kept ones.")] = None,
     best: Annotated[int | None, typer.Option(min=1, metavar="N", help="The best N; all if not given.")] = None,
+    threads: Threads = None,
 ) -> None:
     """The element-wise mean of weights of a run."""
     if sum(map(bool, (files, last, best))) > 1:
@@ -83,6 +86,7 @@ def export(
     ] = False,
     int8: Annotated[bool, typer.Option("--int8", help="With matrices of 8-bit integers.")] = False,
     weights: Weights = None,
+    threads: Threads = None,
 ) -> None:
     """Write the model of a run in another form: `translate --engine onnx` uses it."""
     if not onnx:

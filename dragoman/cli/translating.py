@@ -15,6 +15,7 @@ from dragoman.commands.options import (
     Searches,
     SourceFile,
     TargetFile,
+    Threads,
     To,
     Tokenisers,
     Weights,
@@ -73,6 +74,7 @@ def translate(
     via: Annotated[
         str | None, typer.Option(metavar="LANGUAGE", help="Translate to this language first, and that to the other.")
     ] = None,
+    threads: Threads = None,
 ) -> None:
     """Translate lines with a run, or with the mean of several: one line out for each line in."""
     from dragoman.commands import translate
@@ -108,6 +110,7 @@ def postedit(
     show: Annotated[bool, typer.Option("--show", help="Show the words that are changed, in colour.")] = False,
     html: Annotated[Path | None, typer.Option(metavar="FILE.html", help="A page that shows them.")] = None,
     weights: Weights = None,
+    threads: Threads = None,
 ) -> None:
     """Correct translations with a run that has learnt from corrected ones."""
     from dragoman.commands import postedit
@@ -124,6 +127,7 @@ def score(
     weights: Weights = None,
     to: To = None,
     arrays: ArrayFiles = None,
+    threads: Threads = None,
 ) -> None:
     """For each pair log P(target | source) in nats, a tab, and its number of symbols."""
     from dragoman.commands import pairs
@@ -145,6 +149,7 @@ def align(
     weights: Weights = None,
     to: To = None,
     arrays: ArrayFiles = None,
+    threads: Threads = None,
 ) -> None:
     """Link the words of given pairs by attention: a Pharaoh line such as 0-0 1-2 for each."""
     from dragoman.commands import pairs
@@ -186,6 +191,7 @@ def evaluate(
     json: Annotated[bool, typer.Option("--json", help="As sacreBLEU's JSON.")] = False,
     candidates: Candidates = None,
     to: To = None,
+    threads: Threads = None,
 ) -> None:
     """Score translations (or a run) against references: BLEU, chrF, TER and others, with signatures.
 
@@ -195,7 +201,7 @@ def evaluate(
         raise typer.BadParameter("--run and --source go together")
     if run and translations:
         raise typer.BadParameter("--input has translations, and --run makes them: one or the other")
-    for option, given in (("--candidates", candidates), ("--to", to)):
+    for option, given in (("--candidates", candidates), ("--to", to), ("--threads", threads)):
         if given and not run:
             raise typer.BadParameter(f"{option} goes with --run")
     from dragoman.commands import evaluate
@@ -214,6 +220,7 @@ def lexicon(
         Path | None, typer.Argument(metavar="SOURCE", help="Sentences, one a line, where the run's data are gone.")
     ] = None,
     target: Annotated[Path | None, typer.Argument(metavar="TARGET", help="Their translations, line by line.")] = None,
+    threads: Threads = None,
 ) -> None:
     """Find which target symbols translate each source symbol: what `--candidates` searches among."""
     if (source is None) != (target is None):

@@ -5,13 +5,16 @@ from pathlib import Path
 
 import typer
 
+from dragoman import devices
 from dragoman.deployment import export
 from dragoman.run import Run
 
 
 def onnx(run: Path, weights: str | None, *, int8: bool) -> None:
     """Write the ONNX graphs of a run, and tell how to use them."""
-    folder = export.write(Run.load(run), weights, int8=int8)
+    loaded = Run.load(run)
+    devices.use_threads(loaded.config.device)
+    folder = export.write(loaded, weights, int8=int8)
     size = sum(path.stat().st_size for path in folder.iterdir())
     typer.echo(
         f"{folder}: {size / 1e6:,.1f} MB. What next:\n  dragoman translate {shlex.quote(str(run))} FILE --engine onnx",

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
+from dragoman import devices
 from dragoman.commands import outputs
 from dragoman.commands.lines import one_stream
 from dragoman.data.corpus import parallel, sides
@@ -26,6 +27,7 @@ def lexicon(folder: Path, files: tuple[Path, Path] | None) -> None:
     run = Run.load(folder)
     if not run.config.data.plain:
         raise UserError(f"{folder}: a lexicon needs a run of one text, without data.edits or data.pairs")
+    devices.use_threads(run.config.device)
     source, target = _read(run, *files) if files else _prepared(run)
     sizes = len(run.source.vocabulary), len(run.target.vocabulary)
     path = run.folder.path / candidates.FILE

@@ -4,9 +4,11 @@ import re
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from dragoman import threads
 
 
 class Searches(StrEnum):
@@ -62,6 +64,26 @@ ArrayFiles = Annotated[
 Weights = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="model, model-best, model-last, or another file of the run."),
+]
+
+
+def _compute_with(context: Any, count: int | None) -> int | None:
+    if count:
+        context.with_resource(threads.asked(count))
+    return count
+
+
+# Of every command that computes. It has its effect while the command is read, so that nothing is left to do with it.
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads",
+        min=1,
+        max=threads.MOST_THREADS,
+        metavar="N",
+        callback=_compute_with,
+        help="Processor threads; if not given, the configuration's, OMP_NUM_THREADS, or one for each core.",
+    ),
 ]
 To = Annotated[str | None, typer.Option(metavar="LANGUAGE", help="To which language, where the run has several.")]
 

@@ -95,7 +95,9 @@ def _sentence(line: str, where: str, run: Run) -> tuple[Text, str | None]:
 def average(run: Path, files: Sequence[Path], last: int | None, best: int | None, target: Path) -> None:
     """Write the element-wise mean of weights: of files, or of the last or best validations that the run has kept."""
     outputs.check({"--output": target}, files, [run])
-    model = Run.load(run).model()
+    loaded = Run.load(run)
+    devices.use_threads(loaded.config.device)
+    model = loaded.model()
     paths = list(files) or _kept(RunFolder(run), last, best)
     tensors = mean(paths)
     fill(model, tensors, paths[0])  # or they are another run's

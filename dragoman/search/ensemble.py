@@ -38,7 +38,7 @@ class Ensemble:
         if len({model.start_id for model in models}) > 1:
             raise ValueError("the models begin with different symbols (model.start_symbol)")
         self.start_id = models[0].start_id
-        self._models = models
+        self.models = models
         self._reads = reads
 
     def _each(self, sources: tuple[SourceBatch, ...]) -> Iterator[tuple[SourceBatch, ...]]:
@@ -50,17 +50,17 @@ class Ensemble:
     def begin(self, sources: tuple[SourceBatch, ...]) -> Members:
         each = list(self._each(sources))
         there = torch.stack([torch.stack([_there(source) for source in read]).any(0) for read in each], 1)
-        states = tuple(model.begin(read) for model, read in zip(self._models, each, strict=True))
+        states = tuple(model.begin(read) for model, read in zip(self.models, each, strict=True))
         return Members(states, there | ~there.any(1, keepdim=True))
 
     def predict(self, symbols: Int[Tensor, "R"], state: Members) -> Prediction[Members]:
-        steps = [model.predict(symbols, each) for model, each in zip(self._models, state.states, strict=True)]
+        steps = [model.predict(symbols, each) for model, each in zip(self.models, state.states, strict=True)]
         log_probs = self._mean([step.log_probs for step in steps], state.votes)
         attention = self._together([step.attention for step in steps], state.votes)
         return Prediction(log_probs, attention, Members(tuple(step.state for step in steps), state.votes))
 
     def reorder(self, state: Members, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> Members:
-        every = zip(self._models, state.states, strict=True)
+        every = zip(self.models, state.states, strict=True)
         states = tuple(model.reorder(each, rows, sentences) for model, each in every)
         return Members(states, select(state.votes, rows))
 

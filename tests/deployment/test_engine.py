@@ -4,6 +4,7 @@ import json
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ pytest.importorskip("onnxruntime")
 import dragoman
 from dragoman.commands import lexicon
 from dragoman.components import Spec
+from dragoman.config import DeviceConfig
 from dragoman.deployment import engine, export
 from dragoman.errors import UserError
 from dragoman.model.attention.scores import Additive
@@ -165,3 +167,17 @@ def test_a_model_that_onnx_has_no_words_for_is_refused(copied: Path, monkeypatch
     assert "\n" not in str(raised.value)
     assert "has changed" not in str(raised.value)
     assert dragoman.load(copied, engine="onnx").translate(["one two"])[0].text == "deux un"  # the old one is whole
+
+
+def test_graphs_have_the_threads_of_the_run_and_these_wait_asleep(monkeypatch: pytest.MonkeyPatch, run: Path) -> None:
+    runtime, seen = engine.needed("onnxruntime"), []
+
+    def session(path: Path, options: Any, **rest: Any) -> Any:
+        spinning = options.get_session_config_entry("session.intra_op.allow_spinning")
+        seen.append((options.intra_op_num_threads, options.inter_op_num_threads, spinning))
+        return made(path, options, **rest)
+
+    made = runtime.InferenceSession
+    monkeypatch.setattr(runtime, "InferenceSession", session)
+    dragoman.load(run, engine="onnx", device=DeviceConfig(threads=3))
+    assert seen == [(3, 1, "0")] * 3

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from sentencepiece import SentencePieceProcessor
 
+from dragoman import threads
 from dragoman.components import Spec, build
 from dragoman.errors import UserError
 from dragoman.text import subword
@@ -78,6 +80,21 @@ def test_what_is_kept_of_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> No
         texts = [f"{number} cats sat", f"{number} mats"]
         assert unit.numbers(texts)[1].tolist() == [len(unit.encode(text)) for text in texts]
         assert len(unit._cut) <= 20 + 3
+
+
+@pytest.mark.parametrize("unit", [Bpe(size=300), Unigram(size=300)])
+def test_texts_are_cut_in_as_many_threads_as_the_process_has(unit: Unit, monkeypatch: pytest.MonkeyPatch) -> None:
+    unit.fit(LINES, seed=1)
+    seen, encode = list[int](), SentencePieceProcessor.encode
+
+    def spy(processor: SentencePieceProcessor, texts: object, **options: int) -> object:
+        seen.extend(options.values())
+        return encode(processor, texts, **options)
+
+    monkeypatch.setattr(SentencePieceProcessor, "encode", spy)
+    with threads.asked(3):
+        unit.numbers(LINES)
+    assert seen == [3]
 
 
 def test_nothing_is_kept_of_words_that_older_symbols_spelled() -> None:
