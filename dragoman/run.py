@@ -96,6 +96,9 @@ class Run:
     sources: tuple[Source, ...]
     target: Language
 
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder.path)[-100:]!r}, {self.config.data.languages[:60]})"
+
     @property
     def source(self) -> Language:
         """The only source. UserError where there are several, or it is numbers."""
@@ -128,5 +131,11 @@ class Run:
         path = self.weights(weights)
         tensors, _ = read_tensors(path)
         model = build.build_for(self.config, self.sources, self.target)
-        fill(model, tensors, path)
+        try:
+            fill(model, tensors, path)
+        except UserError as error:  # the shapes tell of a vocabulary that was cut between two lines, and do not name it
+            names = zip((*self.config.data.sides, "target"), (*self.sources, self.target), strict=True)
+            texts = [(name, each.vocabulary) for name, each in names if isinstance(each, Language)]
+            sizes = [f"{name}.vocabulary ({len(vocabulary):,})" for name, vocabulary in texts]
+            raise UserError(f"{error}; or symbols are missing from {' or '.join(sizes)}") from error
         return model.eval()

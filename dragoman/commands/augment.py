@@ -4,9 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-import typer
-
-from dragoman.commands.lines import PORTION, one_line, one_stream, portions, shown
+from dragoman.commands.lines import PORTION, one_line, one_stream, portions, shown, tell
 from dragoman.components import Spec
 from dragoman.data.corpus import parallel
 from dragoman.data.source import only_text
@@ -74,7 +72,7 @@ def _translated(translator: Translator, path: Path, beam: int | None) -> Iterato
         whole = (("" if each.left_out else one_line(each.text)) for each in found)
         yield from ((line, text) for line, text in zip(portion.lines, whole, strict=True) if text.strip())
     if cut:
-        typer.echo(f"{shown(path)}: {cut:,} lines are too long to be read whole, and left out", err=True)
+        tell(f"{shown(path)}: {cut:,} lines are too long to be read whole, and left out")
 
 
 def _write(prefix: Path, names: tuple[str, str], pairs: Iterable[tuple[str, str]], read: Sequence[Path]) -> None:
@@ -94,4 +92,4 @@ def _write(prefix: Path, names: tuple[str, str], pairs: Iterable[tuple[str, str]
             for file, text in zip(files, pair, strict=True):
                 file.write(text + "\n")
             count += 1
-    typer.echo(f"{paths[0]}, {paths[1]}: {count:,} pairs. Add {prefix} to data.train", err=True)
+    tell(f"{paths[0]}, {paths[1]}: {count:,} pairs. Add {prefix} to data.train")

@@ -3,8 +3,7 @@
 import shlex
 from pathlib import Path
 
-import typer
-
+from dragoman.commands.lines import tell
 from dragoman.deployment import export
 from dragoman.run import Run
 
@@ -13,7 +12,4 @@ def onnx(run: Path, weights: str | None, *, int8: bool) -> None:
     """Write the ONNX graphs of a run, and tell how to use them."""
     folder = export.write(Run.load(run), weights, int8=int8)
     size = sum(path.stat().st_size for path in folder.iterdir())
-    typer.echo(
-        f"{folder}: {size / 1e6:,.1f} MB. What next:\n  dragoman translate {shlex.quote(str(run))} FILE --engine onnx",
-        err=True,
-    )
+    tell(f"{folder}: {size / 1e6:,.1f} MB. What next:\n  dragoman translate {shlex.quote(str(run))} FILE --engine onnx")

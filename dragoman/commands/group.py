@@ -6,12 +6,16 @@ import sys
 from typing import Any
 
 import typer
+from pydantic import ValidationError
 from typer.core import TyperGroup
 
 from dragoman import torchrun
 from dragoman.errors import UserError
+from dragoman.text.printable import printable
+from dragoman.wording import LIMITS, explain
 
 UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EBADF}
+UsageError: type[Any] = typer.BadParameter.__mro__[1]  # its home depends on the version of typer
 PIPE_CLOSED = 141  # what a shell calls a program that the closed pipe has ended
 INTERRUPTED = 130
 
@@ -23,6 +27,9 @@ class Commands(TyperGroup):
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
+        except UsageError as error:
+            error.message = printable(_told(error))
+            raise
         except UserError as error:
             raise _ended(1, str(error)) from error
         except KeyboardInterrupt as error:
@@ -36,10 +43,21 @@ class Commands(TyperGroup):
         return result
 
 
+def _told(error: Any) -> str:
+    """A mistake in the words of a command, a value that has not its option's type in this project's words."""
+    if isinstance(error.__cause__, ValidationError):  # typer's message is pydantic's
+        (first, *_) = errors = error.__cause__.errors()
+        kind = {"int_parsing": int, "float_parsing": float}.get(first["type"], Any)
+        if kind is not Any or first["type"] in LIMITS:
+            return explain(errors, kind, first["input"])[0]
+        return str(first["msg"]).removeprefix("Value error, ")
+    return str(error.message)
+
+
 def _ended(status: int, message: str = "") -> typer.Exit:
     """Tells why the command ends; of several workers, the first on each machine does."""
     if message and torchrun.process().local_rank == 0:
-        typer.echo(message, err=True)
+        typer.echo(printable(message), err=True)
     try:
         sys.stdout.flush()
     except OSError:  # nothing more can be written there, and Python must not try again on its way out

@@ -8,6 +8,7 @@ import typer
 from typer.testing import CliRunner
 
 from dragoman.commands.group import Commands
+from dragoman.errors import UserError
 
 
 def ended(error: BaseException) -> tuple[int, str]:
@@ -38,3 +39,13 @@ def ended(error: BaseException) -> tuple[int, str]:
 def test_what_the_system_refuses_is_one_line(number: int, name: str | None, line: str) -> None:
     assert ended(OSError(number, os.strerror(number), name)) == (1, f"{line}\n")
     assert ended(OSError("something odd")) == (1, "something odd\n")
+
+
+def test_what_a_line_quotes_is_shown_and_not_obeyed() -> None:
+    told = ended(UserError("a\x1b]0;title\x07\u202e.gold:1: \x9b2J\x7f is no link"))
+    assert told == (1, "a\\x1b]0;title\\x07\\u202e.gold:1: \\x9b2J\\x7f is no link\n")
+    assert ended(KeyboardInterrupt("\x1b[2J")) == (130, "interrupted: \\x1b[2J\n")
+    code, told_usage = ended(typer.BadParameter("no \x1b[2J"))
+    assert code == 2
+    assert "no \\x1b[2J" in told_usage
+    assert "\x1b[2J" not in told_usage
