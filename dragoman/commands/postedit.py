@@ -53,9 +53,9 @@ def postedit(
         return found
 
     with ExitStack() as stack:
-        stack.enter_context(left_behind(target, ", and --resume goes on behind them"))
         lines, texts = stack.enter_context(output(target, done)), side_by_side(paths)
         noted(done_before(texts, len(old), translation, target or translation), old)
+        stack.enter_context(left_behind(target, ", and --resume goes on behind them"))
         advance = stack.enter_context(progress(translation, target, len(old)))
         for portion in portions(texts, PORTION, first=1 + len(old)):
             edits = translator.translate(portion.lines)

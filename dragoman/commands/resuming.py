@@ -32,12 +32,12 @@ def kept(files: Sequence[Path | None], *, resume: bool) -> int | None:
         return None
     parts = [partial(path) for path in beside]
     begun = [part for part in parts if part.exists() and part.stat().st_size]
-    for part in begun if not resume else ():
-        told = f"{lines_in(part):,} lines of a command that did not end"
-        raise UserError(f"{part}: has {told}; go on behind them with --resume, or remove it")
-    for part in parts if begun else ():
-        if not part.exists():
-            raise UserError(f"--resume: {begun[0]} is there, but not {part}; give the options of the first time")
+    missing = [part for part in parts if not part.exists()]
+    if begun and not resume:
+        told = f"{lines_in(begun[0]):,} lines of a command that did not end"
+        raise UserError(f"{begun[0]}: has {told}; go on behind them with --resume, or remove it")
+    if begun and missing:
+        raise UserError(f"--resume: {begun[0]} is there, but not {missing[0]}; give the options of the first time")
     return min(map(lines_in, parts)) if begun else 0
 
 

@@ -69,12 +69,12 @@ def translate(runs: Sequence[Path], source: Path, target: Path | None, wanted: W
         raise UserError("--via: goes by way of another language, and this run has no others (data.pairs)")
     search = sources.search_of(translator, wanted.search, wanted.beam)
     with ExitStack() as stack:
-        stack.enter_context(left_behind(target, "" if wanted.n_best else ", and --resume goes on behind them"))
         texts = stack.enter_context(output(target, done))
         matrices = stack.enter_context(output(wanted.attention, done)) if wanted.attention else None
         source, lines = _read(source, wanted, translator)
         if target and done:
             deque(done_before(lines, done, source, target), maxlen=0)
+        stack.enter_context(left_behind(target, "" if wanted.n_best else ", and --resume goes on behind them"))
         advance = stack.enter_context(progress(source, target, done or 0))
         size, first = wanted.portion or PORTION, 1 + (done or 0)
         for portion in portions(lines, size, typed=is_typed(source), first=first):
