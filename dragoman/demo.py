@@ -18,6 +18,7 @@ from dragoman.evaluation.metrics import Bleu
 from dragoman.files import write_atomically
 from dragoman.phrasebook import corpus
 from dragoman.run import Run
+from dragoman.text.printable import printable
 from dragoman.training import checks, session
 from dragoman.translator import Translator
 from dragoman.visualisation import heatmap
@@ -122,7 +123,7 @@ def show(console: Console, model: Translator, sources: Sequence[str]) -> None:
     console.print()
     translations = model.translate(sources)
     for each in translations:
-        text = f"{escape(each.source)}\n[bold]{escape(each.text)}[/bold]"
-        console.print(f"{text}    [dim]{pharaoh(each.alignment)}[/dim]")
+        source, found = (escape(printable(text)) for text in (each.source, each.text))
+        console.print(f"{source}\n[bold]{found}[/bold]    [dim]{pharaoh(each.alignment)}[/dim]")
     first = translations[0]
     console.print(heatmap.terminal(first.attention, first.source_tokens, first.tokens))

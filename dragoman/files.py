@@ -9,7 +9,8 @@ import secrets
 import sys
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
@@ -37,9 +38,7 @@ def write_atomically(path: str | Path, mode: Literal["w", "wb"] = "w") -> Iterat
     system refuses (disk full, no permission); what else the block opens or writes raises as it does without.
     """
     target = Path(path)
-    with _refusals(path):
-        special = target.exists() and not target.is_file() and not target.is_dir()
-    if special:  # /dev/full: no file to take the place of
+    if is_special(path):  # /dev/full: no file to take the place of
         with _opened(target, mode, "w", path) as file:
             yield file
         return
@@ -54,13 +53,76 @@ def write_atomically(path: str | Path, mode: Literal["w", "wb"] = "w") -> Iterat
             with _refusals(path):
                 file.flush()
                 os.fsync(file.fileno())
-        with _refusals(path):
-            with suppress(FileNotFoundError):
-                temporary.chmod(target.stat().st_mode & 0o777)
-            temporary.replace(target)
+        _replace(target, temporary, path)
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def write_in_parts(path: str | Path, keep: int = 0) -> Iterator[IO[Any]]:
+    """A text file to write to, as by `write_atomically`; but what was written stays in `partial(path)` where the block
+    ends with an exception, or the process is killed.
+
+    Of the lines that are there, the first `keep` are gone on behind. UserError where another process writes there.
+    """
+    if is_special(path):
+        with write_atomically(path) as file:
+            yield file
+        return
+    target, part = Path(path).resolve(), partial(path)
+    with ExitStack() as stack:
+        file = stack.enter_context(_opened(part, "w", "a", part))
+        with _refusals(part):
+            _locked(file.fileno(), part, f"{part}: another process writes there")
+            os.truncate(file.fileno(), _whole_lines(part, keep)[1])
+        opened = stack.pop_all()
+    try:
+        with opened:
+            yield file
+            with _refusals(path):
+                file.flush()
+                os.fsync(file.fileno())
+        _replace(target, part, path)
+    finally:
+        with suppress(OSError):
+            if not part.stat().st_size:
+                part.unlink()
+
+
+def partial(path: str | Path) -> Path:
+    """Where the lines of an unfinished file are: beside it, or beside what a symbolic link stands for."""
+    return Path(f"{os.path.realpath(path) if os.path.islink(path) else path}.partial")
+
+
+def lines_in(path: Path) -> int:
+    """The number of lines in a file; what stands behind the last newline is none."""
+    return _whole_lines(path, None)[0]
+
+
+def is_special(path: str | Path) -> bool:
+    """Whether it is a device or a pipe, which is written to as it is."""
+    target = Path(path)
+    with _refusals(path):
+        return target.exists() and not target.is_file() and not target.is_dir()
+
+
+def _whole_lines(path: Path, most: int | None) -> tuple[int, int]:
+    """How many whole lines a file has, at most so many, and of how many bytes they are."""
+    count = size = 0
+    with path.open("rb") as file:
+        for line in islice(file, most):
+            if line.endswith(b"\n"):
+                count, size = count + 1, size + len(line)
+    return count, size
+
+
+def _replace(target: Path, written: Path, name: str | Path) -> None:
+    """What was written takes the place of the target, with its permissions."""
+    with _refusals(name):
+        with suppress(FileNotFoundError):
+            written.chmod(target.stat().st_mode & 0o777)
+        written.replace(target)
 
 
 @contextmanager
@@ -86,23 +148,30 @@ def alone(folder: str | Path, busy: str) -> Iterator[None]:
         yield
         return
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except (BlockingIOError, PermissionError):
-            raise UserError(busy) from None
-        except OSError:  # a file system without locks
-            pass
-        if not Path(folder).exists() or not os.path.samestat(os.fstat(handle), os.stat(folder)):
-            raise UserError(busy)  # which has just removed it
+        _locked(handle, Path(folder), busy)
         yield
     finally:
         os.close(handle)
 
 
+def _locked(handle: int, path: Path, busy: str) -> None:
+    """Locks what was opened there for as long as it is open. UserError `busy` where another process has done so."""
+    if fcntl is None:
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        raise UserError(busy) from None
+    except OSError:  # a file system without locks
+        pass
+    if not path.exists() or not os.path.samestat(os.fstat(handle), os.stat(path)):
+        raise UserError(busy)  # which has just removed it
+
+
 class _Bytes(io.FileIO):
     """What reaches the file, whoever wrote it and whenever a buffer is full: here its own errors can be told."""
 
-    def __init__(self, path: Path, how: Literal["w", "x"], name: str | Path) -> None:
+    def __init__(self, path: Path, how: Literal["w", "x", "a"], name: str | Path) -> None:
         with _refusals(name):
             super().__init__(path, how)
         self._given = name
@@ -113,7 +182,7 @@ class _Bytes(io.FileIO):
 
 
 def _opened(
-    path: Path, mode: Literal["w", "wb"], how: Literal["w", "x"], name: str | Path
+    path: Path, mode: Literal["w", "wb"], how: Literal["w", "x", "a"], name: str | Path
 ) -> io.TextIOWrapper | io.BufferedWriter:
     file: io.BufferedWriter = io.BufferedWriter(_Bytes(path, how, name))
     return io.TextIOWrapper(file, encoding="utf-8", newline="\n") if mode == "w" else file

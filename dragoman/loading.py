@@ -1,6 +1,6 @@
 """Run folders to translators."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
@@ -42,16 +42,19 @@ def load(
     UserError names what is missing or damaged.
     """
     if not isinstance(folder, str | Path):
-        folders = list(folder)
+        folders = list(folder) if isinstance(folder, Iterable) else [folder]
+        for each in folders:
+            if not isinstance(each, str | Path):
+                raise TypeError(f"load takes the folder of a run, or several in a list, found {type(each).__name__}")
         if not folders:
-            raise UserError("no run folder to load")
+            raise ValueError("load takes the folder of a run, or several in a list, found none")
         if len(folders) > 1 and (engine != "torch" or candidates):
             raise UserError("several runs translate together by engine torch, without candidates")
         if len(folders) > 1:
             return _together(folders, weights, device)
         (folder,) = folders
     if engine not in get_args(Engine):
-        raise UserError(f"engine '{engine}': expected one of {', '.join(get_args(Engine))}")
+        raise ValueError(f"engine '{engine}': expected one of {', '.join(get_args(Engine))}")
     run = Run.load(folder)
     known = taught(run.config, run.sources, run.folder.path)
     wanted = device or run.config.device

@@ -19,9 +19,12 @@ reverse/                  the run of the other direction, where both were traine
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from dragoman import configuration
 from dragoman.config import Config
@@ -141,6 +144,9 @@ class Run:
     sources: tuple[Source, ...]
     target: Language
 
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder.path)[-100:]!r}, {self.config.data.languages[:60]})"
+
     @property
     def source(self) -> Language:
         """The only source. UserError where there are several, or it is numbers."""
@@ -171,7 +177,21 @@ class Run:
     def model(self, weights: str | None = None) -> Seq2Seq:
         """The model with these weights, in evaluation mode."""
         path = self.weights(weights)
-        build.check(self.config, self.sources, self.target, read_shapes(path), path)
+        shapes = read_shapes(path)
+        try:
+            build.check(self.config, self.sources, self.target, shapes, path)
+        except UserError as error:
+            raise UserError(f"{error}{self._cut(shapes)}") from error
         model = build.build_for(self.config, self.sources, self.target)
         fill(model, read_tensors(path)[0], path)
         return model.eval()
+
+    def _cut(self, shapes: Mapping[str, torch.Size]) -> str:
+        """Which vocabularies have a number of symbols that weights of these shapes do not know: one that was cut between
+        two lines reads like a whole one.
+        """
+        rows = {shape[0] for shape in shapes.values() if shape}
+        names = zip((*self.config.data.sides, "target"), (*self.sources, self.target), strict=True)
+        sizes = [(name, len(each.vocabulary)) for name, each in names if isinstance(each, Language)]
+        found = [f"{name}.vocabulary has {size:,} symbols" for name, size in sizes if size not in rows]
+        return "; ".join(["", *found])

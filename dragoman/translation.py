@@ -1,6 +1,7 @@
 """What a translator gives: translations, words of one that is under way, scores of given pairs."""
 
 from dataclasses import dataclass
+from reprlib import Repr
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,8 @@ from dragoman.text.pipeline import WordsOf
 from dragoman.visualisation import heatmap
 
 SENTINEL = "sentinel"  # how it is named beside the sources
+SHORT = Repr()  # of texts in what Python shows of an object
+SHORT.maxstring = 60
 
 
 class Seen(NamedTuple):
@@ -32,6 +35,10 @@ class Seen(NamedTuple):
     share: NDArray[np.float64]
     end_attention: NDArray[np.float64] | None = None
     regions: bool = False
+
+    def __repr__(self) -> str:
+        target, source = self.attention.shape
+        return f"Seen({SHORT.repr(self.name)}, {SHORT.repr(self.text)}, {source:,} words seen from {target:,})"
 
     def beside(self, other: "Seen") -> "Seen":
         """The same source with what another model looked at added; one that read less of it saw its first words."""
@@ -58,8 +65,8 @@ class Translation:
     of the only one, or of the first. `tokens` are words; `sentinel` (target words,) is the attention to none of the
     sources, where the model has a sentinel. `score` is the rank of the search (log-probability under its length
     normalisation), `log_prob` the plain log P(y | x) in nats. `n_best` holds the alternatives asked for, this one
-    first. `left_out` counts the symbols at the end of overlong sources that were not read; what stands behind the first
-    50,000 characters is not cut into symbols, so there it counts characters.
+    first, each text once. `left_out` counts the symbols at the end of overlong sources that were not read; what stands
+    behind the first 50,000 characters is not cut into symbols, so there it counts characters.
     """
 
     sources: tuple[Seen, ...]
@@ -104,6 +111,9 @@ class Translation:
     def __str__(self) -> str:
         return self.text
 
+    def __repr__(self) -> str:
+        return f"Translation({SHORT.repr(self.text)}, source={SHORT.repr(self.source)}, score={self.score:.4f})"
+
     def _repr_html_(self) -> str:
         """A heat map, in a notebook."""
         seen = self.overview
@@ -127,6 +137,10 @@ class Scored(NamedTuple):
     sources: tuple[Seen, ...]
     tokens: list[str]
     sentinel: NDArray[np.float64] | None = None
+
+    def __repr__(self) -> str:
+        words = SHORT.repr(" ".join(self.tokens))
+        return f"Scored({words}, log_prob={self.log_prob:.4f}, symbols={self.symbols})"
 
     @property
     def source_tokens(self) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from dragoman.components import Spec
 from dragoman.data.batch import Batch, pad
 from dragoman.data.features import Given
 from dragoman.data.language import Language
+from dragoman.data.pharaoh import Links
 from dragoman.data.source import Source, only_text, the_text
 from dragoman.data.vocabulary import EOS
 from dragoman.deployment.engine import OnnxModel
@@ -37,9 +38,13 @@ from dragoman.search.searches import SEARCHES
 from dragoman.text.edits import OPERATIONS, applied, operations
 from dragoman.text.mark import Mark, Symbol
 from dragoman.text.pipeline import WordsOf
-from dragoman.translation import Scored, Spoken, Translation
+from dragoman.translation import SHORT, Scored, Spoken, Translation
+
+Item = TypeVar("Item")
 
 BATCH = 4096  # source symbols times beam that are searched at once
+SPARE = 3  # more hypotheses than asked for that are kept for each of an n-best list: some are one text
+SCORE = "score([source], [target])"
 ROWS = 320  # sentences times beam, at most: a processor is not faster with more, and each has numbers for all symbols
 
 
@@ -75,6 +80,11 @@ class Translator:
         self.device = device
         self.candidates: CandidateList | None = None  # what translations are searched among
         self.way: linear.Way | None = None  # in which linear maps are computed for them
+
+    def __repr__(self) -> str:
+        sources, targets = ([each.name for each in self.sources], self.targets)
+        told = " to ".join(SHORT.repr(", ".join(names)) for names in (sources, targets))
+        return f"Translator({told}, search={self.search.kind!r}, device={str(self.device.torch_device)!r})"
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -125,7 +135,8 @@ class Translator:
         beam_size: int | None = None,
         search: Spec | None = None,
     ) -> list[Translation]:
-        """One translation for each text, in order; the translation of an empty or blank text is empty.
+        """One translation for each text, in order; the translation of an empty or blank text is empty. Of `n_best` no
+        two are one text in other symbols; where the search has not ended so many different ones, there are fewer.
 
         With several sources a text is a tuple, of one text for each source; a blank one is taken as missing. For a
         source that is numbers it is an array (regions, size) or (size,), or the name of a .npy file with one. `to` is
@@ -134,8 +145,9 @@ class Translator:
         `search` (or `beam_size`, for a beam search of that width) takes the place of the run's own. UserError where
         it does not give `n_best` translations, or where `to` is missing or another language.
         """
-        if isinstance(texts, str):
-            raise TypeError("translate takes a list of texts: translate([text])")
+        texts = _listed(texts, "translate([text])")
+        if n_best < 1:
+            raise ValueError(f"n_best: expected at least 1, found {n_best}")
         spec = search or self.search
         if beam_size is not None:
             options = spec.options if spec.kind == "beam" else {}
@@ -150,10 +162,10 @@ class Translator:
         full = [number for number, symbols in enumerate(encoded) if any(len(each) > len(mark) for each in symbols)]
         lengths, width = [min(reading.length(each), reading.LONGEST) for each in encoded], searcher.width
         for numbers in by_length(full, lengths, BATCH // width, max(1, ROWS // width)):
-            searched = self.hypotheses(searcher, [encoded[n] for n in numbers], n_best, mark)
+            searched = self.hypotheses(searcher, [encoded[n] for n in numbers], n_best, mark, SPARE * (n_best - 1))
             found.update(zip(numbers, searched, strict=True))
         return [
-            self._translation(each, encoded[number], found[number]) if number in found else self._nothing(each)
+            self._translation(each, encoded[number], found[number], n_best) if number in found else self._nothing(each)
             for number, each in enumerate(given)
         ]
 
@@ -217,10 +229,15 @@ class Translator:
         return reading.left_out(given, self.reading.encoded(given, mark))
 
     def hypotheses(
-        self, searcher: Search, encoded: Sequence[Sequence[Encoded]], n_best: int = 1, mark: Sequence[Mark] = ()
+        self,
+        searcher: Search,
+        encoded: Sequence[Sequence[Encoded]],
+        n_best: int = 1,
+        mark: Sequence[Mark] = (),
+        spare: int = 0,
     ) -> list[list[Hypothesis]]:
-        """What a search finds for sentences in symbols of each source, in one batch: `n_best` each, the best first.
-        `mark` stands before them.
+        """What a search finds for sentences in symbols of each source, in one batch: `n_best` each and up to `spare`
+        more, the best first. `mark` stands before them.
         """
         sources = tuple(each.to(self.device.torch_device) for each in self.reading.batch(encoded, reading.LONGEST))
         model: Predictor[Any] = self._predictor or self.scorer
@@ -235,7 +252,7 @@ class Translator:
             model = Muted(model, self.foreign[each])
         rows = 0 if self._predictor else searcher.width * len(encoded)  # graphs have threads of their own
         with linear.computed(self.way), self._threads(rows):
-            return searcher(model, sources, n_best)
+            return searcher(model, sources, n_best, spare)
 
     def score(self, sources: Sequence[Text], targets: Sequence[str], *, to: str | None = None) -> list[Scored]:
         """`log P(y | x)` of given pairs and the attention of forced decoding (CN 1, SL). Long pairs are scored
@@ -252,7 +269,11 @@ class Translator:
                     log_prob = scored.log_probs[row].double().sum().item()
                     seen, sentinel = self.reading.seen(given, symbols, words, weights)
                     found[int(batch.rows[row])] = Scored(log_prob, len(target) + 1, seen, words.words, sentinel)
-        return [found[number] for number in range(len(sources))]
+        return [found[number] for number in range(len(found))]
+
+    def align(self, sources: Sequence[Text], targets: Sequence[str], *, to: str | None = None) -> list[Links]:
+        """The links between the words of given pairs, (source, target) from 0, by the attention of forced decoding."""
+        return [scored.alignment for scored in self.score(sources, targets, to=to)]
 
     def pairs(self, sources: Sequence[Text], targets: Sequence[str], *, to: str | None = None) -> Iterator[Batch]:
         """The pairs in batches of similar length; `rows` are their numbers. Overlong sentences are cut. `to` is the
@@ -264,6 +285,12 @@ class Translator:
         self, sources: Sequence[Text], targets: Sequence[str], mark: list[Mark], longest: int | None = None
     ) -> Iterator[tuple[list[tuple[tuple[Given, ...], list[Encoded], list[Symbol]]], Batch]]:
         """The pairs as texts and symbols, at most `longest` on each side, and as a batch."""
+        sources, targets = _listed(sources, SCORE), _listed(targets, SCORE)
+        if len(sources) != len(targets):
+            raise ValueError(f"{len(sources)} sources and {len(targets)} targets: every source needs its target")
+        for each in targets:
+            if not isinstance(each, str):
+                raise TypeError(f"{self.target.name}: expected a text, found {type(each).__name__}")
         given = [self.reading.given(text) for text in sources]
         cut = [reading.cut(self.reading.encoded(each, mark), longest) for each in given]
         encoded = [(source, self._said(source, y, longest)[:longest]) for source, y in zip(cut, targets, strict=True)]
@@ -276,19 +303,23 @@ class Translator:
             yield pairs, Batch(read, target, np.array(numbers)).to(self.device.torch_device)
 
     def _translation(
-        self, given: tuple[Given, ...], encoded: list[Encoded], hypotheses: list[Hypothesis]
+        self, given: tuple[Given, ...], encoded: list[Encoded], hypotheses: list[Hypothesis], n_best: int
     ) -> Translation:
-        found = []
+        """The best of these hypotheses, with the `n_best` of different texts."""
+        found = dict[str, Translation]()
         for hypothesis in hypotheses:
             said = self.target.vocabulary.marked(hypothesis.symbols)
             written, words = self._written(encoded, said)
+            text = self.target.text.decode(written)
+            if text in found or len(found) == n_best:
+                continue
             weights = tuple(part[:-1] for part in hypothesis.attention)
             read = reading.cut(encoded, reading.LONGEST)
             seen, sentinel = self.reading.seen(given, read, words, weights)
-            text, rank = self.target.text.decode(written), hypothesis.score
-            translation = Translation(seen, text, words.words, rank, hypothesis.log_prob, sentinel)
-            found.append(replace(translation, left_out=reading.left_out(given, encoded)))
-        return replace(found[0], n_best=tuple(found))
+            translation = Translation(seen, text, words.words, hypothesis.score, hypothesis.log_prob, sentinel)
+            found[text] = replace(translation, left_out=reading.left_out(given, encoded))
+        best, *_ = every = tuple(found.values())
+        return replace(best, n_best=every)
 
     def _said(self, encoded: list[Encoded], target: str, longest: int | None) -> list[Symbol]:
         """What a model is to say of these sources, that it may mean the text, or so many symbols of it."""
@@ -305,6 +336,13 @@ class Translator:
         words = self.target.text.words(symbols)
         by_operation = {number: word for (_, number), word in zip(made, words.word_of, strict=True)}
         return symbols, WordsOf(words.words, [by_operation.get(number, -1) for number in range(len(said))])
+
+
+def _listed(given: Iterable[Item], example: str) -> list[Item]:
+    """A list of texts. TypeError where it is one text, or none."""
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise TypeError(f"expected a list of texts, as in {example}, found {type(given).__name__}")
+    return list(given)
 
 
 def by_length(numbers: Sequence[int], lengths: Sequence[int], symbols: int, most: int) -> Iterator[list[int]]:

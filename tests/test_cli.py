@@ -81,6 +81,16 @@ def test_every_command_has_help(command: str) -> None:
     assert f"Usage: dragoman {command}" in out
 
 
+def test_a_terminal_of_no_width_has_help_too(repository: Path) -> None:
+    def told(columns: str) -> str:
+        command = [sys.executable, "-m", "dragoman", "--help"]
+        variables = {**os.environ, "PYTHONPATH": str(repository), "COLUMNS": columns}
+        return subprocess.run(command, env=variables, capture_output=True, text=True, check=True).stdout
+
+    assert "translate" in told("0")
+    assert told("0") == told("") == told("80")
+
+
 def test_help_lists_every_command() -> None:
     code, out, _ = run("-h")
     assert code == 0
@@ -107,7 +117,18 @@ def test_help_lists_every_command() -> None:
         (["export", "run", "--int8"], "nothing to export: say --onnx"),
         (["translate", "run", "--engine=onyx"], "Invalid value for '--engine'"),
         (["train", "x.yaml", "--seed"], "--seed needs a value: --seed VALUE"),
-        (["train", "--seed=3"], "expected one configuration file, found none"),
+        (["train", "--seed=3"], "expected one configuration file, found none; 3 is taken for the value of --seed"),
+        (["train", "--quiet", "x.yaml"], "found none; x.yaml is taken for the value of --quiet"),
+        (["translate", "run", "--beam=abc"], "Invalid value for '--beam': expected a whole number, found \"abc\""),
+        (["translate", "run", "--beam=0"], "Invalid value for '--beam': must be at least 1, found"),
+        (
+            ["align", "run", "a", "b", "--threshold=x"],
+            "'--threshold': expected a number, found",
+        ),
+        (
+            ["translate", "run", "--engine=tpu"],
+            "'--engine': 'tpu' is not one of 'torch', 'int8', 'onnx'",
+        ),
         (["train", "x.yaml", "y.yaml"], "expected one configuration file, found x.yaml and y.yaml"),
     ],
 )

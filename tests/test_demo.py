@@ -107,10 +107,10 @@ def test_shows_translations_with_alignments_and_the_first_as_a_picture(model: Tr
     assert shown.count("deux") >= 2  # in the text and in the picture
 
 
-def test_brackets_in_a_text_are_no_markup(model: Translator) -> None:
+def test_brackets_in_a_text_are_no_markup_and_escapes_are_shown(model: Translator) -> None:
     console = Console(record=True, width=100)
-    demo.show(console, model, ["[/bold] one [dim]"])
-    assert "[/bold] one [dim]" in console.export_text()
+    demo.show(console, model, ["[/bold] one\x1b]0;\x07 [dim]"])
+    assert "[/bold] one\\x1b]0;\\x07 [dim]" in console.export_text()
 
 
 @pytest.mark.usefixtures("_tiny")

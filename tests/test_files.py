@@ -13,7 +13,7 @@ import pytest
 
 from dragoman import files
 from dragoman.errors import UserError
-from dragoman.files import read_lines, read_words, write_atomically
+from dragoman.files import lines_in, partial, read_lines, read_words, write_atomically, write_in_parts
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
@@ -320,3 +320,61 @@ def test_a_very_long_name_can_be_written(tmp_path: Path) -> None:
     with write_atomically(path) as file:
         file.write("x")
     assert path.read_text() == "x"
+
+
+def test_what_was_written_in_parts_stays_and_is_gone_on_behind(tmp_path: Path) -> None:
+    path = tmp_path / "text"
+    path.write_text("old\n")
+    path.chmod(0o604)
+    with pytest.raises(KeyboardInterrupt), write_in_parts(path) as file:  # noqa: PT012
+        file.write("one\ntwo\nthr")
+        raise KeyboardInterrupt
+    assert path.read_text() == "old\n"
+    assert partial(path).read_text() == "one\ntwo\nthr"
+    assert lines_in(partial(path)) == 2
+    with write_in_parts(path, 1) as file:
+        file.write("2\n")
+    assert path.read_text() == "one\n2\n"
+    assert path.stat().st_mode & 0o777 == 0o604
+    assert [each.name for each in tmp_path.iterdir()] == ["text"]
+
+
+def test_of_a_file_in_parts_without_a_line_nothing_is_left(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="before a line"), write_in_parts(tmp_path / "text"):
+        raise ValueError("before a line")
+    assert list(tmp_path.iterdir()) == []
+    with write_in_parts(tmp_path / "text"):
+        pass
+    assert (tmp_path / "text").read_text() == ""
+
+
+def test_two_processes_do_not_write_the_same_parts(tmp_path: Path) -> None:
+    path = tmp_path / "text"
+    with write_in_parts(path) as file:
+        with pytest.raises(UserError, match="partial: another process writes there"), write_in_parts(path):
+            pass
+        file.write("one\n")
+    assert path.read_text() == "one\n"
+
+
+def test_parts_lie_beside_what_a_link_stands_for(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to("there/text")
+    with write_in_parts(link) as file:
+        assert partial(link) == tmp_path / "there" / "text.partial"
+        assert partial(link).exists()
+        file.write("one\n")
+    assert link.is_symlink()
+    assert (tmp_path / "there" / "text").read_text() == "one\n"
+
+
+def test_a_pipe_has_no_parts(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reading:
+        with write_in_parts(pipe) as file:
+            assert not partial(pipe).exists()
+            file.write("one\n")
+        assert reading.communicate()[0] == b"one\n"
+    assert pipe.is_fifo()

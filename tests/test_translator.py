@@ -1,6 +1,8 @@
 """Text to translations: order, odd texts, search, attention between words, scores of given pairs."""
 
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +23,7 @@ from dragoman.data.batch import Batch, pad
 from dragoman.errors import UserError
 from dragoman.evaluation.alignment import by_words
 from dragoman.model.seq2seq import Seq2Seq
+from dragoman.run import Run
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.search import Search
 from dragoman.training import session
@@ -140,6 +143,22 @@ def test_lists_alternatives_the_best_first(translator: Translator) -> None:
         assert each.attention.shape == (len(each.tokens), 3)
         assert each.score == pytest.approx(each.log_prob / (len(each.tokens) + 1))
     assert [each.text for each in translator.translate(["one two three"])[0].n_best] == [found.text]
+
+
+def test_a_list_of_one_text_alone_is_shorter_than_asked_for(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = translator.hypotheses
+
+    def repeated(search: Search, encoded: Sequence[list[str]], *rest: Any) -> list[list[Hypothesis]]:
+        return [[found[0], *found] for found in real(search, encoded, *rest)]
+
+    wanted = [[each.text for each in found.n_best] for found in translator.translate(TEXTS[:3], n_best=2)]
+    monkeypatch.setattr(translator, "hypotheses", repeated)
+    assert [[each.text for each in found.n_best] for found in translator.translate(TEXTS[:3], n_best=2)] == wanted
+    monkeypatch.setattr(translator, "hypotheses", lambda *all: [[found[0]] * 4 for found in repeated(*all)])
+    (found,) = translator.translate(["one two"], n_best=2)
+    assert [each.text for each in found.n_best] == [found.text] == ["deux un"]
 
 
 def test_a_wider_beam_or_another_search_takes_the_place_of_the_runs_own(translator: Translator) -> None:
@@ -408,3 +427,79 @@ def test_a_model_that_decides_when_to_read_writes_what_greedy_search_writes(othe
 def test_a_model_that_does_not_decide_needs_a_wait(translator: Translator) -> None:
     with pytest.raises(dragoman.UserError, match="use --wait K"):
         next(translator.simultaneous(["one"]))
+
+
+MISUSED = """
+import sys
+import dragoman
+
+run = sys.argv[1]
+translator = dragoman.load(run)
+calls = [
+    lambda: translator.score(["one"], ["un", "deux"]),
+    lambda: translator.align(["one"], ["un", "deux"]),
+    lambda: list(translator.pairs(["one"], ["un", "deux"])),
+    lambda: translator.score("one", "un"),
+    lambda: translator.score(["one"], None),
+    lambda: translator.score([1], ["un"]),
+    lambda: translator.score(["one"], [b"un"]),
+    lambda: translator.translate("one"),
+    lambda: translator.translate(b"one"),
+    lambda: translator.translate(3),
+    lambda: translator.translate(["one", 2]),
+    lambda: translator.translate(["one"], n_best=0),
+    lambda: dragoman.load(None),
+    lambda: dragoman.load([run, 3]),
+    lambda: dragoman.load([]),
+    lambda: dragoman.load(run, engine="tpu"),
+]
+for call in calls:
+    try:
+        call()
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}")
+"""
+
+
+def test_misuse_is_told_by_pythons_own_exceptions(run: Path, repository: Path) -> None:
+    """In a process of its own: here, wrong types do not come as far as the code."""
+    told = subprocess.run(
+        [sys.executable, "-c", MISUSED, str(run)], cwd=repository, capture_output=True, text=True, check=True
+    )
+    uneven = "ValueError: 1 sources and 2 targets: every source needs its target"
+    folder = "load takes the folder of a run, or several in a list, found"
+    assert told.stdout.splitlines() == [
+        *[uneven] * 3,
+        "TypeError: expected a list of texts, as in score([source], [target]), found str",
+        "TypeError: expected a list of texts, as in score([source], [target]), found NoneType",
+        "TypeError: en: expected a text, found int",
+        "TypeError: fr: expected a text, found bytes",
+        *(
+            f"TypeError: expected a list of texts, as in translate([text]), found {each}"
+            for each in ("str", "bytes", "int")
+        ),
+        "TypeError: en: expected a text, found int",
+        "ValueError: n_best: expected at least 1, found 0",
+        f"TypeError: {folder} NoneType",
+        f"TypeError: {folder} int",
+        f"ValueError: {folder} none",
+        "ValueError: engine 'tpu': expected one of torch, int8, onnx",
+    ]
+
+
+def test_objects_show_themselves_in_one_short_line(run: Path, translator: Translator) -> None:
+    (found,), (long,) = translator.translate(["one two"]), translator.translate(["\x1b one " * 100], beam_size=1)
+    (scored,) = translator.score(["one two"], ["deux un " * 100])
+    told = [*map(repr, (translator, found, long, scored, *long.sources, Run.load(run)))]
+    assert all(len(each) < 200 and each.isprintable() for each in told)
+    assert told[0] == "Translator('en' to 'fr', search='beam', device='cpu')"
+    assert told[1] == f"Translation('deux un', source='one two', score={found.score:.4f})"
+    assert told[-1].startswith("Run('")
+    assert told[-1].endswith("run', en to fr)")
+    assert repr(scored).startswith("Scored('deux un ")
+
+
+def test_links_of_given_pairs_are_those_of_their_scores(translator: Translator) -> None:
+    sources, targets = zip(*toy.pairs(5, 8), strict=True)
+    assert translator.align(sources, targets) == [each.alignment for each in translator.score(sources, targets)]
+    assert translator.align(["one two"], ["deux un"])[0] == {(1, 0), (0, 1)}

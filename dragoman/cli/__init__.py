@@ -64,6 +64,8 @@ def main() -> None:
         sys.stdin = os.fdopen(os.open(os.devnull, os.O_WRONLY))
     if sys.stdout is None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+    if not os.environ.get("COLUMNS", "1").strip("0 "):
+        del os.environ["COLUMNS"]  # no width at all, where nothing would be printed, is an unknown one
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")
     app(prog_name="dragoman")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from dragoman.commands.options import RunPath, SourceFile, TargetFile, Threads, named
+from dragoman.commands.options import RunPath, SourceFile, TargetFile, Threads, prefix
 from dragoman.text.normalise import Normaliser
 
 
@@ -18,7 +18,7 @@ app = typer.Typer(no_args_is_help=True, help="Make more training pairs of what t
 
 Prefix = Annotated[
     Path,
-    typer.Option("--output", "-o", metavar="PREFIX", callback=named, help="Corpus to write: PREFIX.en and PREFIX.de."),
+    typer.Option("--output", "-o", metavar="PREFIX", callback=prefix, help="Corpus to write: PREFIX.en and PREFIX.de."),
 ]
 Texts = Annotated[Path, typer.Argument(metavar="TARGET", help="Texts in the target language, one a line.")]
 Tag = Annotated[str, typer.Option(help="First word of each source; '' for none.", callback=_word)]

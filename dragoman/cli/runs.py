@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from dragoman.commands.options import Layers, OneBased, RunPath, Threads, To, Weights, named
+from dragoman.commands.options import Layers, OneBased, RunPath, Threads, To, Weights, named, writable
 
 app = typer.Typer()
 
@@ -15,7 +15,7 @@ def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, side by side.")],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Page to write; report.html in the run if not given."),
+        typer.Option("--output", "-o", callback=writable, help="Page to write; report.html in the run if not given."),
     ] = None,
     sentences: Annotated[
         Path | None,

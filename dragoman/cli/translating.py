@@ -7,12 +7,15 @@ import typer
 
 from dragoman.commands.options import (
     ArrayFiles,
+    Beam,
     Candidates,
+    Engine,
     Engines,
     ErrorUnits,
     OneBased,
+    Resume,
     RunPath,
-    Searches,
+    Search,
     SourceFile,
     TargetFile,
     Threads,
@@ -20,6 +23,7 @@ from dragoman.commands.options import (
     Tokenisers,
     Weights,
     two,
+    writable,
 )
 
 app = typer.Typer()
@@ -35,27 +39,26 @@ def translate(
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="File to write; standard output if not given."),
+        typer.Option("--output", "-o", callback=writable, help="File to write; standard output if not given."),
     ] = None,
-    search: Annotated[Searches | None, typer.Option(help="How to search; the run's own way if not given.")] = None,
-    beam: Annotated[int | None, typer.Option(min=1, metavar="N", help="Width of the beam.")] = None,
+    resume: Resume = False,
+    search: Search = None,
+    beam: Beam = None,
     n_best: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="N translations of each line, as Moses lists."),
+        typer.Option(min=1, metavar="N", help="Up to N different translations of each line, as Moses lists."),
     ] = None,
     alignments: Annotated[bool, typer.Option("--alignments", help="Links between words, such as 0-0 1-2.")] = False,
     attention: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.jsonl", help="Write words and weights of each line."),
+        typer.Option(metavar="FILE.jsonl", callback=writable, help="Write words and weights of each line."),
     ] = None,
     show: Annotated[bool, typer.Option("--show", help="Draw the attention of each sentence.")] = False,
     weights: Weights = None,
     batch_lines: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Lines read at a time, at most (otherwise 256).")
     ] = None,
-    engine: Annotated[
-        Engines, typer.Option(help="What computes: torch, int8 (8-bit integers), or onnx after `export --onnx`.")
-    ] = Engines.torch,
+    engine: Engine = Engines.torch,
     candidates: Candidates = None,
     source: Annotated[
         list[str] | None,
@@ -95,6 +98,7 @@ def translate(
         sources=tuple(source or ()),
         to=to,
         via=via,
+        resume=resume,
     )
     translate.translate(*translate.split(words), output, wanted)
 
@@ -105,17 +109,21 @@ def postedit(
     translation: Annotated[Path, typer.Option(metavar="FILE", help="Translations, one a line; - is standard input.")],
     source: Annotated[Path | None, typer.Option(metavar="FILE", help="What they are translations of.")] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write; standard output if not given.")
+        Path | None,
+        typer.Option("--output", "-o", callback=writable, help="File to write; standard output if not given."),
     ] = None,
     show: Annotated[bool, typer.Option("--show", help="Show the words that are changed, in colour.")] = False,
-    html: Annotated[Path | None, typer.Option(metavar="FILE.html", help="A page that shows them.")] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", callback=writable, help="A page that shows them.")
+    ] = None,
     weights: Weights = None,
     threads: Threads = None,
+    resume: Resume = False,
 ) -> None:
     """Correct translations with a run that has learnt from corrected ones."""
     from dragoman.commands import postedit
 
-    postedit.postedit(run, source, translation, output, show=show, page=html, weights=weights)
+    postedit.postedit(run, source, translation, output, show=show, page=html, weights=weights, resume=resume)
 
 
 @app.command()
@@ -189,6 +197,10 @@ def evaluate(
     unit: Annotated[ErrorUnits, typer.Option(help="What token_error_rate counts.")] = ErrorUnits.token,
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore letter case.")] = False,
     json: Annotated[bool, typer.Option("--json", help="As sacreBLEU's JSON.")] = False,
+    search: Search = None,
+    beam: Beam = None,
+    engine: Engine = Engines.torch,
+    weights: Weights = None,
     candidates: Candidates = None,
     to: To = None,
     threads: Threads = None,
@@ -201,14 +213,24 @@ def evaluate(
         raise typer.BadParameter("--run and --source go together")
     if run and translations:
         raise typer.BadParameter("--input has translations, and --run makes them: one or the other")
-    for option, given in (("--candidates", candidates), ("--to", to), ("--threads", threads)):
+    of_runs = {
+        "--search": search,
+        "--beam": beam,
+        "--engine": engine != Engines.torch,
+        "--weights": weights,
+        "--candidates": candidates,
+        "--to": to,
+        "--threads": threads,
+    }
+    for option, given in of_runs.items():
         if given and not run:
             raise typer.BadParameter(f"{option} goes with --run")
     from dragoman.commands import evaluate
 
     measures = evaluate.Measures(metrics, tokenise, lowercase, unit)
     if run and source:
-        evaluate.evaluate_run(run, source, references, measures, as_json=json, candidates=two(candidates), to=to)
+        way = evaluate.Way(search, beam, engine.value, weights, two(candidates), to)
+        evaluate.evaluate_run(run, source, references, measures, way, as_json=json)
     else:
         evaluate.evaluate_lines(translations or Path("-"), references, measures, as_json=json)
 

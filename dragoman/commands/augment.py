@@ -4,10 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-import typer
-
 from dragoman.commands import outputs
-from dragoman.commands.lines import PORTION, one_line, one_stream, portions
+from dragoman.commands.lines import PORTION, one_line, one_stream, portions, tell
 from dragoman.components import Spec
 from dragoman.data.corpus import parallel
 from dragoman.data.source import only_text
@@ -90,7 +88,7 @@ def _whole(rows: Iterable[tuple[str, ...]], path: Path) -> Iterator[tuple[int, t
 
 def _tell(cut: int, path: Path) -> None:
     if cut:
-        typer.echo(f"{shown(path)}: {cut:,} lines are too long to be read whole, and left out", err=True)
+        tell(f"{shown(path)}: {cut:,} lines are too long to be read whole, and left out")
 
 
 def _write(
@@ -111,4 +109,4 @@ def _write(
             for file, text in zip(files, pair, strict=True):
                 file.write(text + "\n")
             count += 1
-    typer.echo(f"{paths[0]}, {paths[1]}: {count:,} pairs. Add {prefix} to data.train", err=True)
+    tell(f"{paths[0]}, {paths[1]}: {count:,} pairs. Add {prefix} to data.train")

@@ -7,8 +7,9 @@ from pathlib import Path
 import typer
 
 from dragoman import configuration, inspection, torchrun
+from dragoman.commands.lines import tell
 from dragoman.commands.options import overrides
-from dragoman.config import LanguageConfig
+from dragoman.config import DataConfig, LanguageConfig
 from dragoman.data.vocabulary import SPECIALS
 from dragoman.model.build import Regions, SourceSize
 from dragoman.run import Run, RunFolder
@@ -34,18 +35,29 @@ def train(words: Sequence[str]) -> None:
             loaded = Run.load(each.path)
             inspection.write_page(each.report, [inspection.view(loaded, *inspection.development(loaded))])
     if not before:
-        run, to = shlex.quote(str(folder.path)), " --to LANGUAGE" if config.data.pairs else ""
-        typer.echo(
+        run = shlex.quote(str(folder.path))
+        tell(
             f"{folder.path}: trained. What next:\n"
-            f"  dragoman translate {run} FILE{to}     translate the lines of a file, or of standard input\n"
+            f"  {_use(config.data, run)}\n"
             f"  open {shlex.quote(str(folder.report))}    curves, scores and attention on one page\n"
-            f"  dragoman info {run}               what is in the folder",
-            err=True,
+            f"  dragoman info {run}               what is in the folder"
         )
 
 
 def _is_newer(path: Path, other: Path) -> bool:
     return path.is_file() and path.stat().st_mtime >= other.stat().st_mtime
+
+
+def _use(data: DataConfig, run: str) -> str:
+    """The command that a trained run is for, and what that does."""
+    if data.edits and not data.features and len(data.source) <= 2:
+        source = " --source FILE" * (len(data.source) - 1)
+        return f"dragoman postedit {run}{source} --translation FILE     correct the lines of a file"
+    if len(data.source) > 1 or data.features:
+        files = "".join(f" --source {shlex.quote(f'{name}=FILE')}" for name in data.source)
+        return f"dragoman translate {run}{files}     translate what is in files, line by line"
+    to = " --to LANGUAGE" if data.pairs else ""
+    return f"dragoman translate {run} FILE{to}     translate the lines of a file, or of standard input"
 
 
 def _symbols(side: LanguageConfig) -> int:

@@ -8,20 +8,21 @@ import typer
 
 from dragoman import configuration
 from dragoman import initialise as first
-from dragoman.commands.lines import one_line
+from dragoman.commands.lines import one_line, tell
 from dragoman.commands.options import overrides
 from dragoman.config import TABLES
 from dragoman.data import statistics, tables
 from dragoman.data.corpus import feature_files, read_examples
 from dragoman.data.features import FeatureFile
+from dragoman.text.printable import printable
 
 
 def initialise(source: Path, target: Path | None, config: Path, dev: str | None, columns: Sequence[str]) -> None:
     """Write a first configuration, and tell what it was made for and what comes next."""
     for line in first.initialise(source, target, config, dev, columns):
-        typer.echo(line, err=True)
+        tell(line)
     name = shlex.quote(str(config))
-    typer.echo(f"{config}: written. What next:\n  dragoman debug data {name}\n  dragoman train {name}", err=True)
+    tell(f"{config}: written. What next:\n  dragoman debug data {name}\n  dragoman train {name}")
 
 
 def debug_data(words: Sequence[str]) -> None:
@@ -41,11 +42,12 @@ def debug_data(words: Sequence[str]) -> None:
             for source in texts if where else ():
                 found = statistics.describe(where, source, pair.target, sources=texts, tokenisers=tokenisers)
                 about = f", {source} and {pair.target}" if data.pairs or len(pair.sources) > 1 else ""
-                typer.echo(f"data.{name}: {', '.join(where)}{about}\n{found}\n")
+                typer.echo(printable(f"data.{name}: {', '.join(where)}{about}\n{found}\n"))
             for path in (path for each in data.features for path in feature_files(where, each)):
-                typer.echo(f"data.{name}: {path}\n{statistics.describe_features(FeatureFile(path))}\n")
+                typer.echo(printable(f"data.{name}: {path}\n{statistics.describe_features(FeatureFile(path))}\n"))
             if data.features:
                 count = sum(1 for _ in read_examples(where, pair.sources, pair.target, data.features))
-                typer.echo(f"data.{name}: {', '.join(where)}, {count:,} lines in {pair.target}\n")
+                typer.echo(printable(f"data.{name}: {', '.join(where)}, {count:,} lines in {pair.target}\n"))
     if data.alignments:
-        typer.echo(statistics.describe_links(data.train, data.source[0], data.target, tokenisers=tokenisers))
+        links = statistics.describe_links(data.train, data.source[0], data.target, tokenisers=tokenisers)
+        typer.echo(printable(str(links)))

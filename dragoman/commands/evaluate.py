@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from dragoman import components
-from dragoman.commands.lines import one_stream
+from dragoman.commands.lines import one_stream, tell
 from dragoman.components import Spec
 from dragoman.data.features import Given
 from dragoman.errors import UserError
@@ -19,6 +19,7 @@ from dragoman.files import LONGEST_TEXT, read_lines, shown
 from dragoman.wording import nearest
 
 if TYPE_CHECKING:
+    from dragoman.loading import Engine
     from dragoman.translator import Translator
 
 
@@ -45,6 +46,24 @@ class Measures(NamedTuple):
     unit: str
 
 
+class Way(NamedTuple):
+    """How a run translates, where it is not to do so in its own way."""
+
+    search: str | None = None
+    beam: int | None = None
+    engine: "Engine" = "torch"
+    weights: str | None = None
+    candidates: tuple[int, int] | None = None
+    to: str | None = None
+
+    @property
+    def signature(self) -> str:
+        """What was asked for that changes translations, as the end of a score's signature."""
+        engine = None if self.engine == "torch" else self.engine
+        chosen = {"search": self.search, "beam": self.beam, "engine": engine, "weights": self.weights}
+        return "".join(f"|{name}:{value}" for name, value in chosen.items() if value)
+
+
 def evaluate_lines(hypotheses: Path, references: Sequence[Path], measures: Measures, *, as_json: bool) -> None:
     """Score a file of translations, or standard input (`-`), against one or more references."""
     one_stream(hypotheses, *references)
@@ -58,42 +77,43 @@ def evaluate_run(
     source: Sequence[str],
     references: Sequence[Path],
     measures: Measures,
+    way: Way,
     *,
     as_json: bool,
-    candidates: tuple[int, int] | None = None,
-    to: str | None = None,
 ) -> None:
     """Score what a run, or several together, make of `source` (a file, or NAME=FILE for each of several), and how well
     they predict the reference, if there is one alone. Of a run with several languages, also how much of it is in
-    another than `to`.
+    another than `way.to`.
 
-    With `candidates`, the same scores once more with these, and how much of the references they cover.
+    With `way.candidates`, the same scores once more with these, and how much of the references they cover.
     """
     from dragoman import inspection  # these take torch, which scoring a file does without
     from dragoman.loading import load
     from dragoman.run import Run
     from dragoman.training.validation import likelihood
 
-    translator = load(runs)
+    translator = load(runs, weights=way.weights, engine=way.engine)
     sources = _sources(source, translator, references)
     against = list(map(_read, references))
     _check(len(sources.lines), sources.path, against)
-    narrowed = load(runs, candidates=candidates) if candidates else None
-    found = _translated(translator, sources, to)
-    scores = _scores(found, against, measures)
+    narrowed = None
+    if way.candidates:
+        narrowed = load(runs, weights=way.weights, engine=way.engine, candidates=way.candidates)
+    found = _translated(translator, sources, way)
+    scores = _named(_scores(found, against, measures), way.signature)
     if len(against) == 1:  # of use among runs with the same symbols
-        likely = likelihood(translator.scorer, translator.pairs(sources.lines, against[0].lines, to=to))
+        likely = likelihood(translator.scorer, translator.pairs(sources.lines, against[0].lines, to=way.to))
         scores += inspection.prediction(translator.target, likely.perplexity, likely.accuracy)
     if translator.marks:
         pairs = Run.load(runs[0]).config.data.language_pairs
         among = [name for pair in pairs for name in (*pair.sources, pair.target)]
-        wanted = to or translator.targets[0]
+        wanted = way.to or translator.targets[0]
         try:
             scores.append(wrong_language(found.lines, [lines for _, lines in against], wanted, among))
         except UserError as error:
-            typer.echo(f"wrong language: not measured, {error}", err=True)
+            tell(f"wrong language: not measured, {error}")
     if narrowed:
-        scores += _with_candidates(narrowed, sources, against, measures)
+        scores += _with_candidates(narrowed, sources, against, measures, way)
     _tell(scores, as_json)
 
 
@@ -110,12 +130,21 @@ def _sources(given: Sequence[str], translator: "Translator", references: Sequenc
     return Sources(sources.first(files, translator), list(sources.texts_by_name(files, translator)))
 
 
-def _translated(translator: "Translator", sources: "Sources", to: str | None = None) -> Text:
-    return Text(sources.path, [translation.text for translation in translator.translate(sources.lines, to=to)])
+def _translated(translator: "Translator", sources: "Sources", way: Way) -> Text:
+    from dragoman.commands.sources import search_of
+
+    search = search_of(translator, way.search, way.beam)
+    found = translator.translate(sources.lines, to=way.to, beam_size=way.beam, search=search)
+    return Text(sources.path, [translation.text for translation in found])
+
+
+def _named(scores: Sequence[Score], more: str) -> list[Score]:
+    """The same with more in their signatures."""
+    return [score._replace(signature=score.signature + more) for score in scores]
 
 
 def _with_candidates(
-    translator: "Translator", sources: "Sources", references: Sequence[Text], measures: Measures
+    translator: "Translator", sources: "Sources", references: Sequence[Text], measures: Measures, way: Way
 ) -> list[Score]:
     """The scores with candidates, and the percentage of the references' symbols that are among them."""
     assert translator.candidates is not None
@@ -125,9 +154,11 @@ def _with_candidates(
     percentage = 100 * found.covered / max(1, found.symbols)
     mean = f"{found.candidates / max(1, found.sentences):.0f}"
     signature = f"symbols:{found.symbols}|mean:{mean}|of:{translator.candidates.symbols}"
-    scores = [*_scores(_translated(translator, sources), references, measures), Score("Covered", percentage, signature)]
-    named = f"|candidates:{translator.candidates.name}"
-    return [score._replace(signature=score.signature + named) for score in scores]
+    scores = [
+        *_scores(_translated(translator, sources, way), references, measures),
+        Score("Covered", percentage, signature),
+    ]
+    return _named(scores, f"{way.signature}|candidates:{translator.candidates.name}")
 
 
 def _read(path: Path) -> Text:

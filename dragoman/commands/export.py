@@ -3,9 +3,8 @@
 import shlex
 from pathlib import Path
 
-import typer
-
 from dragoman import devices
+from dragoman.commands.lines import tell
 from dragoman.deployment import export
 from dragoman.run import Run
 
@@ -16,7 +15,4 @@ def onnx(run: Path, weights: str | None, *, int8: bool) -> None:
     devices.use_threads(loaded.config.device)
     folder = export.write(loaded, weights, int8=int8)
     size = sum(path.stat().st_size for path in folder.iterdir())
-    typer.echo(
-        f"{folder}: {size / 1e6:,.1f} MB. What next:\n  dragoman translate {shlex.quote(str(run))} FILE --engine onnx",
-        err=True,
-    )
+    tell(f"{folder}: {size / 1e6:,.1f} MB. What next:\n  dragoman translate {shlex.quote(str(run))} FILE --engine onnx")

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-import typer
 from rich.console import Console
 from rich.progress import track
 
 from dragoman import devices
 from dragoman.commands import outputs
+from dragoman.commands.lines import tell
 from dragoman.config import DeviceConfig
 from dragoman.data.images import Layer, Network, extract, images
 from dragoman.errors import UserError
@@ -38,4 +38,4 @@ def features(
     told = f"{regions[0]:,} regions of {size:,} numbers" if regions else f"{size:,} numbers"
     missing = f" ({paths.count(None):,} lines without)" if None in paths else ""
     order = f"{told} each, in the order of {names or 'their names'}"
-    typer.echo(f"{target}: {len(paths) - paths.count(None):,} images{missing}, {order}", err=True)
+    tell(f"{target}: {len(paths) - paths.count(None):,} images{missing}, {order}")

@@ -10,12 +10,16 @@ from types import FrameType
 from typing import Any
 
 import typer
+from pydantic import ValidationError
 from typer.core import TyperGroup
 
 from dragoman import torchrun
 from dragoman.errors import Terminated, UserError
+from dragoman.text.printable import printable
+from dragoman.wording import LIMITS, explain
 
 UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EBADF}
+UsageError: type[Any] = typer.BadParameter.__mro__[1]  # its home depends on the version of typer
 PIPE_CLOSED = 141  # what a shell calls a program that the closed pipe has ended
 ENDED_BY = 128  # and the number of the signal: what a shell calls a program that a signal has ended
 ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -29,6 +33,9 @@ class Commands(TyperGroup):
             with _told_apart():
                 result = super().invoke(ctx)
                 sys.stdout.flush()
+        except UsageError as error:
+            error.message = printable(_told(error))
+            raise
         except UserError as error:
             raise _ended(1, str(error)) from error
         except KeyboardInterrupt as error:
@@ -67,10 +74,21 @@ def _told_apart() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+def _told(error: Any) -> str:
+    """A mistake in the words of a command, a value that has not its option's type in this project's words."""
+    if isinstance(error.__cause__, ValidationError):  # typer's message is pydantic's
+        (first, *_) = errors = error.__cause__.errors()
+        kind = {"int_parsing": int, "float_parsing": float}.get(first["type"], Any)
+        if kind is not Any or first["type"] in LIMITS:
+            return explain(errors, kind, first["input"])[0]
+        return str(first["msg"]).removeprefix("Value error, ")
+    return str(error.message)
+
+
 def _ended(status: int, message: str = "") -> typer.Exit:
     """Tells why the command ends; of several workers, the first on each machine does."""
     if message and torchrun.process().local_rank == 0:
-        typer.echo(message, err=True)
+        typer.echo(printable(message), err=True)
     try:
         sys.stdout.flush()
     except OSError:  # nothing more can be written there, and Python must not try again on its way out

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import typer
 
 from dragoman import devices
 from dragoman.commands import outputs
-from dragoman.commands.lines import one_stream
+from dragoman.commands.lines import one_stream, tell
 from dragoman.data.corpus import parallel, sides
 from dragoman.data.filters import Filters
 from dragoman.data.language import Language
@@ -38,7 +37,7 @@ def lexicon(folder: Path, files: tuple[Path, Path] | None) -> None:
     candidates.write(found, path)
     known = np.count_nonzero(found.probabilities[:, 0])
     pairs = len(source.lengths)
-    typer.echo(f"{path}: translations of {known:,} of {sizes[0]:,} symbols, from {pairs:,} pairs", err=True)
+    tell(f"{path}: translations of {known:,} of {sizes[0]:,} symbols, from {pairs:,} pairs")
 
 
 def _prepared(run: Run) -> tuple[Column, Column]:

@@ -12,8 +12,9 @@ import typer
 from dragoman.data.corpus import Pair, parallel
 from dragoman.data.features import FeatureFile, beside
 from dragoman.errors import UserError
-from dragoman.files import shown, write_atomically
+from dragoman.files import shown, write_atomically, write_in_parts
 from dragoman.text.normalise import Normaliser
+from dragoman.text.printable import printable
 
 Item = TypeVar("Item")
 
@@ -32,9 +33,9 @@ class Portion(NamedTuple, Generic[Item]):
     lines: list[Item]
 
 
-def portions(lines: Iterator[Item], size: int, *, typed: bool = False) -> Iterator[Portion[Item]]:
-    """At most `size` lines at a time; those that are `typed` one by one."""
-    now, first = min(1 if typed else FIRST, size), 1
+def portions(lines: Iterator[Item], size: int, *, typed: bool = False, first: int = 1) -> Iterator[Portion[Item]]:
+    """At most `size` lines at a time, from number `first` on; those that are `typed` one by one."""
+    now = min(1 if typed else FIRST, size)
     while portion := list(islice(lines, now)):
         yield Portion(first, portion)
         first += len(portion)
@@ -86,15 +87,18 @@ class Output(NamedTuple):
         self.file.flush()
 
 
+def tell(text: str) -> None:
+    """A message on standard error, whatever the names and lines in it are."""
+    typer.echo(printable(text), err=True)
+
+
 def warn(source: Path, first: int, left_out: Iterable[int]) -> None:
     """Tell of lines from number `first` on, of which so many symbols each were not read."""
     from dragoman import reading  # takes torch, which scoring a file does without
 
     for number, symbols in enumerate(left_out, start=first):
         if symbols:
-            typer.echo(
-                f"{shown(source)}:{number}: too long, only the first {reading.LONGEST:,} symbols were read", err=True
-            )
+            tell(f"{shown(source)}:{number}: too long, only the first {reading.LONGEST:,} symbols were read")
 
 
 def apart(option: str, path: Path | None, target: Path | None) -> None:
@@ -107,10 +111,12 @@ def apart(option: str, path: Path | None, target: Path | None) -> None:
 
 
 @contextmanager
-def output(path: Path | None) -> Iterator[Output]:
-    """Standard output (also as `-`), or a file that appears when all is written."""
+def output(path: Path | None, keep: int | None = None) -> Iterator[Output]:
+    """Standard output (also as `-`), or a file that appears when all is written. Until then its lines are in a partial
+    one behind the first `keep` of those that are there, unless that is None.
+    """
     if path is None or str(path) == "-":
         yield Output(sys.stdout)
     else:
-        with write_atomically(path) as file:
+        with write_atomically(path) if keep is None else write_in_parts(path, keep) as file:
             yield Output(file)

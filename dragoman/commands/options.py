@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from dragoman import threads
+from dragoman.errors import UserError
 
 
 class Searches(StrEnum):
@@ -85,6 +86,15 @@ Threads = Annotated[
         help="Processor threads; if not given, the configuration's, OMP_NUM_THREADS, or one for each core.",
     ),
 ]
+Search = Annotated[Searches | None, typer.Option(help="How to search; the run's own way if not given.")]
+Beam = Annotated[int | None, typer.Option(min=1, metavar="N", help="Width of the beam.")]
+Engine = Annotated[
+    Engines, typer.Option(help="What computes: torch, int8 (8-bit integers), or onnx after `export --onnx`.")
+]
+Resume = Annotated[
+    bool,
+    typer.Option("--resume", help="Go on behind the lines of -o that the same command left, which did not end."),
+]
 To = Annotated[str | None, typer.Option(metavar="LANGUAGE", help="To which language, where the run has several.")]
 
 OneBased = Annotated[
@@ -134,12 +144,29 @@ def overrides(words: Sequence[str]) -> tuple[Path, dict[str, str]]:
             raise typer.BadParameter(f"--{key} needs a value: --{key} VALUE")
         found[key] = value
     if len(files) != 1:
-        raise typer.BadParameter(f"expected one configuration file, found {' and '.join(files) or 'none'}")
+        taken = "".join(f"; {value} is taken for the value of --{key}" for key, value in found.items() if not files)
+        raise typer.BadParameter(f"expected one configuration file, found {' and '.join(files) or 'none'}{taken}")
     return Path(files[0]), found
 
 
-def named(path: Path) -> Path:
-    """A file that cannot be standard output: its name is needed, or it is no text."""
+def prefix(path: Path) -> Path:
+    """What files to write begin with, which cannot be standard output. Their folder is made if missing."""
     if str(path) == "-":
         raise typer.BadParameter("expected the name of a file")
+    return path
+
+
+def named(path: Path) -> Path:
+    """A file to write that cannot be standard output: its name is needed, or it is no text."""
+    return prefix(writable(path) or path)
+
+
+def writable(path: Path | None) -> Path | None:
+    """A file to write. UserError before any work is done where its folder is not there, or where it is one."""
+    if path is not None and str(path) != "-":
+        if path.is_dir():
+            raise UserError(f"{path}: is a folder, expected the name of a file to write")
+        folder = path.resolve().parent
+        if not folder.is_dir():
+            raise UserError(f"{path}: cannot write ({folder} is no folder)")
     return path

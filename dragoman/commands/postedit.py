@@ -1,5 +1,8 @@
 """`dragoman postedit`: translations made better by a model that has learnt from corrected ones."""
 
+from collections.abc import Iterable
+from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 
 import typer
@@ -7,9 +10,11 @@ from rich.console import Console
 
 from dragoman.commands import outputs
 from dragoman.commands.lines import PORTION, apart, one_line, one_stream, output, portions, warn
+from dragoman.commands.resuming import done_before, kept, left_behind, progress
 from dragoman.data.corpus import side_by_side
 from dragoman.data.features import FeatureSource
 from dragoman.errors import UserError
+from dragoman.files import partial, read_lines
 from dragoman.loading import load
 from dragoman.translator import Translator
 from dragoman.visualisation import changes
@@ -25,6 +30,7 @@ def postedit(
     show: bool = False,
     page: Path | None = None,
     weights: str | None = None,
+    resume: bool = False,
 ) -> None:
     """Write a post-edited line for each line of `translation`; tell how many were changed.
 
@@ -33,23 +39,35 @@ def postedit(
     one_stream(source, translation)
     apart("--html", page, target)
     outputs.check({"--output": target, "--html": page}, (source, translation), [run])
+    done = kept([target], resume=resume)
+    old = list(islice(read_lines(partial(target)), done)) if target and done else []
     translator = load(run, weights=weights)
     edited = translator.edited if translator.edited is not None else len(translator.sources) - 1
     paths = _paths(translator, run, edited, source, translation)
     console, seen, changed, count = Console(stderr=True, highlight=False), list[Revision](), 0, 0
-    with output(target) as lines:
-        for portion in portions(side_by_side(paths), PORTION):
+
+    def noted(given: Iterable[tuple[str, ...]], after: Iterable[str]) -> list[Revision]:
+        nonlocal seen, changed, count
+        every = zip(given, after, strict=True)
+        found = [Revision(each[1 - edited] if len(each) > 1 else "", each[edited], text) for each, text in every]
+        count, changed = count + len(found), changed + sum(each.changed for each in found)
+        seen += found if page else []
+        return found
+
+    with ExitStack() as stack:
+        lines, texts = stack.enter_context(output(target, done)), side_by_side(paths)
+        noted(done_before(texts, len(old), translation, target or translation), old)
+        stack.enter_context(left_behind(target, ", and --resume goes on behind them"))
+        advance = stack.enter_context(progress(translation, target, len(old)))
+        for portion in portions(texts, PORTION, first=1 + len(old)):
             edits = translator.translate(portion.lines)
             warn(translation, portion.first, (each.left_out for each in edits))
             found = [one_line(each.text) for each in edits]
             lines.write(found)
-            beside = [each[1 - edited] if len(paths) > 1 else "" for each in portion.lines]
-            before = [each[edited] for each in portion.lines]
-            revisions = list(map(Revision, beside, before, found))
-            count, changed = count + len(found), changed + sum(each.changed for each in revisions)
-            for each in revisions if show else ():
-                console.print(changes.terminal(each), soft_wrap=True)
-            seen += revisions if page else []
+            for each in noted(portion.lines, found):
+                if show:
+                    console.print(changes.terminal(each), soft_wrap=True)
+            advance(len(found))
     if page:
         with output(page) as file:
             file.say(changes.page(f"{run}: {changed:,} of {count:,} lines changed", seen))
@@ -57,7 +75,9 @@ def postedit(
 
 
 def _paths(translator: Translator, run: Path, edited: int, source: Path | None, translation: Path) -> list[Path]:
-    """The files of the run's sources in order. UserError where there are not as many."""
+    """The files of the run's sources in order. UserError where there are not as many, or none is a translation: a run
+    post-edits if it writes edits, or if it reads a second text, which then is the translation.
+    """
     names = [language.name for language in translator.sources]
     if translator.marks:
         raise UserError(f"{run}: translates to {', '.join(translator.targets)}; post-editing is of one language")
@@ -65,6 +85,8 @@ def _paths(translator: Translator, run: Path, edited: int, source: Path | None, 
         raise UserError(f"{run}: has a source of numbers ({', '.join(names)}); use translate --source NAME=FILE")
     if len(names) > 2:
         raise UserError(f"{run}: has {len(names)} sources ({', '.join(names)}); use translate --source NAME=FILE")
+    if len(names) == 1 and translator.edited is None:
+        raise UserError(f"{run}: translates {names[0]} to {translator.target.name} and edits nothing; use translate")
     if len(names) == 1 and source:
         raise UserError(f"--source: {run} reads the translation ({names[edited]}) alone")
     if len(names) == 2 and not source:

@@ -9,7 +9,7 @@ import typer
 
 from dragoman import __version__, devices, inspection
 from dragoman.commands import outputs
-from dragoman.commands.lines import one_stream
+from dragoman.commands.lines import one_stream, tell
 from dragoman.config import DeviceConfig
 from dragoman.data.corpus import read_examples
 from dragoman.data.pharaoh import Gold, read_gold
@@ -20,6 +20,7 @@ from dragoman.loading import load
 from dragoman.model.weights import fill, mean, write_tensors
 from dragoman.reading import Text
 from dragoman.run import Run, RunFolder
+from dragoman.text.printable import printable
 from dragoman.training import checkpoint
 from dragoman.visualisation.report import RunView, page
 from dragoman.wording import figure
@@ -49,7 +50,7 @@ def report(
         return
     path = target or RunFolder(folders[0]).report
     inspection.write_page(path, views)
-    typer.echo(str(path))
+    typer.echo(printable(str(path)))
 
 
 def _view(
@@ -70,7 +71,10 @@ def _view(
         data = run.config.data
         if data.pairs:
             raise UserError(f"{gold}: {folder} has several pairs of languages; name --sentences, and --to")
-        examples = read_examples(data.dev, data.source, data.target, data.features)
+        try:
+            examples = list(read_examples(data.dev, data.source, data.target, data.features))
+        except UserError as error:  # a run may be elsewhere than what it was trained on
+            raise UserError(f"{folder}: its development sentences are gone ({error}); name --sentences") from error
         pairs = [(each.sources, each.target) for each in examples]
     else:
         pairs = [_sentence(line, f"{where}:{number}", run) for number, line in enumerate(lines, start=1)]
@@ -102,7 +106,7 @@ def average(run: Path, files: Sequence[Path], last: int | None, best: int | None
     tensors = mean(paths)
     fill(model, tensors, paths[0])  # or they are another run's
     write_tensors(target, tensors, {"mean of": [path.name for path in paths]})
-    typer.echo(f"{target}: the mean of {', '.join(path.name for path in paths)}", err=True)
+    tell(f"{target}: the mean of {', '.join(path.name for path in paths)}")
 
 
 def _kept(folder: RunFolder, last: int | None, best: int | None) -> list[Path]:
@@ -158,4 +162,4 @@ def _print(facts: Iterable[tuple[str, str]]) -> None:
     listed = list(facts)
     width = max(len(label) for label, _ in listed)
     for label, value in listed:
-        typer.echo(f"{label:<{width}}  {value}")
+        typer.echo(printable(f"{label:<{width}}  {value}"))

@@ -5,6 +5,7 @@ from itertools import repeat
 from pathlib import Path
 
 from dragoman.commands.lines import one_stream
+from dragoman.components import Spec
 from dragoman.data.corpus import side_by_side
 from dragoman.data.features import FeatureFile, FeatureSource, Given, beside
 from dragoman.data.language import Language
@@ -26,6 +27,15 @@ def named(given: Sequence[str], translator: Translator) -> dict[str, Path]:
         found[name] = Path(path)
     one_stream(*found.values())
     return found
+
+
+def search_of(translator: Translator, search: str | None, beam: int | None) -> Spec:
+    """The search that a command asks for; the run's own way where it has options of that. UserError for the width of a
+    beam beside greedy search.
+    """
+    if beam is not None and search == "greedy":
+        raise UserError("--beam: greedy search has no beam; leave out --beam or --search greedy")
+    return translator.search if search in (None, translator.search.kind) else Spec(str(search))
 
 
 def texts_by_name(files: Mapping[str, Path], translator: Translator) -> Iterator[tuple[Given, ...]]:

@@ -14,13 +14,15 @@ from rich.console import Console
 
 from dragoman.commands import outputs, sources
 from dragoman.commands.lines import PORTION, Output, apart, is_typed, one_line, output, portions, warn
-from dragoman.components import Spec
+from dragoman.commands.resuming import done_before, kept, left_behind, progress
+from dragoman.data.features import Given
 from dragoman.data.pharaoh import pharaoh
 from dragoman.errors import UserError
 from dragoman.evaluation.latency import average_lagging
 from dragoman.files import read_words
 from dragoman.loading import Engine, load
 from dragoman.translation import Translation
+from dragoman.translator import Translator
 from dragoman.visualisation import heatmap
 
 
@@ -42,6 +44,7 @@ class Wanted(NamedTuple):
     sources: tuple[str, ...] = ()  # NAME=FILE
     to: str | None = None
     via: str | None = None  # the language that is translated to first
+    resume: bool = False  # go on behind the lines that an earlier command left
 
 
 def split(words: Sequence[Path]) -> tuple[list[Path], Path]:
@@ -56,26 +59,28 @@ def translate(runs: Sequence[Path], source: Path, target: Path | None, wanted: W
     written = {"--output": target, "--attention": wanted.attention}
     named = (Path(each.partition("=")[2]) for each in wanted.sources)
     outputs.check(written, [source, *named], runs)
-    if wanted.beam is not None and wanted.search == "greedy":
-        raise UserError("--beam: greedy search has no beam; leave out --beam or --search greedy")
     if wanted.via and (wanted.alignments or wanted.attention or wanted.show):
         raise UserError("--via: what a model looked at is the translation in between; leave out one")
+    if wanted.resume and (wanted.n_best or wanted.wait or wanted.incremental):
+        raise UserError("--resume: goes on by the number of lines, which an n-best list or words do not tell")
+    done = kept([target, wanted.attention] if wanted.attention else [target], resume=wanted.resume)
     if wanted.wait is not None or wanted.incremental:
-        _follow(runs, source, target, wanted)
+        _follow(runs, source, target, done, wanted)
         return
     translator = load(runs, weights=wanted.weights, engine=wanted.engine, candidates=wanted.candidates)
     if wanted.via and not translator.marks:
         raise UserError("--via: goes by way of another language, and this run has no others (data.pairs)")
-    search = translator.search if wanted.search in (None, translator.search.kind) else Spec(str(wanted.search))
+    search = sources.search_of(translator, wanted.search, wanted.beam)
     with ExitStack() as stack:
-        texts = stack.enter_context(output(target))
-        matrices = stack.enter_context(output(wanted.attention)) if wanted.attention else None
-        files = sources.named(wanted.sources, translator)
-        if files and str(source) != "-":
-            raise UserError(f"{source}: sources are named with --source; leave out one")
-        lines = sources.texts_by_name(files, translator) if files else sources.texts(source, translator)
-        source = sources.first(files, translator) if files else source
-        for portion in portions(lines, wanted.portion or PORTION, typed=is_typed(source)):
+        texts = stack.enter_context(output(target, done))
+        matrices = stack.enter_context(output(wanted.attention, done)) if wanted.attention else None
+        source, lines = _read(source, wanted, translator)
+        if target and done:
+            deque(done_before(lines, done, source, target), maxlen=0)
+        stack.enter_context(left_behind(target, "" if wanted.n_best else ", and --resume goes on behind them"))
+        advance = stack.enter_context(progress(source, target, done or 0))
+        size, first = wanted.portion or PORTION, 1 + (done or 0)
+        for portion in portions(lines, size, typed=is_typed(source), first=first):
             translated = partial(translator.translate, beam_size=wanted.beam, search=search)
             given = portion.lines
             if wanted.via:
@@ -90,9 +95,20 @@ def translate(runs: Sequence[Path], source: Path, target: Path | None, wanted: W
                 every = enumerate(found, start=portion.first - 1)
                 seen = (record for number, each in every for record in _records(number, each, wanted))
                 matrices.write(json.dumps(record, ensure_ascii=False) for record in seen)
+            advance(len(found))
 
 
-def _follow(runs: Sequence[Path], source: Path, target: Path | None, wanted: Wanted) -> None:
+def _read(source: Path, wanted: Wanted, translator: Translator) -> tuple[Path, Iterator[tuple[Given, ...]]]:
+    """What is to be translated, and the file to name where a line is told of."""
+    files = sources.named(wanted.sources, translator)
+    if not files:
+        return source, sources.texts(source, translator)
+    if str(source) != "-":
+        raise UserError(f"{source}: sources are named with --source; leave out one")
+    return sources.first(files, translator), sources.texts_by_name(files, translator)
+
+
+def _follow(runs: Sequence[Path], source: Path, target: Path | None, done: int | None, wanted: Wanted) -> None:
     """Write each word as soon as it is decided, while the lines arrive; and tell how far words were behind."""
     way = "--incremental" if wanted.wait is None else "--wait"
     refused = {
@@ -115,7 +131,7 @@ def _follow(runs: Sequence[Path], source: Path, target: Path | None, wanted: Wan
             raise UserError(f"{option}: {way} writes word by word, by greedy search with engine torch; leave out one")
     translator = load(runs, weights=wanted.weights)
     lagging = []
-    with output(target) as texts:
+    with left_behind(target, ""), output(target, done) as texts:
         pieces = read_words(source)
         for number, piece in enumerate(pieces, start=1):
             arrived: list[str] = []

@@ -192,6 +192,8 @@ def _readable(where: str | Path) -> Iterator[None]:
         raise UserError(f"{where}: cannot read ({error.strerror or error})") from error
     except DAMAGED as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
+        if "pickle" in reason:  # which numpy takes for one whatever it does not know, and advises to load
+            reason = "there are no numbers in it, or not in numpy's format"
         raise UserError(f"{where}: not a sound file of arrays ({reason})") from error
 
 

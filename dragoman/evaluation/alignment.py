@@ -81,10 +81,12 @@ def links(attention: ArrayLike, threshold: float | None = None, end: ArrayLike |
 def error_rate(found: Sequence[Collection[Link]], gold: Sequence[Gold]) -> AlignmentScore:
     """How well the links found for each sentence pair agree with the gold ones, over the whole corpus.
 
-    Raises UserError when there are not as many alignments as gold ones.
+    Raises UserError when there are not as many alignments as gold ones, or none.
     """
     if len(found) != len(gold):
         raise UserError(f"{len(found)} alignments, but {len(gold)} gold alignments")
+    if not gold:
+        raise UserError("no alignments to score")
     claimed = certain = sure_hits = possible_hits = 0
     for sentence, right in zip(found, gold, strict=True):
         unique = frozenset(sentence)

@@ -59,7 +59,9 @@ class Beam(Search):
         self.ranking = Ranking(normalisation, alpha, coverage_penalty)
         self.limit = Limit(length_ratio, length_margin)
 
-    def find(self, model: Predictor[State], sources: tuple[SourceBatch, ...], n_best: int) -> list[list[Hypothesis]]:
+    def find(
+        self, model: Predictor[State], sources: tuple[SourceBatch, ...], n_best: int, spare: int
+    ) -> list[list[Hypothesis]]:
         paths, limits, device = Paths(sources), self.limit.steps(sources), sources[0].mask.device
         everyone = sentences = [_Sentence(limit, [nothing(model.start_id)], []) for limit in limits]
         state, length = model.begin(sources), 1  # of what ends at this step
@@ -76,7 +78,7 @@ class Beam(Search):
             forbid(step.log_probs, [row for row in range(len(rows)) if sentences[row // width].limit < length])
             for place, candidates in enumerate(self._continue(rows, step, len(sentences))):
                 here = place * width
-                self._keep(sentences[place], first + here, candidates, length, covered[here:], n_best)
+                self._keep(sentences[place], first + here, candidates, length, covered[here:], n_best + spare)
             left = [place for place, each in enumerate(sentences) if not self._done(each, length, n_best)]
             fewer = torch.tensor(left, device=device) if len(left) < len(sentences) else None
             sentences = [sentences[place] for place in left]
@@ -105,11 +107,11 @@ class Beam(Search):
         candidates: _Candidates,
         length: int,
         covered: list[float],
-        n_best: int,
+        most: int,
     ) -> None:
-        """The best `size` of those that go on; and of those among the best `size` that end, what is among the best
-        finished ones, of equals the earlier first. `first` is the node of the sentence's first row, `covered` is the
-        coverage of each of its rows.
+        """The best `size` of those that go on; and of those among the best `size` that end, what is among the `most`
+        best finished ones, of equals the earlier first. `first` is the node of the sentence's first row, `covered` is
+        the coverage of each of its rows.
         """
         beam: list[Node] = []
         for rank, (row, symbol, log_prob, total) in enumerate(candidates):
@@ -120,11 +122,11 @@ class Beam(Search):
             elif rank < self.width and number(total) > float("-inf"):
                 end = End(first + row, log_prob, self.ranking.rank(total, length, covered[row]))
                 insort(sentence.finished, end, key=lambda each: -each.score)
-                del sentence.finished[n_best:]
+                del sentence.finished[most:]
         sentence.beam = beam
 
     def _done(self, sentence: _Sentence, length: int, n_best: int) -> bool:
         """No open hypothesis can still come among the best finished ones."""
-        least = sentence.finished[-1].score if len(sentence.finished) == n_best else float("-inf")
+        least = sentence.finished[n_best - 1].score if len(sentence.finished) >= n_best else float("-inf")
         reachable = self.ranking.bound(sentence.beam[0].total, sentence.limit + 1)
         return least >= reachable or sentence.limit < length

@@ -23,7 +23,9 @@ class Greedy(Search):
     def __init__(self, *, length_ratio: Ratio = 2.0, length_margin: Margin = 10) -> None:
         self.limit = Limit(length_ratio, length_margin)
 
-    def find(self, model: Predictor[State], sources: tuple[SourceBatch, ...], n_best: int) -> list[list[Hypothesis]]:
+    def find(
+        self, model: Predictor[State], sources: tuple[SourceBatch, ...], n_best: int, spare: int
+    ) -> list[list[Hypothesis]]:
         paths, limits, device = Paths(sources), self.limit.steps(sources), sources[0].mask.device
         ends: list[list[End]] = [[] for _ in limits]
         state, rows = model.begin(sources), [nothing(model.start_id) for _ in limits]

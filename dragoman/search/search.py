@@ -38,22 +38,25 @@ class Predictor(Protocol[State]):
 
 
 class Search(ABC):
-    """`search(model, sources, n_best)`: for each sentence its best hypotheses, the best first; at least one each."""
+    """`search(model, sources, n_best, spare)`: for each sentence its best hypotheses, the best first, at least one.
+
+    Up to `spare` follow that had ended when these were found: the next best so far.
+    """
 
     limit: Limit  # how long a hypothesis may become
     width: int  # how many hypotheses of a sentence are followed at once: as many can be asked for
 
     @torch.inference_mode()
     def __call__(
-        self, model: Predictor[State], sources: tuple[SourceBatch, ...], n_best: int = 1
+        self, model: Predictor[State], sources: tuple[SourceBatch, ...], n_best: int = 1, spare: int = 0
     ) -> list[list[Hypothesis]]:
         if not 1 <= n_best <= self.width:
             raise UserError(
                 f"n-best {n_best}: this search gives from 1 to {self.width} translations, a wider beam more"
             )
-        return self.find(model, sources, n_best)
+        return self.find(model, sources, n_best, spare)
 
     @abstractmethod
     def find(
-        self, model: Predictor[State], sources: tuple[SourceBatch, ...], n_best: int
+        self, model: Predictor[State], sources: tuple[SourceBatch, ...], n_best: int, spare: int
     ) -> list[list[Hypothesis]]: ...

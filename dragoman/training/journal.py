@@ -12,6 +12,7 @@ from rich.progress import Progress as Bar
 from dragoman.errors import UserError
 from dragoman.files import read_lines, write_atomically
 from dragoman.run import RunFolder
+from dragoman.text.printable import printable
 from dragoman.training.progress import Progress
 
 
@@ -98,7 +99,7 @@ class Journal:
 
     def say(self, message: str) -> None:
         """A line for the person who waits."""
-        self.console.print(message, highlight=False, markup=False, soft_wrap=True)
+        self.console.print(printable(message), highlight=False, markup=False, soft_wrap=True)
 
 
 class Silence(Journal):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from rich.text import Text
 
 from dragoman.text.edits import DELETE, KEEP, operations
+from dragoman.text.printable import printable
 
 STYLE = """
 :root{color-scheme:light dark;--ink:#1c1e21;--paper:#fff;--rule:#d9dce1;--new:#0b7a3e;--old:#b3261e}
@@ -77,7 +78,9 @@ def terminal(revision: Revision) -> Text:
     """
     found = Text()
     for number, (text, change) in enumerate(revision.words):
-        marked = {Change.KEPT: "{}", Change.DELETED: "[-{}-]", Change.INSERTED: "{{+{}+}}"}[change].format(text)
+        marked = {Change.KEPT: "{}", Change.DELETED: "[-{}-]", Change.INSERTED: "{{+{}+}}"}[change].format(
+            printable(text)
+        )
         found.append(" " * bool(number)).append(marked, STYLES[change])
     return found
 

@@ -1,14 +1,18 @@
 """Text for SVG and HTML: escaped, legal in XML, and measured without a font."""
 
+import re
 import unicodedata
 from html import escape as escape_markup
 from typing import TypeAlias
+
+from dragoman.text.printable import DIRECTIONS
 
 Number: TypeAlias = int | float
 
 _NARROW = frozenset("iIjl.,:;'’|!()[]{}ftr -·")
 _BROAD = frozenset("mwMWOQ@%&—…œæŒÆ")
 _RIGHT_TO_LEFT = ("R", "AL")
+_OBEYED = re.compile(f"[\x00-\x1f\x7f-\x9f{DIRECTIONS}]")
 
 
 def escape(text: str) -> str:
@@ -17,11 +21,12 @@ def escape(text: str) -> str:
 
 
 def visible(word: str) -> str:
-    """A word as a label shows it: control characters, which a terminal would obey, and white space are drawn.
+    """A word as a label shows it: control characters and marks of direction, which a terminal would obey, and white
+    space are drawn.
 
     Character-level models have white space as words.
     """
-    drawn = "".join(_picture(letter) if unicodedata.category(letter) == "Cc" else letter for letter in word)
+    drawn = _OBEYED.sub(lambda found: _picture(found[0]), word)
     return drawn if drawn.strip() else "␣" * max(1, len(drawn))
 
 

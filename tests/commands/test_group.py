@@ -9,6 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from dragoman.commands.group import Commands
+from dragoman.errors import UserError
 
 
 def ended(error: BaseException) -> tuple[int, str]:
@@ -73,3 +74,13 @@ def test_a_signal_that_is_ignored_stays_so() -> None:
         assert CliRunner().invoke(app, ["first"]).exit_code == 0
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_what_a_line_quotes_is_shown_and_not_obeyed() -> None:
+    told = ended(UserError("a\x1b]0;title\x07\u202e.gold:1: \x9b2J\x7f is no link"))
+    assert told == (1, "a\\x1b]0;title\\x07\\u202e.gold:1: \\x9b2J\\x7f is no link\n")
+    assert ended(KeyboardInterrupt("\x1b[2J")) == (130, "interrupted: \\x1b[2J\n")
+    code, told_usage = ended(typer.BadParameter("no \x1b[2J"))
+    assert code == 2
+    assert "no \\x1b[2J" in told_usage
+    assert "\x1b[2J" not in told_usage

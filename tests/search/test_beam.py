@@ -268,6 +268,21 @@ def test_what_the_model_rules_out_is_not_found() -> None:
     assert texts(found) == [(A,) * 3]
 
 
+@pytest.mark.parametrize("spare", [0, 1, 3, 50])
+def test_spare_hypotheses_follow_and_change_nothing(spare: int) -> None:
+    """They are those that had ended when as many as asked for were found; nothing is searched for their sake."""
+    model, source = build_model(seed=3), (sentences(*SOURCES),)
+    search = Beam(size=6, normalisation="none")
+    for few, more in zip(search(model, source, 2), search(model, source, 2, spare), strict=True):
+        assert texts(more[:2]) == texts(few)
+        assert len(few) <= len(more) <= 2 + spare
+        scores = [each.score for each in more]
+        assert scores == sorted(scores, reverse=True)
+        assert len(set(texts(more))) == len(more)
+    if spare == 50:
+        assert max(map(len, search(model, source, 2, spare))) > 2
+
+
 def test_what_ends_leaves_its_place_in_the_beam_to_another() -> None:
     """The end is the best continuation: a beam of two still goes on with the two best words, and the second wins."""
 

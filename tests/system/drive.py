@@ -18,10 +18,12 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training import card
 from dragoman.training.selection import Selection
 from dragoman.training.validation import Validator
+from dragoman.translator import Translator
 
 MOMENTS: dict[str, tuple[Any, str]] = {
     "preparation": (ColumnWriter, "append"),  # half of the corpus is in the store
     "step": (Seq2Seq, "unroll"),
+    "translation": (Translator, "translate"),  # of a portion of lines
     "save": (os, "fsync"),  # a file is written, and not yet in its place
     "saved": (Path, "replace"),
     "validation": (Validator, "__call__"),

@@ -76,10 +76,35 @@ def nothing_new(shell: Shell, before: set[Path]) -> bool:
         ("evaluate test.fr -i short.fr", "test.fr has 6 lines, but short.fr has 1"),
         ("evaluate test.fr", "test.fr has 6 lines, but <stdin> has 0"),
         ("evaluate empty -i empty", "no translations to score"),
+        ("align runs/toy empty empty --gold empty", "no alignments to score"),
+        ("translate runs/toy test.en -o no/such/x", "no/such/x: cannot write ("),
+        ("translate runs/toy test.en --attention no/such/y", "no/such/y: cannot write ("),
+        ("translate runs/toy test.en -o apart", "apart: is a folder, expected the name of a file to write"),
+        ("translate runs/toy test.en -o test.fr/x", "test.fr/x: cannot write ("),
+        ("postedit runs/toy --translation test.en -o no/such/x", "no/such/x: cannot write ("),
+        ("postedit runs/toy --translation test.en --html no/such/x", "no/such/x: cannot write ("),
+        ("report runs/toy -o no/such/x", "no/such/x: cannot write ("),
+        ("average runs/toy -o no/such/x", "no/such/x: cannot write ("),
+        ("init train.en train.fr -o no/such/x", "no/such/x: cannot write ("),
+        ("features apart -o no/such/x.npy --model timm:vgg16", "no/such/x.npy: cannot write ("),
+        (
+            "postedit runs/toy --translation test.en",
+            "runs/toy: translates en to fr and edits nothing; use translate",
+        ),
+        (
+            "postedit runs/toy --translation test.en --source test.fr",
+            "runs/toy: translates en to fr and edits nothing; use translate",
+        ),
+        ("export test.en --onnx", "test.en: no such run folder"),
+        ("export . --onnx", ".: not a run folder (it has no config.yaml)"),
         ("evaluate test.fr -i test.fr --metrics bleau", "--metrics: unknown metric 'bleau', did you mean 'bleu'?"),
         ("evaluate short.fr --run runs/toy --source test.en", "short.fr has 1 lines, but test.en has 6"),
         ("report runs/toy --sentences test.en --gold gold", "gold has 1 lines, but there are 6 sentences"),
         ("report runs/toy --sentences short.fr --gold gold", "gold: gold links need the reference of every sentence"),
+        (
+            "report apart/toy --gold gold",
+            "apart/toy: its development sentences are gone (gone.en: no such file (nor gone.en.gz)); name --sentences",
+        ),
         ("average runs/toy --best 3 -o mean.safetensors", "runs/toy: 3 weights asked for, 2 kept"),
         ("average nowhere runs/toy/model.safetensors -o mean.safetensors", "nowhere: no such run folder"),
         (
@@ -116,7 +141,9 @@ def test_one_line_tells_what_is_wrong(words: str, message: str, copied: Shell) -
     shutil.copytree(copied.folder / "runs" / "toy", copied.folder / "runs" / "bare")
     (copied.folder / "runs" / "bare" / "checkpoints" / "last.safetensors").unlink()
     copied.write("long.en", " ".join(["three"] * 100_000) + "\n")
-    (copied.folder / "apart").mkdir()
+    shutil.copytree(copied.folder / "runs" / "toy", copied.folder / "apart" / "toy")
+    moved = copied.folder / "apart" / "toy" / "config.yaml"
+    moved.write_text(moved.read_text().replace("dev: dev", "dev: gone"))
     for name in ("empty", "apart/none.en", "apart/none.fr"):
         copied.write(name, "")
     before = set(copied.folder.rglob("*"))
@@ -242,6 +269,14 @@ def test_a_damaged_run_folder_is_told(damage: Damage, words: str, message: str, 
     before = set(copied.folder.rglob("*"))
     assert copied.fails(*words.replace("RUN", "runs/toy").split()).startswith(f"runs/toy/{message}")
     assert nothing_new(copied, before)
+
+
+def test_a_vocabulary_cut_between_two_lines_is_named(copied: Shell) -> None:
+    path = copied.folder / "runs" / "toy" / "target.vocabulary"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    told = copied.fails("translate", "runs/toy", "test.en")
+    assert told.startswith("runs/toy/model.safetensors: weights of another model (")
+    assert told.endswith("; target.vocabulary has 9 symbols")
 
 
 def test_a_run_of_another_kind_is_refused(copied: Shell) -> None:

@@ -214,6 +214,21 @@ def test_evaluate_translates_with_a_run(copied: Shell) -> None:
     assert len(copied("evaluate", "--run=runs/toy", "--source=test.en", "test.fr", "test.fr").lines) == 3
 
 
+def test_evaluate_translates_in_another_way(copied: Shell) -> None:
+    """As `translate` does with the same options, which the signatures tell."""
+    words = ("evaluate", "--run=runs/toy", "--source=test.en", "test.fr", "--metrics=bleu")
+    for options in (["--search=greedy"], ["--beam=5"], ["--engine=int8", "--weights=model-last"]):
+        assert copied("translate", "runs/toy", "test.en", "-o", "found.fr", *options).code == 0
+        (plain,) = copied("evaluate", "test.fr", "-i", "found.fr", "--metrics=bleu").lines
+        outcome = copied(*words, *options)
+        assert outcome.code == 0, outcome.err
+        named = "".join(f"|{option.removeprefix('--').replace('=', ':')}" for option in options)
+        assert outcome.lines[0] == plain.removesuffix(")") + named + ")"
+    told = copied.fails(*words, "--search=greedy", "--beam=2")
+    assert told == "--beam: greedy search has no beam; leave out --beam or --search greedy"
+    assert "--engine goes with --run" in copied("evaluate", "test.fr", "--engine=int8").err
+
+
 def test_report_is_one_page(copied: Shell) -> None:
     (copied.folder / "runs" / "toy" / "report.html").unlink()
     assert copied("report", "runs/toy").lines == ["runs/toy/report.html"]

@@ -127,8 +127,6 @@ def test_from_the_command_line(shell: Shell) -> None:
     together = load(shell, "words", "digits")
     with pytest.raises(UserError, match="coverage_penalty looks at one model's attention, and several translate"):
         together.translate([("one", "1")], search=Spec("beam", {"coverage_penalty": 0.2}))
-    with pytest.raises(UserError, match="no run folder to load"):
-        dragoman.load([])
     one = shell("evaluate", "--run", "words", "--run", "digits", "--source", "both.tsv", "test.fr")
     assert one.code == 0, one.err
     assert "perplexity" in one.out.lower()

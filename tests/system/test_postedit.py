@@ -1,5 +1,6 @@
 """Automatic post-editing, from triplets to a page that shows what was changed."""
 
+import signal
 from html import escape
 from pathlib import Path
 
@@ -116,6 +117,26 @@ def test_operations_fit_the_sentence_and_attention_is_by_words_of_the_result(she
 
 
 @pytest.mark.spec("C13")
+def test_no_text_is_twice_in_an_n_best_list(shell: Shell) -> None:
+    """Other operations may make the same text: the best of them has it, and another text takes the place."""
+    translator = dragoman.load(shell.folder / "run")
+    sources = list(zip(lines(shell, "test.en"), lines(shell, "test.mt"), strict=True))
+    found = [[each.text for each in best.n_best] for best in translator.translate(sources, n_best=3)]
+    assert all(len(set(texts)) == len(texts) for texts in found)
+    encoded = [translator.reading.encoded(each) for each in sources]
+    searched = translator.hypotheses(components.build(SEARCHES, translator.search), encoded, 3)
+    missing = 0
+    for (_, before), texts, hypotheses in zip(sources, found, searched, strict=True):
+        said = (translator.target.vocabulary.marked(each.symbols) for each in hypotheses)
+        made = [translator._written([[], before.split()], each)[0] for each in said]
+        once = list(dict.fromkeys(map(" ".join, made)))
+        assert texts[: len(once)] == once
+        missing += len(hypotheses) - len(once)
+    assert missing > 0
+    assert sum(map(len, found)) > sum(map(len, searched)) - missing
+
+
+@pytest.mark.spec("C13")
 def test_what_was_changed_is_shown(shell: Shell) -> None:
     """In the terminal and on the page, line by line."""
     paths = ("--source", "test.en", "--translation", "test.mt")
@@ -131,6 +152,23 @@ def test_what_was_changed_is_shown(shell: Shell) -> None:
     for each in revisions:
         words = " ".join(escape(text).join(tags[change]) for text, change in each.words)
         assert f'<div class="source" dir="auto">{each.source}</div>\n<div dir="auto">{words}</div>' in page
+
+
+@pytest.mark.spec("C13")
+def test_what_a_killed_post_editing_has_written_is_gone_on_behind(shell: Shell, tmp_path: Path) -> None:
+    """All lines are counted and shown, those of the first time too."""
+    paths = ("--source", "test.en", "--translation", "test.mt", "-o", tmp_path / "pe", "--html", tmp_path / "page")
+    whole = shell("postedit", "run", *paths)
+    outputs = [tmp_path / "pe", tmp_path / "page"]
+    expected = [path.read_text("utf-8") for path in outputs]
+    for path in outputs:
+        path.unlink()
+    killed = shell.kill("translation", 2, "postedit", "run", *paths, sign=signal.SIGINT)
+    assert killed.code == 130
+    assert killed.err.endswith("8 lines are in " + f"{outputs[0]}.partial, and --resume goes on behind them\n")
+    resumed = shell("postedit", "run", *paths, "--resume")
+    assert resumed == whole
+    assert [path.read_text("utf-8") for path in outputs] == expected
 
 
 @pytest.mark.spec("C13")

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -56,6 +57,24 @@ def test_what_is_left_out_of_an_overlong_line_is_told(trained: Shell) -> None:
     assert outcome.err == "<stdin>:2: too long, only the first 500 symbols were read\n"
     assert len(outcome.lines) == 3
     assert outcome.lines[0] == outcome.lines[2]
+
+
+def test_names_and_lines_are_shown_and_not_obeyed(copied: Shell) -> None:
+    """An escape sequence in a file's name, in gold links, or in a run that somebody else has made."""
+    evil, shown = "\x1b]0;title\x07", "\\x1b]0;title\\x07"
+    copied.write(f"{evil}.en", " ".join(["one"] * 600) + "\n")
+    outcome = copied("translate", "runs/toy", f"{evil}.en", "--search=greedy")
+    assert outcome.err == f"{shown}.en:1: too long, the last 100 symbols were not read\n"
+    assert copied.fails("translate", "runs/toy", f"{evil}.de") == f"{shown}.de: no such file"
+    copied.write("gold", f"{evil}\n")
+    assert evil not in copied.fails("align", "runs/toy", "test.en", "test.fr", "--gold=gold")
+    config = copied.folder / "runs" / "toy" / "config.yaml"
+    config.write_text(re.sub(r"\bdev: dev\b", lambda _: f'dev: "{shown}"', config.read_text()))
+    assert shown in copied("info", "runs/toy").out
+    for language in ("en", "fr"):
+        copied.write(f"{evil}.{language}", "one\n")
+    told = copied("debug", "data", "toy.yaml", f'--data.train="{shown}"').out
+    assert f"data.train: {shown}\n" in told
 
 
 def test_a_corpus_with_an_overlong_line_trains(shell: Shell) -> None:

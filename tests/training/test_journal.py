@@ -146,8 +146,8 @@ def test_lines_go_to_standard_error_unless_it_is_quiet(folder: RunFolder, capsys
         with Journal(folder, quiet=quiet) as journal:
             journal.open(Progress(), 8)
             journal.step(Progress(step=1, position=1))
-            journal.say(line)
-    assert capsys.readouterr() == ("", line + "\n")
+            journal.say(line + "\x1b[2J")
+    assert capsys.readouterr() == ("", line + "\\x1b[2J\n")
 
 
 def test_a_worker_that_does_not_lead_writes_and_says_nothing(

@@ -47,3 +47,10 @@ def test_the_terminal_tells_it_without_colours_too() -> None:
     with coloured.capture() as told:
         coloured.print(terminal(REVISION))
     assert "\x1b[1;32m{+new+}" in told.get()
+
+
+def test_a_terminal_is_given_nothing_to_obey() -> None:
+    console = Console(width=200, color_system=None)
+    with console.capture() as told:
+        console.print(terminal(Revision("", "a\x1b]0;title\x07 \u202edlo", "a\x1b]0;title\x07 new\x9b2J")))
+    assert told.get() == "a\\x1b]0;title\\x07 [-\\u202edlo-] {+new\\x9b2J+}\n"

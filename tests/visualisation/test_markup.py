@@ -28,6 +28,7 @@ def test_words_of_white_space_can_be_seen() -> None:
 
 def test_control_characters_do_not_reach_the_terminal() -> None:
     assert visible("\x1b[31mred\n\x7f\x9b") == "␛[31mred␊␡�"
+    assert visible("\u202edlo\u2066\u200f") == "�dlo�\u200f"
 
 
 def test_direction_is_that_of_the_first_strong_character() -> None:
