@@ -151,6 +151,29 @@ def test_agreement_is_that_of_forced_decoding(run: Run) -> None:
         assert found.error_rate == rate
 
 
+def test_translated_sentences_read_as_they_were_written(run: Run) -> None:
+    found, _ = inspection.translated(loading.load(run.folder.path), [("One,  two.", None)])
+    assert found.examples[0].source_text == "One,  two."
+    assert [found.examples[0].target_text] == found.texts
+    assert found.examples[0].source == ["One", ",", "two", "."]
+
+
+def test_development_sentences_read_as_they_were_written(run: Run, tmp_path: Path) -> None:
+    texts = (run.folder.path.parent / "dev.en").read_text(encoding="utf-8").splitlines()
+    assert [each.source_text for each in inspection.development(run)[0].examples] == texts
+    shutil.copytree(run.folder.path, tmp_path / "run")
+    other = Run.load(tmp_path / "run")
+    first, second, *_ = map(json.loads, other.folder.validation.read_text(encoding="utf-8").splitlines())
+    del second["source_text"]
+    rows = [{**first, "source_text": "One, two.", "text": "Deux, un."}, second]
+    other.folder.validation.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    found = inspection.development(other)[0].examples
+    assert [(each.source_text, each.target_text) for each in found] == [
+        ("One, two.", "Deux, un."),
+        (None, second["text"]),
+    ]
+
+
 def test_a_run_that_is_under_way_shows_what_it_has(run: Run, tmp_path: Path) -> None:
     shutil.copytree(run.folder.path, tmp_path / "run")
     begun = Run.load(tmp_path / "run")

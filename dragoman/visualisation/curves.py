@@ -103,7 +103,7 @@ def _legend(names: Sequence[str], title: str) -> tuple[list[str], float]:
         return parts, 26.0
     across, down = 4.0, 40.0
     for number, name in enumerate(names):
-        short = name if width(name) < 26 else name[:30] + "…"
+        short = name if width(name) < 26 else "…" + name[-30:]  # runs in one folder begin alike
         size = SAMPLE + 6 + FONT * width(short) + 14
         if across > 4 and across + size > WIDTH:
             across, down = 4.0, down + 18

@@ -1,5 +1,6 @@
 """Text for SVG and HTML: escaped, legal in XML, and measured without a font."""
 
+import re
 import unicodedata
 from html import escape as escape_markup
 from typing import TypeAlias
@@ -14,6 +15,11 @@ _RIGHT_TO_LEFT = ("R", "AL")
 def escape(text: str) -> str:
     """The text for an element or a quoted attribute; characters that XML forbids become visible ones."""
     return escape_markup("".join(_legal(character) for character in text))
+
+
+def breakable(text: str) -> str:
+    """The same, with places where a path or another long name may go on in the next line."""
+    return "<wbr>".join(map(escape, re.split(r"(?<=[/\\_|])(?=.)", text, flags=re.DOTALL)))
 
 
 def visible(word: str) -> str:

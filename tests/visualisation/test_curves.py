@@ -90,8 +90,16 @@ def test_several_curves_have_a_legend() -> None:
     names = [f"a run with a name of some length {number}" for number in range(9)]
     figure = parsed({name: [(0, float(number)), (1, 2.0)] for number, name in enumerate(names)})
     shown = texts(figure)
-    assert all(any(text.rstrip("…") in name for text in shown if len(text) > 9) for name in names)
+    assert all(any(text.lstrip("…") in name for text in shown if len(text) > 9) for name in names)
     assert float(figure.get("height", "")) > float(parsed({"a": [(0, 1.0)]}).get("height", ""))
+
+
+def test_long_names_that_begin_alike_are_told_apart() -> None:
+    names = [f"experiments/of-this-year/with-a-long-name/{name}" for name in ("flat-with-sentinel", "hierarchical")]
+    figure = parsed({name: [(0, 1.0), (1, 2.0)] for name in names})
+    shown = [text for text in texts(figure) if "…" in text]
+    assert [text.rpartition("/")[2] for text in shown] == ["flat-with-sentinel", "hierarchical"]
+    assert max(map(len, shown)) == 31
 
 
 def looks(figure: ElementTree.Element) -> list[tuple[str | None, str | None]]:
