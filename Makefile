@@ -7,21 +7,26 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/core.stamp
 DEV := $(VENV)/dev.stamp
 
-.PHONY: demo test check bench attention-table sources-table postediting-table length-plot zero-shot tasks-table spec
+.NOTPARALLEL: # the tests' summary is the last thing that `make check` says
+.PHONY: demo lint quick test check bench attention-table sources-table postediting-table length-plot zero-shot tasks-table spec
 
 demo: $(CORE)
 	$(BIN)/dragoman demo
 
-test: $(DEV)
-	$(BIN)/python -m pytest -n 2 --dist worksteal
-
-check: $(DEV)
+lint: $(DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy --strict dragoman tools benchmarks
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m tools.check_changelog
+
+quick: $(DEV)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+
+test: $(DEV)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+check: lint test
 
 bench: $(CORE)
 	$(BIN)/python -m benchmarks $(OPTIONS)

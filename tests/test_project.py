@@ -62,6 +62,31 @@ def test_data_files_travel_with_the_package(repository: Path) -> None:
     assert unpacked == {"README.md"}  # of configs/attention, whose links lead to the docs
 
 
+def commands(repository: Path, target: str) -> list[str]:
+    """What `make` would run, the environment's set-up left out."""
+    told = subprocess.run(["make", "-n", target], cwd=repository, capture_output=True, text=True, check=True)
+    lines = told.stdout.splitlines()
+    return [line for line in lines if line.startswith(".venv/bin/") and " pip " not in line]
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+def test_the_check_ends_with_the_tests_and_runs_everything_else_before(repository: Path) -> None:
+    (tests,) = commands(repository, "test")
+    *others, last = commands(repository, "check")
+    assert last == tests
+    assert "pytest" in tests
+    for name in ("ruff format --check", "ruff check", "mypy --strict", "lint-imports", "tools.check_changelog"):
+        assert any(name in line for line in others), name
+    assert not any("pytest" in line for line in others)
+    assert commands(repository, "quick") == [f'{tests} -m "not slow"']
+
+
+def test_what_runs_on_every_change_is_the_check(repository: Path) -> None:
+    *_, last = (repository / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert last == "exec make check"
+    assert os.access(repository / ".ci" / "run", os.X_OK)
+
+
 @pytest.fixture(scope="module")
 def wheel(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZipFile]:
     """What is installed without the repository, made without a network."""
