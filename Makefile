@@ -16,7 +16,7 @@ demo: $(CORE)
 lint: $(DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy --strict dragoman tools benchmarks
+	$(BIN)/mypy --strict dragoman tools benchmarks tests
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m tools.check_changelog
 

@@ -102,7 +102,8 @@ def wheel(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     made = f"from setuptools import build_meta; build_meta.build_wheel({str(folder)!r})"
     done = subprocess.run([sys.executable, "-c", made], cwd=source, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    with ZipFile(*folder.glob("*.whl")) as file:
+    (built,) = folder.glob("*.whl")
+    with ZipFile(built) as file:
         yield file
 
 

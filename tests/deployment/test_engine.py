@@ -4,6 +4,7 @@ import json
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -46,13 +47,14 @@ def quick(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import onnx
 
     note = engine.read_note(run / "onnx")
-    graphs = [onnx.load(run / "onnx" / f"{name}.onnx") for name in ("start", "step", "output")]
+    graphs: list[Any] = [onnx.load(run / "onnx" / f"{name}.onnx") for name in ("start", "step", "output")]
     for graph in graphs:
         graph.doc_string = "again"
-    monkeypatch.setattr(export, "export", lambda model: export.Graphs(*graphs, note.moving, note.fixed))
+    start, step, output = graphs
+    monkeypatch.setattr(export, "export", lambda model: export.Graphs(start, step, output, note.moving, note.fixed))
 
 
-def refusal(folder: Path, **options: str) -> str:
+def refusal(folder: Path, **options: Any) -> str:
     """The one line that a run's export is refused with."""
     with pytest.raises(UserError) as raised:
         dragoman.load(folder, engine="onnx", **options)

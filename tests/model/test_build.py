@@ -37,7 +37,7 @@ def train(model: Seq2Seq, batch: Batch = BATCH) -> tuple[float, float]:
         losses.append(loss.item())
         with torch.no_grad():
             for parameter, gradient in zip(parameters, torch.autograd.grad(loss, parameters), strict=True):
-                parameter -= 0.05 * gradient
+                parameter.sub_(0.05 * gradient)
     return losses[0], losses[-1]
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -115,8 +116,8 @@ def test_score_tells_the_log_probability_of_each_pair(trained: Shell) -> None:
     for total, symbols, mean in rows:
         assert float(total) < 0
         assert float(mean) == pytest.approx(float(total) / int(symbols), abs=1e-4)
-    total = sum(float(row[0]) for row in rows)
-    assert f"6 pairs, {sum(int(row[1]) for row in rows)} symbols, log P {total:.2f}, perplexity" in outcome.err
+    whole = sum(float(row[0]) for row in rows)
+    assert f"6 pairs, {sum(int(row[1]) for row in rows)} symbols, log P {whole:.2f}, perplexity" in outcome.err
     assert [len(line.split("\t")) for line in trained("score", "runs/toy", "test.en", "test.fr").lines] == [2] * 6
 
 
@@ -308,7 +309,7 @@ def test_init_writes_a_configuration_that_trains(shell: Shell) -> None:
 def test_demo_is_called_with_its_folder(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     from dragoman import demo
 
-    called = []
+    called: list[Path] = []
     monkeypatch.setattr(demo, "main", called.append)
     assert shell("demo", "here").code == 0
     assert list(map(str, called)) == ["here"]

@@ -84,8 +84,8 @@ def test_a_run_without_any_of_its_sources_does_not_vote(shell: Shell) -> None:
         [True, True],
         [False, True],
     ]
-    (alone,) = load(shell, "words").score(["one two"], ["un deux"])
-    assert mixed[0].log_prob == pytest.approx(alone.log_prob, abs=1e-4)
+    (scored,) = load(shell, "words").score(["one two"], ["un deux"])
+    assert mixed[0].log_prob == pytest.approx(scored.log_prob, abs=1e-4)
     assert shell.fails(
         "evaluate", "--run", "words", "--run", "digits", "--source", "digits=-", "--source", "en=test.en", "-"
     ) == ("-: standard input can be one of the files only; name the others")

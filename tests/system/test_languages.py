@@ -63,12 +63,13 @@ def test_a_mark_of_the_language_stands_before_every_source(shell: Shell, transla
 
 @pytest.mark.spec("E1")
 def test_translations_to_each_language_and_never_a_mark(translator: Translator) -> None:
-    translator.model.output.bias.data[4:7] += 50  # it would like to say nothing else
+    output: Any = translator.model.output
+    output.bias.data[4:7] += 50  # it would like to say nothing else
     try:
         found = {name: translator.translate(["one two", ""], to=name, n_best=2) for name in translator.targets}
         spoken = list(translator.simultaneous(["one", "two"], to="fr", wait=2))
     finally:
-        translator.model.output.bias.data[4:7] -= 50
+        output.bias.data[4:7] -= 50
     for translations in found.values():
         assert not any("<2" in each.text for each in translations[0].n_best)
         assert translations[1].text == ""
@@ -87,7 +88,8 @@ def test_no_symbol_that_only_other_languages_have_is_said(shell: Shell, translat
         expected = ids([Mark(f"<2{each}>") for each in translator.targets]) + sorted(ids(sorted(others)))
         assert translator.foreign[Mark(f"<2{name}>")] == expected
     liked = ids(["eins", "zwei", "drei"])
-    translator.model.output.bias.data[liked] += 50
+    output: Any = translator.model.output
+    output.bias.data[liked] += 50
     try:
         for n_best in (1, 2):
             (found,) = translator.translate(["one two"], to="fr", n_best=n_best)
@@ -100,7 +102,7 @@ def test_no_symbol_that_only_other_languages_have_is_said(shell: Shell, translat
         both = dragoman.load([shell.folder / "run", shell.folder / "run"])
         assert both.foreign == translator.foreign
     finally:
-        translator.model.output.bias.data[liked] -= 50
+        output.bias.data[liked] -= 50
 
 
 def test_every_symbol_may_be_said_where_it_is_so_configured(shell: Shell, tmp_path: Path) -> None:

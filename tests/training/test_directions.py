@@ -107,7 +107,7 @@ def test_a_reversed_data_set_has_the_same_pairs(run: RunFolder) -> None:
     found = other.batch(numbers, 0)
     assert found.target.ids.equal(expected.target.ids)
     assert found.sources[0].ids.equal(expected.sources[0].ids)
-    assert other.dev[0] == Example((data.dev[0].target,), *data.dev[0].sources)
+    assert other.dev[0] == Example((data.dev[0].target,), str(data.dev[0].sources[0]))
     assert other.report == data.report
 
 

@@ -124,7 +124,7 @@ def test_each_curve_has_dashes_and_marks_of_its_own_beside_its_colour() -> None:
 
 
 def test_the_legend_shows_each_curve_as_it_is_drawn() -> None:
-    few, many = [(0, 1.0), (1, 2.0)], [(float(step), 1.0) for step in range(MOST_MARKS + 1)]
+    few, many = [(0.0, 1.0), (1.0, 2.0)], [(float(step), 1.0) for step in range(MOST_MARKS + 1)]
     figure = parsed({"few": few, "many": many, "no more": few})
     paths = [path for path in figure.iter(f"{SVG}path") if path.find(f"{SVG}title") is None]
     samples = [(path.get("stroke"), path.get("stroke-dasharray")) for path in paths if path.get("class") == "line"]
