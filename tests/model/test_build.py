@@ -54,6 +54,7 @@ def reason(score: str, attend: str, feed: str, features: str) -> str | None:
 
 @pytest.mark.parametrize("score", [*sorted(SCORES), "none"])
 @pytest.mark.parametrize("cell", sorted(CELLS))
+@pytest.mark.slow
 def test_every_combination_trains_or_is_refused(cell: str, score: str) -> None:
     for attend, feed, features in itertools.product(TIMINGS, FEEDS, FEATURES):
         decoder = {"cell": cell, "attend": attend, "feed": feed, "features": features}

@@ -179,6 +179,7 @@ def test_evaluate_has_sacrebleus_json(trained: Shell) -> None:
     assert [each["name"] for each in several] == ["chrF2", "TER"]
 
 
+@pytest.mark.slow
 def test_evaluate_translates_with_a_run(copied: Shell) -> None:
     outcome = copied("evaluate", "--run=runs/toy", "--source=test.en", "test.fr")
     copied("translate", "runs/toy", "test.en", "-o", "found.fr")
@@ -200,6 +201,7 @@ def test_report_is_one_page(copied: Shell) -> None:
     assert not (copied.folder / "-").exists()
 
 
+@pytest.mark.slow
 def test_report_on_several_runs_and_other_sentences(copied: Shell) -> None:
     pairs = toy.pairs(4, 9)
     copied.write("look.tsv", "".join(f"{source}\t{target}\n" for source, target in pairs))
@@ -216,6 +218,7 @@ def test_report_on_several_runs_and_other_sentences(copied: Shell) -> None:
     assert copied("report", "runs/toy", "--sentences=look.txt").code == 0
 
 
+@pytest.mark.slow
 def test_average_is_the_mean_of_weights(copied: Shell) -> None:
     from safetensors.torch import load_file
 
@@ -295,6 +298,7 @@ def test_debug_data_counts_the_words_of_each_side_as_that_side_separates_them(sh
         assert re.findall(r"words in a \w+: mean (\d)", out)[:2] == [str(count) for count in counts]
 
 
+@pytest.mark.slow
 def test_init_writes_a_configuration_that_trains(shell: Shell) -> None:
     outcome = shell("init", "train.en", "train.fr", "-o", "mine.yaml")
     assert outcome.code == 0, outcome.err
@@ -315,6 +319,7 @@ def test_demo_is_called_with_its_folder(shell: Shell, monkeypatch: pytest.Monkey
     assert list(map(str, called)) == ["here"]
 
 
+@pytest.mark.slow
 def test_commands_are_processes(trained: Shell) -> None:
     outcome = trained.spawn("translate", "runs/toy", "test.en")
     assert outcome == trained("translate", "runs/toy", "test.en")

@@ -48,6 +48,7 @@ def translator(shell: Shell) -> Translator:
 
 
 @pytest.mark.spec("E1")
+@pytest.mark.slow
 def test_a_mark_of_the_language_stands_before_every_source(shell: Shell, translator: Translator) -> None:
     run = Run.load(shell.folder / "run")
     assert translator.targets == ("de", "en", "fr")
@@ -141,6 +142,7 @@ def test_the_mark_counts_among_the_symbols_that_are_read(
     assert {word.read for word in spoken} <= {3}
 
 
+@pytest.mark.slow
 def test_the_language_must_be_one_of_the_runs(translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> None:
     with pytest.raises(UserError, match=r"^to which language. This run translates to de, en, fr \(--to LANGUAGE\)$"):
         translator.translate(["one"])
@@ -168,6 +170,7 @@ def test_every_pair_is_validated_and_those_decide_that_are_trained_on_and_no_cop
 
 
 @pytest.mark.spec("E2")
+@pytest.mark.slow
 def test_zero_shot_directions_are_never_trained(shell: Shell, tmp_path: Path) -> None:
     """The run is the same without them."""
     pairs = toy.languages(tmp_path)
@@ -177,6 +180,7 @@ def test_zero_shot_directions_are_never_trained(shell: Shell, tmp_path: Path) ->
     assert one == other
 
 
+@pytest.mark.slow
 def test_commands_take_the_language(shell: Shell) -> None:
     assert (
         shell.fails("translate", "run", "test.en")
@@ -199,6 +203,7 @@ def test_commands_take_the_language(shell: Shell) -> None:
 
 
 @pytest.mark.spec("E2")
+@pytest.mark.slow
 def test_a_pivot_is_two_translations(shell: Shell) -> None:
     between = shell("translate", "run", "test.fr", "--to", "en", "--output", "between")
     assert between.code == 0, between.err

@@ -109,6 +109,7 @@ def test_nothing_outside_of_the_window_is_read() -> None:
     assert weights[:, :3, 5:].eq(0).all()
 
 
+@pytest.mark.slow
 def test_gradients_are_those_of_autograd_however_often_they_are_asked_for() -> None:
     attention = make(Predictive(SIZE, width=1))
     parameters = tuple(attention.parameters())

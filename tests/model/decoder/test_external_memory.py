@@ -228,6 +228,7 @@ def recalled(*, writes: bool) -> float:
 
 
 @pytest.mark.spec("B21")
+@pytest.mark.slow
 def test_what_was_written_by_a_key_is_read_by_it() -> None:
     assert recalled(writes=True) >= 0.95
     assert recalled(writes=False) <= 0.5

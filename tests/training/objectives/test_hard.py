@@ -348,6 +348,7 @@ class Killed(BaseException):
 
 
 @pytest.mark.spec("B11")
+@pytest.mark.slow
 def test_a_killed_training_goes_on_with_the_same_baseline(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

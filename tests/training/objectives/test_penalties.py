@@ -231,6 +231,7 @@ def told(penalty: Fertility, model: Seq2Seq, batch: Batch) -> list[float]:
 
 
 @pytest.mark.spec("B19")
+@pytest.mark.slow
 def test_fertility_learns_how_many_words_a_word_takes() -> None:
     """Some attention goes to the end symbol, so that fertilities are in proportion to the words, and below."""
     torch.manual_seed(2)
@@ -243,6 +244,7 @@ def test_fertility_learns_how_many_words_a_word_takes() -> None:
 
 
 @pytest.mark.spec("B19")
+@pytest.mark.slow
 def test_coverage_keeps_attention_from_where_it_has_been() -> None:
     """Attention that has been somewhere goes elsewhere, as far as the words allow."""
     overlaps: list[float] = []
