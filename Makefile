@@ -7,21 +7,26 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/core.stamp
 DEV := $(VENV)/dev.stamp
 
-.PHONY: demo test check soak bench attention-table sources-table postediting-table length-plot zero-shot tasks-table busy-table spec
+.NOTPARALLEL: # the tests' summary is the last thing that `make check` says
+.PHONY: demo lint quick test check soak bench attention-table sources-table postediting-table length-plot zero-shot tasks-table busy-table spec
 
 demo: $(CORE)
 	$(BIN)/dragoman demo
 
+lint: $(DEV)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy --strict dragoman tools benchmarks tests
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/python -m tools.check_changelog
+
+quick: $(DEV)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+
 test: $(DEV)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-check: $(DEV)
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
-	$(BIN)/mypy --strict dragoman tools benchmarks
-	$(BIN)/lint-imports --no-logo
-	$(BIN)/python -m tools.check_changelog
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+check: lint test
 
 soak: $(DEV)
 	$(BIN)/python -m tests.system.soak $(OPTIONS)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
-from pydantic import Field, GetCoreSchemaHandler, TypeAdapter, ValidationError
+from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter, ValidationError
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from dragoman import yaml
@@ -98,9 +98,14 @@ class Spec:
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(
             cls.parse,
-            json_schema_input_schema=core_schema.any_schema(),
             serialization=core_schema.plain_serializer_function_ser_schema(plain),
         )
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        kind = {"type": "string", "description": "the kind of a part"}
+        described = {"description": "its kind, and options beside it", "properties": {"kind": kind}}
+        return {"anyOf": [kind, {"type": "object", **described, "required": ["kind"]}]}
 
 
 def freeze(value: Any) -> Any:

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, core_schema
 
 from dragoman.components import Count, Positive, Rate, Size, Spec
 from dragoman.sections import Section
@@ -12,13 +13,24 @@ from dragoman.threads import MOST_THREADS
 Item = TypeVar("Item")
 
 
-def _listed(value: Any) -> Any:
-    return (value,) if isinstance(value, str | Mapping | Spec) else value
+class _Several:
+    """Marks a list of which one may be written without its brackets."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(self._listed, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        listed = handler(schema)
+        return {"anyOf": [listed, listed["items"]]}
+
+    @staticmethod
+    def _listed(value: Any) -> Any:
+        return (value,) if isinstance(value, str | Mapping | Spec) else value
 
 
 Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*$")]  # no name of a file has the character NUL
 Maybe = Annotated[str, Field(pattern=r"^[^\x00]*$")]  # the same, or nothing
-Several = BeforeValidator(_listed)  # one may be written without the brackets of a list
+Several = _Several()
 
 
 class DeviceConfig(Section):

@@ -106,6 +106,7 @@ def development(run: Run) -> tuple[Sentences, list[Score]]:
             attention = np.asarray(row["attention"], np.float64).reshape(len(target), len(source))
             each = Example(source, target, str(row["reference"]), attention, float(row["score"]))
             shares = [int(column) for column in row.get("shares", ())]
+            each = replace(each, source_text=row.get("source_text"), target_text=str(row["text"]))
             examples.append(replace(each, shares=shares, pair=str(row.get("pair", ""))))
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(f"{run.folder.validation}:{number}: not a translated sentence") from error
@@ -178,6 +179,8 @@ def example(translation: Translation, reference: str | None, gold: Iterable[tupl
         None if gold is None else sorted((source + first, target) for source, target in gold),
         [(each.text, each.score) for each in translation.n_best],
         seen.shares,
+        source_text=seen.text,
+        target_text=translation.text,
     )
 
 

@@ -187,8 +187,9 @@ class Run:
         return model.eval()
 
     def _cut(self, shapes: Mapping[str, torch.Size]) -> str:
-        """Which vocabularies have a number of symbols that weights of these shapes do not know: one that was cut between
-        two lines reads like a whole one.
+        """Which vocabularies have a number of symbols that weights of these shapes do not know.
+
+        One that was cut between two lines reads like a whole one.
         """
         rows = {shape[0] for shape in shapes.values() if shape}
         names = zip((*self.config.data.sides, "target"), (*self.sources, self.target), strict=True)

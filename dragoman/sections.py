@@ -5,9 +5,10 @@ import typing
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, ValidationError, model_validator
 from pydantic.fields import FieldInfo
-from pydantic_core import ErrorDetails
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import CoreSchema, ErrorDetails
 
 from dragoman.components import Path, Problem, Spec, complete, plain
 from dragoman.wording import explain, nearest, shown
@@ -35,6 +36,28 @@ class Section(BaseModel):
         if isinstance(value, Mapping) and isinstance(field.default, Spec) and "kind" not in value:
             return {"kind": field.default.kind, **value}
         return tuple(value) if isinstance(value, list) else value
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        found = handler(schema)
+        keys = handler.resolve_ref_schema(found)["properties"]
+        for name, field in cls.model_fields.items():
+            if _inner(field):
+                keys[name] = {"anyOf": [{"$ref": keys[name].pop("$ref")}, {"type": "null"}], **keys[name]}
+            elif isinstance(field.default, Spec):
+                for way in keys[name]["anyOf"]:
+                    way.pop("required", None)  # the default's kind
+        return found
+
+    @classmethod
+    def model_json_schema(cls, *arguments: Any, **options: Any) -> dict[str, Any]:
+        """What YAML may hold, for editors; defaults are written as a user writes them."""
+        return super().model_json_schema(*arguments, **{"schema_generator": _JsonSchema, **options})
+
+
+class _JsonSchema(GenerateJsonSchema):
+    def encode_default(self, dft: Any) -> Any:
+        return tree(dft)
 
 
 Tree = TypeVar("Tree", bound=Section)

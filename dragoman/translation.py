@@ -170,16 +170,18 @@ class Overview(NamedTuple):
 
     They are the words of the source; of several sources the name of each, with its share, then its words; a sentinel's
     is the last. Regions are too many to have columns. `shares` are the numbers of those columns that are no words.
+    `text` is what the columns are the words of, as it was written.
     """
 
     attention: NDArray[np.float64]
     columns: list[str]
     shares: list[int]
+    text: str
 
 
 def overview(sources: tuple[Seen, ...], sentinel: NDArray[np.float64] | None = None) -> Overview:
     if len(sources) == 1 and sentinel is None and not sources[0].regions:
-        return Overview(sources[0].attention, sources[0].tokens, [])
+        return Overview(sources[0].attention, sources[0].tokens, [], sources[0].text)
     words = {source.name: (source.attention, source.tokens) for source in sources if not source.regions}
     parts, columns, numbers = list[NDArray[np.float64]](), list[str](), list[int]()
     for name, share in shares(sources, sentinel).items():
@@ -187,7 +189,8 @@ def overview(sources: tuple[Seen, ...], sentinel: NDArray[np.float64] | None = N
         attention, tokens = words.get(name, (share[:, None][:, :0], []))
         parts += [share[:, None], attention]
         columns += [f"[{name}]", *tokens]
-    return Overview(np.concatenate(parts, 1), columns, numbers)
+    text = " ".join(f"[{source.name}] {source.text}" for source in sources) if len(sources) > 1 else sources[0].text
+    return Overview(np.concatenate(parts, 1), columns, numbers, text)
 
 
 def by_words(

@@ -48,6 +48,7 @@ def test_there_are_configurations() -> None:
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+@pytest.mark.slow
 def test_trains_a_few_steps(path: Path, tmp_path: Path) -> None:
     config = checks.load_config(path)
     mark = config.model.attention.sentences

@@ -114,7 +114,7 @@ def test_without_any_some_pairs_are_set_aside(tmp_path: Path) -> None:
     config = tmp_path / "c.yaml"
     told = initialise.initialise(tmp_path / "all.tsv.gz", None, config, None)
     data = checks.load_config(config).data
-    train, dev = (list(read_pairs(where, *data.source, data.target)) for where in (data.train[0], data.dev))
+    train, dev = (list(read_pairs(where, data.source[0], data.target)) for where in (data.train[0], data.dev))
     assert data.dev == str(tmp_path / "c-data" / "dev")
     assert told[1].endswith(f": {len(dev)} pairs set aside in {data.dev}")
     assert len(train) + len(dev) == 400

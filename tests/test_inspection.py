@@ -30,12 +30,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def sentences(lengths: Sequence[int], right: Sequence[bool]) -> Sentences:
     """Sentences of so many words, translated right or wrong."""
-    examples = []
-    for length in lengths:
-        words = ["word"] * length
-        examples.append(Example(words, words, " ".join(words), np.eye(length), -1.0))
-    pairs = zip(examples, right, strict=True)
-    return Sentences([each.reference if good else "false " * 9 for each, good in pairs], examples)
+    every = [["word"] * length for length in lengths]
+    examples = [Example(words, words, " ".join(words), np.eye(len(words)), -1.0) for words in every]
+    pairs = zip(every, right, strict=True)
+    return Sentences([" ".join(words) if good else "false " * 9 for words, good in pairs], examples)
 
 
 def test_quality_is_told_for_each_length() -> None:
@@ -60,8 +58,8 @@ def test_a_missing_reference_takes_only_its_own_sentence_out(run: Run) -> None:
     mixed = Sentences([*given.texts, "neuf"], [*given.examples, unknown])
     assert inspection.scores(run, mixed) == inspection.scores(run, given)
     view = inspection.view(run, mixed)
-    assert [score.name for score in view.scores] == ["BLEU-2", "chrF2"]
-    assert "|sentences:3|" in view.scores[0].signature
+    assert [name for name, *_ in view.scores] == ["BLEU-2", "chrF2"]
+    assert "|sentences:3|" in view.scores[0][2]
     assert sum(bucket.sentences for bucket in view.lengths) == 3
     assert len(view.examples) == 4
 
@@ -151,6 +149,29 @@ def test_agreement_is_that_of_forced_decoding(run: Run) -> None:
         assert found.error_rate == rate
 
 
+def test_translated_sentences_read_as_they_were_written(run: Run) -> None:
+    found, _ = inspection.translated(loading.load(run.folder.path), [("One,  two.", None)])
+    assert found.examples[0].source_text == "One,  two."
+    assert [found.examples[0].target_text] == found.texts
+    assert found.examples[0].source == ["One", ",", "two", "."]
+
+
+def test_development_sentences_read_as_they_were_written(run: Run, tmp_path: Path) -> None:
+    texts = (run.folder.path.parent / "dev.en").read_text(encoding="utf-8").splitlines()
+    assert [each.source_text for each in inspection.development(run)[0].examples] == texts
+    shutil.copytree(run.folder.path, tmp_path / "run")
+    other = Run.load(tmp_path / "run")
+    first, second, *_ = map(json.loads, other.folder.validation.read_text(encoding="utf-8").splitlines())
+    del second["source_text"]
+    rows = [{**first, "source_text": "One, two.", "text": "Deux, un."}, second]
+    other.folder.validation.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    found = inspection.development(other)[0].examples
+    assert [(each.source_text, each.target_text) for each in found] == [
+        ("One, two.", "Deux, un."),
+        (None, second["text"]),
+    ]
+
+
 def test_a_run_that_is_under_way_shows_what_it_has(run: Run, tmp_path: Path) -> None:
     shutil.copytree(run.folder.path, tmp_path / "run")
     begun = Run.load(tmp_path / "run")
@@ -160,7 +181,7 @@ def test_a_run_that_is_under_way_shows_what_it_has(run: Run, tmp_path: Path) -> 
     view = inspection.view(begun, *inspection.development(begun))
     assert view.scores == []
     assert view.examples == []
-    assert dict(view.facts)["training"].startswith("under way: 140 steps")
+    assert str(dict(view.facts)["training"]).startswith("under way: 140 steps")
     begun.folder.metrics.unlink()
     assert dict(inspection.facts(begun))["training"] == "has not begun"
 

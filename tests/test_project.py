@@ -1,10 +1,17 @@
 """What pyproject.toml says fits the rest of the repository."""
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 import tomllib
-from importlib import import_module
+from collections.abc import Iterator
+from email import message_from_bytes
+from importlib import import_module, resources
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 
@@ -50,5 +57,72 @@ def test_data_files_travel_with_the_package(repository: Path) -> None:
     patterns = options["tool"]["setuptools"]["package-data"]["dragoman"]
     package = repository / "dragoman"
     packed = {path for pattern in patterns for path in package.glob(pattern)}
-    data = {path for path in package.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")}
-    assert data == packed
+    data = {Path(folder, name) for folder, _, names in os.walk(package, followlinks=True) for name in names}
+    unpacked = {path.name for path in data - packed if path.suffix not in (".py", ".pyc")}
+    assert unpacked == {"README.md"}  # of configs/attention, whose links lead to the docs
+
+
+def commands(repository: Path, target: str) -> list[str]:
+    """What `make` would run, the environment's set-up left out."""
+    told = subprocess.run(["make", "-n", target], cwd=repository, capture_output=True, text=True, check=True)
+    lines = told.stdout.splitlines()
+    return [line for line in lines if line.startswith(".venv/bin/") and " pip " not in line]
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+def test_the_check_ends_with_the_tests_and_runs_everything_else_before(repository: Path) -> None:
+    (tests,) = commands(repository, "test")
+    *others, last = commands(repository, "check")
+    assert last == tests
+    assert "pytest" in tests
+    for name in ("ruff format --check", "ruff check", "mypy --strict", "lint-imports", "tools.check_changelog"):
+        assert any(name in line for line in others), name
+    assert not any("pytest" in line for line in others)
+    assert commands(repository, "quick") == [f'{tests} -m "not slow"']
+
+
+def test_what_runs_on_every_change_is_the_check(repository: Path) -> None:
+    *_, last = (repository / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert last == "exec make check"
+    assert os.access(repository / ".ci" / "run", os.X_OK)
+
+
+@pytest.fixture(scope="module")
+def wheel(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZipFile]:
+    """What is installed without the repository, made without a network."""
+    pytest.importorskip("setuptools", minversion="77", reason="needs setuptools 77 to build with")
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"
+    source.mkdir()
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+        shutil.copy(repository / name, source)
+    for name in ("configs", "dragoman"):
+        unwanted = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(repository / name, source / name, symlinks=True, ignore=unwanted)
+    made = f"from setuptools import build_meta; build_meta.build_wheel({str(folder)!r})"
+    done = subprocess.run([sys.executable, "-c", made], cwd=source, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (built,) = folder.glob("*.whl")
+    with ZipFile(built) as file:
+        yield file
+
+
+def test_the_wheel_holds_every_configuration(wheel: ZipFile, repository: Path) -> None:
+    configs = repository / "configs"
+    written = {f"dragoman/configs/{path.relative_to(configs).as_posix()}": path for path in configs.rglob("*.yaml")}
+    packed = {name for name in wheel.namelist() if name.startswith("dragoman/configs/")}
+    assert packed == set(written)
+    assert all(wheel.read(name) == path.read_bytes() for name, path in written.items())
+    here = resources.files("dragoman") / "configs"
+    assert (here / "attention" / "additive.yaml").is_file()
+
+
+def test_no_link_of_the_description_is_dead_on_a_package_index(wheel: ZipFile, repository: Path) -> None:
+    (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+    found = message_from_bytes(wheel.read(name))
+    description = str(found.get_payload(decode=True), "utf-8")  # type: ignore[arg-type]
+    assert found["Description-Content-Type"] == "text/markdown"
+    targets = re.findall(r"\]\(([^)]*)\)", description)
+    assert [target for target in targets if not target.startswith("https://")] == []
+    lines = (repository / "README.md").read_text(encoding="utf-8").splitlines()
+    assert description.splitlines() == [re.sub(r"\[([^]]*)\]\((?!https)[^)]*\)", r"\1", line) for line in lines]

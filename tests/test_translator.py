@@ -308,7 +308,7 @@ def test_no_more_rows_are_searched_at_once_than_allowed(
     sizes: list[int] = []
     real = translator.hypotheses
 
-    def seen(search: Search, encoded: Sequence[list[str]], *rest: Any) -> list[list[Hypothesis]]:
+    def seen(search: Search, encoded: Sequence[Any], *rest: Any) -> list[list[Hypothesis]]:
         sizes.append(len(encoded))
         return real(search, encoded, *rest)
 

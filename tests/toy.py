@@ -82,11 +82,11 @@ def languages(folder: Path, train: int = 60, longest: int = 3) -> list[dict[str,
             (folder / f"{name}.{language}").write_text("".join(f"{line}\n" for line in found), encoding="utf-8")
     (folder / "toy.yaml").write_text(CONFIG.replace("data: {source: en, target: fr}\n", ""), encoding="utf-8")
     dev = str(folder / "dev")
-    found = [
+    trained = [
         {"source": source, "target": target, "train": str(folder / f"train-{name}"), "dev": dev}
         for source, target, name in (*DIRECTIONS, COPY)
     ]
-    return [*found, {"source": "de", "target": "fr", "dev": dev}]
+    return [*trained, {"source": "de", "target": "fr", "dev": dev}]
 
 
 def config(corpus: Path, run: Path, options: Mapping[str, Any] = {}) -> Config:

@@ -108,6 +108,7 @@ class Validator:
                 seen = found.overview
                 row = {
                     "source": seen.columns,
+                    "source_text": seen.text,
                     "target": found.tokens,
                     "text": found.text,
                     "reference": reference,

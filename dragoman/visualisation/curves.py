@@ -13,12 +13,25 @@ Points: TypeAlias = Sequence[Point]
 WIDTH, HEIGHT = 400.0, 190.0  # of the figure; of the curves' own part
 FONT = 13.0
 MOST_POINTS = 400  # in a curve as it is drawn
-MOST_DOTS = 40
+MOST_MARKS = 40  # on a curve; where it has more points, FEW are marked, so that they do not cover it
+FEW = 10
 SMALLEST = 1e-290  # a range that is narrower cannot be divided into steps
 
-# Middling tones, which stand out from white and from near-black; the dashes tell them apart in grey.
+# Middling tones, which stand out from white and from near-black. In print and to the colour-blind, dashes and marks
+# tell them apart: as many of each as colours, so that none comes twice before every colour has.
 COLOURS = ("#2f74e0", "#e8710a", "#159a5b", "#c2419a", "#1597ad", "#b58900", "#dc4747", "#7d838c")
-DASHES = ("", "7 3", "2 3", "9 3 2 3")
+DASHES = ("", "7 4", "1.5 4", "9 4 1.5 4", "16 5", "9 4 1.5 4 1.5 4", "1 9", "16 4 5 4")
+MARKS = (  # a circle, a square, triangles, a diamond, crosses, an hourglass; drawn around a point
+    "m-2.6 0a2.6 2.6 0 1 0 5.2 0a2.6 2.6 0 1 0-5.2 0",
+    "m-2.6-2.6h5.2v5.2h-5.2z",
+    "m0-3.6l3.6 6.2h-7.2z",
+    "m0-4l4 4l-4 4l-4-4z",
+    "m-4.2-2.9l2.9 2.9l-2.9 2.9l1.3 1.3l2.9-2.9l2.9 2.9l1.3-1.3l-2.9-2.9l2.9-2.9l-1.3-1.3l-2.9 2.9l-2.9-2.9z",
+    "m0 3.6l3.6-6.2h-7.2z",
+    "m-1-4.1h2v3.1h3.1v2h-3.1v3.1h-2v-3.1h-3.1v-2h3.1z",
+    "m-3.6-3.6h7.2l-7.2 7.2h7.2z",
+)
+SAMPLE = 40.0  # of a line, beside its name
 
 STYLE = """
 .curves{font:13px system-ui,"Segoe UI","Noto Sans",sans-serif;max-width:100%;height:auto}
@@ -90,12 +103,14 @@ def _legend(names: Sequence[str], title: str) -> tuple[list[str], float]:
         return parts, 26.0
     across, down = 4.0, 40.0
     for number, name in enumerate(names):
-        short = name if width(name) < 27 else name[:32] + "…"
-        size = 28 + FONT * width(short) + 14
+        short = name if width(name) < 26 else "…" + name[-30:]  # runs in one folder begin alike
+        size = SAMPLE + 6 + FONT * width(short) + 14
         if across > 4 and across + size > WIDTH:
             across, down = 4.0, down + 18
-        line = f'<path d="M{shortest(across)} {shortest(down - 4)}h22" {_stroke(number)}/>'
-        parts.append(f'{line}<text x="{shortest(across + 28)}" y="{shortest(down)}">{escape(short)}</text>')
+        parts.append(f'<path d="M{shortest(across)} {shortest(down - 4)}h{SAMPLE:g}" {_stroke(number)}/>')
+        place = f"M{shortest(across + SAMPLE / 2)} {shortest(down - 4)}"
+        parts.append(f'<path fill="{_colour(number)}" d="{place}{_mark(number)}"/>')
+        parts.append(f'<text x="{shortest(across + SAMPLE + 6)}" y="{shortest(down)}">{escape(short)}</text>')
         across += size
     return parts, down + 6
 
@@ -115,9 +130,9 @@ def _axes(horizontal: _Axis, vertical: _Axis, x: str) -> Iterator[str]:
 
 
 def _curve(number: int, name: str, points: Points, horizontal: _Axis, vertical: _Axis) -> Iterator[str]:
-    """The line with its gaps, and a dot on every point if they are few or would not be seen otherwise."""
+    """The line with its gaps, and marks on its points."""
     path: list[str] = []
-    dots: list[str] = []
+    marks: list[str] = []
     pen = "M"
     for point in points:
         if not _finite(point):
@@ -127,16 +142,25 @@ def _curve(number: int, name: str, points: Points, horizontal: _Axis, vertical: 
         path.append(f"{pen}{x} {y}")
         pen = "L"
         told = f"{name}: {_number(point[1], 4)} at {point[0]:,.12g}"
-        dots.append(f'<circle cx="{x}" cy="{y}" r="2.6"><title>{escape(told)}</title></circle>')
+        marks.append(f'<path d="M{x} {y}{_mark(number)}"><title>{escape(told)}</title></path>')
     yield f'<path d="{"".join(path)}" {_stroke(number)}><title>{escape(name)}</title></path>'
-    if len(dots) <= MOST_DOTS:
-        yield f'<g fill="{COLOURS[number % len(COLOURS)]}">{"".join(dots)}</g>'
+    shown = marks if len(marks) <= MOST_MARKS else marks[:: len(marks) // FEW]
+    yield f'<g fill="{_colour(number)}">{"".join(shown)}</g>'
+
+
+def _colour(number: int) -> str:
+    return COLOURS[number % len(COLOURS)]
+
+
+def _mark(number: int) -> str:
+    return MARKS[number % len(MARKS)]
 
 
 def _stroke(number: int) -> str:
-    dash = DASHES[number % len(DASHES)]
+    """The look of a line; where the colours begin again, the dashes begin one later."""
+    dash = DASHES[(number + number // len(COLOURS)) % len(DASHES)]
     dashes = f' stroke-dasharray="{dash}"' if dash else ""
-    return f'class="line" fill="none" stroke="{COLOURS[number % len(COLOURS)]}"{dashes}'
+    return f'class="line" fill="none" stroke="{_colour(number)}"{dashes}'
 
 
 def _thinned(points: Points) -> Points:

@@ -20,6 +20,11 @@ def escape(text: str) -> str:
     return escape_markup("".join(_legal(character) for character in text))
 
 
+def breakable(text: str) -> str:
+    """The same, with places where a path or another long name may go on in the next line."""
+    return "<wbr>".join(map(escape, re.split(r"(?<=[/\\_|])(?=.)", text, flags=re.DOTALL)))
+
+
 def visible(word: str) -> str:
     """A word as a label shows it: control characters and marks of direction, which a terminal would obey, and white
     space are drawn.

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dragoman.visualisation import curves, tables
-from dragoman.visualisation.markup import escape
+from dragoman.visualisation.markup import breakable, escape
 from dragoman.visualisation.tables import Bucket
 
 # How a value of metrics.jsonl is called in the page; also the order of the charts. Others follow under their
@@ -38,12 +38,13 @@ PHASES = {"valid": "validation", "train": "training"}
 
 @dataclass(frozen=True)
 class Example:
-    """A translated sentence: words, and the attention (target words, source words) between them.
+    """A translated sentence: words, and the attention (target words, source words) between them; and texts.
 
-    `reference` is None where it is not known, `score` is the translation's, `gold` are links (source word, target
-    word), `n_best` further translations with their scores. Of several sources, `source` has the name of each before its
-    words, and `shares` are the columns of these names: what each source got as a whole. `pair` is the one of several
-    pairs of languages that it is of.
+    `source_text` and `target_text` are what the words were separated from, or None where that is not known. `reference`
+    is None where it is not known, `score` is the translation's, `gold` are links (source word, target word), `n_best`
+    further translations with their scores. Of several sources, `source` has the name of each before its words, and
+    `shares` are the columns of these names: what each source got as a whole. `pair` is the one of several pairs of
+    languages that it is of.
     """
 
     source: Sequence[str]
@@ -55,6 +56,8 @@ class Example:
     n_best: Sequence[tuple[str, float]] = ()
     shares: Sequence[int] = ()
     pair: str = ""
+    source_text: str | None = None
+    target_text: str | None = None
 
     @property
     def length(self) -> int:
@@ -96,8 +99,9 @@ def page(runs: Sequence[RunView]) -> str:
     }
     hidden = {f"no_{name}": "" if part else " hidden" for name, part in parts.items()}
     nothing = "" if any(parts.values()) else "<p>There is nothing to show yet.</p>"
-    title = escape(", ".join(names) or "No runs")
-    return _filled({**parts, **hidden, "title": title, "nothing": nothing, "data": _data(runs)})
+    title = ", ".join(names) or "No runs"
+    named = {"title": escape(title), "heading": breakable(title)}
+    return _filled({**parts, **hidden, **named, "nothing": nothing, "data": _data(runs)})
 
 
 def _filled(parts: Mapping[str, str]) -> str:
@@ -192,6 +196,8 @@ def _example(example: Example) -> dict[str, Any]:
     return {
         "source": list(example.source),
         "target": list(example.target),
+        "source_text": " ".join(example.source) if example.source_text is None else example.source_text,
+        "target_text": " ".join(example.target) if example.target_text is None else example.target_text,
         "reference": example.reference,
         "attention": np.rint(1000 * np.nan_to_num(weights, posinf=0.0)).astype(int).tolist(),
         "score": _number(example.score),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from dragoman.visualisation.curves import COLOURS
-from dragoman.visualisation.markup import escape
+from dragoman.visualisation.markup import breakable, escape
 from dragoman.wording import figure
 
 
@@ -23,15 +23,22 @@ class Bucket(NamedTuple):
 
 
 def facts(runs: Sequence[tuple[str, Sequence[tuple[str, object]]]]) -> str:
-    """A card for every run with its (label, value) pairs; empty if no run has any."""
+    """A card for every run with its (label, value) pairs; empty if no run has any.
+
+    A label that begins with a space is that of a part of what stands before it.
+    """
     if not any(pairs for _, pairs in runs):
         return ""
     return "".join(
-        f'<article class="card"><h3{_key(number)}>{escape(name)}</h3><dl>'
-        + "".join(f"<div><dt>{escape(label)}</dt><dd>{escape(str(value))}</dd></div>" for label, value in pairs)
-        + "</dl></article>"
+        f'<article class="card"><h3{_key(number)}>{breakable(name)}</h3><dl>{"".join(map(_fact, pairs))}</dl></article>'
         for number, (name, pairs) in enumerate(runs)
     )
+
+
+def _fact(pair: tuple[str, object]) -> str:
+    label, value = pair
+    part = ' class="part"' if label.startswith(" ") else ""
+    return f"<div{part}><dt>{escape(label.strip())}</dt><dd>{breakable(str(value))}</dd></div>"
 
 
 def scores(names: Sequence[str], runs: Sequence[Sequence[tuple[str, float, str]]]) -> str:
@@ -44,7 +51,7 @@ def scores(names: Sequence[str], runs: Sequence[Sequence[tuple[str, float, str]]
         found = [next(((value, sign) for name, value, sign in run if name == metric), None) for run in runs]
         values = "".join(f'<td class="value">{_value(pair[0]) if pair else "–"}</td>' for pair in found)
         signatures = list(dict.fromkeys(pair[1] for pair in found if pair))
-        told = "<br>".join(f"<code>{escape(sign).replace('|', '|<wbr>')}</code>" for sign in signatures)
+        told = "<br>".join(f"<code>{breakable(sign)}</code>" for sign in signatures)
         if len(signatures) > 1:
             told += "<br>Not comparable: the signatures differ."
         rows.append(f'<tr class="with-note"><th scope="row" class="narrow">{escape(metric)}</th>{values}</tr>')
@@ -85,7 +92,7 @@ def configurations(runs: Sequence[tuple[str, str]]) -> str:
         lines = text.rstrip("\n").split("\n")
         first = first or lines
         shown = "\n".join(_marked(first, lines))
-        parts.append(f"<details><summary{_key(number)}>{escape(name)}</summary><pre>{shown}</pre></details>")
+        parts.append(f"<details><summary{_key(number)}>{breakable(name)}</summary><pre>{shown}</pre></details>")
     return "".join(parts)
 
 
@@ -104,7 +111,7 @@ def _table(headings: Sequence[str], rows: Sequence[str]) -> str:
 
 
 def _headings(names: Sequence[str]) -> list[str]:
-    return [f"<span{_key(number)}>{escape(name)}</span>" for number, name in enumerate(names)]
+    return [f"<span{_key(number)}>{breakable(name)}</span>" for number, name in enumerate(names)]
 
 
 def _key(number: int) -> str:

@@ -1,10 +1,11 @@
 """The table of mechanisms: every row is a sound configuration, and a trained row becomes a line."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from benchmarks import mechanisms, prepared, trainings
+from benchmarks import mechanisms, prepared
 from benchmarks.prepared import Corpus, Row
 from dragoman.training import checks
 
@@ -62,7 +63,7 @@ def test_a_row_is_trained_once_and_becomes_a_line(
     options = ["--folder", str(tmp_path / "table"), "--pairs", "40", "--epochs", "1", "--only", "dot"]
     assert mechanisms.main([*options, "--row", "phrasebook", "dot"]) == 0
     assert (tmp_path / "table" / "phrasebook" / "dot.json").is_file()
-    monkeypatch.setattr(trainings.subprocess, "run", None)  # nothing is left to be trained
+    monkeypatch.setattr(subprocess, "run", None)  # nothing is left to be trained
     assert mechanisms.main(options) == 0
     head, rule, line = capsys.readouterr().out.strip().splitlines()
     assert head == "| attention | BLEU test | BLEU compositional | AER | precision | recall | speed | parameters |"

@@ -1,5 +1,6 @@
 """The tables of several sources and of post-editing: sound rows, each trained once, that become lines and pictures."""
 
+import json
 from argparse import Namespace
 from pathlib import Path
 
@@ -60,6 +61,13 @@ def test_rows_of_sources_are_trained_and_drawn(captions: Path, capsys: pytest.Ca
     assert ">de<" in learning
     weights = (captions / "table" / "hierarchical-sentinel.svg").read_text("utf-8")
     assert all(f">{name}</text>" in weights for name in ("de", "fr", "cs", "sentinel"))
+
+
+def test_the_picture_in_the_docs_shows_the_results(repository: Path) -> None:
+    results = repository / "benchmarks" / "results" / "sources"
+    files = {row.name: results / f"{row.slug}.json" for row in sources.rows()}
+    found = {name: sources.Result(**json.loads(path.read_text("utf-8"))) for name, path in files.items()}
+    assert (repository / "docs" / "sources-learning.svg").read_text("utf-8") == sources.drawn(found)
 
 
 def test_a_failed_row_is_told_and_no_line(captions: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,7 +54,12 @@ def test_results_become_lines_and_are_not_made_again(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked: list[Any] = []
-    monkeypatch.setattr(zero_shot, "apart", lambda module, tasks, workers, console: asked.append(list(tasks)) or 0)
+
+    def apart(module: str, tasks: Any, workers: int, console: Any) -> int:
+        asked.append(list(tasks))
+        return 0
+
+    monkeypatch.setattr(zero_shot, "apart", apart)
     assert zero_shot.main(["--folder", str(folder), "--only", "multi30k"]) == 1
     assert capsys.readouterr().err == "--only: expected some of phrasebook\n"
     (folder / "phrasebook").mkdir()

@@ -140,7 +140,8 @@ def test_faults_are_told_by_line(tmp_path: Path) -> None:
     np.savez(tmp_path / "whole.npz", WHOLE)
     with pytest.raises(UserError, match=r"whole\.npz: not a sound .*one array for all lines: save it as \.npy"):
         FeatureFile(tmp_path / "whole.npz")
-    np.savez(tmp_path / "number.npz", **{"0": np.float32(1)})
+    arrays: dict[str, Any] = {"0": np.float32(1)}
+    np.savez(tmp_path / "number.npz", **arrays)
     with pytest.raises(UserError, match=r"number\.npz:1: expected numbers of shape \(regions, 1\)"):
         list(FeatureFile(tmp_path / "number.npz"))
     np.savez_compressed(tmp_path / "packed.npz", **many(list(WHOLE)))

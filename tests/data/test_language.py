@@ -22,7 +22,9 @@ def language(unit: Spec) -> Language:
 @pytest.mark.parametrize("unit", UNITS, ids=str)
 def test_a_mark_is_found_where_it_stands_in_a_text_and_nowhere_else(unit: Spec) -> None:
     found = language(unit)
-    assert [found.ids(line).count(found.mark("§")) for line in (*LINES[:2], "the cat sleeps .")] == [2, 1, 0]
+    mark = found.mark("§")
+    assert mark is not None
+    assert [found.ids(line).count(mark) for line in (*LINES[:2], "the cat sleeps .")] == [2, 1, 0]
     assert found.mark(None) is None
 
 

@@ -48,13 +48,14 @@ def quick(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import onnx
 
     note = engine.read_note(run / "onnx")
-    graphs = [onnx.load(run / "onnx" / f"{name}.onnx") for name in ("start", "step", "output")]
+    graphs: list[Any] = [onnx.load(run / "onnx" / f"{name}.onnx") for name in ("start", "step", "output")]
     for graph in graphs:
         graph.doc_string = "again"
-    monkeypatch.setattr(export, "export", lambda model: export.Graphs(*graphs, note.moving, note.fixed))
+    start, step, output = graphs
+    monkeypatch.setattr(export, "export", lambda model: export.Graphs(start, step, output, note.moving, note.fixed))
 
 
-def refusal(folder: Path, **options: str) -> str:
+def refusal(folder: Path, **options: Any) -> str:
     """The one line that a run's export is refused with."""
     with pytest.raises(UserError) as raised:
         dragoman.load(folder, engine="onnx", **options)
@@ -63,6 +64,7 @@ def refusal(folder: Path, **options: str) -> str:
 
 
 @pytest.mark.parametrize("search", [Spec("greedy"), Spec("beam", {"size": 3}), Spec("beam", {"normalisation": "none"})])
+@pytest.mark.slow
 def test_translations_are_those_of_torch(run: Path, search: Spec) -> None:
     n_best = 1 if search.kind == "greedy" else 2
     plain = dragoman.load(run).translate(TEXTS, n_best=n_best, search=search)

@@ -143,7 +143,7 @@ def test_with_a_coverage_penalty_a_model_that_drops_words_drops_fewer() -> None:
     model = learn(beginning, (4, 6), 200, MODELS["conditional"])
     sources = draw(np.random.default_rng(2), 50, (4, 6))
 
-    def dropped(**options: float) -> float:
+    def dropped(**options: Any) -> float:
         found = Beam(size=3, normalisation="none", **options)(model, (sentences(*sources),))
         said = sum(len(best.symbols) for (best,) in found)
         return 1 - said / sum(map(len, sources))

@@ -1,6 +1,7 @@
 """The printed equations as plain loops over numbers, one sentence at a time, sharing nothing with the code."""
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ def times(matrix: Vector, vector: Vector) -> Vector:
     return np.array([dot(row, vector) for row in matrix])
 
 
-def join(*vectors: Vector) -> Vector:
+def join(*vectors: Iterable[float]) -> Vector:
     return np.array([number for vector in vectors for number in vector])
 
 
@@ -39,12 +40,12 @@ def tanh(vector: Vector) -> Vector:
     return np.array([math.tanh(number) for number in vector])
 
 
-def softmax(energies: Vector) -> Vector:
+def softmax(energies: Iterable[float]) -> Vector:
     exponentials = [math.exp(energy) for energy in energies]
     return np.array([each / sum(exponentials) for each in exponentials])
 
 
-def mix(weights: Vector, values: Vector) -> Vector:
+def mix(weights: Iterable[float], values: Vector) -> Vector:
     """The weighted sum of the rows of `values`."""
     return np.array([sum(w * row[i] for w, row in zip(weights, values, strict=True)) for i in range(values.shape[1])])
 

@@ -37,7 +37,7 @@ def train(model: Seq2Seq, batch: Batch = BATCH) -> tuple[float, float]:
         losses.append(loss.item())
         with torch.no_grad():
             for parameter, gradient in zip(parameters, torch.autograd.grad(loss, parameters), strict=True):
-                parameter -= 0.05 * gradient
+                parameter.sub_(0.05 * gradient)
     return losses[0], losses[-1]
 
 
@@ -54,6 +54,7 @@ def reason(score: str, attend: str, feed: str, features: str) -> str | None:
 
 @pytest.mark.parametrize("score", [*sorted(SCORES), "none"])
 @pytest.mark.parametrize("cell", sorted(CELLS))
+@pytest.mark.slow
 def test_every_combination_trains_or_is_refused(cell: str, score: str) -> None:
     for attend, feed, features in itertools.product(TIMINGS, FEEDS, FEATURES):
         decoder = {"cell": cell, "attend": attend, "feed": feed, "features": features}

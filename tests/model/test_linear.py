@@ -69,7 +69,7 @@ def test_the_weight_is_multiplied_once_for_all_steps(monkeypatch: pytest.MonkeyP
     with linear.loop():
         outputs = [linear.linear(step, weight) for step in steps.unbind()]
     with torch.profiler.profile(record_shapes=True) as profile:
-        torch.stack(outputs).square().sum().backward()  # type: ignore[no-untyped-call]
+        torch.stack(outputs).square().sum().backward()
     products = [event.input_shapes for event in profile.events() or [] if event.name == "aten::mm"]
     assert products == [[[5, 24], [24, 3]]]
     full = torch.randn(5, 3)
@@ -97,7 +97,7 @@ def test_under_autocast_products_are_in_its_precision_and_gradients_in_that_of_t
     with torch.autocast("cpu", torch.bfloat16), linear.loop():
         y = linear.linear(x, weight)
     assert y.dtype == torch.bfloat16
-    y.float().sum().backward()  # type: ignore[no-untyped-call]
+    y.float().sum().backward()
     assert weight.grad is not None
     assert x.grad is not None
     assert weight.grad.dtype == x.grad.dtype == torch.float32
@@ -125,7 +125,7 @@ def test_of_a_frozen_weight_nothing_is_kept() -> None:
     weight, x = torch.randn(4, 4), torch.randn(2, 4, requires_grad=True)
     way = linear._Loop()
     with linear.computed(way):
-        linear.linear(x, weight).sum().backward()  # type: ignore[no-untyped-call]
+        linear.linear(x, weight).sum().backward()
     (used,) = way.maps.values()
     assert used.kept.pairs == []
     assert x.grad is not None

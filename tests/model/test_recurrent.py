@@ -1,6 +1,7 @@
 """Cells: their printed equations, torch's own cells, padding, and the input in parts."""
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -45,7 +46,7 @@ def test_a_step_is_the_printed_equation(kind: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "reference"), [("rnn", nn.RNNCell), ("lstm", nn.LSTMCell), ("gru", nn.GRUCell)], ids=["rnn", "lstm", "gru"]
 )
-def test_a_step_is_torchs_own(kind: str, reference: type[nn.RNNCellBase]) -> None:
+def test_a_step_is_torchs_own(kind: str, reference: Callable[[int, int], nn.RNNCellBase]) -> None:
     cell, torchs = make(kind), reference(INPUTS, SIZE).double()
     with torch.no_grad():
         for own, name in [

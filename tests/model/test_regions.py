@@ -77,7 +77,7 @@ def test_states_of_unequal_sizes_are_combined(name: str, score: str) -> None:
 )
 def test_a_sentence_without_anything_to_look_at_has_probabilities(combination: Any, start_only: bool) -> None:
     """Where nothing is left but what starts the decoder, or nothing at all, all weights are 0."""
-    other = {"start_only": ["image"]} if start_only else {}
+    other: dict[str, Any] = {"start_only": ["image"]} if start_only else {}
     missing = Sequence(*(part.clone() for part in BATCH.sources[0]))
     missing.mask[1] = False
     images = Features(IMAGES.values, IMAGES.mask if start_only else IMAGES.mask & (torch.arange(3) != 1).unsqueeze(1))
@@ -144,7 +144,7 @@ def test_an_image_that_only_starts_the_decoder() -> None:
         projected = loops.times(p["readers.1.encoder.map.weight"], v) + p["readers.1.encoder.map.bias"]
         z = loops.join(loops.array(text.final[-1][0][row]), projected)
         start = loops.tanh(loops.times(p["bridge.projections.0.weight"], z) + p["bridge.projections.0.bias"])
-        loops.np.testing.assert_allclose(loops.array(state.moving.layers[0][0][row]), start, atol=1e-12)
+        np.testing.assert_allclose(loops.array(state.moving.layers[0][0][row]), start, atol=1e-12)
     scored = model.score(batch(vectors))
     assert [part.shape[2] for part in scored.attention] == [4, 0]
     plain = model.decoder.start((text,), model.bridge(memories))

@@ -151,7 +151,8 @@ def test_dropout_acts_on_what_each_sublayer_adds_in_training_alone() -> None:
 )
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
 def test_sizes_and_positions_that_do_not_fit_are_refused(kind: str, options: dict[str, Any], message: str) -> None:
-    model = settings(**{kind: {"kind": "self_attention", **options}}, bridge="none" if kind == "decoder" else "mean")
+    parts: dict[str, Any] = {kind: {"kind": "self_attention", **options}}
+    model = settings(**parts, bridge="none" if kind == "decoder" else "mean")
     (found,) = build.problems(whole(model))
     assert found.path == ("model", kind)
     assert message in found.message

@@ -138,16 +138,16 @@ def cases(determiner: str, adjectives: list[str], noun: str) -> set[str]:
     ],
 )
 def test_the_checker_itself(text: str, wanted: set[str]) -> None:
-    (found,) = noun_phrases(tuple(text.split()))
-    assert cases(*found[1:]) == wanted
+    ((_, determiner, adjectives, noun),) = noun_phrases(tuple(text.split()))
+    assert cases(determiner, adjectives, noun) == wanted
 
 
 def test_determiners_adjectives_and_nouns_agree(everything: list[Triple]) -> None:
     plain = described = 0
     for item in everything:
-        for _, *found in noun_phrases(item.german.tokens):
-            plain, described = plain + 1, described + bool(found[1])
-            assert cases(*found), (found, item.german.text)
+        for _, determiner, adjectives, noun in noun_phrases(item.german.tokens):
+            plain, described = plain + 1, described + bool(adjectives)
+            assert cases(determiner, adjectives, noun), (determiner, adjectives, noun, item.german.text)
     assert plain > 3_000
     assert described > 400
 
@@ -158,7 +158,7 @@ def test_case_of_subjects_and_objects(everything: list[Triple]) -> None:
         tokens = item.german.tokens
         if item.construction not in ("statement", "adjectives", "negation", "placing", "location"):
             continue
-        for at, (place, *found) in enumerate(noun_phrases(tokens)):
+        for at, (place, determiner, adjectives, noun) in enumerate(noun_phrases(tokens)):
             before = tokens[place - 1].lower() if place else ""
             if place == 0:
                 wanted = "nominative"
@@ -173,6 +173,7 @@ def test_case_of_subjects_and_objects(everything: list[Triple]) -> None:
             else:
                 continue
             seen[wanted] += 1
+            found = determiner, adjectives, noun
             assert wanted in cases(*found), (wanted, found, item.german.text)
     assert min(seen.values()) >= 20
 

@@ -18,7 +18,7 @@ from tests.search.toys import UNK, A, B, C, Chances, Prefix, Written, all_transl
 SOURCES = [[4, 5], [5], [4, 4, 5]]
 LONGEST = 4
 SYMBOLS = 6  # <unk> and two words can be said: 121 translations of up to four
-SHORT = {"length_ratio": 0.01, "length_margin": LONGEST}
+SHORT: dict[str, Any] = {"length_ratio": 0.01, "length_margin": LONGEST}
 EVERYTHING = 4 * 3 ** (LONGEST - 1)  # continuations of all prefixes but the longest, the end among them
 KINDS = sorted(NORMALISATIONS)
 SELF = {"kind": "self_attention", "size": 4, "heads": 2, "layers": 2}
@@ -210,11 +210,12 @@ def long_or_short(word: int, prefix: Prefix) -> Chances:
 def test_normalisation_decides_between_long_and_short() -> None:
     """log 0.3 / 1 = -1.20 against log 0.24 / 5 = -0.29; under `gnmt` -1.20 against -1.43 / (10/6) = -0.86."""
     source = (sentences([A]),)
-    for normalisation, said, rank in [
+    wanted: list[tuple[NormalisationKind, Prefix, float]] = [
         ("none", (), math.log(0.3)),
         ("length", (A,) * 4, 4 * math.log(0.7) / 5),
         ("gnmt", (A,) * 4, 4 * math.log(0.7) / (10 / 6)),
-    ]:
+    ]
+    for normalisation, said, rank in wanted:
         ((best,),) = Beam(size=2, normalisation=normalisation, alpha=1.0)(Written(long_or_short), source)
         assert best.symbols == said
         assert best.score == pytest.approx(rank)

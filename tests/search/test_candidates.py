@@ -66,6 +66,7 @@ def test_candidates_are_the_frequent_symbols_and_the_translations_of_the_sentenc
     each = [expected(of, words, frequent, translations) for words in SOURCES]
     assert symbols.tolist() == sorted(set().union(*each))
     assert symbols[: len(SPECIALS)].tolist() == list(range(len(SPECIALS)))
+    assert barred is not None
     for row, wanted in zip(barred, each, strict=True):
         assert set(symbols[~row].tolist()) == wanted
 

@@ -1,5 +1,7 @@
 """Edit operations in searches: never more than there are symbols to edit, with the enumeration of all as the judge."""
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -16,7 +18,7 @@ SYMBOLS = 7
 SOURCES = [[4, 5], [5], [4, 4, 5], [6]]
 EDITED = [2, 0, 1, 9]  # symbols that there are to edit
 LONGEST = 3
-SHORT = {"length_ratio": 0.01, "length_margin": LONGEST}
+SHORT: dict[str, Any] = {"length_ratio": 0.01, "length_margin": LONGEST}
 EVERYTHING = 5 * 4**LONGEST
 
 

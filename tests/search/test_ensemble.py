@@ -24,7 +24,7 @@ def test_probabilities_are_the_mean_of_each_models() -> None:
     rows = np.arange(len(TARGETS))
     found = Ensemble(MODELS, [1, 1]).score(Batch(SOURCES, target, rows))
     apart = [model.score(Batch((source,), target, rows)) for model, source in zip(MODELS, SOURCES, strict=True)]
-    mean = sum(each.log_probs.exp() for each in apart) / 2
+    mean = torch.stack([each.log_probs.exp() for each in apart]).mean(0)
     torch.testing.assert_close(found.log_probs.exp()[target.mask], mean[target.mask])
     assert (found.log_probs[~target.mask] == 0).all()
     for weights, each in zip(found.attention, apart, strict=True):

@@ -30,7 +30,8 @@ def test_every_symbol_is_the_most_probable_one(options: dict[str, Any]) -> None:
     model = build_model(spread=1.0, **options)
     found = Greedy(length_ratio=1.0, length_margin=2)(model, (sentences(*SOURCES),))
     for words, (hypothesis,) in zip(SOURCES, found, strict=True):
-        state, symbol, said, total = model.start(model.encode((sentences(words),))), model.start_id, [], 0.0
+        said: list[int] = []
+        state, symbol, total = model.start(model.encode((sentences(words),))), model.start_id, 0.0
         while symbol != EOS or not said:
             features, _, state = model.step(torch.tensor([symbol]), state)
             log_probs = model.log_probs(features)[0].tolist()

@@ -111,7 +111,7 @@ def test_any_model_translates_what_is_still_arriving(options: dict[str, Any]) ->
 def test_a_model_that_has_learnt_to_wait_does_so_while_its_source_arrives(terms: list[str]) -> None:
     """Symbol by symbol it says what it says of the whole source, of which it has been shown as much."""
     waiting: list[Any] = [{"kind": "wait", "k": 2}, *terms[1:]]
-    options = {"attention": {"terms": waiting}, "encoder": {"direction": "forward"}, "bridge": "zero"}
+    options: dict[str, Any] = {"attention": {"terms": waiting}, "encoder": {"direction": "forward"}, "bridge": "zero"}
     model = build_model(**options, spread=1.5)
     for source in ([4, 5, 6, 7, 8], [8, 4], [7, 7, 5, 4]):
         ((expected,),) = Greedy()(model, (sentences(source),))

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dragoman import components
 from dragoman.components import Spec, problems
-from dragoman.data.batch import Sequence
+from dragoman.data.batch import SourceBatch
 from dragoman.data.vocabulary import BOS, EOS
 from dragoman.errors import UserError
 from dragoman.model.attention.scores import SCORES
@@ -37,7 +37,7 @@ class Mean:
     def __init__(self, *models: Seq2Seq) -> None:
         self.models = models
 
-    def begin(self, sources: tuple[Sequence, ...]) -> tuple[State, ...]:
+    def begin(self, sources: tuple[SourceBatch, ...]) -> tuple[State, ...]:
         return tuple(model.begin(sources) for model in self.models)
 
     def predict(self, symbols: Tensor, state: tuple[State, ...]) -> Prediction[tuple[State, ...]]:

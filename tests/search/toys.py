@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from dragoman.data.batch import Sequence
+from dragoman.data.batch import SourceBatch
 from dragoman.data.vocabulary import BOS, EOS
 from dragoman.model.seq2seq import Prediction, Seq2Seq
 from dragoman.model.state import select
@@ -43,7 +43,7 @@ class Written:
     def __init__(self, chances: Callable[[int, Prefix], Chances]) -> None:
         self.chances = chances
 
-    def begin(self, sources: tuple[Sequence, ...]) -> State:
+    def begin(self, sources: tuple[SourceBatch, ...]) -> State:
         ids = sources[0].ids
         return State(ids[:, :0], ids[:, 0], tuple(source.mask for source in sources))
 

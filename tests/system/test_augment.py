@@ -15,6 +15,7 @@ def pairs(shell: Shell, prefix: str, *names: str) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.spec("E3")
+@pytest.mark.slow
 def test_back_translation_makes_tagged_sources(copied: Shell) -> None:
     """The run translates from English to French, so French sources are made for English targets."""
     copied.write("mono.en", "one two\n\nthree\n")

@@ -42,6 +42,7 @@ def test_a_lexicon_is_made_of_text_files_where_the_data_are_gone(copied: Shell) 
     assert path.read_bytes() == expected
 
 
+@pytest.mark.slow
 def test_what_candidates_lose_is_told(copied: Shell) -> None:
     copied("lexicon", "runs/toy")
     words = ("evaluate", "--run=runs/toy", "--source=test.en", "test.fr", "--metrics=bleu,chrf")

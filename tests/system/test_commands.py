@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -133,8 +134,8 @@ def test_score_tells_the_log_probability_of_each_pair(trained: Shell) -> None:
     for total, symbols, mean in rows:
         assert float(total) < 0
         assert float(mean) == pytest.approx(float(total) / int(symbols), abs=1e-4)
-    total = sum(float(row[0]) for row in rows)
-    assert f"6 pairs, {sum(int(row[1]) for row in rows)} symbols, log P {total:.2f}, perplexity" in outcome.err
+    whole = sum(float(row[0]) for row in rows)
+    assert f"6 pairs, {sum(int(row[1]) for row in rows)} symbols, log P {whole:.2f}, perplexity" in outcome.err
     assert [len(line.split("\t")) for line in trained("score", "runs/toy", "test.en", "test.fr").lines] == [2] * 6
 
 
@@ -203,6 +204,7 @@ def test_evaluate_has_sacrebleus_json(trained: Shell) -> None:
     assert [each["name"] for each in several] == ["chrF2", "TER"]
 
 
+@pytest.mark.slow
 def test_evaluate_translates_with_a_run(copied: Shell) -> None:
     outcome = copied("evaluate", "--run=runs/toy", "--source=test.en", "test.fr")
     copied("translate", "runs/toy", "test.en", "-o", "found.fr")
@@ -239,6 +241,7 @@ def test_report_is_one_page(copied: Shell) -> None:
     assert not (copied.folder / "-").exists()
 
 
+@pytest.mark.slow
 def test_report_on_several_runs_and_other_sentences(copied: Shell) -> None:
     pairs = toy.pairs(4, 9)
     copied.write("look.tsv", "".join(f"{source}\t{target}\n" for source, target in pairs))
@@ -260,6 +263,7 @@ def test_report_on_several_runs_and_other_sentences(copied: Shell) -> None:
     assert copied("report", "runs/toy", "--sentences=look.txt").code == 0
 
 
+@pytest.mark.slow
 def test_average_is_the_mean_of_weights(copied: Shell) -> None:
     from safetensors.torch import load_file
 
@@ -377,6 +381,7 @@ def test_init_takes_the_languages_from_a_header(shell: Shell) -> None:
     assert shell("init", "all.tsv", "-o", "other.yaml", "--columns", "fr").code == 2
 
 
+@pytest.mark.slow
 def test_init_writes_a_configuration_that_trains(shell: Shell) -> None:
     outcome = shell("init", "train.en", "train.fr", "-o", "mine.yaml")
     assert outcome.code == 0, outcome.err
@@ -391,12 +396,13 @@ def test_init_writes_a_configuration_that_trains(shell: Shell) -> None:
 def test_demo_is_called_with_its_folder(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     from dragoman import demo
 
-    called = []
+    called: list[Path] = []
     monkeypatch.setattr(demo, "main", called.append)
     assert shell("demo", "here").code == 0
     assert list(map(str, called)) == ["here"]
 
 
+@pytest.mark.slow
 def test_commands_are_processes(trained: Shell) -> None:
     outcome = trained.spawn("translate", "runs/toy", "test.en")
     assert outcome == trained("translate", "runs/toy", "test.en")

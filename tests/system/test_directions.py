@@ -6,6 +6,7 @@ from tests.system.conftest import Shell
 
 
 @pytest.mark.spec("B20")
+@pytest.mark.slow
 def test_train_makes_a_run_for_each_direction(shell: Shell) -> None:
     trained = shell("train", "toy.yaml", "--training.objective", "agreement")
     assert trained.code == 0, trained.err

@@ -47,6 +47,7 @@ def load(shell: Shell, *names: str) -> dragoman.Translator:
 
 
 @pytest.mark.spec("C8")
+@pytest.mark.slow
 def test_each_run_reads_the_sources_that_it_knows(shell: Shell) -> None:
     together = load(shell, "words", "digits", "both")
     assert [source.name for source in together.sources] == ["en", "digits"]
@@ -66,6 +67,7 @@ def test_each_run_reads_the_sources_that_it_knows(shell: Shell) -> None:
 
 
 @pytest.mark.spec("C8")
+@pytest.mark.slow
 def test_a_run_without_any_of_its_sources_does_not_vote(shell: Shell) -> None:
     both = load(shell, "words", "digits")
     texts = ["one two", "six"]
@@ -84,8 +86,8 @@ def test_a_run_without_any_of_its_sources_does_not_vote(shell: Shell) -> None:
         [True, True],
         [False, True],
     ]
-    (alone,) = load(shell, "words").score(["one two"], ["un deux"])
-    assert mixed[0].log_prob == pytest.approx(alone.log_prob, abs=1e-4)
+    (scored,) = load(shell, "words").score(["one two"], ["un deux"])
+    assert mixed[0].log_prob == pytest.approx(scored.log_prob, abs=1e-4)
     assert shell.fails(
         "evaluate", "--run", "words", "--run", "digits", "--source", "digits=-", "--source", "en=test.en", "-"
     ) == ("-: standard input can be one of the files only; name the others")
@@ -116,6 +118,7 @@ def test_a_run_with_itself_is_itself(shell: Shell) -> None:
 
 
 @pytest.mark.spec("C8")
+@pytest.mark.slow
 def test_from_the_command_line(shell: Shell) -> None:
     named = shell("translate", "words", "digits", "--source", "en=test.en", "--source", "digits=test.digits")
     assert named.code == 0, named.err
@@ -133,6 +136,7 @@ def test_from_the_command_line(shell: Shell) -> None:
 
 
 @pytest.mark.spec("C8")
+@pytest.mark.slow
 def test_runs_that_do_not_fit_together_are_told(shell: Shell, tmp_path: Path) -> None:
     other = toy.config(shell.folder, tmp_path / "other", {"data.source": "digits", "data.target": "en"})
     session.train(other, quiet=True)

@@ -109,6 +109,7 @@ def test_texts_are_translated_with_arrays(seen: Shell) -> None:
 
 
 @pytest.mark.spec("C10")
+@pytest.mark.slow
 def test_arrays_come_by_name_or_in_columns(seen: Shell) -> None:
     named = seen("translate", "run", *NAMED)
     assert named.code == 0, named.err
@@ -127,6 +128,7 @@ def test_arrays_come_by_name_or_in_columns(seen: Shell) -> None:
 
 
 @pytest.mark.spec("C10")
+@pytest.mark.slow
 def test_commands_that_look_at_a_run(seen: Shell, corpus: Path) -> None:
     columns = seen("score", "run", "both.tsv", "test.fr")
     assert columns.code == 0, columns.err
@@ -158,6 +160,7 @@ def test_commands_that_look_at_a_run(seen: Shell, corpus: Path) -> None:
     assert "2,048 numbers in a region of image (the data know)" in debugged.out
 
 
+@pytest.mark.slow
 def test_what_is_wrong_with_arrays_is_told(seen: Shell) -> None:
     np.save(seen.folder / "short.npy", np.ones((2, REGIONS, SIZE)))
     en = ("--source", "en=test.en")
@@ -209,6 +212,7 @@ def test_a_vector_starts_the_decoder_and_gets_no_attention(corpus: Path, tmp_pat
 
 
 @pytest.mark.spec("C10")
+@pytest.mark.slow
 def test_images_alone_are_captioned(corpus: Path, tmp_path: Path) -> None:
     options = {"data.source": "image", "data.features": "image", "training.epochs": 1, "training.metric": "loss"}
     folder = session.train(toy.config(corpus, tmp_path / "run", options), quiet=True)
@@ -229,6 +233,7 @@ def test_images_alone_are_captioned(corpus: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("C10")
+@pytest.mark.slow
 def test_a_killed_training_with_images_goes_on_to_the_same_weights(corpus: Path) -> None:
     shell = Shell(corpus)
     changes = [f"--{key}={json.dumps(value)}" for key, value in {**WITH_IMAGE, "training.source_dropout": 0.2}.items()]

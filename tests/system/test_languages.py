@@ -48,6 +48,7 @@ def translator(shell: Shell) -> Translator:
 
 
 @pytest.mark.spec("E1")
+@pytest.mark.slow
 def test_a_mark_of_the_language_stands_before_every_source(shell: Shell, translator: Translator) -> None:
     run = Run.load(shell.folder / "run")
     assert translator.targets == ("de", "en", "fr")
@@ -63,12 +64,13 @@ def test_a_mark_of_the_language_stands_before_every_source(shell: Shell, transla
 
 @pytest.mark.spec("E1")
 def test_translations_to_each_language_and_never_a_mark(translator: Translator) -> None:
-    translator.model.output.bias.data[4:7] += 50  # it would like to say nothing else
+    output: Any = translator.model.output
+    output.bias.data[4:7] += 50  # it would like to say nothing else
     try:
         found = {name: translator.translate(["one two", ""], to=name, n_best=2) for name in translator.targets}
         spoken = list(translator.simultaneous(["one", "two"], to="fr", wait=2))
     finally:
-        translator.model.output.bias.data[4:7] -= 50
+        output.bias.data[4:7] -= 50
     for translations in found.values():
         assert not any("<2" in each.text for each in translations[0].n_best)
         assert translations[1].text == ""
@@ -87,7 +89,8 @@ def test_no_symbol_that_only_other_languages_have_is_said(shell: Shell, translat
         expected = ids([Mark(f"<2{each}>") for each in translator.targets]) + sorted(ids(sorted(others)))
         assert translator.foreign[Mark(f"<2{name}>")] == expected
     liked = ids(["eins", "zwei", "drei"])
-    translator.model.output.bias.data[liked] += 50
+    output: Any = translator.model.output
+    output.bias.data[liked] += 50
     try:
         for n_best in (1, 2):
             (found,) = translator.translate(["one two"], to="fr", n_best=n_best)
@@ -100,7 +103,7 @@ def test_no_symbol_that_only_other_languages_have_is_said(shell: Shell, translat
         both = dragoman.load([shell.folder / "run", shell.folder / "run"])
         assert both.foreign == translator.foreign
     finally:
-        translator.model.output.bias.data[liked] -= 50
+        output.bias.data[liked] -= 50
 
 
 def test_every_symbol_may_be_said_where_it_is_so_configured(shell: Shell, tmp_path: Path) -> None:
@@ -139,6 +142,7 @@ def test_the_mark_counts_among_the_symbols_that_are_read(
     assert {word.read for word in spoken} <= {3}
 
 
+@pytest.mark.slow
 def test_the_language_must_be_one_of_the_runs(translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> None:
     with pytest.raises(UserError, match=r"^to which language. This run translates to de, en, fr \(--to LANGUAGE\)$"):
         translator.translate(["one"])
@@ -166,6 +170,7 @@ def test_every_pair_is_validated_and_those_decide_that_are_trained_on_and_no_cop
 
 
 @pytest.mark.spec("E2")
+@pytest.mark.slow
 def test_zero_shot_directions_are_never_trained(shell: Shell, tmp_path: Path) -> None:
     """The run is the same without them."""
     pairs = toy.languages(tmp_path)
@@ -175,6 +180,7 @@ def test_zero_shot_directions_are_never_trained(shell: Shell, tmp_path: Path) ->
     assert one == other
 
 
+@pytest.mark.slow
 def test_commands_take_the_language(shell: Shell) -> None:
     assert (
         shell.fails("translate", "run", "test.en")
@@ -197,6 +203,7 @@ def test_commands_take_the_language(shell: Shell) -> None:
 
 
 @pytest.mark.spec("E2")
+@pytest.mark.slow
 def test_a_pivot_is_two_translations(shell: Shell) -> None:
     between = shell("translate", "run", "test.fr", "--to", "en", "--output", "between")
     assert between.code == 0, between.err

@@ -266,6 +266,7 @@ def test_every_source_is_weighed_for_every_hypothesis(two: Shell, n_best: int | 
             np.testing.assert_allclose(row["attention"][source.name], source.attention, atol=1e-4)
             np.testing.assert_allclose(row["shares"][source.name], source.share, atol=1e-4)
             assert (source.attention.sum(1) <= source.share + 1e-9).all()
+        assert found.sentinel is not None
         np.testing.assert_allclose(row["shares"]["sentinel"], found.sentinel, atol=1e-4)
     assert not any(translations[1].shares["en"])
     assert not any(translations[2].shares["digits"])

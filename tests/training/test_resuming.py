@@ -95,6 +95,7 @@ def shown(line: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bits(case: str, straight: dict[str, Any], train: Train) -> None:
     assert result(train("again", CASES[case])) == straight[case]
 
@@ -130,6 +131,7 @@ def test_another_seed_gives_others(straight: dict[str, Any], train: Train) -> No
         ("both", 7),
     ],
 )
+@pytest.mark.slow
 def test_stopped_and_started_again_is_as_if_never_stopped(
     case: str, step: int, straight: dict[str, Any], train: Train, meddle: Meddle
 ) -> None:
@@ -140,6 +142,7 @@ def test_stopped_and_started_again_is_as_if_never_stopped(
     assert result(train("run", CASES[case])) == straight[case]
 
 
+@pytest.mark.slow
 def test_stopped_again_and_again(straight: dict[str, Any], train: Train, meddle: Meddle) -> None:
     for _ in range(4):
         meddle({3: interrupt})  # steps of this process
@@ -186,6 +189,7 @@ def test_killed_while_a_validation_is_written_down(
     assert result(train("run", options)) == straight["plain"]
 
 
+@pytest.mark.slow
 def test_diverged_and_started_again_diverges_again_or_ends_as_if_nothing_had_happened(
     straight: dict[str, Any], train: Train, meddle: Meddle, tmp_path: Path
 ) -> None:
@@ -253,6 +257,7 @@ def test_a_finished_run_goes_on_when_its_limit_is_raised(limit: str, straight: d
     assert result(train("run", PLAIN)) == straight["plain"]
 
 
+@pytest.mark.slow
 def test_a_finished_run_goes_on_when_patience_is_raised(train: Train) -> None:
     still = {"training.optimiser": {"kind": "adam", "learning_rate": 1e-12}, "training.metric": "accuracy"}
     options = {**still, "training.epochs": 4, "training.average": 1}

@@ -111,6 +111,7 @@ def test_what_is_chosen_is_what_the_last_row_and_the_card_tell(finished: Callabl
     assert f"perplexity | {rows[-1]['final/perplexity']:.2f}" in folder.card.read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_fewer_are_averaged_when_a_finished_run_is_started_with_less(finished: Callable[..., RunFolder]) -> None:
     folder = finished(average=3)
     finished(average=1)

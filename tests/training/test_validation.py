@@ -49,7 +49,7 @@ def plainly(run: Training) -> tuple[float, float]:
     with torch.no_grad():
         (language,) = data.sources
         for (source,), target in data.dev:
-            ids = torch.tensor([[*language.vocabulary.ids(language.text.encode(source)), EOS]])
+            ids = torch.tensor([[*language.vocabulary.ids(language.text.encode(str(source))), EOS]])
             state = model.start(model.encode((Sequence(ids, torch.ones_like(ids, dtype=torch.bool)),)))
             previous = torch.tensor([model.start_id])
             for symbol in [*data.target.vocabulary.ids(data.target.text.encode(target)), EOS]:

@@ -59,6 +59,7 @@ def state(folder: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", ["step", "single", "both"])
+@pytest.mark.slow
 def test_gradients_are_those_of_one_worker_with_the_whole_batch(name: str, together: Path, alone: Path) -> None:
     """The optimiser's first moments are sums of gradients. In `single` a worker's share of each batch is empty."""
     found, wanted = state(together / name)[0], state(alone / name)[0]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from dragoman.visualisation.curves import COLOURS, MOST_POINTS, svg
+from dragoman.visualisation.curves import COLOURS, MOST_MARKS, MOST_POINTS, svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -23,7 +23,12 @@ def texts(figure: ElementTree.Element) -> list[str]:
 
 def lines(figure: ElementTree.Element) -> list[str]:
     """The path of each curve; the legend's samples have no title."""
-    return [path.get("d", "") for path in figure.iter(f"{SVG}path") if path.find(f"{SVG}title") is not None]
+    return [path.get("d", "") for path in figure.iter(f"{SVG}path") if drawn(path)]
+
+
+def drawn(path: ElementTree.Element) -> bool:
+    """Whether it is a curve: the legend's samples have no title, and marks on points are no lines."""
+    return path.get("class") == "line" and path.find(f"{SVG}title") is not None
 
 
 def points(path: str) -> list[tuple[float, float]]:
@@ -81,18 +86,54 @@ def test_points_tell_their_values() -> None:
     assert figure.get("aria-label") == "Loss: dev <b> ends at 24"
 
 
-def test_several_curves_have_a_legend_and_look_different() -> None:
+def test_several_curves_have_a_legend() -> None:
     names = [f"a run with a name of some length {number}" for number in range(9)]
     figure = parsed({name: [(0, float(number)), (1, 2.0)] for number, name in enumerate(names)})
     shown = texts(figure)
-    assert all(any(text.rstrip("…") in name for text in shown if len(text) > 9) for name in names)
-    looks = {
-        (path.get("stroke"), path.get("stroke-dasharray"))
-        for path in figure.iter(f"{SVG}path")
-        if path.find(f"{SVG}title") is not None
-    }
-    assert len(looks) == min(len(names), len(COLOURS))
+    assert all(any(text.lstrip("…") in name for text in shown if len(text) > 9) for name in names)
     assert float(figure.get("height", "")) > float(parsed({"a": [(0, 1.0)]}).get("height", ""))
+
+
+def test_long_names_that_begin_alike_are_told_apart() -> None:
+    names = [f"experiments/of-this-year/with-a-long-name/{name}" for name in ("flat-with-sentinel", "hierarchical")]
+    figure = parsed({name: [(0, 1.0), (1, 2.0)] for name in names})
+    shown = [text for text in texts(figure) if "…" in text]
+    assert [text.rpartition("/")[2] for text in shown] == ["flat-with-sentinel", "hierarchical"]
+    assert max(map(len, shown)) == 31
+
+
+def looks(figure: ElementTree.Element) -> list[tuple[str | None, str | None]]:
+    """Colour and dashes of each curve."""
+    return [(path.get("stroke"), path.get("stroke-dasharray")) for path in figure.iter(f"{SVG}path") if drawn(path)]
+
+
+def marks(figure: ElementTree.Element) -> list[str]:
+    """The shape on the points of each curve."""
+    groups = [group.findall(f"{SVG}path") for group in figure.iter(f"{SVG}g")]
+    shapes = [{re.sub(r"^M[\d.]+ [\d.]+", "", path.get("d", "")) for path in group} for group in groups]
+    assert all(len(each) == 1 for each in shapes)
+    return [shape for each in shapes for shape in each]
+
+
+def test_each_curve_has_dashes_and_marks_of_its_own_beside_its_colour() -> None:
+    figure = parsed({str(number): [(0, float(number)), (1, 2.0)] for number in range(len(COLOURS))})
+    colours, dashes = zip(*looks(figure), strict=True)
+    assert len(set(colours)) == len(set(dashes)) == len(set(marks(figure))) == len(COLOURS)
+    more = parsed({str(number): [(0, float(number)), (1, 2.0)] for number in range(len(COLOURS) ** 2)})
+    assert len(set(looks(more))) == len(COLOURS) ** 2
+
+
+def test_the_legend_shows_each_curve_as_it_is_drawn() -> None:
+    few, many = [(0.0, 1.0), (1.0, 2.0)], [(float(step), 1.0) for step in range(MOST_MARKS + 1)]
+    figure = parsed({"few": few, "many": many, "no more": few})
+    paths = [path for path in figure.iter(f"{SVG}path") if path.find(f"{SVG}title") is None]
+    samples = [(path.get("stroke"), path.get("stroke-dasharray")) for path in paths if path.get("class") == "line"]
+    assert samples == looks(figure)
+    filled = [path for path in paths if path.get("fill") in COLOURS]
+    assert [path.get("fill") for path in filled] == list(COLOURS[:3])
+    for path, shape in zip(filled, marks(figure), strict=True):
+        assert path.get("d", "").endswith(shape)
+    assert [len(group) for group in figure.iter(f"{SVG}g")] == [2, 11, 2]  # marks do not cover a long curve
 
 
 @pytest.mark.parametrize("curves", [{}, {"a": []}, {"a": [(0.0, math.nan)]}])

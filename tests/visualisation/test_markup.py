@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from dragoman.visualisation.markup import escape, is_right_to_left, isolated, visible, width
+from dragoman.visualisation.markup import breakable, escape, is_right_to_left, isolated, visible, width
 
 
 @given(some.text())
@@ -20,6 +20,12 @@ def test_markup_and_control_characters_are_shown() -> None:
     assert escape("</b>&\"'") == "&lt;/b&gt;&amp;&quot;&#x27;"
     assert escape("a\x00b\x1b") == "a␀b␛"
     assert escape("\ud800") == "�"
+
+
+def test_a_path_goes_on_in_the_next_line_behind_a_separator() -> None:
+    assert breakable("/data/my_runs/<b>") == "/<wbr>data/<wbr>my_<wbr>runs/<wbr>&lt;b&gt;"
+    assert breakable("nrefs:1|case:lc") == "nrefs:1|<wbr>case:lc"
+    assert breakable("runs/") == "runs/"
 
 
 def test_words_of_white_space_can_be_seen() -> None:

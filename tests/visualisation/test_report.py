@@ -5,6 +5,7 @@ import math
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from dragoman.visualisation.report import Example, RunView, page
-from dragoman.visualisation.tables import Bucket, lengths
+from dragoman.visualisation.tables import Bucket, facts, lengths
 
 NASTY = "</script><b>bold</b> & {{data}} \u2028 <!-- \x00"
 METRICS: list[dict[str, Any]] = [
@@ -24,7 +25,16 @@ METRICS: list[dict[str, Any]] = [
     {"note": "a row of another kind"},
 ]
 EXAMPLES = [
-    Example(["the", "cat"], ["le", "chat"], "le chat", [[0.9, 0.1], [0.25, 0.75]], -0.5, [(0, 0), (1, 1)]),
+    Example(
+        ["the", "cat"],
+        ["le", "chat"],
+        "le chat",
+        [[0.9, 0.1], [0.25, 0.75]],
+        -0.5,
+        [(0, 0), (1, 1)],
+        source_text="The cat",
+        target_text="Le chat",
+    ),
     Example([NASTY, "."], [NASTY], NASTY, [[0.5, 0.5]], -7.25, None, [(NASTY, -7.25), ("autre", -9.0)]),
     Example(["قطة"], ["cat"], "", [[1.0]], -1.0),
     Example(["nothing"], [], "rien", [], -3.0),
@@ -44,7 +54,9 @@ OTHER = RunView(
     metrics=METRICS,
     scores=[("BLEU", 28.0, "nrefs:1|case:lc|tok:13a")],
     lengths=[Bucket(1, 10, 1200, 30.0)],
-    examples=[Example(["the", "cat"], ["un", "chat"], "le chat", [[0.6, 0.4], [0.1, 0.9]], -0.75)],
+    examples=[
+        Example(["the", "cat"], ["un", "chat"], "le chat", [[0.6, 0.4], [0.1, 0.9]], -0.75, source_text="The cat")
+    ],
 )
 
 
@@ -143,6 +155,30 @@ def test_examples_are_handed_to_the_page_as_numbers() -> None:
     assert found["n_best"] == [["x", None]]
 
 
+def test_sentences_read_as_they_were_written_and_have_words_for_the_matrix() -> None:
+    words = Example(["It", "'", "s", "."], ["C'", "est", "."], None, np.ones((3, 4)), -1.0)
+    written = replace(words, source_text="It's.", target_text="C'est.")
+    data = json.loads(Page(page([RunView("a", examples=[written, words])])).scripts[0])
+    found = [(each["source_text"], each["target_text"], each["source"]) for each in data[0]["examples"]]
+    assert found == [("It's.", "C'est.", ["It", "'", "s", "."]), ("It ' s .", "C' est .", ["It", "'", "s", "."])]
+
+
+def test_counts_of_parts_are_set_apart_from_what_describes_them() -> None:
+    card = facts([("a", [("encoder", "rnn"), ("parameters", "2,000"), ("  encoder", "500"), ("speed", "9")])])
+    rows = re.findall(r"<div(.*?)><dt>(.*?)</dt><dd>(.*?)</dd></div>", card)
+    part = ' class="part"'
+    assert rows == [("", "encoder", "rnn"), ("", "parameters", "2,000"), (part, "encoder", "500"), ("", "speed", "9")]
+
+
+def test_long_paths_can_go_on_in_the_next_line() -> None:
+    text = page(
+        [RunView("runs/a", "a: 1", [("data", "corpora/en")], METRICS, [("BLEU", 1.0, "a|b")], [Bucket(1, 2, 3, 4.0)])]
+    )
+    assert "<title>runs/a " in text
+    assert text.count("runs/<wbr>a</") == 5  # two headings, two tables and the configuration
+    assert "corpora/<wbr>en" in text
+
+
 def test_several_runs_stand_side_by_side() -> None:
     seen = Page(page([FULL, OTHER]))
     assert "Loss, validation" in seen.text
@@ -217,7 +253,7 @@ const told = [], press = (part, key) =>
 const list = document.getElementById("list"), search = document.getElementById("search");
 const source = () => document.querySelector(".pair dd").textContent;
 const panels = () => document.querySelectorAll("#shown .panel").length;
-told.push(list.children.length, source(), panels());
+told.push(list.children.length, source(), panels(), document.querySelector(".said").textContent);
 press(document.querySelector(".heat"), "ArrowRight");
 press(document.querySelector(".heat"), "ArrowDown");
 told.push(document.querySelector("output").textContent);
@@ -249,11 +285,11 @@ def browsed(text: str, folder: Path) -> list[Any]:
 @needs_chromium
 def test_sentences_are_chosen_and_searched_with_the_keyboard(tmp_path: Path) -> None:
     told = browsed(page([FULL, OTHER]).replace("</body>", PROBE), tmp_path)
-    assert told[:3] == [4, "the cat", 2]  # both runs translated it
-    assert told[3] == "the → chat 0.25"
-    assert told[4:7] == [f"{NASTY} .", 0, 1]
-    assert told[7:9] == ["1 of 4 sentences", "nothing"]
-    assert told[9:] == ["0 of 4 sentences", 0]
+    assert told[:4] == [4, "The cat", 2, "Le chat"]  # both runs translated it
+    assert told[4] == "the → chat 0.25"
+    assert told[5:8] == [f"{NASTY} .", 0, 1]
+    assert told[8:10] == ["1 of 4 sentences", "nothing"]
+    assert told[10:] == ["0 of 4 sentences", 0]
 
 
 HIDDEN = "<style>.heat { display: none; }</style>"  # to lay out so many cells takes a while

@@ -1,5 +1,6 @@
 """Attention to the sentences of a document and to their words."""
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -57,13 +58,13 @@ def assert_printed(attention: HierarchicalAttention, documents: list[list[list[i
         query, states = loops.array(QUERY[row]), loops.array(STATES[row])
         within = [loops.softmax(loops.additive(words, query, states[places])) for places in sentences]
         contexts = [loops.mix(share, states[places]) for share, places in zip(within, sentences, strict=True)]
-        among = loops.softmax(loops.additive(sentence, query, loops.np.array(contexts)))
+        among = loops.softmax(loops.additive(sentence, query, np.array(contexts)))
         expected = [0.0] * PLACES
         for gamma, share, places in zip(among, within, sentences, strict=True):
             for beta, place in zip(share, places, strict=True):
                 expected[place] = gamma * beta
         assert weights[row].tolist() == pytest.approx(expected, abs=1e-12)
-        assert context[row].tolist() == pytest.approx(loops.mix(among, loops.np.array(contexts)).tolist(), abs=1e-12)
+        assert context[row].tolist() == pytest.approx(loops.mix(among, np.array(contexts)).tolist(), abs=1e-12)
 
 
 @pytest.mark.spec("A9")

@@ -74,7 +74,7 @@ def test_additive_keeps_its_precision_in_bfloat16() -> None:
     torch.manual_seed(0)
     score, query, states = Additive(64, 64, size=256), torch.randn(4, 1, 64), torch.randn(4, 9, 64)
     with torch.no_grad():
-        score.vector += 0.2
+        score.vector.add_(0.2)
         wanted = energies(score.double(), query.double(), states.double())
         score.float()
         with torch.autocast("cpu", torch.bfloat16):

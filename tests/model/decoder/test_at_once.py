@@ -11,6 +11,7 @@ from dragoman.model.attention.normalisers import Softmax
 from dragoman.model.attention.scores import Dot
 from dragoman.model.attention.terms.term import Moment, Said, Sizes, Term
 from dragoman.model.attention.windows import LocalAttention, Monotonic
+from dragoman.model.decoder.rnn import RnnDecoder
 from tests.builders import BATCH, build_model
 from tests.model.test_linear import gradients
 
@@ -23,6 +24,7 @@ def test_features_weights_and_gradients_are_those_of_one_step_after_another(scor
     part = {"layers": 2, "features": "deep", "dropout": 0.3, "variational": variational, "external_memory": 3}
     model = build_model(score=score, decoder=part).train()
     asked: list[tuple[int, ...]] = []
+    assert isinstance(model.decoder, RnnDecoder)
     model.decoder.attention.attention.score.register_forward_pre_hook(lambda _, given: asked.append(given[0].shape))
     found = []
     assert model.decoder.at_once

@@ -1,7 +1,7 @@
 """The external memory: its equations, where it enters the decoder, what it is for."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -177,7 +177,7 @@ def test_the_mask_of_a_fed_vector_covers_what_is_read() -> None:
 
 
 def test_products_of_8_bit_integers_come_near() -> None:
-    sizes = {"embedding": {"size": 32}, "encoder": {"size": 16}}
+    sizes: dict[str, Any] = {"embedding": {"size": 32}, "encoder": {"size": 16}}
     model = build_model(spread=0.1, decoder={"size": 32, "external_memory": CELLS}, **sizes).float()
     with torch.inference_mode():
         exact = model(BATCH).features
@@ -206,6 +206,7 @@ def recalled(*, writes: bool) -> float:
             "output": nn.Linear(size, values),
         }
     )
+    memory: Any
     memory, key, value, output = parts.values()
     nothing = Memory(torch.zeros(64, 1, size), torch.ones(64, 1).bool())
     optimiser = torch.optim.Adam(parts.parameters(), lr=0.02)
@@ -227,6 +228,7 @@ def recalled(*, writes: bool) -> float:
 
 
 @pytest.mark.spec("B21")
+@pytest.mark.slow
 def test_what_was_written_by_a_key_is_read_by_it() -> None:
     assert recalled(writes=True) >= 0.95
     assert recalled(writes=False) <= 0.5

@@ -1,7 +1,7 @@
 """The recurrent decoder against loops over the printed equations: when it attends, what it is fed, what it says."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -115,19 +115,19 @@ def test_attending_between_two_cells(kind: str) -> None:
 def test_the_second_cell_of_the_conditional_gru() -> None:
     """`r = sigm(W_r c + U_r s')`, `z = sigm(W_z c + U_z s')`, `s~ = tanh(W c + r (U s'))`, `s = (1 - z) s~ + z s'`."""
     model = build_model(decoder={"attend": "between", "features": "concat", "cell": "gru"})
-    second = model.decoder.second
-    assert second is not None
+    decoder: Any = model.decoder
+    second = decoder.second
     with torch.no_grad():
         second.bias_input.zero_()  # the printed equations have no biases
         second.bias_hidden.zero_()
     (memory,) = model.encode(BATCH.sources)
     (state,) = model.bridge((memory,))
+    assert model.target_embedding is not None
     word = model.target_embedding(torch.full((3,), BOS))
-    middle = model.decoder.cells[0](model.decoder.cells[0].project(word), state)[0]
-    attended = model.decoder.attention.attention.prepare(memory)
-    c = model.decoder.attention.attention(
-        middle, word, attended, model.decoder.attention.attention.start(attended)
-    ).context
+    middle = decoder.cells[0](decoder.cells[0].project(word), state)[0]
+    attention = decoder.attention.attention
+    attended = attention.prepare(memory)
+    c = attention(middle, word, attended, attention.start(attended)).context
     w_r, w_z, w = second.weight_input.split(SIZE)
     u_r, u_z, u = second.weight_hidden.split(SIZE)
     r = torch.sigmoid(c @ w_r.T + middle @ u_r.T)
@@ -142,8 +142,8 @@ def test_the_second_cell_of_the_conditional_gru() -> None:
 def test_neubigs_decoder(kind: str) -> None:
     """NT (72), (75): `h_t = cell([E y_(t-1); c_(t-1)], h_(t-1))`, `p_t = softmax(W [h_t; c_t] + b)`, `c_0 = 0`."""
     model = build_model(decoder={"attend": "after", "feed": "context", "features": "concat", "cell": kind})
-    p = printed(model)
-    weight, bias = loops.array(model.output.weight), loops.array(model.output.bias)
+    p, output = printed(model), loops.numbers(model.output)
+    weight, bias = output["weight"], output["bias"]
     found = model.log_probs(model(BATCH).features[ROW]).exp()
     (state,) = p.first
     context = p.states[0] * 0

@@ -171,7 +171,7 @@ def test_trains_in_either_precision(kind: torch.dtype) -> None:
             gradients = torch.autograd.grad(loss, list(model.parameters()))
             with torch.no_grad():
                 for parameter, gradient in zip(model.parameters(), gradients, strict=True):
-                    parameter -= 0.02 * gradient
+                    parameter.sub_(0.02 * gradient)
         assert found[-1] < found[0]
         losses.append(found[0])
     assert losses[1] == pytest.approx(losses[0], rel=0.03)

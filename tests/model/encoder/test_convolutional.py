@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -36,7 +37,7 @@ def test_a_layer_adds_a_gated_convolution_of_the_one_below(options: dict[str, An
             words = words + [
                 p["positions.table.table"][min(j, len(p["positions.table.table"]) - 1)] for j in range(length)
             ]
-        expected = loops.np.array([loops.times(p["first.weight"], word) + p["first.bias"] for word in words])
+        expected = np.array([loops.times(p["first.weight"], word) + p["first.bias"] for word in words])
         for layer in range(options.get("layers", 4)):
             kernel, bias = p[f"layers.{layer}.kernel.weight"], p[f"layers.{layer}.kernel.bias"]
             read = loops.convolved(kernel, bias, expected)

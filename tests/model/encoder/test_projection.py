@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -27,11 +28,11 @@ def test_each_region_is_mapped_by_itself_and_their_mean_is_what_a_decoder_starts
     for row, length in enumerate(LENGTHS):
         expected = loops.array(regions[row, :length])
         if size:
-            expected = loops.np.array([loops.times(p["map.weight"], v) + p["map.bias"] for v in expected])
-        loops.np.testing.assert_allclose(loops.array(memory.states[row, :length]), expected, atol=1e-12)
-        mean = loops.mix([1 / length] * length, expected)  # type: ignore[arg-type]
+            expected = np.array([loops.times(p["map.weight"], v) + p["map.bias"] for v in expected])
+        np.testing.assert_allclose(loops.array(memory.states[row, :length]), expected, atol=1e-12)
+        mean = loops.mix([1 / length] * length, expected)
         ((final,),) = memory.final
-        loops.np.testing.assert_allclose(loops.array(final[row]), mean, atol=1e-12)
+        np.testing.assert_allclose(loops.array(final[row]), mean, atol=1e-12)
 
 
 def test_dropout_hides_numbers_of_regions_in_training_alone() -> None:

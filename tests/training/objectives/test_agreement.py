@@ -14,7 +14,9 @@ MODEL, REVERSE = build_model(), build_model(seed=1, score="dot", decoder={"cell"
 
 
 def flipped(batch: Batch) -> Batch:
-    return Batch((batch.target,), batch.sources[0], batch.rows)
+    (source,) = batch.sources
+    assert isinstance(source, Sequence)
+    return Batch((batch.target,), source, batch.rows)
 
 
 @pytest.mark.spec("B20")

@@ -12,7 +12,7 @@ from torch import Tensor
 
 import dragoman
 from dragoman.components import Spec
-from dragoman.data.batch import Batch
+from dragoman.data.batch import Batch, Sequence
 from dragoman.deployment import export
 from dragoman.errors import UserError
 from dragoman.model import build
@@ -44,6 +44,7 @@ def at_every_position(model: Seq2Seq, batch: Batch, row: int) -> tuple[list[list
     """`alpha_t(z)` and `log p(y_t | z)` of a sentence, step by step through the parts of the decoder."""
     assert isinstance(model.decoder, RnnDecoder)
     (source,), target = batch.sources, batch.target
+    assert isinstance(source, Sequence)
     words = target.ids[row][target.mask[row]].tolist()
     state = model.begin((source._replace(ids=source.ids[row : row + 1], mask=source.mask[row : row + 1]),))
     previous, alphas, spoken = model.start_id, [], []
@@ -347,6 +348,7 @@ class Killed(BaseException):
 
 
 @pytest.mark.spec("B11")
+@pytest.mark.slow
 def test_a_killed_training_goes_on_with_the_same_baseline(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,13 +1,14 @@
 """Penalties on attention: each is its printed sum, ends and padding have no part, and each teaches its lesson."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from torch.nn import functional
 
-from dragoman.data.batch import Batch, Sequence
+from dragoman.data.batch import Batch, Sequence, SourceBatch
 from dragoman.model import build
 from dragoman.model.memory import Memory
 from dragoman.model.seq2seq import Seq2Seq
@@ -121,7 +122,7 @@ def test_fertility_is_the_density_of_a_normal_that_the_encoder_state_gives() -> 
 def test_padding_has_no_part(kind: str, extreme: float) -> None:
     penalty = shaken(PENALTIES[kind](SIZE))
 
-    def wider(sequence: Sequence, by: int) -> Sequence:
+    def wider(sequence: SourceBatch, by: int) -> Sequence:
         return Sequence(*(functional.pad(part, (0, by)) for part in sequence))
 
     assert ALIGNED.links is not None
@@ -209,7 +210,7 @@ def learn(penalty: Penalty | None, steps: int = 80) -> tuple[Seq2Seq, Batch]:
     """A model that writes every word so many times, and pairs that it has not seen."""
     torch.manual_seed(1)
     random = np.random.default_rng(1)
-    options = {"embedding": {"size": 16}, "encoder": {"size": 12}, "decoder": {"size": 24}}
+    options: dict[str, Any] = {"embedding": {"size": 16}, "encoder": {"size": 12}, "decoder": {"size": 24}}
     model = build.build(builders.settings(**options), (7,), 7)
     objective = TeacherForcing({"penalty": penalty} if penalty else {})
     optimiser = torch.optim.Adam([*model.parameters(), *objective.parameters()], lr=0.01)
@@ -230,6 +231,7 @@ def told(penalty: Fertility, model: Seq2Seq, batch: Batch) -> list[float]:
 
 
 @pytest.mark.spec("B19")
+@pytest.mark.slow
 def test_fertility_learns_how_many_words_a_word_takes() -> None:
     """Some attention goes to the end symbol, so that fertilities are in proportion to the words, and below."""
     torch.manual_seed(2)
@@ -242,6 +244,7 @@ def test_fertility_learns_how_many_words_a_word_takes() -> None:
 
 
 @pytest.mark.spec("B19")
+@pytest.mark.slow
 def test_coverage_keeps_attention_from_where_it_has_been() -> None:
     """Attention that has been somewhere goes elsewhere, as far as the words allow."""
     overlaps: list[float] = []

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -20,7 +21,7 @@ from tests.builders import BATCH, build_model, noise, sentences, settings, whole
 from tests.model.loops import sigmoid
 from tests.training.objectives.test_teacher_forcing import padded
 
-OPTIONS = {"score": "uniform", "terms": "shift", "encoder": {"direction": "forward"}, "bridge": "zero"}
+OPTIONS: dict[str, Any] = {"score": "uniform", "terms": "shift", "encoder": {"direction": "forward"}, "bridge": "zero"}
 
 
 def enumerated(energies: torch.Tensor, words: torch.Tensor) -> float:
@@ -60,15 +61,18 @@ def test_the_forward_algorithm_is_the_sum_over_all_monotone_paths() -> None:
 def test_its_gradient_is_that_of_finite_differences() -> None:
     mask, real = torch.tensor([[True] * 3, [True] * 2 + [False]]), torch.tensor([[True] * 3, [True, False, False]])
     energies, words = noise(2, 3, 3).requires_grad_(), noise(2, 3, 3, seed=1).requires_grad_()
-    assert torch.autograd.gradcheck(lambda *given: log_likelihood(*given, mask, real), (energies, words))
+
+    def function(energies: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
+        return log_likelihood(energies, words, mask, real)
+
+    assert torch.autograd.gradcheck(function, (energies, words))
 
 
 @pytest.mark.spec("B12")
 def test_the_probabilities_of_all_ways_to_write_add_up_to_one() -> None:
     """With words that are certain wherever they are written."""
-    found = log_likelihood(
-        3 * noise(2, 4, 5), torch.zeros(2, 4, 5).double(), *(torch.ones(2, n).bool() for n in (5, 4))
-    )
+    mask, real = torch.ones(2, 5).bool(), torch.ones(2, 4).bool()
+    found = log_likelihood(3 * noise(2, 4, 5), torch.zeros(2, 4, 5).double(), mask, real)
     assert found.tolist() == pytest.approx([0.0, 0.0], abs=1e-9)
 
 
@@ -158,8 +162,8 @@ def test_what_only_it_can_teach_is_refused_elsewhere() -> None:
     )
 
 
-def configured(objective: str, options: dict[str, object]) -> Config:
-    config = whole(settings(**options))  # type: ignore[arg-type]
+def configured(objective: str, options: dict[str, Any]) -> Config:
+    config = whole(settings(**options))
     training = config.training.model_copy(update={"objective": components.Spec(objective)})
     return config.model_copy(update={"training": training})
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from dragoman.data.batch import Batch, Sequence
+from dragoman.data.batch import Batch, Sequence, SourceBatch
 from dragoman.data.vocabulary import PAD
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training.objectives.objectives import OBJECTIVES
@@ -36,7 +36,8 @@ def stepped(model: Seq2Seq, batch: Batch) -> float:
 def padded(batch: Batch, extra: int, symbol: int = PAD) -> Batch:
     """The same pairs with more padding on both sides, which holds that symbol."""
 
-    def wider(sequence: Sequence) -> Sequence:
+    def wider(sequence: SourceBatch) -> Sequence:
+        assert isinstance(sequence, Sequence)
         ids = sequence.ids.masked_fill(~sequence.mask, symbol)
         return Sequence(functional.pad(ids, (0, extra), value=symbol), functional.pad(sequence.mask, (0, extra)))
 

@@ -204,6 +204,7 @@ def test_terms_know_the_past_of_their_own_source(name: str, term: str) -> None:
     """
     sizes = sizes_of(name, 2)
     combination, read = make(name, sizes, terms=(term,)), memories(sizes)
+    bias = cast(Tensor, getattr(combination, "bias", None))
     attentions = [cast(GlobalAttention, each) for each in combination.attentions]
     prepared = [each.prepare(memory) for each, memory in zip(attentions, read, strict=True)]
     pasts = [each.start(source) for each, source in zip(attentions, prepared, strict=True)]
@@ -213,11 +214,11 @@ def test_terms_know_the_past_of_their_own_source(name: str, term: str) -> None:
         if kind_of(name) == "flat":
             said = [each.consult(question.query, question.embedded, source, past) for each, source, past in every]
             energies = [
-                each.energies(question.query.unsqueeze(1), source, told).squeeze(1) + combination.bias[k]
+                each.energies(question.query.unsqueeze(1), source, told).squeeze(1) + bias[k]
                 for k, ((each, source, _), told) in enumerate(zip(every, said, strict=True))
             ]
             softmax = torch.softmax(torch.cat(energies, 1), 1) * sum(part.sum(1, keepdim=True) for part in weights[:2])
-            expected = torch.split(softmax, [energy.size(1) for energy in energies], 1)
+            expected = list(torch.split(softmax, [energy.size(1) for energy in energies], 1))
             pasts = [History(part, told.carried) for part, told in zip(expected, said, strict=True)]
         else:
             pasts = [each(question.query, question.embedded, *rest).history for each, *rest in every]
