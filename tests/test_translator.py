@@ -150,7 +150,7 @@ def test_a_list_of_one_text_alone_is_shorter_than_asked_for(
 ) -> None:
     real = translator.hypotheses
 
-    def repeated(search: Search, encoded: Sequence[list[str]], *rest: Any) -> list[list[Hypothesis]]:
+    def repeated(search: Search, encoded: Any, *rest: Any) -> list[list[Hypothesis]]:
         return [[found[0], *found] for found in real(search, encoded, *rest)]
 
     wanted = [[each.text for each in found.n_best] for found in translator.translate(TEXTS[:3], n_best=2)]

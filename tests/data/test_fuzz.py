@@ -36,17 +36,15 @@ READERS: dict[str, tuple[str, Read]] = {
     "words": ("x.en", lambda path: [*read_words(path)]),
     "links": ("x.gold", read_gold),
     "links from 1": ("x.gold", lambda path: read_gold(path, one_based=True)),
-    **{
-        f"{kind} of {name}": (name, read)
-        for name in ("x.tsv", "x.csv", "x.jsonl")
-        for kind, read in {
-            "rows": lambda path: [*read_table(path, ("en", "de"))],
-            "header": lambda path: header(path, ("en", "de")),
-            "languages": languages,
-            "columns": lambda path: languages(path, ("de", "en")),
-        }.items()
-    },
 }
+OF_TABLES: dict[str, Read] = {
+    "rows": lambda path: [*read_table(path, ("en", "de"))],
+    "header": lambda path: header(path, ("en", "de")),
+    "languages": languages,
+    "columns": lambda path: languages(path, ("de", "en")),
+}
+for name in ("x.tsv", "x.csv", "x.jsonl"):
+    READERS |= {f"{kind} of {name}": (name, read) for kind, read in OF_TABLES.items()}
 
 
 def told(read: Read, path: Path) -> str | None:

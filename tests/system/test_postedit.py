@@ -11,6 +11,7 @@ import dragoman
 from dragoman import components
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import Ter
+from dragoman.reading import Encoded
 from dragoman.run import Run
 from dragoman.search.searches import SEARCHES
 from dragoman.text.edits import OPERATIONS
@@ -128,7 +129,8 @@ def test_no_text_is_twice_in_an_n_best_list(shell: Shell) -> None:
     missing = 0
     for (_, before), texts, hypotheses in zip(sources, found, searched, strict=True):
         said = (translator.target.vocabulary.marked(each.symbols) for each in hypotheses)
-        made = [translator._written([[], before.split()], each)[0] for each in said]
+        encoded_before: list[Encoded] = [[], list(before.split())]
+        made = [translator._written(encoded_before, each)[0] for each in said]
         once = list(dict.fromkeys(map(" ".join, made)))
         assert texts[: len(once)] == once
         missing += len(hypotheses) - len(once)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -87,7 +88,7 @@ def test_texts_are_cut_in_as_many_threads_as_the_process_has(unit: Unit, monkeyp
     unit.fit(LINES, seed=1)
     seen, encode = list[int](), SentencePieceProcessor.encode
 
-    def spy(processor: SentencePieceProcessor, texts: object, **options: int) -> object:
+    def spy(processor: SentencePieceProcessor, texts: Any, **options: Any) -> object:
         seen.extend(options.values())
         return encode(processor, texts, **options)
 
