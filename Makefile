@@ -23,6 +23,10 @@ check: $(DEV)
 	$(BIN)/python -m tools.check_changelog
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
+.PHONY: mutants
+mutants: $(DEV)
+	$(BIN)/python -m tools.mutants $(OPTIONS)
+
 bench: $(CORE)
 	$(BIN)/python -m benchmarks $(OPTIONS)
 
