@@ -31,6 +31,10 @@ check: lint test
 soak: $(DEV)
 	$(BIN)/python -m tests.system.soak $(OPTIONS)
 
+.PHONY: mutants
+mutants: $(DEV)
+	$(BIN)/python -m tools.mutants $(OPTIONS)
+
 bench: $(CORE)
 	$(BIN)/python -m benchmarks $(OPTIONS)
 

@@ -68,6 +68,43 @@ def others(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Translator]:
     }
 
 
+@pytest.fixture(scope="module")
+def post_editor(tmp_path_factory: pytest.TempPathFactory) -> Translator:
+    """One that has learnt nothing, and writes edits of its only source."""
+    folder = toy.corpus(tmp_path_factory.mktemp("edits"))
+    for part in ("train", "dev"):
+        lines = (folder / f"{part}.fr").read_text("utf-8").splitlines()
+        (folder / f"{part}.mt").write_text("".join(f"six {line}\n" for line in lines), "utf-8")
+    words = {"tokeniser": "whitespace", "unit": "word"}
+    options = {
+        "data.source": "mt",
+        "data.edits": "mt",
+        "text": {"joint": True, "source": words, "target": words},
+        **ONE_STEP,
+    }
+    return dragoman.load(session.train(toy.config(folder, folder / "run", options), quiet=True).path)
+
+
+@pytest.mark.spec("C13")
+@pytest.mark.parametrize(
+    ("before", "after", "rows"),
+    [
+        ("un deux trois", "un trois", [0, 2]),  # keep, delete, keep
+        ("six un deux", "un deux", [1, 2]),  # delete, keep, keep
+        ("un deux", "un trois", [0, 1]),  # keep, trois, delete
+    ],
+)
+def test_what_a_deleted_word_was_looked_at_with_is_no_words_attention(
+    before: str, after: str, rows: list[int], post_editor: Translator
+) -> None:
+    (scored,) = post_editor.score([before], [after])
+    (batch,) = post_editor.pairs([before], [after])
+    with torch.no_grad():
+        (weights,) = post_editor.model.score(batch).attention
+    assert scored.tokens == after.split()
+    np.testing.assert_allclose(scored.attention, weights[0, rows, :-1].numpy(), atol=1e-6)
+
+
 def test_translates_each_text_in_its_place(translator: Translator) -> None:
     found = translator.translate(TEXTS)
     assert [each.source for each in found] == TEXTS

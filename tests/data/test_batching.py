@@ -54,6 +54,14 @@ def test_every_pair_is_in_one_batch_of_the_right_size(
         assert len(batch) == 1 or len(batch) * longest <= size
 
 
+@pytest.mark.parametrize("size", [40, 49])
+def test_a_batch_of_tokens_is_filled_to_the_last(size: int) -> None:
+    """Ten sentences of ten symbols each: four of them are exactly forty."""
+    lengths = np.full(10, 10)
+    batches = planned(lengths, lengths, size, "tokens").batches()
+    assert sorted(map(len, batches), reverse=True) == [4, 4, 2]
+
+
 @pytest.mark.parametrize(("size", "unit"), [(80, "sentences"), (2000, "tokens")])
 def test_there_is_little_padding(size: int, unit: Unit) -> None:
     lengths = corpus(50_000)

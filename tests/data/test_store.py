@@ -67,6 +67,19 @@ def test_an_empty_store_can_be_read(tmp_path: Path) -> None:
     assert len(written(tmp_path / "data", [])) == 0
 
 
+@pytest.mark.parametrize("bit", [0, 40, 63])
+@pytest.mark.parametrize("place", [0, 3])
+def test_rows_begin_with_the_first_value_and_end_with_the_last(place: int, bit: int, tmp_path: Path) -> None:
+    """One bit has changed in the first offset or in the last."""
+    written(tmp_path / "data")
+    path = tmp_path / "data" / "target.offsets"
+    offsets = np.fromfile(path, "<u8")
+    offsets[place] ^= np.uint64(1 << bit)
+    offsets.tofile(path)
+    with pytest.raises(UserError, match=str(path)):
+        Store(tmp_path / "data")
+
+
 def test_a_new_store_takes_the_place_of_the_old(tmp_path: Path) -> None:
     written(tmp_path / "data")
     assert len(written(tmp_path / "data", [[1]])) == 1

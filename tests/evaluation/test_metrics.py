@@ -217,6 +217,13 @@ def test_token_error_rate_takes_the_nearest_reference_and_its_length() -> None:
     assert TokenErrorRate().corpus(["a", ""], [["", ""]]).value == 100  # one edit of no token
 
 
+@pytest.mark.spec("E4")
+def test_of_equally_near_references_the_shortest_counts() -> None:
+    """One token is missing from a reference of two, or from one of four."""
+    for references in ([["a b"], ["a b c d"]], [["a b c d"], ["a b"]]):
+        assert TokenErrorRate().corpus(["a b c"], references).value == pytest.approx(100 / 2)
+
+
 @given(SYMBOLS, SYMBOLS)
 def test_edit_distance_is_the_recurrence(left: list[str], right: list[str]) -> None:
     def recurrence(i: int, j: int) -> int:

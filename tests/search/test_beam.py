@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -28,6 +29,7 @@ MODELS: list[dict[str, Any]] = [
     {"seed": 4, "score": "scaled_dot", "bridge": "none", "encoder": SELF, "decoder": SELF},
     {"seed": 3, "score": "none", "decoder": {"feed": "attentional", "layers": 2}, "start_symbol": "eos"},
     {"seed": 4, "decoder": {"external_memory": 3}},
+    {"seed": 5, "normaliser": {"kind": "hard", "order": 1, "jump": 1}},
 ]
 
 
@@ -261,6 +263,80 @@ def test_only_what_is_within_the_beam_may_end() -> None:
     (three,) = Beam(size=3, normalisation="none")(model, source, n_best=3)
     assert texts(two) == [(A,), (B,)]
     assert texts(three) == [(A,), (), (B,)]
+
+
+def test_an_end_behind_the_beam_is_not_taken_though_the_beam_has_room() -> None:
+    """A ends first and leaves a place: B's end is the third best of a beam of two, and A C C is found instead."""
+
+    def chances(word: int, prefix: Prefix) -> Chances:
+        if prefix == (A,):
+            return {EOS: 0.5, C: 0.45, B: 0.05}
+        if prefix == (A, C):
+            return {EOS: 0.2, C: 0.8}
+        return {(): {A: 0.6, B: 0.4}, (B,): {EOS: 0.6, A: 0.4}}.get(prefix, {EOS: 1.0})
+
+    (found,) = Beam(size=2, normalisation="none")(Written(chances), (sentences([A]),), n_best=2)
+    assert [each.score for each in found] == pytest.approx([math.log(0.3), math.log(0.27 * 0.8)])
+    assert texts(found) == [(A,), (A, C, C)]
+    (three,) = Beam(size=3, normalisation="none")(Written(chances), (sentences([A]),), n_best=3)
+    assert texts(three) == [(A,), (B,), (A, C, C)]
+
+
+def test_of_equally_good_hypotheses_the_one_that_ended_first_comes_first() -> None:
+    """Nothing at all has a quarter, A a half of a half: their logarithms are the same number."""
+
+    def chances(word: int, prefix: Prefix) -> Chances:
+        return {
+            (): {A: 0.5, EOS: 0.25, B: 0.15, C: 0.1},
+            (A,): {EOS: 0.5, B: 0.3, C: 0.2},
+        }.get(prefix, {EOS: 1.0})
+
+    model, source = Written(chances), (sentences([A]),)
+    (both,) = Beam(size=2, normalisation="none")(model, source, n_best=2)
+    assert both[0].score == both[1].score
+    assert texts(both) == [(), (A,)]
+    ((one,),) = Beam(size=2, normalisation="none")(model, source)
+    assert one.symbols == ()
+
+
+def drawn(seed: int, prefix: Prefix) -> Chances:
+    """Random chances of the end and three words after each prefix."""
+    chances = np.random.default_rng([seed, *prefix]).dirichlet([0.7] * 4)
+    return dict(zip((EOS, A, B, C), chances.tolist(), strict=True))
+
+
+def plain_beam(seed: int, size: int, longest: int, ranking: Ranking) -> list[tuple[float, Prefix]]:
+    """Beam search as it is told in a sentence, to the limit; all that ended, the best first."""
+    beam: list[tuple[float, Prefix]] = [(0.0, ())]
+    finished = []
+    for length in range(longest + 1):
+        continued = sorted(
+            (
+                (total + math.log(chance), said, symbol)
+                for total, said in beam
+                for symbol, chance in drawn(seed, said).items()
+                if length < longest or symbol == EOS
+            ),
+            reverse=True,
+        )
+        finished += [
+            (ranking.rank(total, length + 1), said) for total, said, symbol in continued[:size] if symbol == EOS
+        ]
+        beam = [(total, (*said, symbol)) for total, said, symbol in continued if symbol != EOS][:size]
+    return sorted(finished, reverse=True)
+
+
+@pytest.mark.spec("F4")
+@pytest.mark.parametrize("size", [1, 2, 3, 6])
+@pytest.mark.parametrize("normalisation", KINDS)
+def test_a_beam_of_any_width_is_the_plain_one(normalisation: NormalisationKind, size: int) -> None:
+    """Also where it drops what an exhaustive search would keep."""
+    search = Beam(size=size, normalisation=normalisation, **SHORT)
+    for seed in range(15):
+        (found,) = search(Written(lambda word, prefix, seed=seed: drawn(seed, prefix)), (sentences([A]),), n_best=size)
+        wanted = plain_beam(seed, size, LONGEST, Ranking(normalisation, 1.0))[:size]
+        assert texts(found) == [said for _, said in wanted]
+        assert [each.score for each in found] == pytest.approx([rank for rank, _ in wanted])
 
 
 def test_what_the_model_rules_out_is_not_found() -> None:

@@ -76,10 +76,12 @@ def test_what_comes_later_changes_nothing_that_was_written_before_it_was_read(di
 
 
 @pytest.mark.spec("B12")
-def test_parts_of_several_symbols_are_seen_one_symbol_at_a_time() -> None:
-    model = build_model(**FORWARD)
-    together, alone = written(model, [[4, 5, 6], [7, 8]], 2), written(model, singly([4, 5, 6, 7, 8]), 2)
-    assert [each.symbol for each in together] == [each.symbol for each in alone]
+@pytest.mark.parametrize("direction", ["forward", "bidirectional"])
+def test_parts_of_several_symbols_are_seen_one_symbol_at_a_time(direction: str) -> None:
+    for seed in range(8):
+        model = build_model(encoder={"direction": direction}, bridge="zero", spread=2.0, seed=seed)
+        together, alone = written(model, [[4, 5, 6], [7, 8]], 1), written(model, singly([4, 5, 6, 7, 8]), 1)
+        assert [each.symbol for each in together] == [each.symbol for each in alone]
 
 
 @pytest.mark.parametrize("parts", [[], [[]], [[], []]])

@@ -24,3 +24,11 @@ def test_the_limit_follows_the_longest_source() -> None:
     assert Limit(2.0, 10).steps((first,)) == [18, 14]
     assert Limit(0.6, 1).steps((first, second)) == [3, 2]
     assert Limit(1.0, 0).steps((first, second)) == [4, 3]
+
+
+def test_a_limit_is_a_ratio_of_whole_numbers() -> None:
+    """Though 0.29 times 100 is less than 29 in the machine's numbers."""
+    sources = (sentences(*([4] * length for length in range(100))),)
+    for hundredths in (7, 29, 58, 110, 230):
+        expected = [hundredths * length // 100 for length in range(1, 101)]
+        assert Limit(hundredths / 100, 0).steps(sources) == expected

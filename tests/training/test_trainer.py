@@ -283,6 +283,28 @@ def test_a_good_step_between_them_counts_anew(run: Callable[..., Training], medd
     assert (made.progress.skipped, made.progress.step) == (4, 6)
 
 
+def test_random_numbers_are_those_of_seed_step_and_worker(
+    run: Callable[..., Training], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No two workers drop the same, no two steps do, and the same step always does."""
+    drawn: list[tuple[float, ...]] = []
+
+    class Drawing(Objective):
+        def forward(self, model: Seq2Seq, batch: Any) -> Loss:
+            drawn.append(tuple(torch.rand(4).tolist()))
+            return TeacherForcing()(model, batch)
+
+    made = run(steps=2)
+    monkeypatch.setattr(made, "objective", Drawing())
+    batch = made.data.batch(np.arange(4), 0)
+    for rank in (0, 1, 2, 0):
+        made.workers.rank, made.progress.step = rank, 0
+        for _ in range(2):
+            trainer._update(made, batch)
+    assert drawn[:2] == drawn[-2:]
+    assert len(set(drawn)) == 6
+
+
 def test_every_pair_is_seen_once_in_an_epoch(run: Callable[..., Training], monkeypatch: pytest.MonkeyPatch) -> None:
     made = run(epochs=1, steps=None)
     lines: list[int] = []

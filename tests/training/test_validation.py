@@ -72,6 +72,13 @@ def test_loss_perplexity_and_accuracy_are_those_of_a_plain_loop(run: Training) -
 
 
 @pytest.mark.spec("G3")
+def test_perplexity_is_the_exponential_of_any_loss_and_always_a_number() -> None:
+    for loss in (0.0, 2.5, 8.0, 50.0, 600.0):
+        assert Likelihood(loss, 0.0).perplexity == pytest.approx(math.exp(loss))
+    assert math.isfinite(Likelihood(1e6, 0.0).perplexity)
+
+
+@pytest.mark.spec("G3")
 def test_scores_are_sacrebleus_of_the_translations_of_the_development_data(run: Training) -> None:
     found = run.validator(run.model)
     known = Taught(Reading(run.data.sources))

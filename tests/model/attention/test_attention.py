@@ -19,6 +19,7 @@ from dragoman.model.attention.windows import WINDOWS, LocalAttention
 from dragoman.model.memory import Memory
 from dragoman.model.state import select
 from tests.builders import noise, shaken
+from tests.derivatives import assert_derivative
 from tests.model import loops
 
 SIZE, STEPS, PLACES = 3, 3, 4
@@ -198,6 +199,19 @@ def test_every_parameter_gets_a_gradient(variant: Variant) -> None:
     assert source.grad[~MASK].eq(0).all()
     if variant.window == "none" and not sparse:
         assert source.grad[MASK].abs().sum(-1).gt(0).all()
+
+
+@each_variant
+def test_gradients_are_derivatives_through_all_steps(variant: Variant) -> None:
+    """Of contexts and weights, also of those that a later step knows of an earlier one."""
+    attention = make(variant)
+    query, source, words = queries().requires_grad_(), states().requires_grad_(), WORDS_READ.clone().requires_grad_()
+
+    def function() -> Tensor:
+        context, weights = steps(attention, query, memory(source), words)
+        return (context * noise(3, STEPS, SIZE, seed=2)).sum() + (weights * noise(3, STEPS, PLACES, seed=3)).sum()
+
+    assert_derivative(function, [query, source, words, *attention.parameters()])
 
 
 @pytest.mark.parametrize("score", sorted(SCORES))

@@ -8,7 +8,7 @@ from torch import Tensor
 from dragoman.model.attention.attention import Attention, GlobalAttention
 from dragoman.model.attention.documents import HierarchicalAttention
 from dragoman.model.attention.normalisers import Normaliser, Softmax
-from dragoman.model.attention.scores import Additive
+from dragoman.model.attention.scores import Additive, Convolutional
 from dragoman.model.attention.terms.term import Moment, Said, Sizes, Term
 from dragoman.model.memory import Memory
 from tests.builders import noise, shaken
@@ -82,6 +82,20 @@ def test_a_document_of_one_sentence_is_attended_to_as_any_source() -> None:
 
 def test_what_a_term_hides_is_in_no_sentence() -> None:
     assert_printed(make(Hidden()), [[[4], [5], [6, 7]], *(sentences for _, sentences in DOCUMENTS[1:])])
+
+
+def test_a_document_is_not_changed_by_a_longer_one_beside_it() -> None:
+    """Also where the energy of a sentence depends on its neighbours: behind the last there is nothing."""
+    words = GlobalAttention(Additive(SIZE, SIZE), Softmax())
+    attention = shaken(HierarchicalAttention(words, Convolutional(SIZE, SIZE), MARK)).eval()
+    _, together = look(attention)
+    for row, (_, sentences) in enumerate(DOCUMENTS):
+        length = sum(map(len, sentences))
+        one = slice(row, row + 1)
+        source = Memory(STATES[one, :length], IDS[one, :length] != 1, ids=IDS[one, :length])
+        attended = attention.prepare(source)
+        alone = attention(QUERY[one], QUERY[one], attended, attention.start(attended)).history.weights
+        torch.testing.assert_close(alone[0], together[row, :length])
 
 
 def test_gradients_stay_numbers_where_a_sentence_is_hidden() -> None:

@@ -158,6 +158,26 @@ def test_a_chain_is_finite_however_large_its_energies_are(divide: bool) -> None:
     assert weights[0].tolist() == [[0.5, 0, 0.5] if divide else [0, 0, 0], [0.5, 0, 0.5] if divide else [1, 0, 1]]
 
 
+@pytest.mark.parametrize("kind", sorted(NORMALISERS))
+def test_weights_of_rounded_energies_are_not_rounded(kind: str) -> None:
+    """As autocast gives them: weights add up to 1 and are summed over steps, for which bfloat16 is too coarse."""
+    normaliser = make(kind)
+    rounded = energies()[:2].bfloat16()
+    found = normaliser(rounded)
+    assert found.dtype is torch.float32
+    torch.testing.assert_close(found, normaliser(rounded.float()), rtol=0, atol=1e-6)
+
+
+@pytest.mark.spec("B11")
+def test_positions_are_drawn_as_often_as_their_weights_say() -> None:
+    normaliser, weights = make("hard").train(), torch.tensor([0.5, 0.3, 0.2])
+    torch.manual_seed(0)
+    _, drawn = normaliser.read(weights.expand(1, 40_000, 3), torch.eye(3).unsqueeze(0))
+    assert drawn is not None
+    shares = torch.bincount(drawn.flatten(), minlength=3) / 40_000
+    torch.testing.assert_close(shares, weights, rtol=0, atol=0.01)
+
+
 @pytest.mark.spec("B11")
 @pytest.mark.parametrize("training", [False, True])
 def test_hard_attention_reads_one_position_also_through_a_window(training: bool) -> None:

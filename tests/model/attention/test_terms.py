@@ -180,6 +180,34 @@ def test_recurrent(k: int) -> None:
     tracked(make("recurrent", size=CELL, width=k), "lstm", nothing, read)
 
 
+@pytest.mark.spec("B12")
+def test_shift() -> None:
+    """From a_(t-1) on the first position with `e_tj > 0`, or the last of the sentence: one step after the other."""
+    stayed = passed = 0
+    for seed in range(10):
+        term = shaken(build(TERMS, Spec("shift"), SIZES), seed)
+        p = {name.removeprefix("score."): value for name, value in loops.numbers(term).items()}
+        prepared = term.prepare(Memory(STATES, MASK, ids=IDS))
+        carried, places = term.start(torch.zeros_like(WEIGHTS[:, 0]), prepared), [0] * ROWS
+        for t in range(STEPS):
+            moment = Moment(*(each.unsqueeze(1) for each in (QUERIES[:, t], READ[:, t], WEIGHTS[:, t])))
+            said = term(moment, prepared, carried.unsqueeze(1))
+            assert said.prior is not None
+            for row, length in enumerate(LENGTHS):
+                energies = loops.additive(p, array(QUERIES[row, t]), array(STATES[row, :length]))
+                before, place = places[row], places[row]
+                while place < length - 1 and energies[place] <= 0:
+                    place += 1
+                assert said.prior[row, 0].isfinite().nonzero().flatten().tolist() == [place]
+                assert said.prior[row, 0, place] == 0
+                stayed += place == before and place < length - 1
+                passed += any(energy > 0 for energy in energies[:before])
+                places[row] = place
+            carried = said.carried.squeeze(1)
+    assert stayed > 3
+    assert passed > 3
+
+
 def attention(score: str, *kinds: str) -> GlobalAttention:
     torch.manual_seed(0)
     sizes = Sizes(query=3, state=3, embedding=2, symbols=7)

@@ -1,5 +1,6 @@
 """Windows: where they stand, what is seen through them, and what their gradient costs."""
 
+import itertools
 import math
 from typing import Any
 
@@ -126,6 +127,41 @@ def test_gradients_are_those_of_autograd_however_often_they_are_asked_for() -> N
     (again,) = torch.autograd.grad(context.sum(), states, retain_graph=True)
     assert torch.equal(wanted, again)
     assert wanted.abs().sum() > 0
+
+
+@pytest.mark.spec("B10")
+def test_the_centre_of_a_window_keeps_its_precision_in_bfloat16() -> None:
+    """In a source of 1,001 symbols, of which bfloat16 would name every fourth: `S sigm(v . 1)` for exact v."""
+    window, places = Predictive(SIZE, width=1), 1001
+    with torch.no_grad():
+        window.hidden.weight.copy_(100 * torch.eye(SIZE))
+        window.vector.weight.copy_(torch.tensor([[1.0, 0.5, 0.125]]))
+    signs = torch.tensor(list(itertools.product((-1.0, 1.0), repeat=SIZE))).unsqueeze(0)
+    with torch.autocast("cpu", torch.bfloat16):
+        centre, _ = window(signs, torch.ones(1, places, dtype=torch.bool), ())
+    expected = [places * loops.sigmoid(float(each @ window.vector.weight[0].detach())) for each in signs[0]]
+    assert centre[0].tolist() == pytest.approx(expected, abs=1e-3)
+
+
+def test_what_a_pass_left_on_its_way_is_no_part_of_the_next() -> None:
+    """A pass that ends before the source leaves there what it has gathered."""
+    attention = make(Monotonic(SIZE, width=1))
+    states = STATES.clone().requires_grad_()
+    attended = attention.prepare(Memory(states, MASK))
+    context = attention(QUERIES[:, 0], QUERIES[:, 0], attended, attention.start(attended)).context.sum()
+    wanted = torch.autograd.grad(context, states, retain_graph=True)[0]
+
+    def stopped() -> None:
+        """A pass as far as keys and values, which get no gradient of their own."""
+        inputs = (attended.keys, attended.values)
+        torch.autograd.grad(context, inputs, retain_graph=True, allow_unused=True)
+
+    stopped()
+    (again,) = torch.autograd.grad(context, states, retain_graph=True)
+    assert torch.equal(again, wanted)
+    stopped()
+    (whole,) = torch.autograd.grad(attended.values.sum(), states, retain_graph=True)
+    assert torch.equal(whole, torch.ones_like(whole))
 
 
 def test_a_source_that_is_read_both_through_a_window_and_as_a_whole_gets_both_gradients() -> None:

@@ -87,6 +87,28 @@ def test_the_mask_of_a_layer_is_applied_to_what_it_reads() -> None:
     assert torch.equal(one[1][0], other[1][0])
 
 
+@pytest.mark.parametrize("cell", range(4))
+def test_the_recurrent_mask_of_a_cell_is_its_own(cell: int) -> None:
+    """With a mask of zeros that cell forgets its last state, and no other does; the last is the second cell of the
+    first layer, whose last state is what the first cell made.
+    """
+    decoder = {"cell": "rnn", "layers": 3, "attend": "between", "recurrent_dropout": 0.5}
+    model = build_model(score="uniform", decoder=decoder)
+    state = model.start(model.encode(BATCH.sources))
+    ones = torch.ones(3, SIZE).double()
+    recurrent = tuple(ones * (number != cell) for number in range(4))
+    state = state._replace(masks=state.masks._replace(recurrent=recurrent))
+    symbols = torch.tensor([4, 5, 6])
+    before = model.step(symbols, state).state.moving.layers
+    for layer in range(3):
+        layers = list(state.moving.layers)
+        layers[layer] = (layers[layer][0] + noise(3, SIZE),)
+        moving = state.moving._replace(layers=tuple(layers))
+        after = model.step(symbols, state._replace(moving=moving)).state.moving.layers
+        forgotten = layer in {0: (0,), 1: (1,), 2: (2,), 3: (0,)}[cell]
+        assert torch.equal(before[layer][0], after[layer][0]) == forgotten
+
+
 def test_the_mask_of_a_fed_vector_is_applied_where_it_enters_the_cell() -> None:
     """With a mask of zeros a decoder with input feeding reads what it would read at its first step."""
     model = build_model(decoder={"feed": "attentional", "dropout": 0.5})

@@ -7,6 +7,7 @@ from dragoman.data.batch import Batch, Sequence
 from dragoman.training.objectives.agreement import Agreement
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
 from tests.builders import BATCH, build_model
+from tests.derivatives import assert_derivative
 from tests.model.loops import array
 from tests.training.objectives.test_teacher_forcing import padded, stepped
 
@@ -62,6 +63,13 @@ def test_the_attention_of_each_direction_is_drawn_to_the_other() -> None:
     for plain, free in zip(alone, gradients[0], strict=True):
         torch.testing.assert_close(free, plain, rtol=0, atol=1e-6)
     assert any((bound - free).abs().max() > 1e-3 for free, bound in zip(*gradients, strict=True))
+
+
+@pytest.mark.spec("B20")
+def test_its_gradient_is_the_derivative_in_both_models() -> None:
+    model, agreement = build_model(), Agreement(build_model(seed=1), weight=3.0)
+    for part in (model, agreement.reverse):
+        assert_derivative(lambda: agreement(model, BATCH).total, part.parameters())
 
 
 def test_reversed_pairs() -> None:

@@ -116,6 +116,26 @@ def test_scores_and_search_sum_over_the_chain_as_training_does(name: str) -> Non
 
 @pytest.mark.spec("B11")
 @each_chain
+def test_the_attention_of_a_chain_is_where_it_may_be_after_what_was_said(name: str) -> None:
+    """`p(z_t | y_<t)`, summed over all that could be drawn before."""
+    model = build_model(**ORDERS[name], spread=1.0)
+    with torch.no_grad():
+        (attention,) = model.score(TWO).attention
+        for row in range(2):
+            alphas, spoken = at_every_position(model, TWO, row)
+            for t in range(len(alphas)):
+                totals = [0.0] * len(alphas[0])
+                for drawn in itertools.product(range(len(alphas[0])), repeat=t + 1):
+                    each = zip(alphas[: t + 1], (None, *drawn[:-1]), drawn, strict=True)
+                    chance = math.prod(transition(model.chain, alpha, last, z) for alpha, last, z in each)
+                    said = sum(words[z] for words, z in zip(spoken[:t], drawn[:t], strict=True))
+                    totals[drawn[t]] += chance * math.exp(said)
+                expected = [total / sum(totals) for total in totals]
+                assert attention[row, t, : len(expected)].tolist() == pytest.approx(expected, abs=1e-10)
+
+
+@pytest.mark.spec("B11")
+@each_chain
 def test_the_first_choice_of_a_chain_is_the_likeliest_symbol(name: str) -> None:
     model = build_model(**ORDERS[name], spread=1.0)
     with torch.no_grad():

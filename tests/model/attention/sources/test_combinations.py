@@ -21,6 +21,7 @@ from dragoman.model.attention.terms.terms import TERMS
 from dragoman.model.memory import Memory
 from dragoman.model.state import select
 from tests.builders import noise, shaken
+from tests.derivatives import assert_derivative
 from tests.model import combined, loops
 from tests.model.combined import LOOPS, Combined
 from tests.model.loops import Vector
@@ -262,6 +263,45 @@ def test_every_parameter_gets_a_gradient(name: str) -> None:
     for parameter_name, parameter in combination.named_parameters():
         assert parameter.grad is not None, parameter_name
         assert parameter.grad.abs().sum() > 0, parameter_name
+
+
+@each
+def test_gradients_are_derivatives_through_all_steps(name: str) -> None:
+    sizes = sizes_of(name, 2)
+    combination, read = make(name, sizes, terms=("coverage", "markov")), memories(sizes)
+
+    def function() -> Tensor:
+        return sum(
+            ((context * noise(*context.shape, seed=t)).sum() for t, (context, _) in enumerate(walk(combination, read))),
+            start=torch.zeros(()),
+        )
+
+    assert_derivative(function, combination.parameters())
+
+
+@pytest.mark.parametrize("score", ["additive", "bilinear", "linear", "convolutional"])
+@pytest.mark.parametrize("sentinel", ["", ", sentinel"])
+def test_flat_shares_what_does_not_depend_on_the_source(sentinel: str, score: str) -> None:
+    """What is made of the query and of terms: a change for one source changes the energies of both."""
+    sizes = (3, 4)
+    combination = make(f"flat{sentinel}", sizes, score, terms=("position",))
+    scores = [cast(GlobalAttention, each).score for each in combination.attentions]
+    features = noise(1, 1, 3, 3, seed=7)
+
+    def energies(number: int) -> Tensor:
+        part, source = scores[number], noise(1, 3, sizes[number], seed=number)
+        keys = part.keys(source, torch.ones(1, 3, dtype=torch.bool))
+        return part(noise(1, 1, QUERY, seed=8), keys, features)
+
+    names = {name for name, _ in scores[0].named_parameters()}
+    shared = {name for name in names if name.startswith(("terms", *scores[0].of_query))}
+    assert "terms.weight" in shared
+    for name in sorted(names):
+        before = [energies(number) for number in range(2)]
+        with torch.no_grad():
+            scores[0].get_parameter(name).add_(0.3)
+        changed = [not torch.equal(energies(number), old) for number, old in enumerate(before)]
+        assert changed == [True, name in shared], name
 
 
 @pytest.mark.parametrize(

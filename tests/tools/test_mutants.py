@@ -1,0 +1,101 @@
+"""The mutants that are kept can be made, and the tool tells those that survive from those that are noticed."""
+
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tools.mutants import DATA, Mutant, main, problems, read, run
+
+SHOP = "def price(count):\n    return 3 * count if count < 10 else 2 * count\n"
+TESTS = """
+from shop import price
+
+def test_few():
+    assert price(2) == 6
+
+def test_many():
+    assert price(20) == 40
+"""
+ENTRY = "[[mutant]]\nname = '{}'\nfile = 'shop.py'\ntext = '{}'\nreplacement = '{}'\ntests = ['test_shop.py::{}']\n"
+NOTICED = ENTRY.format("few cost more", "3 * count", "4 * count", "test_few")
+SURVIVOR = ENTRY.format("ten cost more", "count < 10", "count <= 10", "test_many")
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project whose tests miss one of two mutants. Plugins of pytest would take most of its time."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    (tmp_path / "shop.py").write_text(SHOP, encoding="utf-8")
+    (tmp_path / "test_shop.py").write_text(TESTS, encoding="utf-8")
+    (tmp_path / "tools").mkdir()
+    (tmp_path / DATA).write_text(NOTICED + SURVIVOR, encoding="utf-8")
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    return tmp_path
+
+
+def test_every_mutant_that_is_kept_can_be_made(repository: Path) -> None:
+    assert list(problems(read(repository), repository)) == []
+
+
+def test_there_are_many_in_every_package(repository: Path) -> None:
+    mutants = read(repository)
+    assert len(mutants) >= 60
+    found = Counter(mutant.file.split("/")[1] for mutant in mutants)
+    packages = {path.parent.name for path in (repository / "dragoman").glob("*/__init__.py")}
+    assert packages - found.keys() == set()
+    assert max(found.values()) < len(mutants) / 2
+
+
+def test_survivors_are_told_and_others_are_not(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([], project) == 1
+    told = capsys.readouterr()
+    first, last = told.out.splitlines()
+    assert "ten cost more" in first
+    assert "test_shop.py::test_many" in first
+    assert last == "2 mutants, 1 survive"
+    assert "few cost more" in told.err
+    assert (project / "shop.py").read_text("utf-8") == SHOP
+    assert main(["--only", "few cost more"], project) == 0
+    assert capsys.readouterr().out == "1 mutants, 0 survive\n"
+
+
+def test_tests_that_fail_without_a_change_tell_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "shop.py").write_text(SHOP.replace("3 *", "5 *"), encoding="utf-8")
+    (project / DATA).write_text(NOTICED.replace("3 *", "5 *"), encoding="utf-8")
+    assert main([], project) == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "fail without any change" in told.err
+
+
+def test_a_run_that_does_not_end_is_ended(project: Path) -> None:
+    assert run(["test_shop.py"], project, 0.001).status is None
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"text": "count * 3"}, "occurs 0 times in shop.py"),
+        ({"text": "count"}, "occurs 4 times in shop.py"),
+        ({"file": "shops.py"}, "occurs 0 times in shops.py"),
+        ({"replacement": "3 * count"}, "changes nothing"),
+        ({"tests": ()}, "names no tests"),
+        ({"tests": ("test_shop.py::test_none",)}, "there is no test test_shop.py::test_none"),
+        ({"tests": ("test_shops.py",)}, "there is no test test_shops.py"),
+    ],
+)
+def test_a_mutant_that_cannot_be_made_is_named(project: Path, changed: dict[str, str], told: str) -> None:
+    mutant = Mutant("few cost more", "shop.py", "3 * count", "4 * count", ("test_shop.py::test_few",))
+    assert list(problems([mutant], project)) == []
+    (found,) = problems([mutant._replace(**changed)], project)
+    assert "few cost more" in found
+    assert told in found
+
+
+def test_names_are_checked_before_anything_runs(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--only", "no such"], project) == 1
+    assert "no such" in capsys.readouterr().err
+    mutant = read(project)[0]
+    assert len(list(problems([mutant, mutant], project))) == 2

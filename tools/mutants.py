@@ -1,0 +1,193 @@
+"""`make mutants`: makes each wrong change that mutants.toml keeps, one at a time, and runs the tests that must fail."""
+
+import argparse
+import ast
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+from typing import NamedTuple
+
+from rich.console import Console
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = "tools/mutants.toml"
+PYTEST = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist")
+PASSED, FAILED = 0, 1  # exit statuses of pytest; others say that it has judged nothing
+NOTICED = (FAILED, None)
+
+
+class Mutant(NamedTuple):
+    """A wrong change: in a file a text, which occurs there once, becomes another; and the tests that must fail then."""
+
+    name: str
+    file: str
+    text: str
+    replacement: str
+    tests: tuple[str, ...]  # files, or file::function
+
+
+class Outcome(NamedTuple):
+    """What a run of tests came to. `status` is pytest's, or None where it took too long."""
+
+    status: int | None
+    output: str
+
+
+def read(root: Path) -> list[Mutant]:
+    """The mutants of a project."""
+    found = tomllib.loads((root / DATA).read_text(encoding="utf-8"))["mutant"]
+    return [Mutant(**{**each, "tests": tuple(each["tests"])}) for each in found]
+
+
+def problems(mutants: Sequence[Mutant], root: Path) -> Iterator[str]:
+    """Why a mutant cannot be tried, the name first."""
+    names = [mutant.name for mutant in mutants]
+    for mutant in mutants:
+        if names.count(mutant.name) > 1:
+            yield f"'{mutant.name}': another has the same name"
+        path = root / mutant.file
+        times = path.read_text(encoding="utf-8").count(mutant.text) if path.is_file() else 0
+        if times != 1:
+            yield f"'{mutant.name}': its text occurs {times} times in {mutant.file}, and must occur once"
+        if mutant.text == mutant.replacement:
+            yield f"'{mutant.name}': changes nothing"
+        if not mutant.tests:
+            yield f"'{mutant.name}': names no tests"
+        yield from (f"'{mutant.name}': there is no test {test}" for test in mutant.tests if not _exists(root, test))
+
+
+def _exists(root: Path, test: str) -> bool:
+    file, _, function = test.partition("::")
+    if not (root / file).is_file():
+        return False
+    module = ast.parse((root / file).read_text(encoding="utf-8"))
+    return not function or any(isinstance(each, ast.FunctionDef) and each.name == function for each in module.body)
+
+
+def copied(root: Path, folder: Path) -> None:
+    """What git knows or would know of a project, as it stands there."""
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listed, cwd=root, check=True, capture_output=True, text=True).stdout.split("\0")
+    for name in filter(None, names):
+        if (root / name).is_file():  # and not deleted
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(root / name, folder / name)
+
+
+def run(tests: Sequence[str], folder: Path, limit: float | None) -> Outcome:
+    """Runs tests in a copy. They end with all that they have begun after `limit` seconds."""
+    # Bytecode is taken for that of any source of its size and second; what killed tests leave goes with the copies.
+    own = {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(folder.parent)}
+    command = [sys.executable, *PYTEST, *tests]
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env={**os.environ, **own},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return Outcome(None, "")
+    return Outcome(process.returncode, output)
+
+
+def tried(mutant: Mutant, folder: Path, limit: float) -> Outcome:
+    """Its tests in a copy with the change, which is undone."""
+    path = folder / mutant.file
+    source = path.read_text(encoding="utf-8")
+    path.write_text(source.replace(mutant.text, mutant.replacement), encoding="utf-8")
+    try:
+        return run(mutant.tests, folder, limit)
+    finally:
+        path.write_text(source, encoding="utf-8")
+
+
+def survivors(mutants: Sequence[Mutant], root: Path, workers: int, limit: float, progress: Console) -> list[str]:
+    """A line for each that was not noticed. RuntimeError where the tests fail without any change and tell nothing."""
+    with tempfile.TemporaryDirectory() as temporary:
+        copies = SimpleQueue[Path]()
+        for number in range(workers):
+            copied(root, Path(temporary, str(number)))
+            copies.put(Path(temporary, str(number)))
+
+        def judged(mutant: Mutant) -> Outcome:
+            folder = copies.get()
+            try:
+                return tried(mutant, folder, limit)
+            finally:
+                copies.put(folder)
+
+        tests = sorted({test for mutant in mutants for test in mutant.tests})
+        progress.print("the tests without a change ...")
+        unchanged = run(tests, Path(temporary, "0"), None)
+        if unchanged.status != PASSED:
+            raise RuntimeError(f"the tests fail without any change\n{unchanged.output}")
+        pool = ThreadPoolExecutor(workers)
+        found = []
+        try:
+            for number, (mutant, outcome) in enumerate(zip(mutants, pool.map(judged, mutants), strict=True), start=1):
+                line = verdict(mutant, outcome)
+                progress.print(f"{number} of {len(mutants)}: {line}")
+                if outcome.status not in NOTICED:
+                    found.append(line)
+        finally:
+            pool.shutdown(cancel_futures=True)
+    return found
+
+
+def verdict(mutant: Mutant, outcome: Outcome) -> str:
+    """What came of a mutant, in a line."""
+    if outcome.status == PASSED:
+        return f"'{mutant.name}' survives: {', '.join(mutant.tests)} pass with it ({mutant.file})"
+    if outcome.status == FAILED:
+        return f"'{mutant.name}' is noticed"
+    if outcome.status is None:
+        return f"'{mutant.name}' is noticed: the tests do not end in time"
+    return f"'{mutant.name}' was not judged: pytest ended with {outcome.status}\n{outcome.output}"
+
+
+def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
+    """Exit status: 0 when every mutant is noticed."""
+    parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__)
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="these alone")
+    parser.add_argument("--workers", type=int, default=2, help="how many are tried at a time (2)")
+    parser.add_argument("--limit", type=float, default=300, help="seconds after which tests count as failed (300)")
+    options = parser.parse_args(arguments)
+    out = Console(highlight=False, markup=False, soft_wrap=True)
+    progress = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+    mutants = read(root)
+    wrong = list(problems(mutants, root))
+    unknown = set(options.only or ()) - {mutant.name for mutant in mutants}
+    wrong += [f"'{name}': there is no such mutant" for name in sorted(unknown)]
+    if wrong:
+        for line in wrong:
+            progress.print(line)
+        return 1
+    chosen = [mutant for mutant in mutants if not options.only or mutant.name in options.only]
+    try:
+        found = survivors(chosen, root, options.workers, options.limit, progress)
+    except RuntimeError as error:
+        progress.print(str(error))
+        return 1
+    for line in found:
+        out.print(line)
+    out.print(f"{len(chosen)} mutants, {len(found)} survive")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
