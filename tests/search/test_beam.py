@@ -333,7 +333,11 @@ def test_a_beam_of_any_width_is_the_plain_one(normalisation: NormalisationKind, 
     """Also where it drops what an exhaustive search would keep."""
     search = Beam(size=size, normalisation=normalisation, **SHORT)
     for seed in range(15):
-        (found,) = search(Written(lambda word, prefix, seed=seed: drawn(seed, prefix)), (sentences([A]),), n_best=size)
+
+        def of_prefix(word: int, prefix: tuple[int, ...], seed: int = seed) -> Mapping[int, float]:
+            return drawn(seed, prefix)
+
+        (found,) = search(Written(of_prefix), (sentences([A]),), n_best=size)
         wanted = plain_beam(seed, size, LONGEST, Ranking(normalisation, 1.0))[:size]
         assert texts(found) == [said for _, said in wanted]
         assert [each.score for each in found] == pytest.approx([rank for rank, _ in wanted])

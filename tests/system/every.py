@@ -47,13 +47,13 @@ COMMANDS = {
     "train in a folder of others": Command("train toy.yaml --run=mine --data.train=mine/data/train", refused=True),
     "train here": Command("train toy.yaml --run=.", refused=True),
     "translate": Command(
-        "translate runs/toy test.en -o found.fr --attention found.jsonl",
+        "translate runs/toy test.en -o found.fr --attention found.jsonl --resume",
         r"found\.(fr|jsonl)(\.partial)?",
         ("found.fr", "found.jsonl"),
     ),
     "translate over its source": Command("translate runs/toy test.en -o test.en", refused=True),
     "postedit": Command(
-        "postedit runs/edit --translation test.mt -o found.pe --html found.html",
+        "postedit runs/edit --translation test.mt -o found.pe --html found.html --resume",
         r"found\.(pe|html)(\.partial)?",
         ("found.pe", "found.html"),
     ),

@@ -3,6 +3,7 @@
 import subprocess
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -86,7 +87,7 @@ def test_a_run_that_does_not_end_is_ended(project: Path) -> None:
         ({"tests": ("test_shops.py",)}, "there is no test test_shops.py"),
     ],
 )
-def test_a_mutant_that_cannot_be_made_is_named(project: Path, changed: dict[str, str], told: str) -> None:
+def test_a_mutant_that_cannot_be_made_is_named(project: Path, changed: dict[str, Any], told: str) -> None:
     mutant = Mutant("few cost more", "shop.py", "3 * count", "4 * count", ("test_shop.py::test_few",))
     assert list(problems([mutant], project)) == []
     (found,) = problems([mutant._replace(**changed)], project)
