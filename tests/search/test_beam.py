@@ -1,6 +1,7 @@
 """Beam search, with the enumeration of all translations as its judge."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
