@@ -8,7 +8,7 @@ CORE := $(VENV)/core.stamp
 DEV := $(VENV)/dev.stamp
 
 .NOTPARALLEL: # the tests' summary is the last thing that `make check` says
-.PHONY: demo lint quick test check soak bench attention-table sources-table postediting-table length-plot zero-shot tasks-table busy-table spec
+.PHONY: demo lint quick test check soak mutants bench attention-table sources-table postediting-table length-plot zero-shot tasks-table busy-table spec
 
 demo: $(CORE)
 	$(BIN)/dragoman demo
@@ -31,7 +31,6 @@ check: lint test
 soak: $(DEV)
 	$(BIN)/python -m tests.system.soak $(OPTIONS)
 
-.PHONY: mutants
 mutants: $(DEV)
 	$(BIN)/python -m tools.mutants $(OPTIONS)
 

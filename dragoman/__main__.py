@@ -1,6 +1,18 @@
-"""`python -m dragoman` and `torchrun -m dragoman`."""
+"""The program `dragoman`, also as `python -m dragoman` and `torchrun -m dragoman`."""
 
-from dragoman.cli import main
+import sys
+
+
+def main() -> None:
+    """Run the command line. What it imports takes a moment, in which Ctrl-C is told in a line too."""
+    try:
+        from dragoman.cli import main as run
+
+        run()
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        sys.exit(130)
+
 
 if __name__ == "__main__":
     main()

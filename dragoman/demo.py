@@ -53,7 +53,9 @@ def main(folder: Path) -> None:
     console = Console(highlight=False, soft_wrap=True)
     texts, run = folder / "corpus", folder / "run"
     config = write_config(texts, run)
-    corpus.write(texts, SOURCE, TARGET, SIZES, SEED)
+    names = (f"{split}.{name}" for split in SIZES for name in (SOURCE, TARGET, f"{SOURCE}-{TARGET}.align"))
+    if not all((texts / name).is_file() for name in names):
+        corpus.write(texts, SOURCE, TARGET, SIZES, SEED)
     console.print(f"phrasebook: {SIZES['train']:,} sentence pairs, sampled into {texts}", markup=False)
     for pair in read_some(texts / "train", 3):
         console.print(f"    {pair.source}  =  {pair.target}", style="dim", markup=False)

@@ -37,15 +37,16 @@ class Device(NamedTuple):
 
     @contextmanager
     def threads_for(self, multiplications: int) -> Iterator[None]:
-        """One thread for steps that are SMALL, all of them for others."""
-        if self.threads == 1 or multiplications >= SMALL:
+        """One thread for steps that are SMALL, as many as there were for others and afterwards."""
+        before = torch.get_num_threads()
+        if before == 1 or multiplications >= SMALL:
             yield
             return
         torch.set_num_threads(1)
         try:
             yield
         finally:
-            torch.set_num_threads(self.threads)
+            torch.set_num_threads(before)
 
     def __str__(self) -> str:
         place = self.torch_device

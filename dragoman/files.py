@@ -9,7 +9,7 @@ import secrets
 import sys
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Literal, cast
@@ -21,7 +21,7 @@ try:
 except ImportError:  # Windows: nothing hinders a second process there
     fcntl = None  # type: ignore[assignment]
 
-LONGEST_NAME = 200  # bytes of the target's name kept in the temporary one: file systems stop at 255
+LONGEST_NAME = 200  # bytes of the target's name kept in those beside it: file systems stop at 255
 
 CHUNK = 65_536  # bytes asked for at a time
 
@@ -43,10 +43,9 @@ def write_atomically(path: str | Path, mode: Literal["w", "wb"] = "w") -> Iterat
             yield file
         return
     with _refusals(path):
-        target = target.resolve()
+        target = Path(os.path.realpath(path))
         target.parent.mkdir(parents=True, exist_ok=True)
-    name = os.fsdecode(os.fsencode(target.name)[:LONGEST_NAME])
-    temporary = target.with_name(f".{name}.{secrets.token_hex(4)}.part")
+    temporary = target.with_name(f".{_cut(target.name)}.{secrets.token_hex(4)}.part")
     try:
         with _opened(temporary, mode, "x", path) as file:
             yield file
@@ -64,39 +63,76 @@ def write_in_parts(path: str | Path, keep: int = 0) -> Iterator[IO[Any]]:
     """A text file to write to, as by `write_atomically`; but what was written stays in `partial(path)` where the block
     ends with an exception, or the process is killed.
 
-    Of the lines that are there, the first `keep` are gone on behind. UserError where another process writes there.
+    Writing continues after the first `keep` lines that are there. UserError where another process writes there.
     """
     if is_special(path):
         with write_atomically(path) as file:
             yield file
         return
-    target, part = Path(path).resolve(), partial(path)
-    with ExitStack() as stack:
-        file = stack.enter_context(_opened(part, "w", "a", part))
-        with _refusals(part):
-            _locked(file.fileno(), part, f"{part}: another process writes there")
-            os.truncate(file.fileno(), _whole_lines(part, keep)[1])
-        opened = stack.pop_all()
-    try:
-        with opened:
+    target, part = Path(os.path.realpath(path)), partial(path)
+    with held(part):
+        with appended(part, keep) as file:
             yield file
             with _refusals(path):
                 file.flush()
                 os.fsync(file.fileno())
         _replace(target, part, path)
-    finally:
-        with suppress(OSError):
-            if not part.stat().st_size:
-                part.unlink()
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """A plain file, made if missing, locked for this process. It is removed where the block fails and it is empty.
+    UserError where it is something else, or another process has locked it.
+    """
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise UserError(f"{path}: cannot write (is no plain file)")
+    with _lock(path, os.O_RDWR | os.O_CREAT, f"{path}: another process writes there"):
+        try:
+            yield
+        except BaseException:
+            with suppress(OSError):
+                if not path.stat().st_size:
+                    path.unlink()
+            raise
+
+
+def appended(path: Path, keep: int) -> io.TextIOWrapper:
+    """A text file to write to after its first `keep` lines. UserError where it has not so many (any more)."""
+    with _refusals(path):
+        count, size = _whole_lines(path, keep) if keep else (0, 0)
+        if count < keep:
+            raise UserError(f"{path}: another process has written there")
+        if path.exists():
+            os.truncate(path, size)
+    return cast(io.TextIOWrapper, _opened(path, "w", "a", path))
 
 
 def partial(path: str | Path) -> Path:
     """Where the lines of an unfinished file are: beside it, or beside what a symbolic link stands for."""
-    return Path(f"{os.path.realpath(path) if os.path.islink(path) else path}.partial")
+    target = Path(os.path.realpath(path) if os.path.islink(path) else path)
+    return target.with_name(f"{_cut(target.name)}.partial")
+
+
+def note(path: str | Path) -> Path:
+    """Where it is noted what the lines of an unfinished file were made from."""
+    part = partial(path)
+    return part.with_name(f"{part.name}.note")
+
+
+def all_written(path: Path | None) -> list[Path]:
+    """A file that is written in parts, and those beside it that this takes."""
+    if path is None or str(path) == "-" or is_special(path):
+        return [] if path is None else [path]
+    return [path, partial(path), note(path)]
+
+
+def _cut(name: str) -> str:
+    """A file's name, so short that something can be added."""
+    return os.fsdecode(os.fsencode(name)[:LONGEST_NAME])
 
 
 def lines_in(path: Path) -> int:
-    """The number of lines in a file; what stands behind the last newline is none."""
+    """The number of lines in a file; what stands after the last newline is none."""
     return _whole_lines(path, None)[0]
 
 
@@ -136,19 +172,27 @@ def _refusals(name: str | Path) -> Iterator[None]:
 
 @contextmanager
 def alone(folder: str | Path, busy: str) -> Iterator[None]:
-    """The folder, made if missing, for this process and nobody else who asks likewise; UserError `busy` if one has it.
+    """The folder, made if missing, locked for this process; UserError `busy` where another one has locked it.
 
     However the process ends, the folder is free again. Other machines that share the disk may not see it, and on
     Windows nobody does.
     """
     with _refusals(folder):
         Path(folder).mkdir(parents=True, exist_ok=True)
-        handle = None if fcntl is None else os.open(folder, os.O_RDONLY)
+    with _lock(Path(folder), os.O_RDONLY, busy):
+        yield
+
+
+@contextmanager
+def _lock(path: Path, flags: int, busy: str) -> Iterator[None]:
+    """What is opened there, locked; UserError `busy` where another process has done so."""
+    with _refusals(path):
+        handle = None if fcntl is None else os.open(path, flags, 0o666)
     if handle is None:
         yield
         return
     try:
-        _locked(handle, Path(folder), busy)
+        _locked(handle, path, busy)
         yield
     finally:
         os.close(handle)

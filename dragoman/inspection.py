@@ -4,7 +4,6 @@ import json
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -104,10 +103,18 @@ def development(run: Run) -> tuple[Sentences, list[Score]]:
         try:
             source, target = list(row["source"]), list(row["target"])
             attention = np.asarray(row["attention"], np.float64).reshape(len(target), len(source))
-            each = Example(source, target, str(row["reference"]), attention, float(row["score"]))
-            shares = [int(column) for column in row.get("shares", ())]
-            each = replace(each, source_text=row.get("source_text"), target_text=str(row["text"]))
-            examples.append(replace(each, shares=shares, pair=str(row.get("pair", ""))))
+            each = Example(
+                source,
+                target,
+                str(row["reference"]),
+                attention,
+                float(row["score"]),
+                shares=[int(column) for column in row.get("shares", ())],
+                pair=str(row.get("pair", "")),
+                source_text=str(row["source_text"]),
+                target_text=str(row["text"]),
+            )
+            examples.append(each)
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(f"{run.folder.validation}:{number}: not a translated sentence") from error
         texts.append(str(row["text"]))
@@ -225,7 +232,7 @@ def _told(spec: Spec) -> str:
 
 
 def _progress(rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """How far training has come, and how fast."""
+    """How far training has come, how fast, and in how much memory."""
     if not rows:
         return [("training", "has not begun")]
     last = rows[-1]
@@ -234,6 +241,8 @@ def _progress(rows: Sequence[Row]) -> list[tuple[str, str]]:
     speeds = [row["train/tokens_per_second"] for row in rows if "train/tokens_per_second" in row]
     if speeds:
         facts.append(("speed", f"{float(np.median(speeds)):,.0f} target symbols a second"))
+    if last.get("final/memory_gb"):
+        facts.append(("memory of the process", f"{last['final/memory_gb']:.2f} GB at most"))
     return facts
 
 

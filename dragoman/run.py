@@ -18,6 +18,7 @@ onnx/                     the model as ONNX graphs, where `dragoman export` has 
 reverse/                  the run of the other direction, where both were trained together (objective: agreement)
 """
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,14 +36,16 @@ from dragoman.errors import UserError
 from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import fill, read_shapes, read_tensors
+from dragoman.wording import figure
 
 WEIGHTS = ("model", "model-best", "model-last")  # in the order in which they are looked for
 
-# Names of the files that training writes, in the folder and in its folder `checkpoints`.
-MADE = re.compile(
-    r"run\.json|config\.yaml|metrics\.jsonl|validation\.jsonl|README\.md|events\.out\.tfevents\..+"
-    r"|(source|target)(\..+)?\.(json|units|vocabulary)|target\.languages|model(-best|-last)?\.safetensors"
+# Names of the files that training writes: before it has saved anything; at any time; in the folder `checkpoints`.
+BEGUN = re.compile(
+    r"run\.json|config\.yaml|metrics\.jsonl|events\.out\.tfevents\..+"
+    r"|(source|target)(\..+)?\.(json|units|vocabulary)|target\.languages"
 )
+MADE = re.compile(rf"{BEGUN.pattern}|validation\.jsonl|README\.md|model(-best|-last)?\.safetensors")
 KEPT = re.compile(r"last\.safetensors|step-\d{8}\.safetensors")
 PARTS = re.compile(rf"(reverse/)?({MADE.pattern}|checkpoints/({KEPT.pattern})|(data|onnx)(/.*)?|lexicon\.safetensors)")
 
@@ -98,9 +101,18 @@ class RunFolder:
         return above if above.reverse.path == self.path.resolve() and above.metrics.is_file() else self
 
     def has_part(self, path: Path) -> bool:
-        """Whether a path is that of something which commands read from the run; the report is not."""
-        folder, found = self.path.resolve(), path.resolve()
-        return found.is_relative_to(folder) and bool(PARTS.fullmatch(found.relative_to(folder).as_posix()))
+        """Whether a path is that of something which commands read from the run, as it is written or by links; the
+        report is not.
+        """
+        for real in (os.path.abspath, os.path.realpath):
+            folder, found = Path(real(self.path)), Path(real(path))
+            if found.is_relative_to(folder) and PARTS.fullmatch(found.relative_to(folder).as_posix()):
+                return True
+        if not path.is_file():
+            return False
+        places = [self.path, *(each for each in self.path.glob("*") if each.is_dir())]
+        files = (each for place in places for each in place.iterdir() if each.is_file())
+        return any(PARTS.fullmatch(each.relative_to(self.path).as_posix()) and each.samefile(path) for each in files)
 
     def checkpoint(self, step: int) -> Path:
         """The weights of a validation that was among the best."""
@@ -124,8 +136,9 @@ def chosen_among(note: Any) -> Any:
 def told(note: Any) -> str:
     """Which weights are in a file with this note."""
     match note:
-        case {"step": int(step), "worse": [*steps], "value": float(value)}:
-            return f"the best, of step {step:,}: the mean of the best {len(steps)} was worse ({value:.2f})"
+        case {"step": int(step), "worse": [*steps], "metric": str(name), "value": float(value), "loss": float(loss)}:
+            found = f"loss {figure(loss, 4)}" if name == "loss" else f"{name} {figure(value)}, loss {figure(loss, 4)}"
+            return f"the best, of step {step:,}: the mean of the best {len(steps)} was worse ({found})"
         case {"step": int(step)}:
             return f"the best, of step {step:,}"
         case {"mean of steps": [*steps]}:
@@ -181,18 +194,18 @@ class Run:
         try:
             build.check(self.config, self.sources, self.target, shapes, path)
         except UserError as error:
-            raise UserError(f"{error}{self._cut(shapes)}") from error
+            raise UserError(f"{self._cut(shapes)}{error}") from error
         model = build.build_for(self.config, self.sources, self.target)
         fill(model, read_tensors(path)[0], path)
         return model.eval()
 
     def _cut(self, shapes: Mapping[str, torch.Size]) -> str:
-        """Which vocabularies have a number of symbols that weights of these shapes do not know.
+        """Which vocabularies have a number of symbols that weights of these shapes do not know, to stand in front.
 
         One that was cut between two lines reads like a whole one.
         """
         rows = {shape[0] for shape in shapes.values() if shape}
         names = zip((*self.config.data.sides, "target"), (*self.sources, self.target), strict=True)
         sizes = [(name, len(each.vocabulary)) for name, each in names if isinstance(each, Language)]
-        found = [f"{name}.vocabulary has {size:,} symbols" for name, size in sizes if size not in rows]
-        return "; ".join(["", *found])
+        wrong = [(name, size) for name, size in sizes if size not in rows]
+        return "".join(f"{self.folder.path / name}.vocabulary has {size:,} symbols; " for name, size in wrong)

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 MOST_THREADS = 1024  # threads that can be asked for
@@ -18,8 +19,7 @@ MOST_THREADS = 1024  # threads that can be asked for
 WAITING = {"GOMP_SPINCOUNT": "1000", "KMP_BLOCKTIME": "1"}
 
 _QUOTA = ("cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us")  # of version 2; of version 1, in two files
-_asked = 0  # by the command that is running
-_decided = 0  # for this process
+_asked = ContextVar("_asked", default=0)  # by the command that is running
 
 
 def wait_briefly() -> None:
@@ -34,24 +34,16 @@ def wait_briefly() -> None:
 @contextmanager
 def asked(count: int) -> Iterator[None]:
     """So many threads, whatever a configuration says, while a command runs: its `--threads`."""
-    global _asked
-    _asked = count
+    before = _asked.set(count)
     try:
         yield
     finally:
-        _asked = 0
+        _asked.reset(before)
 
 
 def decide(configured: int, workers: int) -> int:
     """The number of threads for this process, one of so many `workers` on this machine. 0 is none `configured`."""
-    global _decided
-    _decided = _asked or configured or _from_environment(workers) or max(1, cores() // workers)
-    return _decided
-
-
-def number() -> int:
-    """The number of threads that was decided on; where none was, as if nothing were configured."""
-    return _asked or _decided or decide(0, 1)
+    return _asked.get() or configured or _from_environment(workers) or max(1, cores() // workers)
 
 
 def _from_environment(workers: int) -> int:

@@ -293,7 +293,7 @@ class Translator:
                 raise TypeError(f"{self.target.name}: expected a text, found {type(each).__name__}")
         given = [self.reading.given(text) for text in sources]
         cut = [reading.cut(self.reading.encoded(each, mark), longest) for each in given]
-        encoded = [(source, self._said(source, y, longest)[:longest]) for source, y in zip(cut, targets, strict=True)]
+        encoded = [(source, self._said(source, y, longest)) for source, y in zip(cut, targets, strict=True)]
         lengths = [max(reading.length(source), len(target)) + 1 for source, target in encoded]
         most = BATCH if all(isinstance(source, Language) for source in self.sources) else ROWS  # regions take room
         for numbers in by_length(range(len(encoded)), lengths, BATCH, most):
@@ -322,9 +322,9 @@ class Translator:
         return replace(best, n_best=every)
 
     def _said(self, encoded: list[Encoded], target: str, longest: int | None) -> list[Symbol]:
-        """What a model is to say of these sources, that it may mean the text, or so many symbols of it."""
+        """At most `longest` symbols that a model is to say of these sources, that it may mean the text."""
         symbols = self.target.text.encode(target[:LONGEST_TEXT])[:longest]
-        return list(symbols) if self.edited is None else operations(spelled(encoded[self.edited]), symbols)
+        return list(symbols) if self.edited is None else operations(spelled(encoded[self.edited]), symbols)[:longest]
 
     def _written(self, encoded: list[Encoded], said: list[Symbol]) -> tuple[list[str], WordsOf]:
         """The symbols of the text that a model means; its words, and for each symbol that it said the word, or -1."""

@@ -34,9 +34,9 @@ def explain(errors: Sequence[ErrorDetails], annotation: Any, value: Any) -> list
     return [f"expected {type_text(annotation)}, found {shown(value)}{hint}"]
 
 
-def figure(value: float) -> str:
-    """A measurement with two places; a huge one as a power of ten."""
-    return f"{value:.2f}" if abs(value) < 1e5 else f"{value:.1e}"
+def figure(value: float, places: int = 2) -> str:
+    """A measurement with so many places; a huge one as a power of ten."""
+    return f"{value:.{places}f}" if abs(value) < 1e5 else f"{value:.1e}"
 
 
 def shown(value: Any) -> str:

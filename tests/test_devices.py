@@ -78,6 +78,15 @@ def test_small_steps_are_done_by_one_thread() -> None:
     assert torch.get_num_threads() == 3
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_small_steps_leave_the_number_of_threads_that_somebody_else_has_set(count: int) -> None:
+    device = choose(DeviceConfig(name="cpu", threads=3))
+    torch.set_num_threads(count)
+    with device.threads_for(0):
+        assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == count
+
+
 @pytest.mark.parametrize(("precision", "kind"), [("float32", torch.float32), ("bfloat16", torch.bfloat16)])
 def test_products_are_in_the_chosen_precision_and_sums_in_float32(precision: str, kind: torch.dtype) -> None:
     device = choose(DeviceConfig.model_validate({"name": "cpu", "threads": 1, "precision": precision}))

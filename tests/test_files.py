@@ -6,14 +6,16 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Literal
+from typing import IO, Any, Literal
 
 import pytest
 
 from dragoman import files
 from dragoman.errors import UserError
-from dragoman.files import lines_in, partial, read_lines, read_words, write_atomically, write_in_parts
+from dragoman.files import lines_in, note, partial, read_lines, read_words, write_atomically, write_in_parts
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
@@ -322,7 +324,7 @@ def test_a_very_long_name_can_be_written(tmp_path: Path) -> None:
     assert path.read_text() == "x"
 
 
-def test_what_was_written_in_parts_stays_and_is_gone_on_behind(tmp_path: Path) -> None:
+def test_what_was_written_in_parts_stays_and_is_continued(tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_text("old\n")
     path.chmod(0o604)
@@ -355,6 +357,62 @@ def test_two_processes_do_not_write_the_same_parts(tmp_path: Path) -> None:
             pass
         file.write("one\n")
     assert path.read_text() == "one\n"
+
+
+def test_lines_that_are_there_no_more_are_not_continued(tmp_path: Path) -> None:
+    partial(tmp_path / "text").write_text("one\ntwo\n")
+    with pytest.raises(UserError, match="another process has written there"), write_in_parts(tmp_path / "text", 3):
+        pass
+    assert partial(tmp_path / "text").read_text() == "one\ntwo\n"
+
+
+@pytest.mark.parametrize("place", ["fsync", "replace"])
+def test_parts_are_locked_until_they_have_their_name(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, told = tmp_path / "text", []
+    owner = os if place == "fsync" else Path
+    function = getattr(owner, place)
+
+    def intruded(*arguments: Any) -> Any:
+        with pytest.raises(UserError) as caught, write_in_parts(path):
+            pass
+        told.append(str(caught.value))
+        return function(*arguments)
+
+    monkeypatch.setattr(owner, place, intruded)
+    with write_in_parts(path) as file:
+        file.write("one\n")
+    assert told == [f"{partial(path)}: another process writes there"]
+    assert path.read_text() == "one\n"
+
+
+@pytest.mark.parametrize("make", [lambda path: path.symlink_to("mine"), os.mkfifo, Path.mkdir])
+def test_parts_are_a_plain_file(make: Callable[[Path], None], tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("mine\n")
+    make(tmp_path / "text.partial")
+    with (
+        pytest.raises(UserError, match=r"text\.partial: cannot write \(is no plain file\)"),
+        write_in_parts(tmp_path / "text"),
+    ):
+        pass
+    assert (tmp_path / "mine").read_text() == "mine\n"
+    assert (tmp_path / "text.partial").exists()
+
+
+def test_a_very_long_name_can_be_written_in_parts(tmp_path: Path) -> None:
+    path = tmp_path / ("x" * 250)
+    with write_in_parts(path) as file, note(path).open("x"):
+        file.write("x")
+    assert path.read_text() == "x"
+
+
+@pytest.mark.parametrize("write", [write_atomically, write_in_parts])
+def test_a_loop_of_links_is_told(write: Callable[[Path], AbstractContextManager[IO[str]]], tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to("a")
+    with pytest.raises(UserError, match="a: cannot write"), write(tmp_path / "a"):
+        pass
+    assert (tmp_path / "a").is_symlink()
 
 
 def test_parts_lie_beside_what_a_link_stands_for(tmp_path: Path) -> None:

@@ -28,10 +28,16 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return Run.load(toy.trained(tmp_path_factory.getbasetemp()))
 
 
+def example(source: list[str], target: list[str], reference: str | None) -> Example:
+    """Words that stand between spaces, each of which looks at its own."""
+    attention, texts = np.eye(len(target), len(source)), (" ".join(source), " ".join(target))
+    return Example(source, target, reference, attention, -1.0, source_text=texts[0], target_text=texts[1])
+
+
 def sentences(lengths: Sequence[int], right: Sequence[bool]) -> Sentences:
     """Sentences of so many words, translated right or wrong."""
     every = [["word"] * length for length in lengths]
-    examples = [Example(words, words, " ".join(words), np.eye(len(words)), -1.0) for words in every]
+    examples = [example(words, words, " ".join(words)) for words in every]
     pairs = zip(every, right, strict=True)
     return Sentences([" ".join(words) if good else "false " * 9 for words, good in pairs], examples)
 
@@ -54,7 +60,7 @@ def test_the_last_bucket_is_for_the_rest_and_every_length_has_one() -> None:
 
 def test_a_missing_reference_takes_only_its_own_sentence_out(run: Run) -> None:
     given = sentences([2, 3, 4], [True, False, True])
-    unknown = Example(["new"], ["neuf"], None, np.eye(1), -1.0)
+    unknown = example(["new"], ["neuf"], None)
     mixed = Sentences([*given.texts, "neuf"], [*given.examples, unknown])
     assert inspection.scores(run, mixed) == inspection.scores(run, given)
     view = inspection.view(run, mixed)
@@ -66,7 +72,7 @@ def test_a_missing_reference_takes_only_its_own_sentence_out(run: Run) -> None:
 
 def test_an_empty_reference_is_one_too(run: Run) -> None:
     given = sentences([2, 3], [True, True])
-    said_nothing = Example(["new"], ["neuf"], "", np.eye(1), -1.0)
+    said_nothing = example(["new"], ["neuf"], "")
     found = inspection.scores(run, Sentences([*given.texts, "neuf"], [*given.examples, said_nothing]))
     assert "|sentences:3|" in found[0].signature
     assert found[0].value < inspection.scores(run, given)[0].value == 100
@@ -161,15 +167,15 @@ def test_development_sentences_read_as_they_were_written(run: Run, tmp_path: Pat
     assert [each.source_text for each in inspection.development(run)[0].examples] == texts
     shutil.copytree(run.folder.path, tmp_path / "run")
     other = Run.load(tmp_path / "run")
-    first, second, *_ = map(json.loads, other.folder.validation.read_text(encoding="utf-8").splitlines())
-    del second["source_text"]
-    rows = [{**first, "source_text": "One, two.", "text": "Deux, un."}, second]
-    other.folder.validation.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    found = inspection.development(other)[0].examples
-    assert [(each.source_text, each.target_text) for each in found] == [
-        ("One, two.", "Deux, un."),
-        (None, second["text"]),
-    ]
+    first, *_ = map(json.loads, other.folder.validation.read_text(encoding="utf-8").splitlines())
+    row = {**first, "source_text": "One, two.", "text": "Deux, un."}
+    other.folder.validation.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    (found,) = inspection.development(other)[0].examples
+    assert (found.source_text, found.target_text) == ("One, two.", "Deux, un.")
+    del row["source_text"]
+    other.folder.validation.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"validation\.jsonl:1: not a translated sentence"):
+        inspection.development(other)
 
 
 def test_a_run_that_is_under_way_shows_what_it_has(run: Run, tmp_path: Path) -> None:

@@ -130,7 +130,9 @@ def _told_of(call: Callable[[], object]) -> str:
 def test_a_vocabulary_that_does_not_fit_the_weights_is_refused(run: Path) -> None:
     path = run / "source.vocabulary"
     path.write_text(path.read_text("utf-8") + '"seven"\n', encoding="utf-8")
-    assert "weights of another model" in told(run)
+    found = told(run)
+    assert found.startswith(f"{path} has {len(Run.load(run).source.vocabulary)} symbols; ")
+    assert "weights of another model" in found
 
 
 def a_file(path: Path) -> None:

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from dragoman import threads
-from dragoman.threads import asked, cores, decide, number
+from dragoman.threads import asked, cores, decide
 
 
 @pytest.fixture(autouse=True)
 def _nothing_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "_decided", 0)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
 
 
@@ -48,16 +47,14 @@ def test_of_several_workers_a_thread_each_is_torchruns_word(
     assert decide(0, 2) == count
 
 
-def test_the_number_is_what_was_decided_and_otherwise_as_if_nothing_were_configured(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(threads, "cores", lambda: 6)
-    assert number() == 6
-    decide(3, 1)
-    assert number() == 3
+def test_what_a_command_is_asked_for_ends_with_it() -> None:
     with asked(2):
-        assert number() == 2
-    assert number() == 3
+        with asked(4):
+            assert decide(3, 1) == 4
+        with pytest.raises(ValueError, match="in the middle"), asked(5):
+            raise ValueError("in the middle")
+        assert decide(3, 1) == 2
+    assert decide(3, 1) == 3
 
 
 def test_counts_cores_where_the_system_does_not_tell_which_are_ours(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,6 @@ ROOT = Path(__file__).resolve().parent.parent
 DATA = "tools/mutants.toml"
 PYTEST = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist")
 PASSED, FAILED = 0, 1  # exit statuses of pytest; others say that it has judged nothing
-NOTICED = (FAILED, None)
 
 
 class Mutant(NamedTuple):
@@ -32,6 +31,7 @@ class Mutant(NamedTuple):
     text: str
     replacement: str
     tests: tuple[str, ...]  # files, or file::function
+    endless: bool = False  # the tests may hang, which is to notice it
 
 
 class Outcome(NamedTuple):
@@ -117,7 +117,7 @@ def tried(mutant: Mutant, folder: Path, limit: float) -> Outcome:
 
 
 def survivors(mutants: Sequence[Mutant], root: Path, workers: int, limit: float, progress: Console) -> list[str]:
-    """A line for each that was not noticed. RuntimeError where the tests fail without any change and tell nothing."""
+    """A line for each that was not noticed or not judged. RuntimeError where the tests fail without any change."""
     with tempfile.TemporaryDirectory() as temporary:
         copies = SimpleQueue[Path]()
         for number in range(workers):
@@ -142,11 +142,16 @@ def survivors(mutants: Sequence[Mutant], root: Path, workers: int, limit: float,
             for number, (mutant, outcome) in enumerate(zip(mutants, pool.map(judged, mutants), strict=True), start=1):
                 line = verdict(mutant, outcome)
                 progress.print(f"{number} of {len(mutants)}: {line}")
-                if outcome.status not in NOTICED:
+                if not noticed(mutant, outcome):
                     found.append(line)
         finally:
             pool.shutdown(cancel_futures=True)
     return found
+
+
+def noticed(mutant: Mutant, outcome: Outcome) -> bool:
+    """Whether the tests failed, or did not end where that is what the mutant does."""
+    return outcome.status == FAILED or (mutant.endless and outcome.status is None)
 
 
 def verdict(mutant: Mutant, outcome: Outcome) -> str:
@@ -156,7 +161,8 @@ def verdict(mutant: Mutant, outcome: Outcome) -> str:
     if outcome.status == FAILED:
         return f"'{mutant.name}' is noticed"
     if outcome.status is None:
-        return f"'{mutant.name}' is noticed: the tests do not end in time"
+        judged = "is noticed" if mutant.endless else "was not judged"
+        return f"'{mutant.name}' {judged}: the tests did not end in time"
     return f"'{mutant.name}' was not judged: pytest ended with {outcome.status}\n{outcome.output}"
 
 
@@ -165,7 +171,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__)
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these alone")
     parser.add_argument("--workers", type=int, default=2, help="how many are tried at a time (2)")
-    parser.add_argument("--limit", type=float, default=300, help="seconds after which tests count as failed (300)")
+    parser.add_argument("--limit", type=float, default=300, help="seconds after which tests are ended (300)")
     options = parser.parse_args(arguments)
     out = Console(highlight=False, markup=False, soft_wrap=True)
     progress = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
@@ -185,7 +191,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
         return 1
     for line in found:
         out.print(line)
-    out.print(f"{len(chosen)} mutants, {len(found)} survive")
+    out.print(f"{len(chosen)} mutants, {len(found)} not noticed")
     return 1 if found else 0
 
 

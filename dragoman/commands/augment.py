@@ -99,14 +99,24 @@ def _write(
     """
     if names[0] == names[1]:
         raise UserError(f"{prefix}: source and target are both called '{names[0]}'; they would be one file")
+    for name in names:
+        if Path(name).name != name:
+            raise UserError(f"{name}: expected the suffix of a file, such as en")
     paths = [Path(f"{prefix}.{name}") for name in names]
+    outputs.check([("--output", path) for path in paths], read, runs)
     for path in paths:
-        outputs.check({"--output": path}, read, runs)
+        if path.exists():
+            raise UserError(f"{path}: exists already; choose another --output, or remove it")
     count = 0
-    with ExitStack() as stack:
-        files = [stack.enter_context(write_atomically(path)) for path in paths]
-        for pair in pairs:
-            for file, text in zip(files, pair, strict=True):
-                file.write(text + "\n")
-            count += 1
+    try:
+        with ExitStack() as stack:
+            files = [stack.enter_context(write_atomically(path)) for path in paths]
+            for pair in pairs:
+                for file, text in zip(files, pair, strict=True):
+                    file.write(text + "\n")
+                count += 1
+    except BaseException:  # one of them may be there already, and is half a corpus
+        for path in paths:
+            path.unlink(missing_ok=True)
+        raise
     tell(f"{paths[0]}, {paths[1]}: {count:,} pairs. Add {prefix} to data.train")

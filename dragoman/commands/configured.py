@@ -21,8 +21,8 @@ NUMBERS = 2048  # assumed of a region
 
 
 def train(words: Sequence[str]) -> None:
-    """Train the run of a configuration, or go on with it, and tell what can be done with it then. Nothing where it is
-    finished.
+    """Train the run of a configuration, or go on with it, and tell what can be done with it then. A run that was
+    finished before is left alone.
     """
     config = checks.load_config(*overrides(words))
     before = finished(config, RunFolder(Path(config.run)))

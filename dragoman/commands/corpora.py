@@ -38,7 +38,7 @@ def debug_data(words: Sequence[str]) -> None:
             for place in where:
                 header = tables.about_header(place, (*texts, pair.target)) if place.endswith(TABLES) else None
                 if header:
-                    typer.echo(f"data.{name}: {place}: {one_line(header)}\n")
+                    typer.echo(printable(f"data.{name}: {place}: {one_line(header)}\n"))
             for source in texts if where else ():
                 found = statistics.describe(where, source, pair.target, sources=texts, tokenisers=tokenisers)
                 about = f", {source} and {pair.target}" if data.pairs or len(pair.sources) > 1 else ""

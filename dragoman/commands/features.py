@@ -29,7 +29,7 @@ def features(
     if layer == "global" and stage != -1:
         raise UserError("--stage: chooses a feature map, and --layer global takes none; leave out one")
     paths = images(folder, names)
-    outputs.check({"--output": target}, [names, weights, *paths])
+    outputs.check([("--output", target)], [names, weights, *paths])
     network = Network(model, weights, devices.choose(DeviceConfig()).torch_device, layer=layer, stage=stage)
     batches = [paths[first : first + batch] for first in range(0, len(paths), batch)]
     console = Console(stderr=True)

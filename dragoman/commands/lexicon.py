@@ -27,12 +27,12 @@ def lexicon(folder: Path, files: tuple[Path, Path] | None) -> None:
     if not run.config.data.plain:
         raise UserError(f"{folder}: a lexicon needs a run of one text, without data.edits or data.pairs")
     devices.use_threads(run.config.device)
-    source, target = _read(run, *files) if files else _prepared(run)
-    sizes = len(run.source.vocabulary), len(run.target.vocabulary)
     path = run.folder.path / candidates.FILE
-    outputs.check({"lexicon": path}, files or ())
+    outputs.check([("lexicon", path)], files or ())
     if path.exists():
         read_tensors(path)  # or it is not ours to be replaced
+    source, target = _read(run, *files) if files else _prepared(run)
+    sizes = len(run.source.vocabulary), len(run.target.vocabulary)
     found = estimate(source, target, sizes)
     candidates.write(found, path)
     known = np.count_nonzero(found.probabilities[:, 0])

@@ -1,5 +1,6 @@
 """Lines in, lines out: streams of any length in portions, each written as soon as it is done."""
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ import typer
 from dragoman.data.corpus import Pair, parallel
 from dragoman.data.features import FeatureFile, beside
 from dragoman.errors import UserError
-from dragoman.files import shown, write_atomically, write_in_parts
+from dragoman.files import all_written, shown, write_atomically, write_in_parts
 from dragoman.text.normalise import Normaliser
 from dragoman.text.printable import printable
 
@@ -105,15 +106,18 @@ def apart(option: str, path: Path | None, target: Path | None) -> None:
     """UserError where what `option` writes to `path` and the lines to `target` would get in each other's way."""
     if str(path) == str(target or "-") == "-":
         raise UserError(f"{option} -: the lines go to standard output; write them to a file with -o")
-    one, other = (Path("/dev/stdout" if str(each) == "-" else each) for each in (path or "", target or "-"))
-    if path and one.resolve() == other.resolve() and not one.is_char_device():
+    if path is None:
+        return
+    one, other = (Path("/dev/stdout" if str(each) == "-" else each) for each in (path, target or "-"))
+    taken = set(map(os.path.realpath, all_written(other)))
+    if not (taken.isdisjoint(map(os.path.realpath, all_written(one))) or one.is_char_device()):
         raise UserError(f"{option} {path}: the lines go there; name another file")
 
 
 @contextmanager
 def output(path: Path | None, keep: int | None = None) -> Iterator[Output]:
     """Standard output (also as `-`), or a file that appears when all is written. Until then its lines are in a partial
-    one behind the first `keep` of those that are there, unless that is None.
+    one, after the first `keep` of those that are there, unless that is None.
     """
     if path is None or str(path) == "-":
         yield Output(sys.stdout)

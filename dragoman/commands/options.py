@@ -1,5 +1,7 @@
 """What several commands take."""
 
+import errno
+import os
 import re
 from collections.abc import Sequence
 from enum import StrEnum
@@ -93,7 +95,9 @@ Engine = Annotated[
 ]
 Resume = Annotated[
     bool,
-    typer.Option("--resume", help="Go on behind the lines of -o that the same command left, which did not end."),
+    typer.Option(
+        "--resume", help="Continue after the lines that an unfinished run of this command left in FILE.partial."
+    ),
 ]
 To = Annotated[str | None, typer.Option(metavar="LANGUAGE", help="To which language, where the run has several.")]
 
@@ -162,11 +166,17 @@ def named(path: Path) -> Path:
 
 
 def writable(path: Path | None) -> Path | None:
-    """A file to write. UserError before any work is done where its folder is not there, or where it is one."""
+    """A file to write. UserError before any work is done where its folder is not there, or where it is a folder, a loop
+    of links or protected.
+    """
     if path is not None and str(path) != "-":
         if path.is_dir():
             raise UserError(f"{path}: is a folder, expected the name of a file to write")
-        folder = path.resolve().parent
+        folder = Path(os.path.realpath(path)).parent
         if not folder.is_dir():
             raise UserError(f"{path}: cannot write ({folder} is no folder)")
+        if os.path.islink(os.path.realpath(path)):
+            raise UserError(f"{path}: cannot write ({os.strerror(errno.ELOOP)})")
+        if path.exists() and not os.access(path, os.W_OK):
+            raise UserError(f"{path}: cannot write ({os.strerror(errno.EACCES)})")
     return path

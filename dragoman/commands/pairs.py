@@ -35,7 +35,7 @@ def score(
     """Write log P(target | source) in nats and the number of symbols, the end counted, for each pair; `given` are
     NAME=FILE of arrays.
     """
-    outputs.check({}, (source, target))
+    outputs.check((), (source, target))
     translator = load(run, weights=weights)
     files = arrays(given, translator)
     pairs = symbols = 0
@@ -68,7 +68,7 @@ def align(
     well they agree with `gold`, which counts words from 1 if it is `one_based`.
     """
     one_stream(source, target, gold)
-    outputs.check({}, (source, target, gold))
+    outputs.check((), (source, target, gold))
     translator = load(run, weights=weights)
     files = arrays(given, translator)
     if gold and not only_text(translator.sources):
@@ -89,6 +89,8 @@ def align(
             count += len(every)
             found += [links[0] for links in every] if right else []
     if gold and right is not None:
+        if not right:
+            raise UserError(f"{gold}: has no links, so there is nothing to compare with")
         if len(right) != count:
             raise UserError(f"{gold} has {len(right):,} lines, but there are {count:,} pairs in {source}")
         typer.echo(str(alignment.error_rate(found, right)), err=True)

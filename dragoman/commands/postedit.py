@@ -1,5 +1,6 @@
 """`dragoman postedit`: translations made better by a model that has learnt from corrected ones."""
 
+import os
 from collections.abc import Iterable
 from contextlib import ExitStack
 from itertools import islice
@@ -10,12 +11,13 @@ from rich.console import Console
 
 from dragoman.commands import outputs
 from dragoman.commands.lines import PORTION, apart, one_line, one_stream, output, portions, warn
-from dragoman.commands.resuming import done_before, kept, left_behind, progress
+from dragoman.commands.resuming import done_before, kept, left_behind, noting, progress
 from dragoman.data.corpus import side_by_side
 from dragoman.data.features import FeatureSource
 from dragoman.errors import UserError
-from dragoman.files import partial, read_lines
+from dragoman.files import all_written, partial, read_lines
 from dragoman.loading import load
+from dragoman.run import RunFolder
 from dragoman.translator import Translator
 from dragoman.visualisation import changes
 from dragoman.visualisation.changes import Revision
@@ -38,8 +40,11 @@ def postedit(
     """
     one_stream(source, translation)
     apart("--html", page, target)
-    outputs.check({"--output": target, "--html": page}, (source, translation), [run])
-    done = kept([target], resume=resume)
+    written = [("--output", path) for path in all_written(target)]
+    read = [source, translation, RunFolder(run).weights(weights) if weights else None]
+    outputs.check([*written, ("--html", page)], read, [run])
+    options = {"command": "postedit", "RUN": os.path.realpath(run), "--weights": weights, "--source": bool(source)}
+    done = kept([target], options, resume=resume)
     old = list(islice(read_lines(partial(target)), done)) if target and done else []
     translator = load(run, weights=weights)
     edited = translator.edited if translator.edited is not None else len(translator.sources) - 1
@@ -55,14 +60,17 @@ def postedit(
         return found
 
     with ExitStack() as stack:
+        note = stack.enter_context(noting(target, done, options))
         lines, texts = stack.enter_context(output(target, done)), side_by_side(paths)
-        noted(done_before(texts, len(old), translation, target or translation), old)
-        stack.enter_context(left_behind(target, ", and --resume goes on behind them"))
+        if target and old:
+            noted(done_before(texts, len(old), translation, target), old)
+        stack.enter_context(left_behind(target, resumable=True))
         advance = stack.enter_context(progress(translation, target, len(old)))
         for portion in portions(texts, PORTION, first=1 + len(old)):
             edits = translator.translate(portion.lines)
             warn(translation, portion.first, (each.left_out for each in edits))
             found = [one_line(each.text) for each in edits]
+            note(portion.lines)
             lines.write(found)
             for each in noted(portion.lines, found):
                 if show:

@@ -1,65 +1,134 @@
-"""Long outputs: what was written of them is not lost, and gone on behind; a terminal shows how far they are."""
+"""Long outputs: what was written of them is not lost, and can be continued; a terminal shows how far they are."""
 
+import json
+import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from rich.console import Console
 from rich.progress import Progress, ProgressColumn, Task
 from rich.text import Text
 
 from dragoman.commands.lines import is_typed
-from dragoman.data.features import FORMS
+from dragoman.data.features import FORMS, Given
 from dragoman.errors import UserError
-from dragoman.files import is_special, lines_in, partial, shown
+from dragoman.files import appended, held, is_special, lines_in, note, partial, read_lines, shown
 
-Item = TypeVar("Item")
+Options: TypeAlias = Mapping[str, Any]  # by name, as JSON has them
+Texts = TypeVar("Texts", bound=tuple[Given, ...])
 
 
-def kept(files: Sequence[Path | None], *, resume: bool) -> int | None:
+def kept(files: Sequence[Path | None], options: Options | None, *, resume: bool) -> int | None:
     """How many lines an earlier command, which did not end, has left of each of these files (None: standard output);
-    None where the first is no file to leave any in.
+    None where the first is no file to leave any in. `options` are those that the lines depend on; None where the
+    command cannot be resumed.
 
-    UserError where there are such lines, but not to be gone on behind, or not of all files.
+    UserError where another process writes such lines, or left some that this command does not continue.
     """
     beside = [path for path in files if path is not None and str(path) != "-" and not is_special(path)]
     if resume and len(beside) < len(files):
-        raise UserError("--resume: goes on with files; name one with -o, and one for all else that is written")
+        raise UserError("--resume: continues files; name one with -o, and one for all else that is written")
     if not beside or beside[0] is not files[0]:
         return None
-    parts = [partial(path) for path in beside]
+    parts, noted = [partial(path) for path in beside], note(beside[0])
+    there = [path for path in (*parts, noted) if os.path.lexists(path)]
+    for path in there:
+        with held(path):
+            pass
     begun = [part for part in parts if part.exists() and part.stat().st_size]
-    missing = [part for part in parts if not part.exists()]
-    if begun and not resume:
-        told = f"{lines_in(begun[0]):,} lines of a command that did not end"
-        raise UserError(f"{begun[0]}: has {told}; go on behind them with --resume, or remove it")
-    if begun and missing:
-        raise UserError(f"--resume: {begun[0]} is there, but not {missing[0]}; give the options of the first time")
-    return min(map(lines_in, parts)) if begun else 0
+    others = _others(noted, options)
+    if there and not resume:
+        way = "" if options is None or (begun and others) else "continue after them with --resume, or "
+        found = f"{there[0]}: has {_counted(lines_in(there[0]))} of a command that did not end"
+        raise UserError(f"{found}; {way}remove it")
+    if not begun:
+        return 0
+    if others:
+        raise UserError(
+            f"--resume: {begun[0]} was written with another {', '.join(others)}; give the options of the first time"
+        )
+    return min(lines_in(noted) - 1, *(lines_in(part) if part.exists() else 0 for part in parts))
+
+
+def _others(noted: Path, options: Options | None) -> list[str]:
+    """The options that are not as noted."""
+    if options is None or not noted.exists():
+        return ["command"]
+    try:
+        then = json.loads(next(read_lines(noted), ""))
+    except ValueError:
+        then = None
+    now = json.loads(json.dumps(options))
+    return [name for name in now if now[name] != then.get(name)] if isinstance(then, dict) else ["command"]
 
 
 @contextmanager
-def left_behind(path: Path | None, more: str) -> Iterator[None]:
-    """What ends a command tells how many lines of the file were written, and `more`."""
+def noting(
+    target: Path | None, done: int | None, options: Options
+) -> Iterator[Callable[[Iterable[tuple[Given, ...]]], None]]:
+    """To be called with what is translated next, before its lines are written: of each a digest is noted beside the
+    target, until all are written.
+    """
+    if target is None or done is None:
+        yield lambda given: None
+        return
+    path = note(target)
+    with held(path):
+        try:
+            with appended(path, done + 1 if done else 0) as file:
+
+                def add(given: Iterable[tuple[Given, ...]]) -> None:
+                    if not file.tell():
+                        file.write(json.dumps(options) + "\n")
+                    file.writelines(_digest(each) + "\n" for each in given)
+                    file.flush()
+
+                yield add
+        finally:
+            if not partial(target).exists():  # it is whole, or has no line
+                path.unlink(missing_ok=True)
+
+
+def _digest(given: tuple[Given, ...]) -> str:
+    found = blake2b(digest_size=8)
+    for each in given:
+        data = str(each).encode(errors="surrogateescape") if isinstance(each, str | Path) else each.tobytes()
+        found.update(b"%d:" % len(data) + data)
+    return found.hexdigest()
+
+
+def _counted(lines: int) -> str:
+    return f"{lines:,} line" + "s" * (lines != 1)
+
+
+@contextmanager
+def left_behind(path: Path | None, *, resumable: bool) -> Iterator[None]:
+    """Adds to the error how many lines were written."""
     try:
         yield
     except (UserError, KeyboardInterrupt) as error:
         if path and (part := partial(path)).is_file() and (count := lines_in(part)):
-            error.args = ("; ".join([*map(str, error.args), f"{count:,} lines are in {part}{more}"]),)
+            more = ", and --resume continues after them" if resumable else ""
+            found = f"{_counted(count)} {'is' if count == 1 else 'are'} in {part}{more}"
+            error.args = ("; ".join([*map(str, error.args), found]),)
         raise
 
 
-def done_before(lines: Iterator[Item], count: int, source: Path, target: Path) -> Iterator[Item]:
-    """The first lines. UserError where there are not as many: something else was translated then."""
+def done_before(lines: Iterator[Texts], count: int, source: Path, target: Path) -> Iterator[Texts]:
+    """The first lines. UserError where they are not those that were noted: something else was translated then."""
     found = 0
-    for line in islice(lines, count):
-        yield line
+    for digest, line in zip(islice(read_lines(note(target)), 1, count + 1), lines, strict=False):
         found += 1
+        if _digest(line) != digest:
+            raise UserError(f"--resume: {shown(source)}:{found}: is not the line that {partial(target)} translates")
+        yield line
     if found < count:
-        raise UserError(f"--resume: {partial(target)} has {count:,} lines, but {shown(source)} has {found:,}")
+        raise UserError(f"--resume: {partial(target)} has {_counted(count)}, but {shown(source)} has {found:,}")
 
 
 class _Lines(ProgressColumn):

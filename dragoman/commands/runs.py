@@ -3,6 +3,7 @@
 import platform
 from collections.abc import Iterable, Sequence
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
 
 import typer
@@ -11,7 +12,7 @@ from dragoman import __version__, devices, inspection
 from dragoman.commands import outputs
 from dragoman.commands.lines import one_stream, tell
 from dragoman.config import DeviceConfig
-from dragoman.data.corpus import read_examples
+from dragoman.data.corpus import corpus_files, read_examples
 from dragoman.data.pharaoh import Gold, read_gold
 from dragoman.data.source import only_text
 from dragoman.errors import UserError
@@ -39,7 +40,9 @@ def report(
 ) -> None:
     """Write one HTML page on one or several runs."""
     one_stream(sentences, gold)
-    outputs.check({"--output": target}, (sentences, gold), folders)
+    outputs.check([("--output", target)], [sentences, gold], folders)
+    if target and gold and not sentences:
+        outputs.check([("--output", target)], chain.from_iterable(map(_development, folders)))
     given = list(read_lines(sentences, LONGEST_TEXT)) if sentences else None
     links = read_gold(gold, one_based=one_based) if gold else []
     if to and not sentences:
@@ -51,6 +54,13 @@ def report(
     path = target or RunFolder(folders[0]).report
     inspection.write_page(path, views)
     typer.echo(printable(str(path)))
+
+
+def _development(folder: Path) -> list[Path]:
+    """The files of a run's development pairs."""
+    data = Run.load(folder).config.data
+    texts = [name for name in (*data.source, data.target) if name not in data.features]
+    return [] if data.pairs else corpus_files(data.dev, *texts)
 
 
 def _view(
@@ -98,7 +108,7 @@ def _sentence(line: str, where: str, run: Run) -> tuple[Text, str | None]:
 
 def average(run: Path, files: Sequence[Path], last: int | None, best: int | None, target: Path) -> None:
     """Write the element-wise mean of weights: of files, or of the last or best validations that the run has kept."""
-    outputs.check({"--output": target}, files, [run])
+    outputs.check([("--output", target)], files, [run])
     loaded = Run.load(run)
     devices.use_threads(loaded.config.device)
     model = loaded.model()

@@ -1,6 +1,7 @@
 """`dragoman translate`: one line out for each line in."""
 
 import json
+import os
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -14,13 +15,14 @@ from rich.console import Console
 
 from dragoman.commands import outputs, sources
 from dragoman.commands.lines import PORTION, Output, apart, is_typed, one_line, output, portions, warn
-from dragoman.commands.resuming import done_before, kept, left_behind, progress
+from dragoman.commands.resuming import Options, done_before, kept, left_behind, noting, progress
 from dragoman.data.features import Given
 from dragoman.data.pharaoh import pharaoh
 from dragoman.errors import UserError
 from dragoman.evaluation.latency import average_lagging
-from dragoman.files import read_words
+from dragoman.files import all_written, read_words
 from dragoman.loading import Engine, load
+from dragoman.run import RunFolder
 from dragoman.translation import Translation
 from dragoman.translator import Translator
 from dragoman.visualisation import heatmap
@@ -44,7 +46,7 @@ class Wanted(NamedTuple):
     sources: tuple[str, ...] = ()  # NAME=FILE
     to: str | None = None
     via: str | None = None  # the language that is translated to first
-    resume: bool = False  # go on behind the lines that an earlier command left
+    resume: bool = False  # continue after the lines that an earlier command left
 
 
 def split(words: Sequence[Path]) -> tuple[list[Path], Path]:
@@ -56,14 +58,19 @@ def split(words: Sequence[Path]) -> tuple[list[Path], Path]:
 def translate(runs: Sequence[Path], source: Path, target: Path | None, wanted: Wanted) -> None:
     """Translate the lines of `source` with a run, or several together, to `target`, or to standard output."""
     apart("--attention", wanted.attention, target)
-    written = {"--output": target, "--attention": wanted.attention}
-    named = (Path(each.partition("=")[2]) for each in wanted.sources)
-    outputs.check(written, [source, *named], runs)
+    written = [("--output", path) for path in all_written(target)]
+    written += [("--attention", path) for path in all_written(wanted.attention)]
+    read = [source, *(Path(each.partition("=")[2]) for each in wanted.sources)]
+    read += [RunFolder(run).weights(wanted.weights) for run in runs if wanted.weights]
+    outputs.check(written, read, runs)
     if wanted.via and (wanted.alignments or wanted.attention or wanted.show):
         raise UserError("--via: what a model looked at is the translation in between; leave out one")
-    if wanted.resume and (wanted.n_best or wanted.wait or wanted.incremental):
-        raise UserError("--resume: goes on by the number of lines, which an n-best list or words do not tell")
-    done = kept([target, wanted.attention] if wanted.attention else [target], resume=wanted.resume)
+    resumable = not (wanted.n_best or wanted.wait or wanted.incremental)
+    if wanted.resume and not resumable:
+        raise UserError("--resume: continues translations of whole lines, without --n-best, --wait and --incremental")
+    options = _options(runs, wanted)
+    files = [target, wanted.attention] if wanted.attention else [target]
+    done = kept(files, options if resumable else None, resume=wanted.resume)
     if wanted.wait is not None or wanted.incremental:
         _follow(runs, source, target, done, wanted)
         return
@@ -72,12 +79,13 @@ def translate(runs: Sequence[Path], source: Path, target: Path | None, wanted: W
         raise UserError("--via: goes by way of another language, and this run has no others (data.pairs)")
     search = sources.search_of(translator, wanted.search, wanted.beam)
     with ExitStack() as stack:
+        noted = stack.enter_context(noting(target, done if resumable else None, options))
         texts = stack.enter_context(output(target, done))
         matrices = stack.enter_context(output(wanted.attention, done)) if wanted.attention else None
         source, lines = _read(source, wanted, translator)
         if target and done:
             deque(done_before(lines, done, source, target), maxlen=0)
-        stack.enter_context(left_behind(target, "" if wanted.n_best else ", and --resume goes on behind them"))
+        stack.enter_context(left_behind(target, resumable=resumable))
         advance = stack.enter_context(progress(source, target, done or 0))
         size, first = wanted.portion or PORTION, 1 + (done or 0)
         for portion in portions(lines, size, typed=is_typed(source), first=first):
@@ -89,6 +97,7 @@ def translate(runs: Sequence[Path], source: Path, target: Path | None, wanted: W
                 given = [(translation.text,) for translation in between]
             found = translated(given, to=wanted.to, n_best=wanted.n_best or 1)
             warn(source, portion.first, (translation.left_out for translation in found))
+            noted(portion.lines)
             for number, translation in enumerate(found, start=portion.first - 1):
                 _write(texts, number, translation, wanted)
             if matrices:
@@ -96,6 +105,24 @@ def translate(runs: Sequence[Path], source: Path, target: Path | None, wanted: W
                 seen = (record for number, each in every for record in _records(number, each, wanted))
                 matrices.write(json.dumps(record, ensure_ascii=False) for record in seen)
             advance(len(found))
+
+
+def _options(runs: Sequence[Path], wanted: Wanted) -> Options:
+    """Those that the lines to write depend on."""
+    return {
+        "command": "translate",
+        "RUN": [os.path.realpath(run) for run in runs],
+        "--weights": wanted.weights,
+        "--engine": wanted.engine,
+        "--candidates": wanted.candidates,
+        "--search": wanted.search,
+        "--beam": wanted.beam,
+        "--alignments": wanted.alignments,
+        "--attention": os.path.realpath(wanted.attention) if wanted.attention else None,
+        "--source": [each.partition("=")[0] for each in wanted.sources],
+        "--to": wanted.to,
+        "--via": wanted.via,
+    }
 
 
 def _read(source: Path, wanted: Wanted, translator: Translator) -> tuple[Path, Iterator[tuple[Given, ...]]]:
@@ -131,7 +158,7 @@ def _follow(runs: Sequence[Path], source: Path, target: Path | None, done: int |
             raise UserError(f"{option}: {way} writes word by word, by greedy search with engine torch; leave out one")
     translator = load(runs, weights=wanted.weights)
     lagging = []
-    with left_behind(target, ""), output(target, done) as texts:
+    with left_behind(target, resumable=False), output(target, done) as texts:
         pieces = read_words(source)
         for number, piece in enumerate(pieces, start=1):
             arrived: list[str] = []
@@ -168,7 +195,7 @@ def _write(texts: Output, number: int, translation: Translation, wanted: Wanted)
 
 
 def _lines(number: int, translation: Translation, wanted: Wanted) -> Iterator[str]:
-    """The text; with alignments, these behind it; as n-best list in the form of Moses, line numbers from 0."""
+    """The text; with alignments, these after it; as n-best list in the form of Moses, line numbers from 0."""
     if wanted.n_best is None:
         fields = [one_line(translation.text), *_alignment(translation, wanted)]
         yield " ||| ".join(fields)

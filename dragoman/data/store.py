@@ -20,6 +20,7 @@ VERSION = 2
 HEADER = "header.json"
 VALUES, OFFSETS = ".values", ".offsets"  # of a column: its two files
 OFFSET = np.dtype("<i8")
+FOREIGN = "not the header of a prepared corpus; if training wrote it, delete its folder to prepare the corpus again"
 PART = r"\.[0-9a-f]{8}\.part"  # how the name of what is being written, or removed, ends
 CHECKED = 1 << 20  # rows that are checked at a time
 
@@ -121,18 +122,26 @@ def _header(folder: Path) -> dict[str, Any]:
     except OSError as error:
         raise UserError(f"{path}: cannot read ({error.strerror or error})") from error
     except ValueError as error:
-        raise UserError(f"{path}: not the header of a prepared corpus") from error
+        raise UserError(f"{path}: {FOREIGN}") from error
     if not isinstance(header, dict) or not isinstance(header.get("columns"), dict) or "version" not in header:
-        raise UserError(f"{path}: not the header of a prepared corpus")
+        raise UserError(f"{path}: {FOREIGN}")
     return header
 
 
 def discard(folder: Path) -> None:
-    """Remove a store, if there is one. UserError, and nothing is removed, where the folder is no store, or holds
-    anything that its header does not name.
+    """Remove a store, if there is one. UserError, and nothing is removed, where something else has its name.
 
     It is renamed first: a process killed on the way leaves no half of a store under the name.
     """
+    check_free(folder)
+    if folder.exists():
+        removed = _part(folder)
+        folder.rename(removed)
+        _clear(removed)
+
+
+def check_free(folder: Path) -> None:
+    """UserError where the folder is no store, or holds anything that its header does not name."""
     if not folder.exists() and not folder.is_symlink():
         return
     if folder.is_symlink() or not (folder / HEADER).is_file():
@@ -141,9 +150,6 @@ def discard(folder: Path) -> None:
     strange = sorted({path.name for path in folder.iterdir()} - known)
     if strange:
         raise UserError(f"{folder}: holds {strange[0]}, which is no part of the prepared corpus; move it elsewhere")
-    removed = _part(folder)
-    folder.rename(removed)
-    _clear(removed)
 
 
 def sweep(folder: Path) -> None:
@@ -189,6 +195,7 @@ def new_store(folder: Path, columns: Mapping[str, npt.DTypeLike]) -> Iterator["S
     disk is full, or where something else stands there.
     """
     temporary = _part(folder)
+    check_free(folder)
     try:
         sweep(folder)
         temporary.mkdir(parents=True)

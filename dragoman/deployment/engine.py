@@ -37,7 +37,7 @@ class Note(NamedTuple):
 
 
 VERSION = 2  # of what stands in the folder
-UNFINISHED = 0  # instead of it: only begun
+BEGUN = {"program": "dragoman", "version": 0}  # a note before anything is exported
 
 
 class Tensors(NamedTuple):
@@ -131,7 +131,7 @@ def read_note(folder: Path) -> Note:
     path = folder / NOTE
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        if found == {"version": UNFINISHED}:
+        if found == BEGUN:
             raise UserError(f"{folder}: the export was not finished; {AGAIN}")
         note = Note(**found)
     except FileNotFoundError:
@@ -147,7 +147,7 @@ def is_export(folder: Path) -> bool:
     """Whether `export` wrote to a folder, whatever version of it, and wherever it stopped."""
     with suppress(OSError, ValueError):
         found = json.loads((folder / NOTE).read_text(encoding="utf-8"))
-        return isinstance(found, dict) and isinstance(found.get("version"), int)
+        return isinstance(found, dict) and (found == BEGUN or {"weights", "weights_digest", "graphs"} <= found.keys())
     return False
 
 

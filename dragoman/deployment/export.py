@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from dragoman.data.batch import Sequence
 from dragoman.data.source import only_text
-from dragoman.deployment.engine import FOLDER, NOTE, UNFINISHED, VERSION, Note, Precision, digest, is_export, needed
+from dragoman.deployment.engine import BEGUN, FOLDER, NOTE, VERSION, Note, Precision, digest, is_export, needed
 from dragoman.errors import UserError
 from dragoman.files import write_atomically
 from dragoman.model.decoder.decoder import State
@@ -86,7 +86,7 @@ def _begin(folder: Path) -> None:
     if folder.is_dir() and any(path for path in folder.iterdir() if not path.name.startswith(f".{NOTE}.")):
         raise UserError(f"{folder}: exists, and is no export; move it elsewhere")
     with write_atomically(folder / NOTE) as text:
-        json.dump({"version": UNFINISHED}, text)
+        json.dump(BEGUN, text)
 
 
 class Graphs(NamedTuple):

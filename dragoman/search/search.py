@@ -40,7 +40,7 @@ class Predictor(Protocol[State]):
 class Search(ABC):
     """`search(model, sources, n_best, spare)`: for each sentence its best hypotheses, the best first, at least one.
 
-    Up to `spare` follow that had ended when these were found: the next best so far.
+    Up to `spare` more may follow: the next best of those that had ended by then.
     """
 
     limit: Limit  # how long a hypothesis may become

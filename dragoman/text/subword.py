@@ -12,7 +12,6 @@ from zlib import crc32
 import numpy as np
 import sentencepiece
 
-from dragoman import threads
 from dragoman.components import Count, Positive, Rate
 from dragoman.text.sampling import LatticeSampler, MergeDropout, Sampler
 from dragoman.text.tokenise import Tokeniser, punctuation
@@ -118,7 +117,14 @@ class Subword(Unit):
         return self._sampler(SPACE + escape(text).replace(" ", SPACE), sample) if text else []
 
     def numbers(self, texts: Sequence[str]) -> tuple[Numbers, Numbers]:
-        return flat(self._processor.encode(list(map(escape, texts)), num_threads=threads.number()))
+        return flat(self._all(list(map(escape, texts))))
+
+    def _all(self, texts: list[str]) -> list[list[int]]:
+        """The numbers of many texts, by as many threads as torch has."""
+        import torch  # which commands that only look at text do without
+
+        found: list[list[int]] = self._processor.encode(texts, num_threads=torch.get_num_threads())
+        return found
 
     @cached_property
     def _sampler(self) -> Sampler:
@@ -192,9 +198,7 @@ class Bpe(Subword):
         if len(self._cut) + len(new) > CACHED:
             self._cut.clear()
             new = set(words)
-        self._cut |= zip(
-            new, map(_packed, self._processor.encode(list(new), num_threads=threads.number())), strict=True
-        )
+        self._cut |= zip(new, map(_packed, self._all(list(new))), strict=True)
         # An empty word is a space alone, and so are both symbols of a text of one space.
         space = self._processor.encode(" ")
         self._cut |= {"": _packed(space[len(space) // 2 :]), EMPTY: b"", END: _packed([-1])}

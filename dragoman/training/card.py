@@ -1,5 +1,8 @@
 """The model card: what a run folder holds, for whoever finds it later."""
 
+import hashlib
+from pathlib import Path
+
 from dragoman.config import Config
 from dragoman.data.dataset import Dataset
 from dragoman.data.features import FeatureSource
@@ -11,6 +14,8 @@ from dragoman.training.progress import Progress
 from dragoman.training.validation import Validation
 from dragoman.wording import figure
 
+SEAL = "\n<!-- written by dragoman train, which writes it again while it is as it was: {} -->\n"
+
 
 def write(
     folder: RunFolder,
@@ -20,8 +25,11 @@ def write(
     progress: Progress,
     validation: Validation,
     weights: str,
-) -> None:
-    """Write README.md: data, sizes, training, and the scores of the `weights` to use, with their signatures."""
+) -> bool:
+    """Write README.md: data, sizes, training, and the scores of the `weights` to use, with their signatures.
+
+    False where somebody has changed the card that is there, which stays.
+    """
     parameters = sum(parameter.numel() for parameter in model.parameters())
     looks = [*config.model.attention.chosen(), *([config.model.combination] if config.combines else [])]
     attention = "; ".join(map(str, looks))
@@ -44,7 +52,7 @@ def write(
         f"| model | {config.model.encoder}; attention {attention}; {config.model.decoder} |",
         f"| parameters | {parameters:,} |",
         f"| training | {progress.step:,} steps, {progress.epoch:,} epochs, {progress.seconds / 60:.1f} minutes |",
-        *([f"| memory | {progress.memory / 1e9:.2f} GB at most |"] if progress.memory else []),
+        *([f"| memory of the process | {progress.memory / 1e9:.2f} GB at most |"] if progress.memory else []),
         f"| weights | {weights}; chosen on {config.training.metric} of the development data |",
         f"| development perplexity | {figure(values['perplexity'])}, {values['accuracy']:.1f} % of symbols right |",
         "",
@@ -53,5 +61,20 @@ def write(
         *(f"- {score}" for score in validation.scores),  # not in the table: signatures have vertical bars
         "",
     ]
+    text = "\n".join(lines)
+    if folder.card.is_file() and not _is_ours(folder.card):
+        return False
     with write_atomically(folder.card) as file:
-        file.write("\n".join(lines))
+        file.write(text + SEAL.format(_digest(text)))
+    return True
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _is_ours(card: Path) -> bool:
+    """Whether a card is as training wrote it: nobody has added anything."""
+    head, _, tail = SEAL.partition("{}")
+    text, _, seal = card.read_bytes().decode(errors="replace").rpartition(head)
+    return seal == _digest(text) + tail

@@ -15,6 +15,7 @@ from dragoman.training.progress import Progress
 from dragoman.training.trainer import judged, reached
 from dragoman.training.training import Training
 from dragoman.training.validation import Validation
+from dragoman.wording import figure
 
 
 def finish(run: Training) -> None:
@@ -23,20 +24,20 @@ def finish(run: Training) -> None:
     The row of figures comes last, that of the run itself behind its reverse's: it shows that a run is finished.
     """
     found = _chosen(run)
+    weights = told(read_note(run.folder.weights()))  # of the same steps in both directions
     for each, validation in zip(run.directions, found, strict=True):
-        weights = told(read_note(each.folder.weights()))
         run.journal.say(f"{each.folder.weights().name}: {weights}  {run.named(each)}{validation}")
         loss, symbols = validation.values["loss"], len(each.data.target.vocabulary)
         if loss > (guess := math.log(symbols)):
             run.journal.say(
-                f"the loss of the development data, {loss:.2f}, is more than that of a guess among {symbols:,} symbols "
-                f"({guess:.2f}): nothing was learnt that helps there"
+                f"the loss of the development data is {figure(loss)}: the model's probabilities are worse than a guess "
+                f"among {symbols:,} symbols, whose loss is {guess:.2f}"
             )
         each.validator.write(validation)
-        card.write(each.folder, each.config, each.data, each.model, run.progress, validation, weights)
+        if not card.write(each.folder, each.config, each.data, each.model, run.progress, validation, weights):
+            run.journal.say(f"{each.folder.card}: was changed by somebody, so it stays as it is")
     for each, validation in reversed(list(zip(run.directions, found, strict=True))):
         figures = {**validation.values, "memory_gb": run.progress.memory / 1e9}
-        weights = told(read_note(each.folder.weights()))
         each.journal.row(run.progress, {f"final/{name}": value for name, value in figures.items()}, weights)
 
 
@@ -53,7 +54,7 @@ def _chosen(run: Training) -> list[Validation]:
         mean = judged(run, found)
         if mean.as_good_as(ranked[0], HIGHER_IS_BETTER[settings.metric]):
             return found
-        note = {"worse": steps, "value": mean.value}
+        note = {"worse": steps, "metric": settings.metric, "value": mean.value, "loss": mean.loss}
     for each in run.directions:
         each.selection.write_best(note)
     return _measured(run)
@@ -83,7 +84,7 @@ def finished(config: Config, folder: RunFolder) -> str:
     more = " ".join(f"--training.{name} N" for name in limits)
     return (
         f"{folder.path}: is finished, by {at}, after {progress.step:,} steps; nothing is left to do. "
-        f"With more of it ({more}) the run goes on; another --run begins anew"
+        f"Raise it ({more}) to go on; another --run begins anew"
     )
 
 

@@ -13,7 +13,7 @@ from dragoman.data.preparation import STORE
 from dragoman.data.store import PART, discard, sweep
 from dragoman.errors import UserError
 from dragoman.files import alone, write_atomically
-from dragoman.run import KEPT, MADE, RunFolder
+from dragoman.run import BEGUN, KEPT, MADE, RunFolder
 from dragoman.training.checks import complete, load_config
 
 # Options that may change when a run goes on; every other change would make it another run.
@@ -25,7 +25,7 @@ PROGRAM = "dragoman"
 
 @contextmanager
 def opened(folder: RunFolder, config: Config) -> Iterator[None]:
-    """The run folder, for this process alone: empty, or begun by training with the same options.
+    """The run folder, locked for this process: empty, or begun by training with the same options.
 
     A run in which nothing was saved does not stay after a failure. UserError where the folder is not a run's, is
     another run's, or is in use.
@@ -43,8 +43,6 @@ def opened(folder: RunFolder, config: Config) -> Iterator[None]:
         if not begun:
             now = datetime.now(UTC).isoformat(timespec="seconds")
             _write(folder.mark, json.dumps({"program": PROGRAM, "version": __version__, "begun": now}) + "\n")
-        if not folder.config.is_file() or folder.config.read_bytes() != configuration.dump(config).encode():
-            _write(folder.config, configuration.dump(config))
         try:
             yield
         except BaseException:
@@ -53,15 +51,20 @@ def opened(folder: RunFolder, config: Config) -> Iterator[None]:
             raise
 
 
+def write_config(folder: RunFolder, config: Config) -> None:
+    """The options that the run is trained with. A file that means the same stays as it is, with a user's remarks."""
+    with suppress(UserError):
+        if folder.config.is_file() and not sections.differences(complete(load_config(folder.config)), config):
+            return
+    _write(folder.config, configuration.dump(config))
+
+
 def _begun(folder: RunFolder) -> bool:
     """Whether training made the folder; not if it is empty. UserError where somebody else did."""
     if folder.mark.is_file():
-        try:
-            if json.loads(folder.mark.read_bytes())["program"] == PROGRAM:
-                return True
-        except (OSError, ValueError, LookupError, TypeError):
-            pass
-        raise UserError(f"{folder.mark}: was not written by {PROGRAM}; choose another folder with --run")
+        if not _is_ours(folder.mark):
+            raise UserError(f"{folder.mark}: was not written by {PROGRAM}; choose another folder with --run")
+        return True
     own = re.compile(re.escape(f".{folder.mark.name}") + PART)
     strange = sorted(path.name for path in folder.path.iterdir() if not own.fullmatch(path.name))
     if strange:
@@ -69,6 +72,12 @@ def _begun(folder: RunFolder) -> bool:
             f"{folder.path}: exists and is not a run folder (it has {strange[0]}, but no {folder.mark.name}); "
             "choose another with --run"
         )
+    return False
+
+
+def _is_ours(mark: Path) -> bool:
+    with suppress(OSError, ValueError, LookupError, TypeError):
+        return bool(json.loads(mark.read_bytes())["program"] == PROGRAM)
     return False
 
 
@@ -98,7 +107,7 @@ def _places(folder: RunFolder) -> Iterator[tuple[Path, re.Pattern[str]]]:
 
 
 def _sweep(folder: RunFolder) -> None:
-    """Remove what killed processes left half-written. Only who holds the folder's lock writes these files."""
+    """Remove what killed processes left half-written. Only the holder of the folder's lock writes these files."""
     for place, names in _places(folder):
         part = re.compile(rf"\.({names.pattern}){PART}")
         for path in place.iterdir() if place.is_dir() else ():
@@ -115,9 +124,9 @@ def _discard(folder: RunFolder, *, whole: bool) -> None:
     with suppress(OSError, UserError):
         _sweep(folder)
         discard(folder.path / STORE)
-        for place, names in _places(folder):
+        for place, _ in _places(folder):
             for path in place.iterdir() if place.is_dir() else ():
-                if names.fullmatch(path.name) and path != folder.mark:
+                if BEGUN.fullmatch(path.name) and path != folder.mark:
                     path.unlink()
             if place.is_dir() and place != folder.path and not any(place.iterdir()):
                 place.rmdir()

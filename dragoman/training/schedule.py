@@ -10,6 +10,7 @@ from pydantic import Field
 from dragoman.components import Count
 
 Warmup = Annotated[int | float, Field(ge=0, le=10**9)]
+Rise = Annotated[int | float, Field(gt=0, le=10**9)]
 Floor = Annotated[float, Field(ge=0, le=1)]
 Factor = Annotated[float, Field(gt=0, lt=1)]
 NEAR = 0.02  # a length is as good as another; of batches of tokens it is not known exactly
@@ -23,13 +24,18 @@ class Schedule(ABC):
 
     def __init__(self, length: int, *, warmup: Warmup = 0) -> None:
         self.length = length
-        self.warmup = round(warmup if warmup >= 1 else warmup * length)
+        self.share = warmup if warmup < 1 else 0.0
+        self.warmup = round(self.share * length if self.share else warmup)
 
     def misfits(self, before: int) -> Iterator[str]:
         """What in its options does not fit the length, or the length `before` (0 = none) that training began with."""
         if self.warmup >= self.length:
             most = f"{100 * self.length / self.warmup:.0f} % of training.optimiser.learning_rate"
             yield f"warmup: {self.warmup:,}, and training takes {self.length:,} steps: the rate only rises, to {most}"
+        was = round(self.share * before)
+        if was not in (0, self.warmup):
+            now = f"{self.share:g} of the training are {self.warmup:,} steps now"
+            yield f"warmup: {now}, and were {was:,}; the rate goes on as if it had always been so"
 
     def __call__(self, step: int, improved: Sequence[bool]) -> float:
         """The factor for step 1, 2, ...; `improved` says of each validation so far whether it was the best yet."""
@@ -54,11 +60,11 @@ class Constant(Schedule):
 class InverseSquareRoot(Schedule):
     """`sqrt(warmup / step)` (Vaswani et al. 2017, (3), scaled to 1 at the end of the warm-up)."""
 
-    def __init__(self, length: int, *, warmup: Count = 4000) -> None:
+    def __init__(self, length: int, *, warmup: Rise = 4000) -> None:
         super().__init__(length, warmup=warmup)
 
     def after(self, step: int, improved: Sequence[bool]) -> float:
-        return math.sqrt(self.warmup / step)
+        return math.sqrt(max(1, self.warmup) / step)
 
 
 @final
@@ -68,7 +74,7 @@ class Cosine(Schedule):
     """
 
     def __init__(self, length: int, *, steps: Count | None = None, warmup: Warmup = 0, floor: Floor = 0.0) -> None:
-        super().__init__(length, warmup=warmup if warmup >= 1 else round(warmup * (steps or length)))
+        super().__init__(length, warmup=round(warmup * steps) if steps and warmup < 1 else warmup)
         if steps and self.warmup >= steps:
             raise ValueError(f"rises for {self.warmup} steps (warmup) and is to have fallen after {steps} (steps)")
         self.steps = steps

@@ -19,7 +19,7 @@ from dragoman.training import checkpoint
 from dragoman.training.checks import CHECKS, complete
 from dragoman.training.directions import reverse
 from dragoman.training.finishing import finish, finished
-from dragoman.training.folder import opened
+from dragoman.training.folder import opened, write_config
 from dragoman.training.journal import Journal, Silence
 from dragoman.training.objectives.agreement import Agreement
 from dragoman.training.objectives.objective import Objective
@@ -54,6 +54,8 @@ def train(config: Config, *, quiet: bool = False) -> RunFolder:
         if ended := finished(config, folder):
             journal.say(ended)
             return folder
+        if workers.leads:
+            write_config(folder, config)
         run = assemble(config, folder, workers, journal, Stop())
         if run.progress.step:
             journal.say(f"{folder.path}: going on from step {run.progress.step:,}")

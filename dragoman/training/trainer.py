@@ -24,7 +24,7 @@ from dragoman.wording import figure
 
 AHEAD = 8  # batches prepared while the model works
 LOG_EVERY = 50  # steps between two rows of metrics
-HOPELESS = 10  # times the loss of a guess: no training comes back from there
+HOPELESS = 1000  # times the loss of a guess: 24 times was seen to come back
 STUCK = 4  # validations after which a loss should have fallen
 
 
@@ -186,7 +186,7 @@ def _measured(run: Training) -> Validated | str:
         if fault := _hopeless(validation.values["loss"], len(each.data.target.vocabulary)):
             return fault
         run.progress.seconds += run.clock.seconds()
-        each.journal.row(run.progress, {f"valid/{name}": figure for name, figure in validation.values.items()})
+        each.journal.row(run.progress, {f"valid/{name}": value for name, value in validation.values.items()})
         run.journal.say(f"step {run.progress.step:>7,}  {run.named(each)}{validation}")
         found.append(validation)
     return judged(run, found)

@@ -8,7 +8,7 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Any
 
@@ -40,11 +40,10 @@ PHASES = {"valid": "validation", "train": "training"}
 class Example:
     """A translated sentence: words, and the attention (target words, source words) between them; and texts.
 
-    `source_text` and `target_text` are what the words were separated from, or None where that is not known. `reference`
-    is None where it is not known, `score` is the translation's, `gold` are links (source word, target word), `n_best`
-    further translations with their scores. Of several sources, `source` has the name of each before its words, and
-    `shares` are the columns of these names: what each source got as a whole. `pair` is the one of several pairs of
-    languages that it is of.
+    `source_text` and `target_text` are what the words were separated from. `reference` is None where it is not known,
+    `score` is the translation's, `gold` are links (source word, target word), `n_best` further translations with their
+    scores. Of several sources, `source` has the name of each before its words, and `shares` are the columns of these
+    names: what each source got as a whole. `pair` is the one of several pairs of languages that it is of.
     """
 
     source: Sequence[str]
@@ -56,8 +55,8 @@ class Example:
     n_best: Sequence[tuple[str, float]] = ()
     shares: Sequence[int] = ()
     pair: str = ""
-    source_text: str | None = None
-    target_text: str | None = None
+    source_text: str = field(kw_only=True)
+    target_text: str = field(kw_only=True)
 
     @property
     def length(self) -> int:
@@ -196,8 +195,8 @@ def _example(example: Example) -> dict[str, Any]:
     return {
         "source": list(example.source),
         "target": list(example.target),
-        "source_text": " ".join(example.source) if example.source_text is None else example.source_text,
-        "target_text": " ".join(example.target) if example.target_text is None else example.target_text,
+        "source_text": example.source_text,
+        "target_text": example.target_text,
         "reference": example.reference,
         "attention": np.rint(1000 * np.nan_to_num(weights, posinf=0.0)).astype(int).tolist(),
         "score": _number(example.score),

@@ -49,6 +49,7 @@ def test_a_signal_that_asks_to_end_is_told_and_has_its_status(number: signal.Sig
 
     @app.command()
     def first() -> None:
+        assert signal.getsignal(number) != signal.SIG_DFL  # which would end the tests
         try:
             signal.raise_signal(number)
         finally:
@@ -58,11 +59,14 @@ def test_a_signal_that_asks_to_end_is_told_and_has_its_status(number: signal.Sig
     def second() -> None:
         pass
 
-    before = signal.getsignal(number)
-    outcome = CliRunner().invoke(app, ["first"])
-    assert (outcome.exit_code, outcome.stderr) == (128 + number, "terminated\n")
-    assert cleaned == [True]
-    assert signal.getsignal(number) == before
+    before = signal.signal(number, signal.SIG_DFL)  # nohup has it ignored
+    try:
+        outcome = CliRunner().invoke(app, ["first"])
+        assert (outcome.exit_code, outcome.stderr) == (128 + number, "terminated\n")
+        assert cleaned == [True]
+        assert signal.getsignal(number) == signal.SIG_DFL
+    finally:
+        signal.signal(number, before)
 
 
 def test_a_signal_that_is_ignored_stays_so() -> None:

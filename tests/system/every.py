@@ -1,5 +1,7 @@
 """Every command as a user might type it, in a folder full of files that are the user's own."""
 
+import gzip
+import os
 import random
 import re
 import shlex
@@ -15,6 +17,7 @@ from tests import toy
 from tests.system.interrupted import NOTHING, End, Interruption, run
 
 RUN = rf"({PARTS.pattern}|report\.html)"  # what is the run's own in its folder
+GONE = r"(.*/)?checkpoints/step-\d{8}\.safetensors|(.*/)?data/(.+\.(values|offsets)|header\.json)|(.+)\.partial.*"
 HIDDEN = re.compile(r"(.*/)?\.[^/]+\.[0-9a-f]{8}\.part(/.*)?")  # what a killed process leaves half-written
 
 
@@ -44,17 +47,21 @@ COMMANDS = {
     "train further": Command(
         "train toy.yaml --training.epochs=3", rf"runs/toy/{RUN}", ("runs/toy/model-last.safetensors",)
     ),
+    "train what is finished": Command("train toy.yaml", r"runs/toy/report\.html"),
     "train in a folder of others": Command("train toy.yaml --run=mine --data.train=mine/data/train", refused=True),
     "train here": Command("train toy.yaml --run=.", refused=True),
     "translate": Command(
         "translate runs/toy test.en -o found.fr --attention found.jsonl --resume",
-        r"found\.(fr|jsonl)(\.partial)?",
+        r"found\.(fr|jsonl)(\.partial.*)?",
         ("found.fr", "found.jsonl"),
+    ),
+    "translate what is packed": Command(
+        "translate runs/toy packed.en -o packed.fr --resume", r"packed\.fr(\.partial.*)?", ("packed.fr",)
     ),
     "translate over its source": Command("translate runs/toy test.en -o test.en", refused=True),
     "postedit": Command(
         "postedit runs/edit --translation test.mt -o found.pe --html found.html --resume",
-        r"found\.(pe|html)(\.partial)?",
+        r"found\.(pe|html)(\.partial.*)?",
         ("found.pe", "found.html"),
     ),
     "score": Command("score runs/toy test.en test.fr"),
@@ -97,6 +104,10 @@ def furnish(folder: Path) -> Path:
     with chdir(folder):
         for overrides in ({}, {**edits, "training.metric": "loss"}):
             session.train(checks.load_config("toy.yaml", overrides), quiet=True)
+    remarks = "# And remarks in the run.\n" + (folder / "runs/toy/config.yaml").read_text("utf-8")
+    (folder / "runs/toy/config.yaml").write_text(remarks, "utf-8")
+    (folder / "packed.en.gz").write_bytes(gzip.compress((folder / "test.en").read_bytes()))
+    (folder / "link.en").symlink_to("test.en")
     for name in ("notes.md", "step-1.txt", ".hidden.part", "checkpoints/step-00000001-mine.safetensors"):
         (folder / "runs/toy" / name).write_text("mine", "utf-8")
     toy.write(folder / "mine/data", "train", toy.pairs(20, 5))
@@ -106,19 +117,22 @@ def furnish(folder: Path) -> Path:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """What is in the files below a folder."""
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    """What is in the files below a folder; of a link, where it leads to."""
+    found = (path for path in folder.rglob("*") if path.is_symlink() or path.is_file())
+    return {
+        path.relative_to(folder).as_posix(): os.fsencode(path.readlink()) if path.is_symlink() else path.read_bytes()
+        for path in found
+    }
 
 
 def losses(before: Mapping[str, bytes], folder: Path, writes: str, *, killed: bool) -> list[str]:
-    """What a command did to a folder that it must not do."""
-    own, now = re.compile(writes or r"(?!)"), files(folder)
-    found = [f"{name}: gone" for name in before.keys() - now.keys() if not own.fullmatch(name)]
-    found += [
-        f"{name}: changed"
-        for name in before.keys() & now.keys()
-        if before[name] != now[name] and not own.fullmatch(name)
-    ]
+    """What a command did to a folder that it must not do. Its own files may change; of those only the weights of a
+    validation, and a prepared corpus while it is replaced, may go.
+    """
+    own, gone, now = re.compile(writes or r"(?!)"), re.compile(GONE), files(folder)
+    found = [f"{name}: gone" for name in before.keys() - now.keys() if not gone.fullmatch(name)]
+    changed = (name for name in before.keys() & now.keys() if before[name] != now[name])
+    found += [f"{name}: changed" for name in changed if not own.fullmatch(name)]
     for name in now.keys() - before.keys():
         if HIDDEN.fullmatch(name):
             found += [] if killed else [f"{name}: left behind"]
@@ -128,18 +142,24 @@ def losses(before: Mapping[str, bytes], folder: Path, writes: str, *, killed: bo
 
 
 def complaints(end: End, interruption: Interruption, command: Command) -> list[str]:
-    """How a command that was interrupted must not end."""
-    signals = [number for _, number in interruption.signals]
-    usual = {1} if command.refused else {0}
-    fine = usual | {128 + number for number in signals} | ({1} if interruption.disk is not None else set())
-    fine |= {-number for moment, number in interruption.signals if number == signal.SIGKILL or moment == 0}
+    """How a command that was interrupted must not end: it obeys the first signal, and says so."""
+    usual = int(command.refused)
+    match interruption.signals:
+        case ():
+            fine = {usual, 1}
+        case ((_, signal.SIGKILL), *_):
+            fine = {-signal.SIGKILL}
+        case ((_, number), *_):
+            fine = {128 + number, -number}  # the latter before anything has begun
     found = [] if end.code in fine else [f"exit status {end.code}: {end.err}"]
+    if end.code > 128 and end.err and not re.search("^(interrupted|terminated)", end.err, re.MULTILINE):
+        found.append(f"no word of the signal: {end.err}")
     return found + (["a traceback: " + end.err] if "Traceback" in end.err else [])
 
 
-def drawn(generator: random.Random, changes: int, size: int) -> Interruption:
-    """Some interruption of a command that makes so many changes and files of at most such a size."""
-    first = generator.randint(1, max(1, changes))
+def drawn(generator: random.Random, acts: int, size: int) -> Interruption:
+    """Some interruption of a command of so many acts that makes files of at most such a size."""
+    first = generator.randint(1, max(1, acts))
     match generator.randrange(5):
         case 0:
             return Interruption(((first, signal.SIGKILL),))
@@ -151,6 +171,11 @@ def drawn(generator: random.Random, changes: int, size: int) -> Interruption:
             return Interruption(((first, signal.SIGINT), (first + generator.randint(0, 5), signal.SIGINT)))
         case _:
             return Interruption(disk=generator.randint(0, max(1, size)))
+
+
+def stopped_half_way(name: str, end: End, killed: bool) -> bool:
+    """Whether a command is right to refuse what it left when it was killed, which its user has to remove."""
+    return killed and end.code == 1 and name.startswith(("init, ", "augment")) and "exists already" in end.err
 
 
 def typed(folder: Path, name: str, interruption: Interruption = NOTHING) -> End:

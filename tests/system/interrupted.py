@@ -1,6 +1,6 @@
 """Commands that are interrupted anywhere: forked from a process that has loaded everything, so that each takes moments.
 
-A moment is counted in changes of the file system (a file opened to be written, renamed or removed; a folder made or
+A moment is counted in what a command does to the file system (a file opened, renamed or removed; a folder made or
 removed), before each of which the process can be sent a signal; a full disk is a limit to the size of its files.
 """
 
@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
-CHANGES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "shutil.rmtree"}
+ACTS = {"open", "os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "shutil.rmtree"}
 LOADED = [
     "dragoman.cli",
     "dragoman.commands.augment",
@@ -35,26 +35,26 @@ LOADED = [
 
 @dataclass(frozen=True)
 class Interruption:
-    """What happens to a command: signals before these changes of the file system, counted from 1 (0 is at once), or a
-    disk that is full when a file has so many bytes.
+    """What happens to a command: signals before these acts, counted from 1, or a disk that is full when a file has so
+    many bytes.
     """
 
     signals: tuple[tuple[int, signal.Signals], ...] = ()
     disk: int | None = None
 
     def __str__(self) -> str:
-        sent = [f"{number.name} before change {moment}" for moment, number in self.signals]
+        sent = [f"{number.name} before act {moment}" for moment, number in self.signals]
         return ", ".join(sent) or ("nothing" if self.disk is None else f"a disk full after {self.disk:,} bytes")
 
 
 @dataclass(frozen=True)
 class End:
-    """How a command ended, what it said, and how often it changed the file system."""
+    """How a command ended, what it said, and how many acts it had."""
 
     code: int
     out: str
     err: str
-    changes: int
+    acts: int
 
 
 NOTHING = Interruption()
@@ -66,9 +66,9 @@ def run(folder: Path, words: Sequence[str], interruption: Interruption, stdin: s
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(LOADED)
     with TemporaryDirectory() as place:
-        files = {name: Path(place, name) for name in ("in", "out", "err", "changes")}
+        files = {name: Path(place, name) for name in ("in", "out", "err", "acts")}
         files["in"].write_text(stdin, encoding="utf-8")
-        files["changes"].touch()
+        files["acts"].touch()
         os.mkfifo(files["err"])  # which a full disk does not stop
         with open(os.open(files["err"], os.O_RDWR | os.O_NONBLOCK), "rb") as said:
             child = context.Process(target=_work, args=(folder, list(words), interruption, files))
@@ -79,7 +79,7 @@ def run(folder: Path, words: Sequence[str], interruption: Interruption, stdin: s
                 child.join()
                 raise TimeoutError(f"dragoman {' '.join(words)}: {interruption}")
             err = (said.read() or b"").decode()
-        return End(child.exitcode, files["out"].read_text(encoding="utf-8"), err, files["changes"].stat().st_size)
+        return End(child.exitcode, files["out"].read_text(encoding="utf-8"), err, files["acts"].stat().st_size)
 
 
 def _work(folder: Path, words: list[str], interruption: Interruption, files: dict[str, Path]) -> None:
@@ -89,27 +89,24 @@ def _work(folder: Path, words: list[str], interruption: Interruption, files: dic
         os.dup2(os.open(files[name], os.O_RDONLY if name == "in" else os.O_WRONLY | os.O_CREAT), stream)
     sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w", 1)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell has its background jobs ignore
-    counter = os.open(files["changes"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    counter = os.open(files["acts"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     pending = list(interruption.signals)
-    changes = 0
+    acts = 0
 
     def watch(event: str, arguments: tuple[Any, ...]) -> None:
-        nonlocal changes
-        written = event == "open" and isinstance(arguments[1], str) and set(arguments[1]) & set("wxa+")
-        if not (written or event in CHANGES):
+        nonlocal acts
+        if event not in ACTS:
             return
-        changes += 1
+        acts += 1
         if interruption.disk is None:
             os.write(counter, b".")
-        while pending and pending[0][0] <= changes:
+        while pending and pending[0][0] <= acts:
             os.kill(os.getpid(), pending.pop(0)[1])
 
     from dragoman.cli import main
 
     _hasten_demo()
     sys.addaudithook(watch)
-    while pending and pending[0][0] == 0:
-        os.kill(os.getpid(), pending.pop(0)[1])
     if interruption.disk is not None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (interruption.disk, resource.RLIM_INFINITY))

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
-from tests.system.every import COMMANDS, HIDDEN, complaints, drawn, files, furnish, losses, typed
+from tests.system.every import COMMANDS, HIDDEN, complaints, drawn, files, furnish, losses, stopped_half_way, typed
 from tests.system.interrupted import NOTHING
 
 
@@ -41,15 +41,15 @@ def main(arguments: list[str] | None = None) -> int:
 def interrupted(name: str, furnished: Path, folder: Path, generator: random.Random) -> tuple[list[str], int]:
     """What went wrong when a command was interrupted somewhere and typed again, and how it first ended."""
     command = COMMANDS[name]
-    changes, size = measured(name, furnished, folder)
+    acts, size = measured(name, furnished, folder)
     before = renewed(furnished, folder)
-    interruption = drawn(generator, changes, size)
+    interruption = drawn(generator, acts, size)
     end = typed(folder, name, interruption)
     killed = end.code < 0 or len(interruption.signals) > 1
     found = complaints(end, interruption, command)
     found += losses(before, folder, command.writes, killed=killed)
     again = typed(folder, name, NOTHING)
-    if again.code != int(command.refused) and "exists already" not in again.err:
+    if again.code != int(command.refused) and not stopped_half_way(name, again, killed):
         found.append(f"again: exit status {again.code}: {again.err}")
     found += [f"again: {each}" for each in losses(before, folder, command.writes, killed=killed)]
     if again.code == 0:
@@ -63,17 +63,17 @@ def interrupted(name: str, furnished: Path, folder: Path, generator: random.Rand
 
 
 WHOLE: dict[str, dict[str, bytes]] = {}  # what each command writes when nothing happens
-MEASURED: dict[str, tuple[int, int]] = {}  # its changes of the file system, and the size of its largest file
+MEASURED: dict[str, tuple[int, int]] = {}  # its acts, and the size of its largest file
 
 
 def measured(name: str, furnished: Path, folder: Path) -> tuple[int, int]:
-    """How often a command changes the file system, and the size of the largest file that it writes."""
+    """How many acts a command has, and the size of the largest file that it writes."""
     if name not in MEASURED:
         before = renewed(furnished, folder)
         end, now = typed(folder, name), files(folder)
         WHOLE[name] = {path: now[path] for path in COMMANDS[name].same}
         MEASURED[name] = (
-            end.changes,
+            end.acts,
             max([len(text) for path, text in now.items() if before.get(path) != text], default=99),
         )
     return MEASURED[name]
@@ -82,7 +82,7 @@ def measured(name: str, furnished: Path, folder: Path) -> tuple[int, int]:
 def renewed(furnished: Path, folder: Path) -> dict[str, bytes]:
     """The folder as a user has it, and its files."""
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(furnished, folder)
+    shutil.copytree(furnished, folder, symlinks=True)
     return files(folder)
 
 

@@ -74,7 +74,7 @@ def test_what_was_made_can_be_trained_on(copied: Shell) -> None:
 
 def test_nothing_that_is_read_is_replaced_and_no_line_is_cut(copied: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     told = copied.fails("augment", "noise", "train.en", "train.fr", *NAMES, "-o", "train")
-    assert told == "train.en: is read, and would be replaced; choose another --output"
+    assert told == "--output train.en: is read, and would be replaced; name another file"
     copied.write("side.en", "one\n \ntwo\n")
     copied.write("side.fr", "un\ndeux\n\n")
     assert copied("augment", "noise", "side.en", "side.fr", *NAMES, "-o", "noisy", "--tag", "<n>").code == 0

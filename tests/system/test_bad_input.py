@@ -259,7 +259,7 @@ def foreign(name: str, text: str) -> Damage:
         (
             lambda run: (run / "model.safetensors").replace(run / "checkpoints" / "last.safetensors"),
             "train toy.yaml --training.epochs=3",
-            "checkpoints/last.safetensors: weights of another model",
+            "checkpoints/last.safetensors: not a training state",
         ),
     ],
 )

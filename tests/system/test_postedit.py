@@ -157,7 +157,7 @@ def test_what_was_changed_is_shown(shell: Shell) -> None:
 
 
 @pytest.mark.spec("C13")
-def test_what_a_killed_post_editing_has_written_is_gone_on_behind(shell: Shell, tmp_path: Path) -> None:
+def test_a_killed_post_editing_is_continued(shell: Shell, tmp_path: Path) -> None:
     """All lines are counted and shown, those of the first time too."""
     paths = ("--source", "test.en", "--translation", "test.mt", "-o", tmp_path / "pe", "--html", tmp_path / "page")
     whole = shell("postedit", "run", *paths)
@@ -167,7 +167,12 @@ def test_what_a_killed_post_editing_has_written_is_gone_on_behind(shell: Shell, 
         path.unlink()
     killed = shell.kill("translation", 2, "postedit", "run", *paths, sign=signal.SIGINT)
     assert killed.code == 130
-    assert killed.err.endswith("8 lines are in " + f"{outputs[0]}.partial, and --resume goes on behind them\n")
+    assert killed.err.endswith("8 lines are in " + f"{outputs[0]}.partial, and --resume continues after them\n")
+    clash = shell.fails("postedit", "run", "--source", f"{outputs[0]}.partial", *paths[2:], "--resume")
+    assert clash == f"--output {outputs[0]}.partial: is read, and would be replaced; name another file"
+    other = ("--source", "train.en", *paths[2:])
+    told = shell.fails("postedit", "run", *other, "--resume")
+    assert told == f"--resume: test.mt:1: is not the line that {outputs[0]}.partial translates"
     resumed = shell("postedit", "run", *paths, "--resume")
     assert resumed == whole
     assert [path.read_text("utf-8") for path in outputs] == expected

@@ -1,12 +1,14 @@
-"""A long translation that does not end: what was done is kept, and gone on behind."""
+"""A long translation that does not end: what was done is kept, and continued."""
 
 import os
+import shutil
 import signal
 import sys
 from pathlib import Path
 
 import pytest
 
+from dragoman.files import write_in_parts
 from tests import toy
 from tests.system.conftest import Shell
 
@@ -41,26 +43,27 @@ def partial(shell: Shell) -> list[int]:
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL])
-def test_what_a_killed_translation_has_written_is_gone_on_behind(sign: signal.Signals, many: Shell) -> None:
+def test_a_killed_translation_is_continued(sign: signal.Signals, many: Shell) -> None:
     expected = whole(many)
     outcome = many.kill("translation", 3, *WORDS, sign=sign)
     assert outcome.code == {signal.SIGINT: 130, signal.SIGKILL: -9}[sign]
     if sign == signal.SIGINT:
-        told = "24 lines are in out.partial, and --resume goes on behind them"
+        told = "24 lines are in out.partial, and --resume continues after them"
         assert outcome.err.splitlines() == [f"interrupted: {told}"]
     assert partial(many) == [24, 24]
     before = texts(many, "out.partial")
     assert many.fails(*WORDS) == (
-        "out.partial: has 24 lines of a command that did not end; go on behind them with --resume, or remove it"
+        "out.partial: has 24 lines of a command that did not end; continue after them with --resume, or remove it"
     )
     assert texts(many, "out.partial") == before
     assert many(*WORDS, "--resume").code == 0
     assert texts(many, *OUTPUTS) == expected
-    assert not list(many.folder.glob("*.partial"))
+    assert not list(many.folder.glob("*.partial*"))
 
 
 def test_both_outputs_go_on_at_the_same_line_and_a_half_one_is_cut(many: Shell) -> None:
     expected = whole(many)
+    many.kill("translation", 3, *WORDS)
     lines = [text.splitlines(keepends=True) for text in expected]
     many.write("out.partial", "".join(lines[0][:9]) + lines[0][9][:3])
     many.write("seen.jsonl.partial", "".join(lines[1][:7]))
@@ -75,23 +78,25 @@ def test_a_line_that_cannot_be_read_costs_nothing_that_was_done(many: Shell) -> 
     many.write("many.en", b"".join([*lines[:20], b"\xff\n", *lines[21:]]))
     told = many.fails(*WORDS)
     assert told.startswith("many.en:21: not UTF-8 (")
-    assert told.endswith("; 8 lines are in out.partial, and --resume goes on behind them")
+    assert told.endswith("; 8 lines are in out.partial, and --resume continues after them")
     assert partial(many) == [8, 8]
     many.write("many.en", right)
     assert many(*WORDS, "--resume").code == 0
     assert texts(many, *OUTPUTS) == expected
 
 
-def test_warnings_behind_what_was_kept_have_their_line_numbers(many: Shell) -> None:
+def test_warnings_of_lines_after_those_kept_have_their_line_numbers(many: Shell) -> None:
     many.write("many.en", "one\n" * 9 + " ".join(["one"] * 600) + "\n")
-    many.write("out.partial", "un\n" * 9)
-    outcome = many("translate", "runs/toy", "many.en", "-o", "out", "--resume", "--search=greedy")
-    assert outcome.err == "many.en:10: too long, the last 100 symbols were not read\n"
-    assert texts(many, "out")[0].startswith("un\n" * 9)
+    words = ("translate", "runs/toy", "many.en", "-o", "out", "--search=greedy")
+    many.kill("translation", 2, *words)
+    many.write("out.partial", "un\n" * 8)
+    outcome = many(*words, "--resume")
+    assert outcome.err == "many.en:10: too long, only the first 500 symbols were read\n"
+    assert texts(many, "out")[0].startswith("un\n" * 8)
     assert texts(many, "out")[0].count("\n") == 10
 
 
-def test_with_nothing_to_go_on_behind_resume_begins(many: Shell) -> None:
+def test_with_nothing_to_continue_resume_begins(many: Shell) -> None:
     expected = whole(many)
     assert many(*WORDS, "--resume").code == 0
     assert texts(many, *OUTPUTS) == expected
@@ -100,17 +105,16 @@ def test_with_nothing_to_go_on_behind_resume_begins(many: Shell) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("translate runs/toy test.en -o out --resume", "--resume: out.partial has 9 lines, but test.en has 6"),
-        ("translate runs/toy test.en --resume", "--resume: goes on with files; name one with -o"),
-        ("translate runs/toy test.en --resume -o -", "--resume: goes on with files; name one with -o"),
-        ("translate runs/toy test.en --resume -o /dev/null", "--resume: goes on with files; name one with -o"),
-        ("translate runs/toy test.en --resume -o out --attention -", "--resume: goes on with files; name one"),
-        ("translate runs/toy test.en --resume -o out --n-best 2", "--resume: goes on by the number of lines, which"),
-        ("translate runs/toy test.en --resume -o out --wait 2", "--resume: goes on by the number of lines, which"),
-        ("translate runs/toy test.en -o out --wait 2", "out.partial: has 9 lines of a command that did not end"),
+        ("translate runs/toy test.en -o out --resume", "--resume: out.partial was written with another command"),
+        ("translate runs/toy test.en --resume", "--resume: continues files; name one with -o"),
+        ("translate runs/toy test.en --resume -o -", "--resume: continues files; name one with -o"),
+        ("translate runs/toy test.en --resume -o /dev/null", "--resume: continues files; name one with -o"),
+        ("translate runs/toy test.en --resume -o out --attention -", "--resume: continues files; name one"),
+        ("translate runs/toy test.en --resume -o out --n-best 2", "--resume: continues translations of whole lines, w"),
+        ("translate runs/toy test.en --resume -o out --wait 2", "--resume: continues translations of whole lines, w"),
         (
-            "translate runs/toy test.en -o out --attention new --resume",
-            "--resume: out.partial is there, but not new.partial; give the options of the first time",
+            "translate runs/toy test.en -o out --wait 2",
+            "out.partial: has 9 lines of a command that did not end; remove it",
         ),
     ],
 )
@@ -124,11 +128,138 @@ def test_lines_that_do_not_fit_are_told_and_left_alone(words: str, message: str,
     assert texts(copied, "out.partial") == ["un\n" * 9]
 
 
-def test_an_n_best_list_is_kept_too(many: Shell) -> None:
+@pytest.fixture
+def begun(many: Shell) -> Shell:
+    """With 8 lines of a translation that was killed."""
+    many.kill("translation", 2, *WORDS)
+    assert partial(many) == [8, 8]
+    return many
+
+
+@pytest.mark.parametrize(
+    ("words", "other"),
+    [
+        ("runs/other many.en --attention seen.jsonl", "RUN"),
+        ("runs/toy runs/other many.en --attention seen.jsonl", "RUN"),
+        ("runs/toy many.en --attention seen.jsonl --beam 2 --search beam", "--search, --beam"),
+        ("runs/toy many.en --attention seen.jsonl --alignments", "--alignments"),
+        ("runs/toy many.en --attention seen.jsonl --weights model-best", "--weights"),
+        ("runs/toy many.en --attention seen.jsonl --engine int8", "--engine"),
+        ("runs/toy many.en --attention seen.jsonl --candidates 10,5", "--candidates"),
+        ("runs/toy many.en --attention seen.jsonl --to fr", "--to"),
+        ("runs/toy --source en=many.en --attention seen.jsonl", "--source"),
+        ("runs/toy many.en --attention other", "--attention"),
+        ("runs/toy many.en", "--attention"),
+    ],
+)
+def test_what_was_written_in_another_way_is_not_continued(words: str, other: str, begun: Shell) -> None:
+    before = texts(begun, "out.partial", "seen.jsonl.partial", "out.partial.note")
+    shutil.copytree(begun.folder / "runs/toy", begun.folder / "runs/other")
+    told = begun.fails("translate", *words.split(), "-o", "out", "--resume")
+    way = "give the options of the first time"
+    assert told == f"--resume: out.partial was written with another {other}; {way}"
+    told = begun.fails("translate", *words.split(), "-o", "out")
+    assert told == "out.partial: has 8 lines of a command that did not end; remove it"
+    assert texts(begun, "out.partial", "seen.jsonl.partial", "out.partial.note") == before
+
+
+def test_translations_of_other_lines_are_not_continued(begun: Shell) -> None:
+    before = texts(begun, "out.partial", "seen.jsonl.partial", "out.partial.note")
+    right = (begun.folder / "many.en").read_text("utf-8").splitlines(keepends=True)
+    begun.write("many.en", "".join([*right[:7], "ten\n", *right[8:]]))
+    told = begun.fails(*WORDS, "--resume")
+    assert told == "--resume: many.en:8: is not the line that out.partial translates"
+    begun.write("many.en", "".join(right[:6]))
+    assert begun.fails(*WORDS, "--resume") == "--resume: out.partial has 8 lines, but many.en has 6"
+    assert texts(begun, "out.partial", "seen.jsonl.partial", "out.partial.note") == before
+
+
+def test_the_same_lines_from_elsewhere_are_continued(begun: Shell) -> None:
+    (begun.folder / "many.en").rename(begun.folder / "moved.en")
+    assert begun(*WORDS[:2], "moved.en", *WORDS[3:], "--resume").code == 0
+    assert texts(begun, "out")[0].count("\n") == 40
+
+
+@pytest.mark.parametrize("words", [WORDS, (*WORDS, "--resume"), (*WORDS, "--n-best=2")])
+def test_what_another_process_writes_is_not_to_be_removed(words: tuple[str, ...], many: Shell) -> None:
+    with write_in_parts(many.folder / "out") as file:
+        file.write("un\n")
+        file.flush()
+        assert many.fails(*words) == "out.partial: another process writes there"
+
+
+@pytest.mark.parametrize("name", ["out.partial", "out.partial.note", "seen.jsonl.partial"])
+@pytest.mark.parametrize("text", ["", "mine\n"])
+def test_what_is_there_is_not_ours_to_remove(name: str, text: str, many: Shell) -> None:
+    many.write(name, text)
+    told = many.fails(*WORDS)
+    assert told.startswith(f"{name}: has {text.count('mine')} line")
+    assert "has 1 lines" not in told
+    assert texts(many, name) == [text]
+    assert not (many.folder / "out").exists()
+
+
+def test_a_link_is_not_written_to(many: Shell) -> None:
+    (many.folder / "out.partial").symlink_to("test.en")
+    before = texts(many, "test.en")
+    for words in (WORDS, (*WORDS, "--resume")):
+        assert many.fails(*words) == "out.partial: cannot write (is no plain file)"
+    assert texts(many, "test.en") == before
+
+
+@pytest.mark.parametrize("name", ["out.partial", "out.partial.note"])
+@pytest.mark.parametrize("words", ["runs/toy {}", "runs/toy --source en={}"])
+def test_a_source_is_not_taken_for_what_was_left(name: str, words: str, copied: Shell) -> None:
+    shutil.copy(copied.folder / "test.en", copied.folder / name)
+    before = texts(copied, name)
+    told = copied.fails("translate", *words.format(name).split(), "-o", "out", "--resume")
+    assert told == f"--output {name}: is read, and would be replaced; name another file"
+    assert texts(copied, name) == before
+    assert not (copied.folder / "out").exists()
+
+
+@pytest.mark.parametrize("one", ["x", "x.partial", "x.partial.note"])
+@pytest.mark.parametrize("other", ["x", "./x.partial"])
+def test_outputs_do_not_take_the_files_of_each_other(one: str, other: str, copied: Shell) -> None:
+    if one == "x.partial.note" and other != "x":
+        other = "./x.partial.note"
+    told = copied.fails("translate", "runs/toy", "test.en", "-o", one, "--attention", other)
+    assert told == f"--attention {Path(other)}: the lines go there; name another file"
+
+
+def test_a_protected_file_is_not_replaced(copied: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    copied.write("out", "mine")
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    told = copied.fails("translate", "runs/toy", "test.en", "-o", "out")
+    assert told == "out: cannot write (Permission denied)"
+    assert texts(copied, "out") == ["mine"]
+
+
+def test_a_loop_of_links_is_told(copied: Shell) -> None:
+    (copied.folder / "a").symlink_to("a")
+    told = copied.fails("translate", "runs/toy", "test.en", "-o", "a")
+    assert told == "a: cannot write (Too many levels of symbolic links)"
+
+
+def test_a_very_long_name_can_be_written(copied: Shell) -> None:
+    assert copied("translate", "runs/toy", "test.en", "-o", "x" * 250).code == 0
+    assert texts(copied, "x" * 250)[0].count("\n") == 6
+
+
+def test_an_n_best_list_is_kept_and_not_continued(many: Shell) -> None:
     words = ("translate", "runs/toy", "many.en", "-o", "out", "--n-best=2")
     outcome = many.kill("translation", 2, *words, sign=signal.SIGINT)
     assert outcome.err == "interrupted: 16 lines are in out.partial\n"
     assert texts(many, "out.partial")[0].count("\n") == 16
+    assert many.fails(*words) == "out.partial: has 16 lines of a command that did not end; remove it"
+    told = many.fails(*words[:-1], "--resume")
+    assert told.startswith("--resume: out.partial was written with another command")
+
+
+def test_where_nothing_was_written_nothing_is_left(many: Shell) -> None:
+    before = set(many.folder.rglob("*"))
+    many.kill("translation", 1, *WORDS, sign=signal.SIGINT)
+    assert set(many.folder.rglob("*")) == before
 
 
 @pytest.mark.parametrize("to_file", [True, False])

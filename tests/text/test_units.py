@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 from sentencepiece import SentencePieceProcessor
 
-from dragoman import threads
 from dragoman.components import Spec, build
 from dragoman.errors import UserError
 from dragoman.text import subword
@@ -84,7 +84,7 @@ def test_what_is_kept_of_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("unit", [Bpe(size=300), Unigram(size=300)])
-def test_texts_are_cut_in_as_many_threads_as_the_process_has(unit: Unit, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_are_cut_in_as_many_threads_as_torch_has(unit: Unit, monkeypatch: pytest.MonkeyPatch) -> None:
     unit.fit(LINES, seed=1)
     seen, encode = list[int](), SentencePieceProcessor.encode
 
@@ -93,8 +93,8 @@ def test_texts_are_cut_in_as_many_threads_as_the_process_has(unit: Unit, monkeyp
         return encode(processor, texts, **options)
 
     monkeypatch.setattr(SentencePieceProcessor, "encode", spy)
-    with threads.asked(3):
-        unit.numbers(LINES)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
+    unit.numbers(LINES)
     assert seen == [3]
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tools.mutants import DATA, Mutant, main, problems, read, run
+from tools import mutants
+from tools.mutants import DATA, Mutant, Outcome, main, problems, read, run
 
 SHOP = "def price(count):\n    return 3 * count if count < 10 else 2 * count\n"
 TESTS = """
@@ -55,11 +56,11 @@ def test_survivors_are_told_and_others_are_not(project: Path, capsys: pytest.Cap
     first, last = told.out.splitlines()
     assert "ten cost more" in first
     assert "test_shop.py::test_many" in first
-    assert last == "2 mutants, 1 survive"
+    assert last == "2 mutants, 1 not noticed"
     assert "few cost more" in told.err
     assert (project / "shop.py").read_text("utf-8") == SHOP
     assert main(["--only", "few cost more"], project) == 0
-    assert capsys.readouterr().out == "1 mutants, 0 survive\n"
+    assert capsys.readouterr().out == "1 mutants, 0 not noticed\n"
 
 
 def test_tests_that_fail_without_a_change_tell_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -69,6 +70,21 @@ def test_tests_that_fail_without_a_change_tell_nothing(project: Path, capsys: py
     told = capsys.readouterr()
     assert told.out == ""
     assert "fail without any change" in told.err
+
+
+@pytest.mark.parametrize(("endless", "code", "told"), [("true", 0, "is noticed"), ("false", 1, "was not judged")])
+def test_only_what_is_endless_is_noticed_by_tests_that_do_not_end(
+    endless: str,
+    code: int,
+    told: str,
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (project / DATA).write_text(f"{NOTICED}endless = {endless}\n", encoding="utf-8")
+    monkeypatch.setattr(mutants, "tried", lambda *arguments: Outcome(None, ""))
+    assert main([], project) == code
+    assert f"'few cost more' {told}: the tests did not end in time" in capsys.readouterr().err
 
 
 def test_a_run_that_does_not_end_is_ended(project: Path) -> None:

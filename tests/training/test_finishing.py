@@ -112,7 +112,20 @@ def test_what_is_missing_of_a_finished_run_is_made_again(name: str, made: Made) 
 
 def test_a_model_worse_than_a_guess_is_told(made: Made, capsys: pytest.CaptureFixture[str]) -> None:
     session.train(made({"training.optimiser": {"kind": "adam", "learning_rate": 1}, "training.clip": None}))
-    assert "is more than that of a guess among 1" in capsys.readouterr().err
+    assert "the model's probabilities are worse than a guess among 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        ({"metric": "bleu", "value": 0.0, "loss": 3.43124}, "(bleu 0.00, loss 3.4312)"),
+        ({"metric": "perplexity", "value": 1e30, "loss": 69.07755}, "(perplexity 1.0e+30, loss 69.0776)"),
+        ({"metric": "loss", "value": 3.43124, "loss": 3.43124}, "(loss 3.4312)"),
+    ],
+)
+def test_a_worse_mean_is_told_with_its_metric_and_its_loss(found: dict[str, Any], words: str) -> None:
+    note = {"step": 3, "worse": [3, 6], **found}
+    assert told(note) == f"the best, of step 3: the mean of the best 2 was worse {words}"
 
 
 @pytest.mark.parametrize("note", [None, [], {}, {"step": "3"}, {"mean of steps": 3}, {"worse": [1], "step": [2]}])

@@ -2,6 +2,9 @@
 
 import json
 import math
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -149,3 +152,11 @@ def test_memory_is_that_of_the_process() -> None:
     before = peak_memory()
     held = bytearray(before)
     assert peak_memory() > 1.5 * before > 20e6, len(held)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
+def test_memory_is_not_that_of_the_program_that_began_the_process() -> None:
+    code = "from dragoman.training.progress import peak_memory; print(peak_memory())"
+    held = bytearray(500_000_000)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < len(held)

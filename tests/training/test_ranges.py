@@ -21,7 +21,7 @@ OUTSIDE: list[tuple[str, Any, str]] = [
     ("training.optimiser", {"kind": "adamw", "weight_decay": -0.1}, "weight_decay: must be at least 0"),
     ("training.schedule.warmup", -1, "must be at least 0"),
     ("training.schedule.warmup", 10**12, "must be at most 1000000000"),
-    ("training.schedule", {"kind": "inverse_square_root", "warmup": 0}, "warmup: must be at least 1"),
+    ("training.schedule", {"kind": "inverse_square_root", "warmup": 0}, "warmup: must be more than 0"),
     ("training.schedule", {"kind": "cosine", "steps": 0}, "steps: must be at least 1"),
     ("training.schedule", {"kind": "cosine", "steps": 9, "warmup": 9}, "rises for 9 steps (warmup)"),
     ("training.schedule", {"kind": "cosine", "steps": 9, "floor": 1.5}, "floor: must be at most 1"),

@@ -84,7 +84,7 @@ def test_says_nothing_where_all_fits(kind: str) -> None:
     assert not list(Cosine(1000, steps=1010).misfits(0))  # tokens make batches whose number is not known exactly
 
 
-@pytest.mark.parametrize("kind", ["constant", "cosine", "plateau"])
+@pytest.mark.parametrize("kind", SCHEDULES)
 def test_a_warmup_below_1_is_a_share_of_the_training(kind: str) -> None:
     share, steps = (build(SCHEDULES, Spec(kind, {"warmup": warmup}), 1000) for warmup in (0.064, 64))
     assert [share(step, []) for step in range(1, 1001)] == [steps(step, []) for step in range(1, 1001)]
@@ -93,6 +93,22 @@ def test_a_warmup_below_1_is_a_share_of_the_training(kind: str) -> None:
 
 def test_a_warmup_below_1_is_a_share_of_the_steps_of_a_cosine() -> None:
     assert Cosine(ENDLESS, steps=100, warmup=0.5).warmup == 50
+
+
+@pytest.mark.parametrize("kind", ["constant", "inverse_square_root", "plateau"])
+def test_says_that_a_warmup_is_stretched_when_training_is(kind: str) -> None:
+    schedule = build(SCHEDULES, Spec(kind, {"warmup": 0.1}), 5000)
+    (line,) = schedule.misfits(1000)
+    assert "500 steps now" in line
+    assert "were 100;" in line
+    assert not list(schedule.misfits(5000))
+    assert not list(build(SCHEDULES, Spec(kind, {"warmup": 100}), 5000).misfits(1000))
+    assert not list(Cosine(5000, steps=5000, warmup=0.1).misfits(1000))
+    assert len(list(Cosine(5000, warmup=0.1).misfits(1000))) == 2
+
+
+def test_an_inverse_square_root_of_a_short_share_has_a_rate() -> None:
+    assert InverseSquareRoot(10, warmup=0.01)(4, []) == 0.5
 
 
 def test_says_that_a_cosine_is_stretched_when_training_is() -> None:

@@ -29,6 +29,7 @@ FILES = {
     "model-best.safetensors",
     "model-last.safetensors",
     "model.safetensors",
+    "run.json",
     "source.json",
     "source.units",
     "source.vocabulary",
@@ -87,17 +88,22 @@ def test_the_best_is_used_where_the_mean_is_worse(
     note = read_note(folder.weights())
     (_, step), (_, other) = best(folder)
     assert (note["step"], note["worse"]) == (step, sorted((step, other)))
-    told_alike(folder, f"the best, of step {step}: the mean of the best 2 was worse ({note['value']:.2f})")
+    measured = f"bleu {note['value']:.2f}, loss {note['loss']:.4f}"
+    told_alike(folder, f"the best, of step {step}: the mean of the best 2 was worse ({measured})")
 
 
 def told_alike(folder: RunFolder, weights: str) -> None:
     """That the row, the card and `info` say of which validations the weights are, with figures of these weights."""
     run = Run.load(folder.path)
-    assert ("weights", weights) in inspection.facts(run)
+    facts = inspection.facts(run)
+    assert ("weights", weights) in facts
     assert f"| weights | {weights}; chosen on bleu" in folder.card.read_text("utf-8")
     row = json.loads(folder.metrics.read_text("utf-8").splitlines()[-1])
     assert row["final/weights"] == weights
     assert row["final/memory_gb"] > 0.01
+    memory = f"{row['final/memory_gb']:.2f} GB at most"
+    assert ("memory of the process", memory) in facts
+    assert f"| memory of the process | {memory} |" in folder.card.read_text("utf-8")
     measured = {score.name: score.value for score in inspection.scores(run, inspection.development(run)[0])}
     assert measured["BLEU-2"] == pytest.approx(row["final/bleu"])
 

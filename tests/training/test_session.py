@@ -132,8 +132,9 @@ FREE = {
 
 
 def test_what_makes_no_other_run_may_change(made: Callable[..., Config]) -> None:
-    session.train(made(), quiet=True)
-    folder = session.train(made(FREE), quiet=True)
+    before = session.train(made(), quiet=True).config.read_bytes()
+    assert session.train(made(FREE), quiet=True).config.read_bytes() == before, "a finished run is left alone"
+    folder = session.train(made({**FREE, "training.steps": 2}), quiet=True)
     kept = configuration.load(folder.config)
     assert (kept.training.epochs, kept.search.options["size"], kept.training.average) == (7, 2, 1)
 

@@ -15,8 +15,9 @@ def test_the_first_asks_and_the_second_interrupts(number: signal.Signals) -> Non
         assert not stop.asked
         signal.raise_signal(number)
         assert stop.asked
-        with pytest.raises(Terminated if number == signal.SIGTERM else KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt) as interrupted:
             signal.raise_signal(number)
+    assert isinstance(interrupted.value, Terminated) == (number == signal.SIGTERM)
     assert isinstance(stop.interruption("saved"), Terminated) == (number == signal.SIGTERM)
 
 

@@ -227,7 +227,7 @@ def test_a_training_with_a_poor_start_is_not_refused(
     """Of the 12 symbols of the toy language, a guess has a loss of 2.5."""
     run = assembled(toy.config(corpus, tmp_path / "run", {**SCRIPTED, "training.steps": 3}))
     guess = math.log(len(run.data.target.vocabulary))
-    monkeypatch.setattr(run, "validator", Scripted("bleu", [0.0] * 3, [9.9 * guess, 3 * guess, 0.9 * guess]))
+    monkeypatch.setattr(run, "validator", Scripted("bleu", [0.0] * 3, [999 * guess, 24 * guess, 0.9 * guess]))
     train(run)
     assert run.progress.step == 3
 
@@ -237,9 +237,9 @@ def test_a_training_without_hope_ends(
 ) -> None:
     run = assembled(toy.config(corpus, tmp_path / "run", SCRIPTED))
     guess = math.log(len(run.data.target.vocabulary))
-    monkeypatch.setattr(run, "validator", Scripted("bleu", [1.0, 9.0], [0.9 * guess, 10.1 * guess]))
+    monkeypatch.setattr(run, "validator", Scripted("bleu", [1.0, 9.0], [0.9 * guess, 1001 * guess]))
     with pytest.raises(
-        UserError, match=r"the loss .* was 2\d\..* \(step 2\); the state of step 1 is saved\. Begin another"
+        UserError, match=r"the loss .* was 2\d\d\d\..* \(step 2\); the state of step 1 is saved\. Begin another"
     ):
         train(run)
     assert read_note(run.folder.weights("model-best")) == read_note(run.folder.weights("model-last")) == {"step": 1}
