@@ -14,9 +14,9 @@ MOST_THREADS = 1024  # threads that can be asked for
 
 # Between two products OpenMP's threads wait for the next one in a loop that takes a whole core for as long as it is not
 # there: libgomp (torch on Linux) for milliseconds, the runtime of LLVM and Intel (elsewhere) for 200. Where somebody
-# else needs the core, they keep it from the very thread that they wait for. 1,000 turns of the loop are 20 to 50
+# else needs the core, they keep it from the very thread that they wait for. 10,000 turns of the loop are 200 to 500
 # microseconds: what comes later than that is worth sleeping for. The other runtime counts in whole milliseconds.
-WAITING = {"GOMP_SPINCOUNT": "1000", "KMP_BLOCKTIME": "1"}
+WAITING = {"GOMP_SPINCOUNT": "10000", "KMP_BLOCKTIME": "1"}
 
 _QUOTA = ("cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us")  # of version 2; of version 1, in two files
 _asked = ContextVar("_asked", default=0)  # by the command that is running

@@ -54,7 +54,7 @@ def opened(folder: RunFolder, config: Config) -> Iterator[None]:
 def write_config(folder: RunFolder, config: Config) -> None:
     """The options that the run is trained with. A file that means the same stays as it is, with a user's remarks."""
     with suppress(UserError):
-        if folder.config.is_file() and not sections.differences(complete(load_config(folder.config)), config):
+        if folder.config.is_file() and not any(sections.differences(complete(load_config(folder.config)), config)):
             return
     _write(folder.config, configuration.dump(config))
 

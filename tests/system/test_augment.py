@@ -1,5 +1,7 @@
 """More training pairs: back- and forward-translation, copies, noise."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -96,3 +98,19 @@ def test_a_run_that_does_not_end_well_leaves_nothing(copied: Shell, tmp_path: Pa
     copied.write("broken.en", b"one\n\xff\n")
     assert copied.fails("augment", "forward", "runs/toy", "broken.en", "-o", "ft").startswith("broken.en:2: not UTF-8")
     assert not list(copied.folder.glob("*ft*"))
+
+
+def test_half_a_corpus_does_not_stay(copied: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk is full when one of the two files has its name already."""
+    replace = Path.replace
+
+    def full(path: Path, target: Path) -> Path:
+        if target.suffix == ".en":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return replace(path, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", full)
+        assert "No space left" in copied.fails("augment", "copy", "test.fr", *NAMES, "-o", "half")
+    assert not list(copied.folder.glob("*half*"))
+    assert copied("augment", "copy", "test.fr", *NAMES, "-o", "half").code == 0

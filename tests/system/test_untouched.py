@@ -83,7 +83,7 @@ READ, PART, EXISTS = "is read, and would be replaced", "is a part of the run", "
         ("postedit runs/edit --translation test.mt -o test.mt", READ),
         ("postedit runs/edit --translation test.mt --html test.mt", READ),
         ("postedit runs/edit --translation test.mt --html runs/edit/metrics.jsonl", PART),
-        ("augment back runs/toy test.fr -o test", EXISTS),
+        ("augment back runs/toy test.fr -o test", READ),
         ("augment forward runs/toy test.en -o test", READ),
         ("augment forward runs/toy test.en -o train", EXISTS),
         ("augment copy test.fr -o test --source-name en --target-name fr", READ),
