@@ -47,8 +47,8 @@ def test_copies_are_their_own_sources(shell: Shell) -> None:
     shell.write("mono.fr", "un deux\n \ntrois\n")
     assert shell("augment", "copy", "mono.fr", "-o", "copies", *NAMES).code == 0
     assert pairs(shell, "copies", "en", "fr") == [("<copy> un deux", "un deux"), ("<copy> trois", "trois")]
-    assert shell("augment", "copy", "mono.fr", "-o", "copies", *NAMES, "--tag", "two\nlines").code == 0
-    assert pairs(shell, "copies", "en", "fr")[0] == ("two lines un deux", "un deux")
+    assert shell("augment", "copy", "mono.fr", "-o", "tagged", *NAMES, "--tag", "two\nlines").code == 0
+    assert pairs(shell, "tagged", "en", "fr")[0] == ("two lines un deux", "un deux")
     told = shell.fails("augment", "copy", "mono.fr", "-o", "copies", "--source-name", "fr", "--target-name", "fr")
     assert told == "copies: source and target are both called 'fr'; they would be one file"
 
