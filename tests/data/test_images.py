@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from safetensors.torch import save_file
 from dragoman.data.images import Network, images, library
 from dragoman.errors import UserError
 from tests.system.conftest import Shell
+from tests.system.interrupted import stand_in_operators
 
 pytestmark = pytest.mark.skipif(find_spec("timm") is None, reason="needs the extra `images`")
 CPU = torch.device("cpu")
@@ -20,13 +21,7 @@ CPU = torch.device("cpu")
 
 @pytest.fixture(scope="module", autouse=True)
 def operators() -> Iterator[None]:
-    """Where torchvision was made for another torch (CUDA's, beside the processor's) its import asks for operators that
-    are not there; timm takes its transformations alone.
-    """
-    library: Any = cast(Any, torch.library).Library("torchvision", "FRAGMENT")
-    for name in ("nms", "qnms"):
-        if not hasattr(torch.ops.torchvision, name):
-            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+    library = stand_in_operators()
     yield
     del library  # with which its declarations go
 

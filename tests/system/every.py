@@ -8,13 +8,14 @@ import shlex
 import signal
 from collections.abc import Mapping
 from contextlib import chdir
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.run import PARTS
 from dragoman.training import checks, session
 from tests import toy
-from tests.system.interrupted import NOTHING, End, Interruption, run
+from tests.system.interrupted import NOTHING, End, Interruption, run, stand_in_operators
 
 RUN = rf"({PARTS.pattern}|report\.html)"  # what is the run's own in its folder
 GONE = r"(.*/)?checkpoints/step-\d{8}\.safetensors|(.*/)?data/(.+\.(values|offsets)|header\.json)|(.+)\.partial.*"
@@ -80,6 +81,11 @@ COMMANDS = {
     "augment copy": Command(f"augment copy mono.fr -o copy {NAMED}", r"copy\.(en|fr)", ("copy.en", "copy.fr")),
     "augment noise": Command(f"augment noise mono.en mono.fr -o noisy {NAMED}", r"noisy\.(en|fr)", ("noisy.en",)),
     "info": Command("info runs/toy"),
+    "features": Command(
+        "features pictures -o pictures.npy --model timm:test_vit --weights vit.safetensors",
+        r"pictures\.npy",
+        ("pictures.npy",),
+    ),
     "export": Command("export runs/toy --onnx", r"runs/toy/onnx(/.*)?"),
     "demo": Command("demo shown", r"shown(/.*)?"),
     "demo in a folder of others": Command("demo mine", refused=True),
@@ -111,9 +117,33 @@ def furnish(folder: Path) -> Path:
     for name in ("notes.md", "step-1.txt", ".hidden.part", "checkpoints/step-00000001-mine.safetensors"):
         (folder / "runs/toy" / name).write_text("mine", "utf-8")
     toy.write(folder / "mine/data", "train", toy.pairs(20, 5))
+    _paint(folder)
     (folder / "mine/config.yaml").write_text(f"# Mine, with remarks.\n{config}", "utf-8")
     (folder / "mine/data/header.json").write_text('{"version": 1}', "utf-8")
     return folder
+
+
+def _paint(folder: Path) -> None:
+    """Pictures, and a small network that was never trained. Without the extra `images` there are none."""
+    if find_spec("timm") is None:
+        return
+    from PIL import Image
+    from safetensors.torch import save_file
+
+    operators = stand_in_operators()
+    import timm
+
+    (folder / "pictures").mkdir()
+    for number, colour in enumerate(("red", "green", "blue")):
+        Image.new("RGB", (200 + number, 180), colour).save(folder / f"pictures/{number}.png")
+    save_file(timm.create_model("test_vit").state_dict(), folder / "vit.safetensors")
+    del operators
+
+
+def lacking() -> dict[str, str]:
+    """Commands that cannot run here, and the extra that they lack."""
+    extras = {"features": "timm", "export": "onnxscript"}
+    return {name: module for name, module in extras.items() if find_spec(module) is None}
 
 
 def files(folder: Path) -> dict[str, bytes]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 ACTS = {"open", "os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "shutil.rmtree"}
 LOADED = [
@@ -106,12 +106,27 @@ def _work(folder: Path, words: list[str], interruption: Interruption, files: dic
     from dragoman.cli import main
 
     _hasten_demo()
+    operators = stand_in_operators() if words[0] == "features" else None
     sys.addaudithook(watch)
     if interruption.disk is not None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (interruption.disk, resource.RLIM_INFINITY))
     sys.argv = ["dragoman", *words]
     main()
+    del operators
+
+
+def stand_in_operators() -> Any:
+    """Operators that the import of a torchvision made for another torch asks for; timm does without them. They are
+    there as long as what is returned.
+    """
+    import torch
+
+    library = cast(Any, torch.library).Library("torchvision", "FRAGMENT")
+    for name in ("nms", "qnms"):
+        if not hasattr(torch.ops.torchvision, name):
+            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+    return library
 
 
 def _hasten_demo() -> None:

@@ -10,7 +10,18 @@ from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
-from tests.system.every import COMMANDS, HIDDEN, complaints, drawn, files, furnish, losses, stopped_half_way, typed
+from tests.system.every import (
+    COMMANDS,
+    HIDDEN,
+    complaints,
+    drawn,
+    files,
+    furnish,
+    lacking,
+    losses,
+    stopped_half_way,
+    typed,
+)
 from tests.system.interrupted import NOTHING
 
 
@@ -21,11 +32,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the random choices")
     options = parser.parse_args(arguments)
     console = Console(highlight=False, markup=False, soft_wrap=True)
+    known = [name for name in COMMANDS if name not in lacking()]
     begun, lost, ends = time.monotonic(), 0, dict[int, int]()
     with TemporaryDirectory() as place:
         furnished = furnish(Path(place, "furnished"))
         for number in range(options.runs):
-            name = list(COMMANDS)[number % len(COMMANDS)]
+            name = known[number % len(known)]
             found, code = interrupted(name, furnished, Path(place, "user"), random.Random(f"{options.seed}:{number}"))
             ends[code] = ends.get(code, 0) + 1
             lost += bool(found)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.system.conftest import Shell
-from tests.system.every import COMMANDS, complaints, drawn, files, furnish, losses, stopped_half_way, typed
+from tests.system.every import COMMANDS, complaints, drawn, files, furnish, lacking, losses, stopped_half_way, typed
 
 INTERRUPTIONS = 2  # of each command; `make soak` does hundreds
 
@@ -32,8 +32,8 @@ def folder(furnished: Path, tmp_path: Path) -> Path:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_an_interrupted_command_touches_nothing_of_the_users(name: str, folder: Path, furnished: Path) -> None:
-    if name == "export":
-        pytest.importorskip("onnxscript")
+    if name in lacking():
+        pytest.skip(f"needs {lacking()[name]}")
     command, before = COMMANDS[name], files(folder)
     whole = typed(folder, name)
     assert whole.code == int(command.refused), whole.err
@@ -110,9 +110,8 @@ def test_what_is_read_is_never_replaced(words: str, reason: str, folder: Path) -
     (folder / "runs/toy/model-last.safetensors").rename(folder / "weights")
     (folder / "runs/toy/model-last.safetensors").symlink_to("../../weights")
     shutil.copy(folder / "test.en", folder / "out.partial")
-    (folder / "pictures").mkdir()
-    for name in ("a.png", "b.png"):
-        shell.write(f"pictures/{name}", "no image")
+    (folder / "pictures").mkdir(exist_ok=True)
+    shell.write("pictures/a.png", "no image")
     shell.write("list.npy", "a.png\n")
     shell.write("runs/toy/lexicon.safetensors", "mine\n")
     (folder / "runs/toy/onnx").mkdir()
