@@ -191,7 +191,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
         return 1
     for line in found:
         out.print(line)
-    out.print(f"{len(chosen)} mutants, {len(found)} not noticed")
+    out.print(f"{len(chosen)} mutants, {len(found)} survive")
     return 1 if found else 0
 
 

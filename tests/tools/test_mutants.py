@@ -56,11 +56,11 @@ def test_survivors_are_told_and_others_are_not(project: Path, capsys: pytest.Cap
     first, last = told.out.splitlines()
     assert "ten cost more" in first
     assert "test_shop.py::test_many" in first
-    assert last == "2 mutants, 1 not noticed"
+    assert last == "2 mutants, 1 survive"
     assert "few cost more" in told.err
     assert (project / "shop.py").read_text("utf-8") == SHOP
     assert main(["--only", "few cost more"], project) == 0
-    assert capsys.readouterr().out == "1 mutants, 0 not noticed\n"
+    assert capsys.readouterr().out == "1 mutants, 0 survive\n"
 
 
 def test_tests_that_fail_without_a_change_tell_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
