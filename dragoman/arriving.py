@@ -6,7 +6,7 @@ from itertools import groupby
 from dragoman import reading
 from dragoman.data.language import Language
 from dragoman.files import LONGEST_TEXT
-from dragoman.search.incremental import Decided
+from dragoman.search.streaming import EmittedSymbol
 from dragoman.text.mark import Symbol
 from dragoman.translation import Spoken
 
@@ -26,7 +26,7 @@ def arriving(words: Iterable[str], source: Language, mark: Sequence[Symbol]) -> 
         known = max(known, len(symbols))
 
 
-def spoken(decided: Iterable[Decided], target: Language) -> Iterator[Spoken]:
+def spoken(decided: Iterable[EmittedSymbol], target: Language) -> Iterator[Spoken]:
     """Each word as soon as the next one begins."""
     symbols, read, told = list[str](), list[int](), 0
     for each in decided:

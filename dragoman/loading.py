@@ -1,7 +1,6 @@
 """Run folders to translators."""
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
@@ -60,18 +59,18 @@ def load(
     wanted = device or run.config.device
     chosen = devices.choose(wanted if engine == "torch" else wanted.model_copy(update={"name": "cpu"}))
     if engine == "onnx":
-        predictor = onnx.read(run, weights, chosen.threads)
-        later = partial(run.model, predictor.weights)
-        translator = Translator(later, known, run.target, run.config.search, chosen, predictor)
+        translator = Translator(lambda: run.model(predictor.weights), known, run.target, run.config.search, chosen)
+        predictor = onnx.read(run, weights, chosen.threads, lambda: translator.model.output)
+        translator.predictor = predictor
     else:
         model = run.model(weights).to(chosen.torch_device)
         translator = Translator(model, known, run.target, run.config.search, chosen)
+        if engine == "int8" and not model.output.portable:
+            raise UserError(f"{folder}: engine int8 does not know the output '{run.config.model.output.kind}'")
         translator.way = Int8(model) if engine == "int8" else None
     if candidates:
         if not run.config.data.plain:
             raise UserError(f"{folder}: candidates are translations of one source's symbols, not for this run")
-        if run.config.chained:
-            raise UserError(f"{folder}: hard attention of order: 1 is not searched among candidates")
         lexicon = lists.read(run.folder.path / lists.FILE, (len(run.source.vocabulary), len(run.target.vocabulary)))
         translator.candidates = CandidateList(lexicon, *candidates, chosen.torch_device)
     return translator

@@ -19,22 +19,22 @@ from dragoman.data.language import Language
 from dragoman.data.pharaoh import Links
 from dragoman.data.source import Source, only_text, the_text
 from dragoman.data.vocabulary import EOS
-from dragoman.deployment.engine import OnnxModel
 from dragoman.devices import Device
 from dragoman.errors import UserError
 from dragoman.files import LONGEST_TEXT
 from dragoman.model import linear
 from dragoman.model.attention.terms.reading import Shift
+from dragoman.model.predictor import Predictor
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.reading import Encoded, Reading, Readings, Text, spelled
-from dragoman.search.candidates import CandidateList, Narrowed
-from dragoman.search.editing import Editing
+from dragoman.search.candidates import CandidateList, ShortlistPredictor
+from dragoman.search.constraints import All, Constraint, FittingEdits, ForbiddenSymbols, Prefix
+from dragoman.search.decoding import Deadline
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.incremental import Decided, as_it_decides, wait_k
-from dragoman.search.muted import Muted
-from dragoman.search.search import Predictor, Search
+from dragoman.search.search import Search
 from dragoman.search.searches import SEARCHES
+from dragoman.search.streaming import Adaptive, EmittedSymbol, StreamingPredictor, WaitK, stream
 from dragoman.text.edits import OPERATIONS, applied, operations
 from dragoman.text.mark import Mark, Symbol
 from dragoman.text.pipeline import WordsOf
@@ -60,7 +60,8 @@ class Taught(NamedTuple):
 class Translator:
     """A model with what it was taught, a search and a device.
 
-    With a `predictor`, translations are searched with that; `model` is then read when it is first asked for.
+    With a `predictor`, translations are searched with that; a `model` that is still to be read is read when it is first
+    asked for.
     """
 
     def __init__(
@@ -70,14 +71,13 @@ class Translator:
         target: Language,
         search: Spec,
         device: Device,
-        predictor: OnnxModel | None = None,
     ) -> None:
         self._given = model
-        self._predictor = predictor
         self.reading, self.edited, self.marks, self.foreign = taught
         self.target = target
         self.search = search
         self.device = device
+        self.predictor: Predictor[Any] | None = None  # what searches ask, if it is not the model
         self.candidates: CandidateList | None = None  # what translations are searched among
         self.way: linear.Way | None = None  # in which linear maps are computed for them
 
@@ -134,6 +134,8 @@ class Translator:
         n_best: int = 1,
         beam_size: int | None = None,
         search: Spec | None = None,
+        prefix: Sequence[str] | None = None,
+        timeout: float | None = None,
     ) -> list[Translation]:
         """One translation for each text, in order; the translation of an empty or blank text is empty. Of `n_best` no
         two are one text in other symbols; where the search has not ended so many different ones, there are fewer.
@@ -141,6 +143,9 @@ class Translator:
         With several sources a text is a tuple, of one text for each source; a blank one is taken as missing. For a
         source that is numbers it is an array (regions, size) or (size,), or the name of a .npy file with one. `to` is
         the language to translate to, where the run has several (`targets`).
+
+        `prefix` has a text for each, with which its translation begins ("" = anything); its last word may go on. After
+        `timeout` seconds there is a UserError in the place of translations.
 
         `search` (or `beam_size`, for a beam search of that width) takes the place of the run's own. UserError where
         it does not give `n_best` translations, or where `to` is missing or another language.
@@ -154,15 +159,24 @@ class Translator:
             spec = Spec("beam", {**options, "size": beam_size})
         if isinstance(self._given, Ensemble) and spec.options.get("coverage_penalty"):
             raise UserError("search.coverage_penalty looks at one model's attention, and several translate together")
-        searcher = components.build(SEARCHES, spec)
-        mark = self._mark(to)
+        searcher, deadline = components.build(SEARCHES, spec), None if timeout is None else Deadline(timeout)
+        mark, prefixes = self._mark(to), self._prefixes(prefix, len(texts))
         given = [self.reading.given(text) for text in texts]
         encoded = [self.reading.encoded(each, mark) for each in given]
         found: dict[int, list[Hypothesis]] = {}
         full = [number for number, symbols in enumerate(encoded) if any(len(each) > len(mark) for each in symbols)]
         lengths, width = [min(reading.length(each), reading.LONGEST) for each in encoded], searcher.width
         for numbers in by_length(full, lengths, BATCH // width, max(1, ROWS // width)):
-            searched = self.hypotheses(searcher, [encoded[n] for n in numbers], n_best, mark, SPARE * (n_best - 1))
+            searched = self.hypotheses(
+                searcher,
+                [encoded[number] for number in numbers],
+                n_best,
+                mark,
+                SPARE * (n_best - 1),
+                prefixes=[prefixes[number] for number in numbers] if prefixes else None,
+                seeds=numbers,
+                deadline=deadline,
+            )
             found.update(zip(numbers, searched, strict=True))
         return [
             self._translation(each, encoded[number], found[number], n_best) if number in found else self._nothing(each)
@@ -187,23 +201,23 @@ class Translator:
             raise UserError(f"wait is {wait}: at least one source symbol is read before a word is written")
         if not only_text(self.sources) or self.edited is not None:
             raise UserError("a source that is still arriving has to be the only one, and translated")
-        if self._predictor or self.way or self.candidates:
+        if self.predictor or self.way or self.candidates:
             raise UserError("a source that is still arriving is translated by engine torch, without candidates")
-        if self.model.chain is not None:
+        if not self.model.emission.direct:
             raise UserError("a text is not translated while the source arrives by hard attention of order: 1")
         limit = components.build(SEARCHES, self.search).limit
         mark = self._mark(to)
-        muted = [number for each in mark for number in self.foreign[each]]
         rest = self.model, arriving(words, self.source, mark), limit, self.device.torch_device
+        model: StreamingPredictor
         if wait is not None:
-            found = wait_k(*rest, k=wait, muted=muted)
+            model = WaitK(*rest, wait)
         elif any(isinstance(part, Shift) for part in self.model.modules()):
-            found = as_it_decides(*rest, muted=muted)
+            model = Adaptive(*rest)
         else:
             raise UserError("this model does not decide when to read (it has no term shift); use --wait K")
-        return spoken(self._one_by_one(found), self.target)
+        return spoken(self._one_by_one(stream(model, self._forbidden(mark))), self.target)
 
-    def _one_by_one(self, decided: Iterator[Decided]) -> Iterator[Decided]:
+    def _one_by_one(self, decided: Iterator[EmittedSymbol]) -> Iterator[EmittedSymbol]:
         """The same symbols, with threads for a row while one is looked for."""
         while True:
             with self._threads(1):
@@ -235,24 +249,49 @@ class Translator:
         n_best: int = 1,
         mark: Sequence[Mark] = (),
         spare: int = 0,
+        *,
+        prefixes: Sequence[list[int]] | None = None,
+        seeds: Sequence[int] = (),
+        deadline: Deadline | None = None,
     ) -> list[list[Hypothesis]]:
         """What a search finds for sentences in symbols of each source, in one batch: `n_best` each and up to `spare`
-        more, the best first. `mark` stands before them.
+        more, the best first. `mark` stands before them. `prefixes` are the ids that each begins with, `seeds` those of
+        the random numbers of each, if the search draws any.
         """
         sources = tuple(each.to(self.device.torch_device) for each in self.reading.batch(encoded, reading.LONGEST))
-        model: Predictor[Any] = self._predictor or self.scorer
+        prefix = pad(prefixes).ids.to(self.device.torch_device) if prefixes else None
+        model: Predictor[Any] = self.predictor or self.scorer
         if self.candidates:
-            (ids, _) = sources[0]
-            model = Narrowed(self._predictor or self.model, self.model.output, self.candidates.of(ids))
+            model = ShortlistPredictor(model, self.candidates, prefix)
+        constraints = [self._forbidden(mark), None if prefix is None else Prefix(prefix)]
         if self.edited is not None:
             lengths = torch.tensor([len(each[self.edited][: reading.LONGEST]) for each in encoded])
-            operations = tuple(self.target.vocabulary.ids(OPERATIONS))
-            model = Editing(model, lengths.to(self.device.torch_device), operations)
-        for each in mark:
-            model = Muted(model, self.foreign[each])
-        rows = 0 if self._predictor else searcher.width * len(encoded)  # graphs have threads of their own
+            operations = self.target.vocabulary.ids(OPERATIONS)
+            constraints.append(FittingEdits(lengths.to(self.device.torch_device), operations))
+        given = [each for each in constraints if each]
+        rows = 0 if self.predictor else searcher.width * len(encoded)  # graphs have threads of their own
         with linear.computed(self.way), self._threads(rows):
-            return searcher(model, sources, n_best, spare)
+            return searcher(
+                model, sources, n_best, spare, constraint=All(given) if given else None, seeds=seeds, deadline=deadline
+            )
+
+    def _prefixes(self, prefix: Sequence[str] | None, count: int) -> list[list[int]]:
+        """The ids that each translation begins with."""
+        if prefix is None:
+            return []
+        prefix = _listed(prefix, "translate([text], prefix=[text])")
+        if len(prefix) != count:
+            raise ValueError(f"{len(prefix)} prefixes and {count} texts: every text needs its prefix")
+        if self.edited is not None:
+            raise UserError("a prefix is of a text that is written, and this run writes edits of one")
+        return [self.target.vocabulary.ids(self.target.text.encode(each)) for each in prefix]
+
+    def _forbidden(self, mark: Sequence[Mark]) -> Constraint | None:
+        """What keeps symbols of other languages from being said."""
+        symbols = [number for each in mark for number in self.foreign[each]]
+        if not symbols:
+            return None
+        return ForbiddenSymbols(symbols, len(self.target.vocabulary), self.device.torch_device)
 
     def score(self, sources: Sequence[Text], targets: Sequence[str], *, to: str | None = None) -> list[Scored]:
         """`log P(y | x)` of given pairs and the attention of forced decoding (CN 1, SL). Long pairs are scored

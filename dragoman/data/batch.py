@@ -13,14 +13,26 @@ from dragoman.data.vocabulary import PAD
 
 
 class Sequence(NamedTuple):
-    """Sentences of one language, padded at the end. `mask` is True where the symbol is real."""
+    """Sentences of one language, padded at the end. `mask` is True where the symbol is real.
+
+    `extended` are the same words as symbols of the target, for models that ask for surfaces: a word that the target's
+    vocabulary does not have is a number from its size on, local to the sentence.
+    """
 
     ids: Int64[Tensor, "B S"]
     mask: Bool[Tensor, "B S"]
+    extended: Int64[Tensor, "B S"] | None = None
+
+    @property
+    def labels(self) -> Int64[Tensor, "B S"]:
+        """What a model is to say, if these are targets."""
+        return self.ids if self.extended is None else self.extended
 
     def to(self, device: torch.device, *, non_blocking: bool = False) -> "Sequence":
         """The same sentences on another device."""
-        return Sequence(*(part.to(device, non_blocking=non_blocking) for part in self))
+        ids, mask = (part.to(device, non_blocking=non_blocking) for part in self[:2])
+        extended = None if self.extended is None else self.extended.to(device, non_blocking=non_blocking)
+        return Sequence(ids, mask, extended)
 
 
 class Features(NamedTuple):

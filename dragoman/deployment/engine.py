@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -10,9 +11,10 @@ from typing import Any, Literal, NamedTuple, final
 import torch
 from torch import Tensor
 
-from dragoman.data.batch import SourceBatch
+from dragoman.data.batch import Sequence, SourceBatch
 from dragoman.errors import UserError
-from dragoman.model.seq2seq import Advance, Prediction
+from dragoman.model.output.output import Output, Readout
+from dragoman.model.predictor import Prediction, Predictor
 from dragoman.model.shapes import Float, Int
 from dragoman.model.state import select
 from dragoman.run import Run
@@ -48,13 +50,13 @@ class Tensors(NamedTuple):
 
 
 @final
-class OnnxModel:
+class OnnxModel(Predictor[Tensors]):
     """Three graphs: `start` reads a source, `step` a symbol for each row, `output` turns features into log P.
 
     They share memory with torch on both sides, so that searches take rows of a state as they do of a model's.
     """
 
-    def __init__(self, folder: Path, note: Note, threads: int) -> None:
+    def __init__(self, folder: Path, note: Note, threads: int, output: Callable[[], Output]) -> None:
         self.start_id = note.start_id
         self.weights = note.weights
         self._moving = len(note.moving)
@@ -62,26 +64,52 @@ class OnnxModel:
         self._start = _Graph(folder / "start.onnx", ["ids", "mask"], threads)
         self._step = _Graph(folder / "step.onnx", ["symbols", *state], threads, kept=True)
         self._output = _Graph(folder / "output.onnx", ["features"], threads)
+        self._torch_output = output
 
     def begin(self, sources: tuple[SourceBatch, ...]) -> Tensors:
         (source,) = sources
-        ids, mask = source
-        state = self._start(ids, mask)
+        assert isinstance(source, Sequence)
+        state = self._start(source.ids, source.mask)
         return Tensors(tuple(state[: self._moving]), tuple(state[self._moving :]))
 
-    def advance(self, symbols: Int[Tensor, "R"], state: Tensors) -> Advance[Tensors]:
+    def step(
+        self, symbols: Int[Tensor, "R"], state: Tensors
+    ) -> tuple[Float[Tensor, "R F"], Float[Tensor, "R S"], Tensors]:
+        """Features for an output, the weights of attention, and the state after it."""
         features, weights, *moving = self._step(symbols, *state.moving, *state.fixed)
-        return Advance(features, (weights,), Tensors(tuple(moving), state.fixed))
-
-    def log_probs(self, features: Float[Tensor, "R F"]) -> Float[Tensor, "R V"]:
-        return self._output(features)[0]
+        return features, weights, Tensors(tuple(moving), state.fixed)
 
     def predict(self, symbols: Int[Tensor, "R"], state: Tensors) -> Prediction[Tensors]:
-        step = self.advance(symbols, state)
-        return Prediction(self.log_probs(step.features), step.attention, step.state)
+        features, weights, state = self.step(symbols, state)
+        return Prediction(self._output(features)[0], (weights,), state)
 
     def reorder(self, state: Tensors, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> Tensors:
         return Tensors(select(state.moving, rows), state.fixed if sentences is None else select(state.fixed, sentences))
+
+    def among(self, symbols: Int[Tensor, "C"]) -> Predictor[Tensors]:
+        output = self._torch_output().narrowed(symbols)
+        return self if output is None else NarrowedOnnxModel(self, output)
+
+
+@final
+class NarrowedOnnxModel(Predictor[Tensors]):
+    """The graphs with an output of few symbols, which is torch's."""
+
+    def __init__(self, model: OnnxModel, output: Output) -> None:
+        self.start_id = model.start_id
+        self._model = model
+        self._output = output
+
+    def begin(self, sources: tuple[SourceBatch, ...]) -> Tensors:
+        return self._model.begin(sources)
+
+    def predict(self, symbols: Int[Tensor, "R"], state: Tensors) -> Prediction[Tensors]:
+        features, weights, state = self._model.step(symbols, state)
+        log_probs, ids, figures = self._output.predict(Readout(features))
+        return Prediction(log_probs, (weights,), state, ids, figures)
+
+    def reorder(self, state: Tensors, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> Tensors:
+        return self._model.reorder(state, rows, sentences)
 
 
 class _Graph:
@@ -108,9 +136,9 @@ class _Graph:
         return [torch.from_numpy(each) for each in found]
 
 
-def read(run: Run, weights: str | None, threads: int) -> OnnxModel:
+def read(run: Run, weights: str | None, threads: int, output: Callable[[], Output]) -> OnnxModel:
     """The export in a run folder. UserError where there is none, where it is damaged, or where the run's weights (or
-    the named ones) are not those that it was made from.
+    the named ones) are not those that it was made from. `output` is the model's, for candidates.
     """
     needed("onnxruntime")
     folder = run.folder.path / FOLDER
@@ -124,7 +152,7 @@ def read(run: Run, weights: str | None, threads: int) -> OnnxModel:
     for name, wanted in note.graphs.items():
         if not (folder / name).is_file() or digest(folder / name) != wanted:
             raise UserError(f"{folder / name}: missing or damaged; {AGAIN}")
-    return OnnxModel(folder, note, threads)
+    return OnnxModel(folder, note, threads, output)
 
 
 def read_note(folder: Path) -> Note:

@@ -18,6 +18,8 @@ from dragoman.deployment.engine import BEGUN, FOLDER, NOTE, VERSION, Note, Preci
 from dragoman.errors import UserError
 from dragoman.files import write_atomically
 from dragoman.model.decoder.decoder import State
+from dragoman.model.decoder.inputs import PreviousSymbol
+from dragoman.model.output.output import Readout
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.state import each_tensor
 from dragoman.run import Run
@@ -51,11 +53,10 @@ def write(run: Run, weights: str | None = None, *, int8: bool = False) -> Path:
     if not only_text(run.sources):
         raise UserError(f"{run.folder.path}: ONNX graphs are of models of one text; this one reads more, or numbers")
     config = run.config
-    if config.combines or config.model.cursor or config.chained:
-        what = "a sentinel" if config.combines else "a cursor" if config.model.cursor else "hard attention of order: 1"
-        raise UserError(f"{run.folder.path}: has {what}, of which ONNX graphs know nothing")
     path = run.weights(weights)
     model, folder = run.model(weights), run.folder.path / FOLDER
+    if what := "a sentinel" if config.combines else unknown_part(model):
+        raise UserError(f"{run.folder.path}: has {what}, of which ONNX graphs know nothing")
     _begin(folder)
     try:
         graphs = export(model)
@@ -74,6 +75,15 @@ def write(run: Run, weights: str | None = None, *, int8: bool = False) -> Path:
     with write_atomically(folder / NOTE) as text:
         json.dump(note._asdict(), text, indent=1)
     return folder
+
+
+def unknown_part(model: Seq2Seq) -> str:
+    """What a model has that graphs of its decoder's step and of an output that reads features alone leave out."""
+    if not isinstance(model.inputs, PreviousSymbol):
+        return "a cursor"
+    if not model.emission.direct:
+        return "hard attention of order: 1"
+    return "" if model.output.portable else f"the output {type(model.output).__name__}"
 
 
 def _begin(folder: Path) -> None:
@@ -202,7 +212,7 @@ class _Output(nn.Module):
         self.model = model
 
     def forward(self, features: Tensor) -> Tensor:
-        return self.model.log_probs(features)
+        return self.model.output.log_probs(Readout(features))
 
 
 def _source(rows: int, positions: int) -> tuple[Tensor, Tensor]:

@@ -19,6 +19,7 @@ from dragoman.model import weights
 from dragoman.model.assembly import Assemble, Part, blind, refuse
 from dragoman.model.attention.attention import NoAttention
 from dragoman.model.attention.build import build_attention, build_combination, hiding_term
+from dragoman.model.attention.chain import Chain
 from dragoman.model.attention.normalisers import NORMALISERS
 from dragoman.model.attention.scores import SCORES
 from dragoman.model.attention.sources.combination import Combination
@@ -28,10 +29,11 @@ from dragoman.model.attention.terms.term import Sizes
 from dragoman.model.attention.terms.terms import TERMS
 from dragoman.model.attention.windows import WINDOWS
 from dragoman.model.bridge import BRIDGES, Bridge, Zero
-from dragoman.model.cursor import Cursor, Edited
 from dragoman.model.decoder.decoder import Decoder
 from dragoman.model.decoder.decoders import DECODERS
+from dragoman.model.decoder.inputs import Cursor, Edited, PreviousSymbol
 from dragoman.model.embedding import Embedding
+from dragoman.model.emission import Chained, Direct
 from dragoman.model.encoder.encoders import ENCODERS, FEATURE_ENCODERS
 from dragoman.model.encoder.reader import Reader
 from dragoman.model.memory import StateShape
@@ -221,8 +223,10 @@ def _model(
         lambda: components.build(OUTPUTS, model.output, features, target_symbols, tied),
         lambda: Full(features, target_symbols),
     )
-    cursor = Cursor(edited, encoders[edited.source].size, size) if edited and model.cursor else None
-    return Seq2Seq(Parts(readers, bridge, target, decoder, output, cursor), model.start_symbol)
+    inputs = Cursor(target, edited, encoders[edited.source].size) if edited and model.cursor else PreviousSymbol(target)
+    chain = next((part for part in decoder.modules() if isinstance(part, Chain)), None)
+    emission = Chained(chain) if chain else Direct()
+    return Seq2Seq(Parts(readers, bridge, inputs, decoder, output, emission), model.start_symbol)
 
 
 def _tables(

@@ -21,6 +21,7 @@ class Embedding(nn.Module):
         if table.shape != (symbols, size):
             raise ValueError(f"a tied table of {tuple(table.shape)} cannot serve {symbols} symbols of size {size}")
         self.table = table
+        self.symbols = symbols
         self.size = size
         self.rate = dropout
 

@@ -15,6 +15,7 @@ class Memory(NamedTuple):
     mask: Bool[Tensor, "B S"]  # True = real symbol
     final: tuple[CellState, ...] = ()  # the state after the last symbol, for each layer, each tensor (B, H)
     ids: Int[Tensor, "B S"] | None = None  # the symbols that were read, if it were symbols
+    extended: Int[Tensor, "B S"] | None = None  # the same as symbols of the target, where a model asks for surfaces
 
     def mean(self) -> Float[Tensor, "B H"]:
         """Of the states over the real positions."""

@@ -26,6 +26,18 @@ def each_tensor(function: Callable[[Tensor], Tensor], tree: Tree) -> Tree:
     raise TypeError(f"a state holds tensors in tuples, found {type(tree).__name__}")
 
 
+def first_tensor(tree: Any) -> Tensor:
+    """The first tensor of a nested tuple that has one."""
+    found: list[Tensor] = []
+
+    def note(tensor: Tensor) -> Tensor:
+        found.append(tensor)
+        return tensor
+
+    each_tensor(note, tree)
+    return found[0]
+
+
 def grown(old: Tree, start: Tree) -> Tree:
     """A state whose source has become longer: `old`, and at new positions (axis 1) what stands in `start`.
 

@@ -1,31 +1,25 @@
 """Beam search over any number of sentences at once."""
 
 from bisect import insort
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from collections.abc import Sequence as List
 from dataclasses import dataclass
 from typing import Annotated, final
 
-import torch
 from pydantic import Field
+from torch import Tensor
 
 from dragoman.data.batch import Sequence, SourceBatch
 from dragoman.data.vocabulary import EOS
-from dragoman.model.seq2seq import Prediction
-from dragoman.model.state import select
-from dragoman.search.hypothesis import End, Hypothesis, Node, Paths, nothing
-from dragoman.search.limits import Limit, Margin, Ratio, forbid, number
+from dragoman.model.predictor import Candidate
+from dragoman.model.shapes import Float
+from dragoman.search.decoding import Proposals, Sentence, Step, Strategy
+from dragoman.search.hypothesis import End, Node
+from dragoman.search.limits import Limit, Margin, Ratio
 from dragoman.search.ranking import Alpha, Beta, NormalisationKind, Ranking, coverage
-from dragoman.search.search import Predictor, Search, State
+from dragoman.search.search import Search
 
 Size = Annotated[int, Field(ge=1, le=1000)]
-_Candidates = Iterable[tuple[int, int, float, float]]  # row of the sentence, symbol, log P of that and of the whole
-
-
-@dataclass(slots=True)
-class _Sentence:
-    limit: int
-    beam: list[Node]  # open hypotheses, the best first
-    finished: list[End]  # the best ones, the best first
 
 
 @final
@@ -59,74 +53,57 @@ class Beam(Search):
         self.ranking = Ranking(normalisation, alpha, coverage_penalty)
         self.limit = Limit(length_ratio, length_margin)
 
-    def find(
-        self, model: Predictor[State], sources: tuple[SourceBatch, ...], n_best: int, spare: int
-    ) -> list[list[Hypothesis]]:
-        paths, limits, device = Paths(sources), self.limit.steps(sources), sources[0].mask.device
-        everyone = sentences = [_Sentence(limit, [nothing(model.start_id)], []) for limit in limits]
-        state, length = model.begin(sources), 1  # of what ends at this step
-        # What each row has attended to so far, if that matters; padding counts as covered.
-        texts = [number for number, source in enumerate(sources) if self.ranking.beta and isinstance(source, Sequence)]
-        attended = tuple((~sources[number].mask).float() for number in texts)
-        while sentences:
-            rows = [said for sentence in sentences for said in sentence.beam]  # as many of each
-            step = model.predict(torch.tensor([said.symbol for said in rows], device=device), state)
-            first = paths.add(rows, step.attention)
-            width = len(rows) // len(sentences)
-            attended = tuple(sums + step.attention[n] for sums, n in zip(attended, texts, strict=True))
-            covered = coverage(attended).tolist() if attended else [0.0] * len(rows)
-            forbid(step.log_probs, [row for row in range(len(rows)) if sentences[row // width].limit < length])
-            for place, candidates in enumerate(self._continue(rows, step, len(sentences))):
-                here = place * width
-                self._keep(sentences[place], first + here, candidates, length, covered[here:], n_best + spare)
-            left = [place for place, each in enumerate(sentences) if not self._done(each, length, n_best)]
-            fewer = torch.tensor(left, device=device) if len(left) < len(sentences) else None
-            sentences = [sentences[place] for place in left]
-            state = step.state
-            order = [said.parent - first for sentence in sentences for said in sentence.beam]
-            if sentences and order != list(range(len(rows))):
-                kept = torch.tensor(order, device=device)
-                state, attended = model.reorder(state, kept, fewer), select(attended, kept)
-            length += 1
-        return paths.hypotheses([sentence.finished for sentence in everyone])
+    def strategy(self, sources: tuple[SourceBatch, ...], n_best: int, spare: int) -> Strategy:
+        texts = [number for number, source in enumerate(sources) if isinstance(source, Sequence)]
+        return BestFinished(self.width, self.ranking, n_best, n_best + spare, texts)
 
-    def _continue(self, rows: list[Node], step: Prediction[State], sentences: int) -> Iterator[_Candidates]:
-        """The best 2 * `size` continuations by one symbol: at least `size` go on, even if as many end."""
-        columns = step.log_probs.size(1)
-        before = torch.tensor([said.total for said in rows], dtype=step.log_probs.dtype, device=step.log_probs.device)
-        continued = (before.unsqueeze(1) + step.log_probs).view(sentences, -1)  # (B, W * V)
-        totals, places = continued.topk(min(2 * self.width, continued.size(1)), dim=1)
-        log_probs = step.log_probs.view(sentences, -1).gather(1, places)
-        found = (places // columns, step.named(places % columns), log_probs, totals)
-        return (zip(*each, strict=True) for each in zip(*(part.tolist() for part in found), strict=True))
 
-    def _keep(
-        self,
-        sentence: _Sentence,
-        first: int,
-        candidates: _Candidates,
-        length: int,
-        covered: list[float],
-        most: int,
-    ) -> None:
-        """The best `size` of those that go on; and of those among the best `size` that end, what is among the `most`
-        best finished ones, of equals the earlier first. `first` is the node of the sentence's first row, `covered` is
-        the coverage of each of its rows.
+@final
+@dataclass(frozen=True)
+class BestFinished(Strategy):
+    """The `width` best that are open, and the `most` best finished ones, of which `n_best` are asked for. Coverage is
+    that of the sources `texts`.
+    """
+
+    width: int
+    ranking: Ranking
+    n_best: int
+    most: int
+    texts: List[int]
+
+    def propose(
+        self, log_probs: Float[Tensor, "B W C"], totals: Float[Tensor, "B W"], sentences: List[Sentence]
+    ) -> Proposals:
+        """The best 2 * `width`: at least `width` go on, even if as many end."""
+        columns = log_probs.size(2)
+        continued = (totals.unsqueeze(2) + log_probs).flatten(1)  # (B, W * C)
+        places = continued.topk(min(2 * self.width, continued.size(1)), dim=1).indices
+        return Proposals(places // columns, places % columns, log_probs.flatten(1).gather(1, places))
+
+    def keep(self, sentence: Sentence, candidates: Iterable[Candidate], step: Step) -> None:
+        """The best `width` of those that go on; and of those among the best `width` that end, what is among the `most`
+        best finished ones, of equals the earlier first.
         """
         beam: list[Node] = []
-        for rank, (row, symbol, log_prob, total) in enumerate(candidates):
+        for rank, each in enumerate(candidates):
             if len(beam) == self.width:
                 break
-            if symbol != EOS:
-                beam.append(Node(first + row, symbol, log_prob, number(total)))
-            elif rank < self.width and number(total) > float("-inf"):
-                end = End(first + row, log_prob, self.ranking.rank(total, length, covered[row]))
-                insort(sentence.finished, end, key=lambda each: -each.score)
-                del sentence.finished[most:]
+            node = step.first + each.row
+            if each.symbol != EOS:
+                beam.append(Node(node, each.symbol, each.log_prob, each.total, each.surface))
+            elif rank < self.width and each.total > float("-inf"):
+                score = self.ranking.rank(each.total, step.length, self._coverage(node, sentence, step))
+                insort(sentence.finished, End(node, each.log_prob, score), key=lambda end: -end.score)
+                del sentence.finished[self.most :]
         sentence.beam = beam
 
-    def _done(self, sentence: _Sentence, length: int, n_best: int) -> bool:
+    def done(self, sentence: Sentence, limit: int) -> bool:
         """No open hypothesis can still come among the best finished ones."""
-        least = sentence.finished[n_best - 1].score if len(sentence.finished) >= n_best else float("-inf")
-        reachable = self.ranking.bound(sentence.beam[0].total, sentence.limit + 1)
-        return least >= reachable or sentence.limit < length
+        if len(sentence.finished) < self.n_best:
+            return False
+        return sentence.finished[self.n_best - 1].score >= self.ranking.bound(sentence.beam[0].total, limit + 1)
+
+    def _coverage(self, node: int, sentence: Sentence, step: Step) -> float:
+        if not self.ranking.beta:
+            return 0.0
+        return coverage([step.paths.attended(node, source, sentence.number) for source in self.texts])

@@ -1,23 +1,21 @@
 """Candidate lists: a translation is searched among the symbols that its source makes likely, which are few."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Generic, NamedTuple, Protocol, final, runtime_checkable
+from typing import Any, NamedTuple, final
 
 import torch
 from torch import Tensor
 
-from dragoman.data.batch import SourceBatch
+from dragoman.data.batch import Sequence, SourceBatch
 from dragoman.data.lexicon import Lexicon
 from dragoman.data.vocabulary import PAD, SPECIALS
 from dragoman.errors import UserError
-from dragoman.model.output.output import Output
-from dragoman.model.seq2seq import Advance, Prediction
+from dragoman.model.predictor import Candidate, Prediction, Predictor
 from dragoman.model.shapes import Bool, Int
 from dragoman.model.state import select
 from dragoman.model.weights import read_tensors, write_tensors
-from dragoman.search.search import State
 
 FILE = "lexicon.safetensors"  # in the run's folder
 
@@ -61,9 +59,7 @@ class CandidateList:
 
     def of(self, ids: Int[Tensor, "B S"]) -> Candidates:
         """The candidates of a batch."""
-        allowed = self.allowed(ids)
-        symbols = allowed.any(0).nonzero().flatten()
-        return Candidates(symbols, ~allowed[:, symbols] if len(ids) > 1 else None)
+        return among(self.allowed(ids))
 
     def coverage(self, pairs: Iterable[tuple[list[int], list[int]]]) -> "Coverage":
         """What of these references can be said, from the ids of source and reference, which end with EOS."""
@@ -73,6 +69,12 @@ class CandidateList:
             sentences, candidates = sentences + 1, candidates + int(allowed.sum())
             symbols, covered = symbols + len(reference), covered + int(allowed[reference].sum())
         return Coverage(sentences, symbols, covered, candidates)
+
+
+def among(allowed: Bool[Tensor, "B V"]) -> Candidates:
+    """The candidates of a batch whose sentences allow these symbols."""
+    symbols = allowed.any(0).nonzero().flatten()
+    return Candidates(symbols, ~allowed[:, symbols] if len(allowed) > 1 else None)
 
 
 class Coverage(NamedTuple):
@@ -103,52 +105,65 @@ def read(path: Path, symbols: tuple[int, int]) -> Lexicon:
     return Lexicon(**{name: tensor.numpy() for name, tensor in tensors.items()})
 
 
-@runtime_checkable
-class Stepper(Protocol[State]):
-    """What an output can be put on: a `Predictor` before it predicts."""
-
-    start_id: int
-
-    def begin(self, sources: tuple[SourceBatch, ...]) -> State: ...
-
-    def advance(self, symbols: Int[Tensor, "R"], state: State) -> Advance[State]: ...
-
-    def reorder(self, state: State, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> State: ...
-
-
 @dataclass(frozen=True, eq=False)
-class NarrowedState(Generic[State]):
-    """The model's own state, and what is barred for each sentence."""
+class ShortlistState:
+    """What predicts the candidates of a batch, its own state, and which symbols each sentence allows."""
 
-    model: State
-    barred: Bool[Tensor, "B _"] | None
+    model: Predictor[Any]
+    state: Any
+    candidates: Candidates
+    allowed: Bool[Tensor, "B V"]
 
 
 @final
-class Narrowed(Generic[State]):
-    """A model whose output is that of the candidates of one batch.
+class ShortlistPredictor(Predictor[ShortlistState]):
+    """Predicts the candidates of each sentence alone, which share all probability; words that the vocabulary does not
+    have are among them.
 
     Each row's probabilities are over the candidates of its own sentence, so that what else is in the batch changes
-    nothing.
+    nothing. `always` (B, K) are symbols that a sentence allows whatever its source.
     """
 
-    def __init__(self, model: Stepper[State], output: Output, candidates: Candidates) -> None:
+    def __init__(
+        self, model: Predictor[Any], candidates: CandidateList, always: Int[Tensor, "B K"] | None = None
+    ) -> None:
         self.start_id = model.start_id
         self._model = model
-        self._candidates = candidates
-        self._output = output.narrowed(candidates.symbols)
+        self._list = candidates
+        self._always = always
 
-    def begin(self, sources: tuple[SourceBatch, ...]) -> NarrowedState[State]:
-        return NarrowedState(self._model.begin(sources), self._candidates.barred)
+    def begin(self, sources: tuple[SourceBatch, ...]) -> ShortlistState:
+        source = sources[0]
+        assert isinstance(source, Sequence)
+        allowed = self._list.allowed(source.ids)
+        if self._always is not None:
+            allowed = allowed.scatter(1, self._always, True)
+        candidates = among(allowed)
+        model = self._model.among(candidates.symbols)
+        return ShortlistState(model, model.begin(sources), candidates, allowed)
 
-    def predict(self, symbols: Int[Tensor, "R"], state: NarrowedState[State]) -> Prediction[NarrowedState[State]]:
-        step = self._model.advance(symbols, state.model)
-        log_probs = self._output.log_probs(step.features, state.barred)
-        following = NarrowedState(step.state, state.barred)
-        return Prediction(log_probs, step.attention, following, self._candidates.symbols)
+    def predict(self, symbols: Int[Tensor, "R"], state: ShortlistState) -> Prediction[ShortlistState]:
+        step = state.model.predict(symbols, state.state)
+        ids, barred, log_probs = step.ids, state.candidates.barred, step.log_probs
+        if ids is not state.candidates.symbols:
+            beyond = step.symbols >= self._list.symbols
+            known = state.allowed[:, step.symbols.masked_fill(beyond, PAD)] | beyond  # (B, C)
+            columns = known.any(0).nonzero().flatten()
+            ids, barred, log_probs = step.symbols[columns], ~known[:, columns], log_probs[:, columns]
+        if barred is not None:
+            by_sentence = log_probs.view(len(barred), -1, log_probs.size(1))
+            log_probs = by_sentence.masked_fill(barred.unsqueeze(1), float("-inf")).view_as(log_probs)
+        shared = torch.log_softmax(log_probs, 1)
+        return Prediction(shared, step.attention, replace(state, state=step.state), ids, step.figures)
 
     def reorder(
-        self, state: NarrowedState[State], rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None
-    ) -> NarrowedState[State]:
-        barred = state.barred if sentences is None else select(state.barred, sentences)
-        return NarrowedState(self._model.reorder(state.model, rows, sentences), barred)
+        self, state: ShortlistState, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None
+    ) -> ShortlistState:
+        model = state.model.reorder(state.state, rows, sentences)
+        if sentences is None:
+            return replace(state, state=model)
+        candidates = state.candidates._replace(barred=select(state.candidates.barred, sentences))
+        return ShortlistState(state.model, model, candidates, state.allowed[sentences])
+
+    def expand(self, candidates: Iterable[Candidate], step: Prediction[ShortlistState]) -> Iterable[Candidate]:
+        return step.state.model.expand(candidates, step.followed_by(step.state.state))

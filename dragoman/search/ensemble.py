@@ -1,6 +1,6 @@
 """Several models behaving as one."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from collections.abc import Sequence as List
 from dataclasses import dataclass
 from itertools import islice
@@ -9,11 +9,10 @@ from typing import Any, final
 import torch
 from torch import Tensor
 
-from dragoman.data.batch import Batch, Features, SourceBatch
-from dragoman.model.seq2seq import Prediction, ScoredBatch, by_steps
+from dragoman.data.batch import Features, SourceBatch
+from dragoman.model.predictor import Prediction, Predictor
 from dragoman.model.shapes import Bool, Float, Int
 from dragoman.model.state import select
-from dragoman.search.search import Predictor
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +24,7 @@ class Members:
 
 
 @final
-class Ensemble:
+class Ensemble(Predictor[Members]):
     """`P(y | x) = 1/M sum_m P_m(y | x^(m))`: the mean of what models predict, each of which reads sources of its own
     (Junczys-Dowmunt and Grundkiewicz 2016, LH section 5). All write the same symbols and begin with the same one.
 
@@ -55,32 +54,53 @@ class Ensemble:
 
     def predict(self, symbols: Int[Tensor, "R"], state: Members) -> Prediction[Members]:
         steps = [model.predict(symbols, each) for model, each in zip(self.models, state.states, strict=True)]
-        log_probs = self._mean([step.log_probs for step in steps], state.votes)
-        attention = self._together([step.attention for step in steps], state.votes)
-        return Prediction(log_probs, attention, Members(tuple(step.state for step in steps), state.votes))
+        ids = _all_symbols(steps)
+        log_probs = [step.log_probs if ids is None else step.over(ids) for step in steps]
+        shares = state.votes / state.votes.sum(1, keepdim=True)
+        return Prediction(
+            self._mean(log_probs, state.votes),
+            self._together([step.attention for step in steps], shares),
+            Members(tuple(step.state for step in steps), state.votes),
+            ids,
+            _figures([step.figures for step in steps], shares),
+        )
 
     def reorder(self, state: Members, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> Members:
         every = zip(self.models, state.states, strict=True)
         states = tuple(model.reorder(each, rows, sentences) for model, each in every)
         return Members(states, select(state.votes, rows))
 
-    def score(self, batch: Batch) -> ScoredBatch:
-        """Given pairs, step by step: what the models would say together first is not known from each alone."""
-        return by_steps(self, batch)
-
     def _mean(self, log_probs: list[Float[Tensor, "R V"]], votes: Bool[Tensor, "R M"]) -> Float[Tensor, "R V"]:
         exact = torch.stack([each.to(torch.promote_types(each.dtype, torch.float32)) for each in log_probs], 1)
         said = exact.masked_fill(~votes.unsqueeze(2), float("-inf"))
         return said.logsumexp(1) - votes.sum(1, keepdim=True).to(exact.dtype).log()
 
-    def _together(self, attention: list[tuple[Tensor, ...]], votes: Bool[Tensor, "R M"]) -> tuple[Tensor, ...]:
+    def _together(self, attention: list[tuple[Tensor, ...]], shares: Float[Tensor, "R M"]) -> tuple[Tensor, ...]:
         """The weights on all sources, and on all sentinels if there are any."""
-        shares = torch.split(votes / votes.sum(1, keepdim=True), 1, 1)
-        every = zip(attention, shares, strict=True)
+        every = zip(attention, torch.split(shares, 1, 1), strict=True)
         parts = [tuple(each * share.to(each.dtype) for each in weights) for weights, share in every]
         sources = [each for weights, count in zip(parts, self._reads, strict=True) for each in weights[:count]]
         sentinels = [each for weights, count in zip(parts, self._reads, strict=True) for each in weights[count:]]
         return (*sources, torch.stack(sentinels).sum(0)) if sentinels else tuple(sources)
+
+
+def _all_symbols(steps: List[Prediction[Any]]) -> Int[Tensor, "C"] | None:
+    """What any of these predicts; None where all have a column for every symbol of the vocabulary."""
+    if all(step.ids is None for step in steps) and len({step.log_probs.size(1) for step in steps}) == 1:
+        return None
+    found: Tensor = torch.unique(torch.cat([step.symbols for step in steps]))
+    return found
+
+
+def _figures(every: List[Mapping[str, Tensor]], shares: Float[Tensor, "R M"]) -> dict[str, Tensor]:
+    """The mean of each figure over the models that know it."""
+    found = dict[str, Tensor]()
+    for name in dict.fromkeys(name for figures in every for name in figures):
+        known = [number for number, figures in enumerate(every) if name in figures]
+        votes = shares[:, known]
+        sums = sum(each[name] * votes[:, place] for place, each in enumerate(every[number] for number in known))
+        found[name] = sums / votes.sum(1).clamp(min=torch.finfo(votes.dtype).tiny)
+    return found
 
 
 def _there(source: SourceBatch) -> Bool[Tensor, "B"]:

@@ -1,14 +1,19 @@
 """Greedy search: the most probable symbol at every step."""
 
+from collections.abc import Iterable, Sequence
 from typing import final
 
 import torch
+from torch import Tensor
 
 from dragoman.data.batch import SourceBatch
 from dragoman.data.vocabulary import EOS
-from dragoman.search.hypothesis import End, Hypothesis, Node, Paths, nothing
-from dragoman.search.limits import Limit, Margin, Ratio, forbid, number
-from dragoman.search.search import Predictor, Search, State
+from dragoman.model.predictor import Candidate
+from dragoman.model.shapes import Float
+from dragoman.search.decoding import Proposals, Sentence, Step, Strategy
+from dragoman.search.hypothesis import End, Node
+from dragoman.search.limits import Limit, Margin, Ratio
+from dragoman.search.search import Search
 
 
 @final
@@ -23,32 +28,29 @@ class Greedy(Search):
     def __init__(self, *, length_ratio: Ratio = 2.0, length_margin: Margin = 10) -> None:
         self.limit = Limit(length_ratio, length_margin)
 
-    def find(
-        self, model: Predictor[State], sources: tuple[SourceBatch, ...], n_best: int, spare: int
-    ) -> list[list[Hypothesis]]:
-        paths, limits, device = Paths(sources), self.limit.steps(sources), sources[0].mask.device
-        ends: list[list[End]] = [[] for _ in limits]
-        state, rows = model.begin(sources), [nothing(model.start_id) for _ in limits]
-        sentences = list(range(len(limits)))  # of the rows
-        position = 0
-        while rows:
-            step = model.predict(torch.tensor([said.symbol for said in rows], device=device), state)
-            first = paths.add(rows, step.attention)
-            forbid(step.log_probs, [row for row, sentence in enumerate(sentences) if limits[sentence] <= position])
-            log_probs, columns = step.log_probs.max(1)
-            following, left = [], []
-            found = zip(step.named(columns).tolist(), log_probs.tolist(), strict=True)
-            for row, (symbol, log_prob) in enumerate(found):
-                said = Node(first + row, symbol, log_prob, rows[row].total + number(log_prob))
-                if symbol == EOS:
-                    ends[sentences[row]] = [End(said.parent, log_prob, said.total)]
-                else:
-                    following.append(said)
-                    left.append(row)
-            state = step.state
-            if 0 < len(left) < len(rows):
-                kept = torch.tensor(left, device=device)
-                state, sentences = model.reorder(state, kept, kept), [sentences[row] for row in left]
-            rows = following
-            position += 1
-        return paths.hypotheses(ends)
+    def strategy(self, sources: tuple[SourceBatch, ...], n_best: int, spare: int) -> Strategy:
+        return MostProbable()
+
+
+@final
+class MostProbable(Strategy):
+    """The first end ends a sentence."""
+
+    width = 1
+
+    def propose(
+        self, log_probs: Float[Tensor, "B W C"], totals: Float[Tensor, "B W"], sentences: Sequence[Sentence]
+    ) -> Proposals:
+        best, columns = log_probs.max(2)
+        return Proposals(torch.zeros_like(columns), columns, best)
+
+    def keep(self, sentence: Sentence, candidates: Iterable[Candidate], step: Step) -> None:
+        best = next(iter(candidates))
+        node = step.first + best.row
+        if best.symbol == EOS:
+            sentence.finished, sentence.beam = [End(node, best.log_prob, best.total)], []
+        else:
+            sentence.beam = [Node(node, best.symbol, best.log_prob, best.total, best.surface)]
+
+    def done(self, sentence: Sentence, limit: int) -> bool:
+        return bool(sentence.finished)

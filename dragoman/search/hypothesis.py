@@ -1,14 +1,15 @@
 """What search returns, and what it keeps until then."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
 from dragoman.data.batch import SourceBatch
+from dragoman.model.predictor import Prediction
 from dragoman.model.shapes import Float
 
 ROOT = -1  # the parent of what has said nothing yet
@@ -21,13 +22,17 @@ class Hypothesis:
 
     `symbols` are without the end symbol; `log_probs` (one for each symbol and one for the end, in nats) add up to
     `log P(y | x)`; `score` is that sum under the search's ranking, by which hypotheses are ordered; `attention`
-    holds for every source the weights (len(symbols) + 1, source length), the row of the end symbol last.
+    holds for every source the weights (len(symbols) + 1, source length), the row of the end symbol last. `surfaces`
+    spells the symbols that a model has spelled itself, None elsewhere. `figures` are what else the model knows of each
+    step (len(symbols) + 1,), by name.
     """
 
     symbols: tuple[int, ...]
     score: float
     log_probs: tuple[float, ...]
     attention: tuple[NDArray[np.float32], ...]
+    surfaces: tuple[str | None, ...] = ()
+    figures: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
 
     @property
     def log_prob(self) -> float:
@@ -35,12 +40,15 @@ class Hypothesis:
 
 
 class Node(NamedTuple):
-    """What an open hypothesis said last: after which node, which symbol, and log P of that and of the whole."""
+    """What an open hypothesis said last: after which node, which symbol, log P of that and of the whole, and how it is
+    spelled where the vocabulary does not say.
+    """
 
     parent: int
     symbol: int
     log_prob: float
     total: float  # -inf where a beam has fewer hypotheses than places
+    surface: str | None = None
 
 
 def nothing(symbol: int) -> Node:
@@ -80,7 +88,8 @@ class _Rows:
 
 
 class Paths:
-    """All steps of a search as a tree: each row of each step is a node, which knows what it had read and attended to.
+    """All steps of a search as a tree: each row of each step is a node, which knows what it had read, what it attended
+    to, and its figures.
 
     Nothing is copied while hypotheses branch and batches shrink; what was found is read off backwards from its end.
     """
@@ -89,34 +98,51 @@ class Paths:
         self._lengths = [source.mask.sum(1).tolist() for source in sources]  # a sentinel has one position
         self._nodes: list[Node] = []
         self._attention: list[_Rows] = []
+        self._figures: dict[str, _Rows] = {}
 
-    def add(self, said: Iterable[Node], attention: tuple[Float[Tensor, "R _"], ...]) -> int:
-        """A step, by what its rows read and their attention: the number of its first node, whence they are counted."""
+    def add(self, rows: Iterable[Node], prediction: Prediction[Any]) -> int:
+        """A step, by what its rows read and what is predicted from there: the number of its first node, whence they
+        are counted.
+        """
         first = len(self._nodes)
-        self._nodes.extend(said)
-        self._attention = self._attention or [_Rows() for _ in attention]
-        for rows, weights in zip(self._attention, attention, strict=True):
-            rows.add(weights)
+        self._nodes.extend(rows)
+        self._attention = self._attention or [_Rows() for _ in prediction.attention]
+        self._figures = self._figures or {name: _Rows() for name in prediction.figures}
+        for held, weights in zip(self._attention, prediction.attention, strict=True):
+            held.add(weights)
+        for name, held in self._figures.items():
+            held.add(prediction.figures[name].unsqueeze(1))
         return first
+
+    def path(self, node: int) -> list[int]:
+        """The nodes from the first step to this one."""
+        path = []
+        while node != ROOT:
+            path.append(node)
+            node = self._nodes[node].parent
+        return path[::-1]
+
+    def attended(self, node: int, source: int, sentence: int) -> Float[Tensor, "_"]:
+        """`sum_t alpha_tj` of a source on the way to a node."""
+        return self._attention[source].all()[self.path(node), : self._lengths[source][sentence]].sum(0)
 
     def hypotheses(self, ends: list[list[End]]) -> list[list[Hypothesis]]:
         """For each sentence, what ended at its ends."""
         columns = (rows.all().float().cpu().numpy() for rows in self._attention)
         lengths = self._lengths + [[1] * len(ends)] * (len(self._attention) - len(self._lengths))
         attended = list(zip(columns, lengths, strict=True))
+        figures = {name: rows.all()[:, 0].float().cpu().numpy() for name, rows in self._figures.items()}
 
         def read(sentence: int, end: End) -> Hypothesis:
-            path, node = [], end.node
-            while node != ROOT:
-                path.append(node)
-                node = self._nodes[node].parent
-            path.reverse()
+            path = self.path(end.node)
             said = [self._nodes[node] for node in path[1:]]
             return Hypothesis(
                 tuple(each.symbol for each in said),
                 end.score,
                 (*(each.log_prob for each in said), end.log_prob),
                 tuple(weights[path, : lengths[sentence]] for weights, lengths in attended),
+                tuple(each.surface for each in said),
+                {name: values[path] for name, values in figures.items()},
             )
 
         return [[read(sentence, end) for end in found] for sentence, found in enumerate(ends)]

@@ -1,9 +1,8 @@
 """How hypotheses of different lengths are compared."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Literal, NamedTuple
 
-import torch
 from pydantic import Field
 from torch import Tensor
 
@@ -37,9 +36,9 @@ class Ranking(NamedTuple):
         return self.rank(log_prob, longest)
 
 
-def coverage(attended: tuple[Float[Tensor, "R _"], ...]) -> Float[Tensor, "R"]:
+def coverage(attended: Iterable[Float[Tensor, "_"]]) -> float:
     """`sum_j log min(sum_t alpha_tj, 1)` over the positions of all sources, from `sum_t alpha_tj` of each."""
-    return torch.stack([each.clamp(LEAST, 1.0).log().sum(1) for each in attended]).sum(0)
+    return sum(each.clamp(LEAST, 1.0).log().sum().item() for each in attended)
 
 
 NORMALISATIONS: dict[str, Callable[[int, float], float]] = {

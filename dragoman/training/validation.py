@@ -57,7 +57,7 @@ def likelihood(model: Seq2Seq | Ensemble, batches: Iterable[Batch]) -> Likelihoo
     for batch in batches:
         scored = model.score(batch)
         total -= float(scored.log_probs.double().sum())
-        right += int(scored.first.sum())
+        right += int(scored.correct.sum())
         count += int(batch.target.mask.sum())
     return Likelihood(total / count, 100.0 * right / count)
 

@@ -10,6 +10,7 @@ from benchmarks.architecture import Sizes
 from dragoman.data.batch import Batch, pad
 from dragoman.data.vocabulary import SPECIALS
 from dragoman.model import build
+from dragoman.model.output.output import Readout
 
 SIZES = Sizes(embedding=6, encoder=5, decoder=7, symbols=40, batch=3)
 
@@ -30,7 +31,7 @@ def test_operations_are_those_that_the_model_does() -> None:
     model = build.build(architecture.model(SIZES), (SIZES.symbols,), SIZES.symbols).eval()
     counter = FlopCounterMode(display=False)
     with torch.no_grad(), counter:
-        model.log_probs(model(batch).features.flatten(0, 1))
+        model.output.log_probs(Readout(model(batch).features.flatten(0, 1)))
     bridge = 2 * rows * 2 * SIZES.encoder * SIZES.decoder
     counted = architecture.products(SIZES, rows * source, rows * target, rows * source * target)
     assert counter.get_total_flops() == pytest.approx(counted + bridge)

@@ -8,19 +8,19 @@ from dragoman.data.vocabulary import PAD
 
 
 def test_sentences_are_padded_at_the_end() -> None:
-    ids, mask = pad([[5, 3], [7, 8, 3], [3]])
+    ids, mask, _ = pad([[5, 3], [7, 8, 3], [3]])
     assert ids.tolist() == [[5, 3, PAD], [7, 8, 3], [3, PAD, PAD]]
     assert mask.tolist() == [[True, True, False], [True, True, True], [True, False, False]]
     assert ids.dtype == torch.int64
 
 
 def test_arrays_of_any_integers_are_taken() -> None:
-    ids, _ = pad([np.array([65535, 3], np.uint16), np.array([70_000], np.uint32)])
+    ids, *_ = pad([np.array([65535, 3], np.uint16), np.array([70_000], np.uint32)])
     assert ids.tolist() == [[65535, 3], [70_000, PAD]]
 
 
 def test_a_mask_depends_on_lengths_not_on_ids() -> None:
-    _, mask = pad([[PAD, PAD], [PAD]])
+    _, mask, _ = pad([[PAD, PAD], [PAD]])
     assert mask.tolist() == [[True, True], [True, False]]
 
 

@@ -120,7 +120,7 @@ def of(tmp_path: Path, model: Seq2Seq, *, int8: bool = False) -> OnnxModel:
         exported = export.quantised(graph) if int8 else graph
         (tmp_path / f"{name}.onnx").write_bytes(exported.SerializeToString())
     note = Note(VERSION, "", "", "int8" if int8 else "float32", model.start_id, graphs.moving, graphs.fixed, {})
-    return OnnxModel(tmp_path, note, threads=1)
+    return OnnxModel(tmp_path, note, 1, lambda: model.output)
 
 
 def differences(model: Seq2Seq, exported: OnnxModel, source: Sequence) -> list[float]:

@@ -12,7 +12,7 @@ from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.beam import Beam
 from dragoman.search.greedy import Greedy
-from dragoman.search.incremental import as_it_decides
+from dragoman.search.streaming import Adaptive, stream
 from dragoman.training.objectives.objective import Objective
 from dragoman.training.objectives.segment import Segment
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
@@ -177,6 +177,6 @@ def test_segments_copy_a_source_while_it_arrives() -> None:
     lagging = []
     for source in draw(np.random.default_rng(4), 20, (5, 5)):
         parts = [[word] for word in source]
-        read = [each.read for each in as_it_decides(model, parts, Greedy().limit, torch.device("cpu"))]
+        read = [each.read for each in stream(Adaptive(model, parts, Greedy().limit, torch.device("cpu")))]
         lagging.append(average_lagging(read, len(source)))
     assert sum(lagging) / len(lagging) <= 2.0

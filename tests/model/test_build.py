@@ -16,6 +16,7 @@ from dragoman.model.attention.attention import NoAttention
 from dragoman.model.attention.scores import SCORES
 from dragoman.model.decoder.rnn import TIMINGS
 from dragoman.model.features import FEATURES
+from dragoman.model.output.output import Readout
 from dragoman.model.recurrent import CELLS
 from dragoman.model.seq2seq import Seq2Seq
 from tests.builders import BATCH, SYMBOLS, build_model, pairs, settings, whole
@@ -33,7 +34,7 @@ def train(model: Seq2Seq, batch: Batch = BATCH) -> tuple[float, float]:
     parameters = list(model.parameters())
     real, losses = batch.target.mask, []
     for _ in range(3):
-        loss = model.output.loss(model(batch).features[real], batch.target.ids[real]).total
+        loss = model.output.loss(Readout(model(batch).features[real]), batch.target.ids[real]).total
         losses.append(loss.item())
         with torch.no_grad():
             for parameter, gradient in zip(parameters, torch.autograd.grad(loss, parameters), strict=True):
@@ -179,7 +180,7 @@ def test_each_side_has_its_own_vocabulary() -> None:
     model = build.build(settings(), (9,), 11)
     assert model.readers[0].embedding.table.shape == (9, 4)
     assert model.target_embedding.table.shape == (11, 4)
-    assert model.log_probs(torch.zeros(1, 4)).shape == (1, 11)
+    assert model.output.log_probs(Readout(torch.zeros(1, 4))).shape == (1, 11)
 
 
 @pytest.mark.parametrize(

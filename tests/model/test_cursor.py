@@ -9,11 +9,11 @@ from torch import Tensor
 from dragoman.config import ModelConfig
 from dragoman.data.batch import Batch
 from dragoman.model import build
-from dragoman.model.cursor import Edited
 from dragoman.model.decoder.decoder import State, Unrolled
+from dragoman.model.decoder.inputs import Cursor, Edited
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.beam import Beam
-from dragoman.search.editing import Editing
+from dragoman.search.constraints import FittingEdits
 from dragoman.search.greedy import Greedy
 from tests.builders import BATCH, SYMBOLS, sentences, settings, shaken
 
@@ -36,7 +36,7 @@ def make(cursor: bool = True, **options: Any) -> Seq2Seq:
 @pytest.mark.spec("C13")
 def test_the_state_of_the_next_symbol_is_added_to_the_last_operation(monkeypatch: pytest.MonkeyPatch) -> None:
     model = make()
-    assert model.cursor is not None
+    assert isinstance(model.inputs, Cursor)
     memories = model.encode(PAIR.sources)
     decoder, read = model.decoder.unroll, list[Tensor]()
 
@@ -49,7 +49,7 @@ def test_the_state_of_the_next_symbol_is_added_to_the_last_operation(monkeypatch
     for row, places in enumerate(NEXT):
         for step, place in enumerate(places):
             symbol = model.start_id if step == 0 else int(SAID.ids[row, step - 1])
-            state = model.cursor.map.weight @ memories[1].states[row, place]
+            state = model.inputs.map.weight @ memories[1].states[row, place]
             expected = model.target_embedding(torch.tensor([symbol]))[0] + state
             torch.testing.assert_close(read[0][row, step], expected)
 
@@ -61,9 +61,9 @@ def test_searches_find_what_forcing_scores(combination: Any, attend: str) -> Non
     model = make(combination=combination, decoder={"attend": attend})
     lengths = torch.tensor([3, 1, 2])
     for search in (Greedy(length_ratio=1.0, length_margin=3), Beam(size=3, length_ratio=1.0, length_margin=3)):
-        for row, found in enumerate(search(Editing(model, lengths, (KEEP, DELETE)), PAIR.sources)):
+        for row, found in enumerate(search(model, PAIR.sources, constraint=FittingEdits(lengths, (KEEP, DELETE)))):
             best = found[0]
-            alone = tuple(type(each)(*(part[row : row + 1] for part in each)) for each in PAIR.sources)
+            alone = tuple(type(each)(*(part[row : row + 1] for part in each[:2])) for each in PAIR.sources)
             forced = model.score(Batch(alone, sentences([*best.symbols]), BATCH.rows[:1]))
             torch.testing.assert_close(forced.log_probs.sum().item(), best.log_prob, rtol=1e-6, atol=1e-6)
 
@@ -72,11 +72,11 @@ def test_searches_find_what_forcing_scores(combination: Any, attend: str) -> Non
 def test_it_is_learnt_and_off_unless_asked_for() -> None:
     model = make()
     (-model.score(PAIR).log_probs.sum()).backward()
-    assert model.cursor is not None
-    assert model.cursor.map.weight.grad is not None
-    assert model.cursor.map.weight.grad.any()
+    assert isinstance(model.inputs, Cursor)
+    assert model.inputs.map.weight.grad is not None
+    assert model.inputs.map.weight.grad.any()
     without = make(cursor=False)
-    assert without.cursor is None
+    assert not isinstance(without.inputs, Cursor)
     assert not torch.equal(without.score(PAIR).log_probs, model.score(PAIR).log_probs)
 
 

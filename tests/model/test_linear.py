@@ -13,6 +13,7 @@ from dragoman.model.attention.scores import SCORES
 from dragoman.model.decoder import rnn as decoder_rnn
 from dragoman.model.decoder.rnn import TIMINGS
 from dragoman.model.features import FEATURES
+from dragoman.model.output.output import Readout
 from dragoman.model.recurrent import CELLS
 from dragoman.model.seq2seq import Seq2Seq
 from tests.builders import BATCH, build_model
@@ -23,7 +24,9 @@ def gradients(model: Seq2Seq) -> list[Tensor]:
     """Of the loss and of the attention, so that no weight is without one that could have one."""
     real = BATCH.target.mask
     unrolled = model(BATCH)
-    loss = model.output.loss(unrolled.features[real], BATCH.target.ids[real]).total + (unrolled.weights**2).sum()
+    loss = (
+        model.output.loss(Readout(unrolled.features[real]), BATCH.target.ids[real]).total + (unrolled.weights**2).sum()
+    )
     found = torch.autograd.grad(loss, list(model.parameters()), allow_unused=True)
     return [torch.zeros(()) if gradient is None else gradient for gradient in found]
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from dragoman.data.batch import Batch, Sequence
 from dragoman.data.vocabulary import BOS, EOS
+from dragoman.model.output.output import Readout
 from dragoman.model.seq2seq import Seq2Seq
 from tests.builders import BATCH, SIZE, SYMBOLS, build_model, noise, pairs, sentences
 
@@ -19,7 +20,7 @@ def distributions(model: Seq2Seq, source: Sequence, prefix: tuple[int, ...]) -> 
     found = []
     for symbol in (model.start_id, *prefix):
         features, _, state = model.step(torch.tensor([symbol]), state)
-        found.append(model.log_probs(features)[0])
+        found.append(model.output.log_probs(Readout(features))[0])
     return torch.stack(found)
 
 
@@ -65,7 +66,7 @@ def test_the_score_of_a_pair_is_the_product_of_its_steps() -> None:
     assert scores[~BATCH.target.mask].eq(0).all()
     for row in range(3):
         length = int(BATCH.sources[0].mask[row].sum())
-        source = Sequence(*(part[row : row + 1, :length] for part in BATCH.sources[0]))
+        source = Sequence(*(part[row : row + 1, :length] for part in BATCH.sources[0][:2]))
         said = BATCH.target.ids[row, BATCH.target.mask[row]].tolist()
         steps = distributions(model, source, tuple(said[:-1]))
         for t, symbol in enumerate(said):
@@ -134,7 +135,9 @@ def test_padding_and_neighbours_change_nothing(options: dict[str, Any]) -> None:
 @pytest.mark.parametrize("options", OPTIONS)
 def test_every_parameter_gets_a_gradient(options: dict[str, Any]) -> None:
     model = build_model(**options).train()
-    model.output.loss(model(BATCH).features[BATCH.target.mask], BATCH.target.ids[BATCH.target.mask]).total.backward()
+    model.output.loss(
+        Readout(model(BATCH).features[BATCH.target.mask]), BATCH.target.ids[BATCH.target.mask]
+    ).total.backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None, name
         assert parameter.grad.abs().sum() > 0, name
@@ -155,7 +158,7 @@ def test_gradients_of_the_whole_model() -> None:
 
         def forward(self, batch: Batch) -> Tensor:
             real = batch.target.mask
-            return self.model.output.loss(self.model(batch).features[real], batch.target.ids[real]).total
+            return self.model.output.loss(Readout(self.model(batch).features[real]), batch.target.ids[real]).total
 
     def function(*held: Tensor) -> Tensor:
         named = {f"model.{name}": value for name, value in zip(names, held, strict=True)}
@@ -176,4 +179,4 @@ def test_the_smallest_pair() -> None:
 def test_sizes() -> None:
     model = build_model()
     assert model(BATCH).features.shape == (3, 5, SIZE)
-    assert model.log_probs(model(BATCH).features[:, 0]).shape == (3, SYMBOLS)
+    assert model.output.log_probs(Readout(model(BATCH).features[:, 0])).shape == (3, SYMBOLS)

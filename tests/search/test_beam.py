@@ -10,7 +10,7 @@ import torch
 
 from dragoman.data.vocabulary import BOS, EOS, PAD
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.search.beam import Beam
+from dragoman.search.beam import Beam, BestFinished
 from dragoman.search.greedy import Greedy
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.ranking import LEAST, NORMALISATIONS, NormalisationKind, Ranking
@@ -415,7 +415,7 @@ def test_stopping_early_loses_nothing(
             found = search(model, source, n_best)
         with monkeypatch.context() as patch:
             count(patch, steps, "late")
-            patch.setattr(Beam, "_done", lambda self, sentence, length, n_best: sentence.limit < length)
+            patch.setattr(BestFinished, "done", lambda self, sentence, limit: False)
             expected = search(model, source, n_best)
         for one, other in zip(found, expected, strict=True):
             assert texts(one) == texts(other)

@@ -62,7 +62,7 @@ def test_it_is_told_what_all_would_say_first() -> None:
     found = ensemble.score(Batch(SOURCES, target, np.arange(len(TARGETS))))
     state, symbols = ensemble.begin(SOURCES), torch.full((len(TARGETS),), ensemble.start_id)
     step = ensemble.predict(symbols, state)
-    assert found.first[:, 0].tolist() == (step.log_probs.argmax(1) == target.ids[:, 0]).tolist()
+    assert found.correct[:, 0].tolist() == (step.log_probs.argmax(1) == target.ids[:, 0]).tolist()
     assert step.log_probs.exp().sum(1).tolist() == pytest.approx([1.0] * len(TARGETS))
 
 

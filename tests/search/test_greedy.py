@@ -8,6 +8,7 @@ import torch
 
 from dragoman.data.vocabulary import BOS, EOS, PAD
 from dragoman.errors import UserError
+from dragoman.model.output.output import Readout
 from dragoman.search.beam import Beam
 from dragoman.search.greedy import Greedy
 from dragoman.search.search import Search
@@ -34,7 +35,7 @@ def test_every_symbol_is_the_most_probable_one(options: dict[str, Any]) -> None:
         state, symbol, total = model.start(model.encode((sentences(words),))), model.start_id, 0.0
         while symbol != EOS or not said:
             features, _, state = model.step(torch.tensor([symbol]), state)
-            log_probs = model.log_probs(features)[0].tolist()
+            log_probs = model.output.log_probs(Readout(features))[0].tolist()
             choices = [EOS] if len(said) == len(words) + 3 else [s for s in range(SYMBOLS) if s not in (PAD, BOS)]
             symbol = max(choices, key=log_probs.__getitem__)
             said.append(symbol)

@@ -5,11 +5,17 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
+from dragoman.model.predictor import Prediction
 from dragoman.search import hypothesis
 from dragoman.search.beam import Beam
 from dragoman.search.hypothesis import LEAST, ROOT, End, Hypothesis, Node, Paths, nothing
 from tests.builders import build_model, sentences
+
+
+def step(*attention: Tensor) -> Prediction[None]:
+    return Prediction(torch.zeros(len(attention[0]), 7), attention, None)
 
 
 def test_a_hypothesis_is_read_off_from_its_end() -> None:
@@ -17,10 +23,10 @@ def test_a_hypothesis_is_read_off_from_its_end() -> None:
     paths = Paths((sentences([4, 5], [6]), sentences([], [7])))
     attention = torch.arange(18).view(3, 2, 3) / 16  # of three steps
     other = torch.tensor([[0.5, 0.0], [0.25, 0.75]])
-    node = paths.add([nothing(2)] * 2, (attention[0], other))
+    node = paths.add([nothing(2)] * 2, step(attention[0], other))
     said = [Node(node + 1, 4, -0.5, -0.5), Node(node, 5, -1.0, -1.0)]
-    second = paths.add(said, (attention[1], other))
-    third = paths.add([Node(second, 6, -2.0, -2.5)], (attention[2, :1], other[:1]))
+    second = paths.add(said, step(attention[1], other))
+    third = paths.add([Node(second, 6, -2.0, -2.5)], step(attention[2, :1], other[:1]))
     ((one,), (two, three)) = paths.hypotheses(
         [[End(second + 1, -0.25, -1.25)], [End(third, -0.125, 7.0), End(0, 0.0, 0.0)]]
     )
@@ -38,8 +44,8 @@ def test_attention_of_many_steps_stays_in_its_order() -> None:
     """More rows than there is room for at first."""
     paths, steps = Paths((sentences([4, 5]),)), 5 * LEAST
     node = ROOT
-    for step in range(steps):
-        node = paths.add([Node(node, 4, 0.0, 0.0)], (torch.full((1, 3), float(step)),))
+    for number in range(steps):
+        node = paths.add([Node(node, 4, 0.0, 0.0)], step(torch.full((1, 3), float(number))))
     ((found,),) = paths.hypotheses([[End(node, 0.0, 0.0)]])
     assert found.attention[0][:, 0].tolist() == list(range(steps))
 

@@ -14,12 +14,14 @@ from dragoman.data.vocabulary import BOS, EOS
 from dragoman.errors import UserError
 from dragoman.model.attention.scores import SCORES
 from dragoman.model.decoder.decoder import State
-from dragoman.model.seq2seq import Prediction, Seq2Seq
+from dragoman.model.output.output import Readout
+from dragoman.model.predictor import Prediction, Predictor
+from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.state import select
 from dragoman.search.beam import Beam
 from dragoman.search.greedy import Greedy
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.search import Predictor, Search
+from dragoman.search.search import Search
 from dragoman.search.searches import SEARCHES
 from tests.builders import BATCH, build_model, sentences
 from tests.search.toys import A, B, C, Chances, Prefix, Written
@@ -29,7 +31,7 @@ STATES = [{"attend": "before", "feed": "attentional", "cell": "lstm", "layers": 
 searches = pytest.mark.parametrize("search", [Greedy(), Beam(size=3)], ids=["greedy", "beam"])
 
 
-class Mean:
+class Mean(Predictor[tuple[State, ...]]):
     """Models that translate together: the mean of their probabilities, and of their attention."""
 
     start_id = BOS
@@ -56,7 +58,7 @@ def test_a_model_predicts_by_its_step(decoder: dict[str, Any]) -> None:
     state = model.begin(BATCH.sources)
     symbols = torch.tensor([4, 5, 6])
     found, expected = model.predict(symbols, state), model.step(symbols, state)
-    assert torch.equal(found.log_probs, model.log_probs(expected.features))
+    assert torch.equal(found.log_probs, model.output.log_probs(Readout(expected.features)))
     assert torch.equal(found.attention[0], expected.weights)
     assert len(found.attention) == 1
 
@@ -97,7 +99,7 @@ def test_the_source_is_there_once_for_all_rows_of_a_sentence(decoder: dict[str, 
             shared, copied = found.state, expected.state
         shared = model.reorder(shared, torch.tensor(rows), None if left is None else torch.tensor(left))
         copied = select(copied, torch.tensor(rows))
-        assert len(shared.fixed.mask) == (3 if len(rows) == 9 else 2)
+        assert len(shared.fixed.decoder.mask) == (3 if len(rows) == 9 else 2)
 
 
 @searches

@@ -10,7 +10,8 @@ from torch.nn.functional import one_hot
 
 from dragoman.data.batch import SourceBatch
 from dragoman.data.vocabulary import BOS, EOS
-from dragoman.model.seq2seq import Prediction, Seq2Seq
+from dragoman.model.predictor import Prediction, Predictor
+from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.state import select
 from tests.builders import pairs, tile
 
@@ -32,7 +33,7 @@ class State(NamedTuple):
         return len(self.said) // len(self.words)
 
 
-class Written:
+class Written(Predictor[State]):
     """`chances(first word of the source, prefix)` are the probabilities of the next symbol; those unnamed are 0.
 
     Attention at step t is on position t of every source, or on its last one.

@@ -11,6 +11,7 @@ import dragoman
 from dragoman import components
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import Ter
+from dragoman.model.decoder.inputs import Cursor
 from dragoman.reading import Encoded
 from dragoman.run import Run
 from dragoman.search.searches import SEARCHES
@@ -195,7 +196,7 @@ def test_a_run_with_a_cursor_edits_and_is_not_exported(shell: Shell) -> None:
     assert done.code == 0, done.err
     assert len(done.lines) == 40
     translator = dragoman.load(shell.folder / "cursor")
-    assert translator.model.cursor is not None
+    assert isinstance(translator.model.inputs, Cursor)
     pytest.importorskip("onnxscript")
     assert shell.fails("export", "cursor", "--onnx") == "cursor: has a cursor, of which ONNX graphs know nothing"
 

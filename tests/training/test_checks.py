@@ -127,7 +127,9 @@ def test_what_makes_no_other_symbols_may_differ(
         ),
     ],
 )
-def test_penalties_need_what_they_judge(made: Callable[..., Config], options: dict[str, Any], message: str) -> None:
+def test_penalties_need_what_they_score_targets(
+    made: Callable[..., Config], options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ConfigError) as error:
         made(options)
     assert str(error.value).endswith(message)

@@ -15,6 +15,7 @@ from dragoman.data.batch import Sequence
 from dragoman.data.vocabulary import EOS
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import HIGHER_IS_BETTER, METRICS
+from dragoman.model.output.output import Readout
 from dragoman.model.weights import read_note, read_tensors
 from dragoman.reading import Reading
 from dragoman.run import RunFolder
@@ -54,7 +55,7 @@ def plainly(run: Training) -> tuple[float, float]:
             previous = torch.tensor([model.start_id])
             for symbol in [*data.target.vocabulary.ids(data.target.text.encode(target)), EOS]:
                 step = model.step(previous, state)
-                log_probs = model.log_probs(step.features)[0]
+                log_probs = model.output.log_probs(Readout(step.features))[0]
                 total -= float(log_probs[symbol])
                 right += int(log_probs.argmax()) == symbol
                 count += 1

@@ -29,23 +29,24 @@ class Reader(nn.Module):
         self.optional = optional
         self.attended = attended
 
-    def vectors(self, source: SourceBatch) -> tuple[Tensor, Tensor | None]:
-        """What the encoder is to read (B, S, E), and the symbols (B, S) that it stands for."""
+    def vectors(self, source: SourceBatch) -> Tensor:
+        """What the encoder is to read (B, S, E)."""
         if isinstance(source, Features):
-            return source.values, None
+            return source.values
         assert self.embedding is not None
-        return self.embedding(source.ids), source.ids
+        embedded: Tensor = self.embedding(source.ids)
+        return embedded
 
     def forward(self, source: SourceBatch) -> Memory:
         there, mask = source.mask.any(1), source.mask
         if self.optional:
             mask = torch.cat([mask[:, :1] | ~there.unsqueeze(1), mask[:, 1:]], 1)  # an encoder has something to read
-        vectors, ids = self.vectors(source)
-        memory: Memory = self.encoder(vectors, mask)
+        ids, extended = (None, None) if isinstance(source, Features) else (source.ids, source.extended)
+        memory: Memory = self.encoder(self.vectors(source), mask)
         if not self.optional:
-            return memory._replace(ids=ids)
+            return memory._replace(ids=ids, extended=extended)
 
         def kept(each: Tensor) -> Tensor:
             return each * there.view(-1, *(1 for _ in each.shape[1:]))
 
-        return Memory(*each_tensor(kept, memory[:1]), source.mask, each_tensor(kept, memory.final), ids)
+        return Memory(*each_tensor(kept, memory[:1]), source.mask, each_tensor(kept, memory.final), ids, extended)

@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from dragoman.components import Rate
 from dragoman.model.linear import linear, product_kind
-from dragoman.model.output.output import Loss, Output
+from dragoman.model.output.output import Distribution, Loss, Output, Readout
 from dragoman.model.shapes import Float, Int
 
 ENTRIES = 1 << 22  # of the matrix of rows by symbols that exist at a time
@@ -25,6 +25,8 @@ class Full(Output):
     log-probabilities and the loss in evaluation are never smoothed.
     """
 
+    portable = True
+
     def __init__(
         self, features_size: int, symbols: int, table: nn.Parameter | None = None, *, label_smoothing: Rate = 0.0
     ) -> None:
@@ -38,21 +40,27 @@ class Full(Output):
         self.weight = nn.Parameter(nn.init.xavier_uniform_(weight)) if table is None else table
         self.bias = nn.Parameter(torch.zeros(symbols))
         self.label_smoothing = label_smoothing
+        self.ids: Tensor | None = None  # of its symbols, where they are not all of the vocabulary
 
-    def logits(self, features: Float[Tensor, "N F"]) -> Float[Tensor, "N V"]:
-        return linear(features, self.weight, self.bias)
-
-    def loss(self, features: Float[Tensor, "N F"], targets: Int[Tensor, "N"]) -> Loss:
+    def loss(self, readout: Readout, targets: Int[Tensor, "N"]) -> Loss:
         smoothing = self.label_smoothing if self.training else 0.0
         apply: Callable[..., Tensor] = _CrossEntropy.apply
-        total = apply(features, self.weight, self.bias, targets, smoothing, torch.is_grad_enabled())
+        total = apply(readout.features, self.weight, self.bias, targets, smoothing, torch.is_grad_enabled())
         return Loss(total, targets.numel())
+
+    def log_probs(self, readout: Readout) -> Float[Tensor, "N V"]:
+        logits = linear(readout.features, self.weight, self.bias)
+        return torch.log_softmax(logits, -1, dtype=torch.promote_types(logits.dtype, torch.float32))
+
+    def predict(self, readout: Readout) -> Distribution:
+        return Distribution(self.log_probs(readout), self.ids)
 
     def narrowed(self, symbols: Int[Tensor, "_"]) -> "Full":
         weight, bias = (part.detach().index_select(0, symbols) for part in (self.weight, self.bias))
         table = nn.Parameter(weight, requires_grad=False)
         output = Full(table.size(1), len(symbols), table, label_smoothing=self.label_smoothing)
         output.bias = nn.Parameter(bias, requires_grad=False)
+        output.ids = symbols
         return output.train(self.training)
 
 

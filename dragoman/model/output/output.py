@@ -1,11 +1,13 @@
 """Outputs: features to log-probabilities of the next symbol, or to a loss."""
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from dragoman.model.memory import Memory
 from dragoman.model.shapes import Bool, Float, Int
 
 ROWS = 512  # symbols of a batch whose distributions exist at once
@@ -21,44 +23,76 @@ class Loss(NamedTuple):
     parts: tuple[Float[Tensor, ""], ...] = ()
 
 
-class Judgement(NamedTuple):
-    """What a model makes of given symbols: `log P` of each, and whether it would have said the same."""
+class TargetScores(NamedTuple):
+    """What is predicted of given symbols: `log P` of each, and whether it was the most probable one."""
 
     log_probs: Float[Tensor, "N"]
-    first: Bool[Tensor, "N"]
+    correct: Bool[Tensor, "N"]
+
+
+class Readout(NamedTuple):
+    """What an output reads of N rows: features, and of the source, if it asks for that (`reads_source`), the attention
+    that led to them, the number of each row's sentence, and what the output has prepared of the sentences.
+    """
+
+    features: Float[Tensor, "N F"]
+    attention: tuple[Float[Tensor, "N _"], ...] = ()  # on each source, and a sentinel
+    sentences: Int[Tensor, "N"] | None = None
+    prepared: Any = ()
+
+    def rows(self, rows: slice) -> "Readout":
+        """Some of the rows."""
+        sentences = None if self.sentences is None else self.sentences[rows]
+        return Readout(self.features[rows], tuple(each[rows] for each in self.attention), sentences, self.prepared)
+
+
+class Distribution(NamedTuple):
+    """log P of the symbols `ids`, or of all of the vocabulary; and what else is known of each row, by name."""
+
+    log_probs: Float[Tensor, "N V"]
+    ids: Int[Tensor, "V"] | None = None
+    figures: Mapping[str, Float[Tensor, "N"]] = {}
 
 
 class Output(nn.Module, ABC):
-    """Nothing outside `output/` knows how the next symbol is modelled."""
+    """Nothing outside `output/` knows how the next symbol is modelled.
+
+    Where it `surfaces`, its symbols go beyond the vocabulary: those from its size on are the words of the sentence that
+    the vocabulary does not have, and so are targets.
+    """
+
+    reads_source: ClassVar[bool] = False
+    surfaces: ClassVar[bool] = False
+    portable: ClassVar[bool] = False  # whether other engines compute it: log-probabilities from features alone
+
+    def prepare(self, memories: tuple[Memory, ...]) -> Any:
+        """What it needs to know of the sources, once a batch: nested tuples of tensors, a row a sentence."""
+        return ()
 
     @abstractmethod
-    def loss(self, features: Float[Tensor, "N F"], targets: Int[Tensor, "N"]) -> Loss:
+    def loss(self, readout: Readout, targets: Int[Tensor, "N"]) -> Loss:
         """The training loss of real symbols in nats (padding is left out by the caller)."""
 
     @abstractmethod
-    def logits(self, features: Float[Tensor, "N F"]) -> Float[Tensor, "N V"]:
-        """Natural logarithms of the probabilities of all symbols, but for a number that is the same for a whole row."""
+    def log_probs(self, readout: Readout) -> Float[Tensor, "N V"]:
+        """Natural logarithms of the probabilities of all symbols, in float32 or better."""
 
-    @abstractmethod
-    def narrowed(self, symbols: Int[Tensor, "_"]) -> "Output":
-        """An output of these symbols alone, in their order: its logits are theirs. It does not follow later changes."""
+    def predict(self, readout: Readout) -> Distribution:
+        """The same for a search."""
+        return Distribution(self.log_probs(readout))
 
-    def log_probs(
-        self, features: Float[Tensor, "N F"], barred: Bool[Tensor, "B V"] | None = None
-    ) -> Float[Tensor, "N V"]:
-        """Natural logarithms of the probabilities of all symbols, in float32 or better: -inf for the `barred` ones,
-        whose probability falls to the others of their row. The rows of a sentence, equally many, stand side by side.
+    def narrowed(self, symbols: Int[Tensor, "_"]) -> "Output | None":
+        """An output of these symbols alone, in their order, whose probabilities are shared among them; None where that
+        is no faster. It does not follow later changes.
         """
-        logits = self.logits(features)
-        if barred is not None:
-            by_sentence = logits.view(len(barred), -1, logits.size(1))
-            logits = by_sentence.masked_fill(barred.unsqueeze(1), float("-inf")).view_as(logits)
-        return torch.log_softmax(logits, -1, dtype=torch.promote_types(logits.dtype, torch.float32))
+        return None
 
-    def judge(self, features: Float[Tensor, "N F"], targets: Int[Tensor, "N"]) -> Judgement:
+    def score_targets(self, readout: Readout, targets: Int[Tensor, "N"]) -> TargetScores:
         """The log-probabilities of given symbols, never smoothed."""
-        found = []
-        for some, gold in zip(torch.split(features, ROWS), torch.split(targets, ROWS), strict=True):
-            log_probs = self.log_probs(some)
-            found.append((log_probs.gather(1, gold.unsqueeze(1)).squeeze(1), log_probs.argmax(1) == gold))
-        return Judgement(*(torch.cat(parts) for parts in zip(*found, strict=True)))
+        log_probs, correct = list[Tensor](), list[Tensor]()
+        for first in range(0, len(targets), ROWS):
+            rows = slice(first, first + ROWS)
+            some, gold = self.log_probs(readout.rows(rows)), targets[rows]
+            log_probs.append(some.gather(1, gold.unsqueeze(1)).squeeze(1))
+            correct.append(some.argmax(1) == gold)
+        return TargetScores(torch.cat(log_probs), torch.cat(correct))

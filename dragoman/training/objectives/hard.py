@@ -10,10 +10,9 @@ from torch import Tensor, nn
 from dragoman.components import Rate
 from dragoman.config import Config
 from dragoman.data.batch import Batch
-from dragoman.model.attention.chain import Chain, log_weights
+from dragoman.model.attention.chain import log_weights
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.model.shapes import Bool, Float
 from dragoman.training.objectives import lattice as lattices
 from dragoman.training.objectives.lattice import lattice
 from dragoman.training.objectives.objective import Objective, undecided, untaught
@@ -52,21 +51,7 @@ class Marginal(Objective):
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
         found, real = lattice(model, batch), batch.target.mask
         alpha = log_weights(found.weights, batch.sources[0].mask.unsqueeze(1))
-        if model.chain is None:
-            total = torch.logsumexp(alpha + found.log_probs, -1)[real].sum()
-        else:
-            total = _chained(model.chain, alpha, found.log_probs, real).sum()
-        return Loss(-total, int(real.sum()))
-
-
-def _chained(
-    chain: Chain, alpha: Float[Tensor, "B T S"], log_probs: Float[Tensor, "B T S"], real: Bool[Tensor, "B T"]
-) -> Float[Tensor, "B"]:
-    """`log p(y | x)` of every sentence."""
-    so_far = alpha[:, 0] + log_probs[:, 0]
-    for now, spoken, here in zip(alpha[:, 1:].unbind(1), log_probs[:, 1:].unbind(1), real[:, 1:].t(), strict=True):
-        so_far = torch.where(here.unsqueeze(1), chain(so_far, now) + spoken, so_far)
-    return torch.logsumexp(so_far, -1)
+        return Loss(-model.emission.marginal(alpha, found.log_probs, real).sum(), int(real.sum()))
 
 
 @final
@@ -107,15 +92,17 @@ class Reinforce(Objective):
             yield "reinforce needs a decoder that says what it drew: model.decoder of kind rnn"
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
-        unrolled, real = model(batch), batch.target.mask
-        features, symbols = unrolled.features[real], batch.target.ids[real]
-        loss = model.output.loss(features, symbols)
+        state, real, symbols = model.begin(batch.sources), batch.target.mask, batch.target.labels
+        unrolled = model.unroll(state, batch.target.ids)
+        readout = model.readouts(unrolled, real, state)
+        loss = model.output.loss(readout, symbols[real])
         with torch.no_grad():
-            found = model.output.judge(features, symbols).log_probs
+            found = model.output.score_targets(readout, symbols[real]).log_probs
             self.tally.copy_(torch.stack([found.sum(), found.new_tensor(len(found))]))
             reward = torch.zeros_like(real, dtype=found.dtype).masked_scatter(real, found - self.mean)
             if self.reward == "rest":
                 reward = reward.flip(1).cumsum(1).flip(1)
+        assert unrolled.drawn is not None
         log_alpha = unrolled.weights.clamp(min=torch.finfo(unrolled.weights.dtype).tiny).log()
         chosen = log_alpha.gather(2, unrolled.drawn.unsqueeze(2)).squeeze(2)
         entropy = -(unrolled.weights * log_alpha).sum(2)

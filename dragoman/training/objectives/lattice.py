@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn.functional import one_hot
 from torch.utils.checkpoint import checkpoint
 
 from dragoman import components
@@ -14,7 +15,7 @@ from dragoman.model.attention.chain import NEVER
 from dragoman.model.decoder.decoder import State
 from dragoman.model.decoder.decoders import DECODERS
 from dragoman.model.decoder.rnn import RnnDecoder
-from dragoman.model.output.output import ROWS, Output
+from dragoman.model.output.output import ROWS, Output, Readout
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.shapes import Float, Int
 
@@ -23,7 +24,7 @@ class Lattice(NamedTuple):
     """The states of a decoder that look nowhere, and what each would say of its symbol at each position."""
 
     decoder: RnnDecoder
-    state: State  # before the first symbol
+    state: State  # the decoder's, before the first symbol
     queries: Float[Tensor, "B T D"]
     weights: Float[Tensor, "B T S"]
     log_probs: Float[Tensor, "B T S"]  # of the reference; NEVER at padding
@@ -45,18 +46,26 @@ def lattice(model: Seq2Seq, batch: Batch) -> Lattice:
     assert isinstance(model.decoder, RnnDecoder)
     (source,), target = batch.sources, batch.target
     state = model.begin(batch.sources)
-    queries, weights, features = model.decoder.choices(model.read(target.ids), state)
+    decoder = model.decoder_state(state)
+    queries, weights, features = model.decoder.choices(model.read(target.ids, state), decoder)
     pairs = target.mask.unsqueeze(2) & source.mask.unsqueeze(1)  # (B, T, S)
-    found = _log_probs(model.output, features[pairs], target.ids.unsqueeze(2).expand_as(pairs)[pairs])
+    readout = model.readout(
+        features[pairs],
+        lambda: one_hot(pairs.nonzero()[:, 2], pairs.size(2)).to(features.dtype),
+        lambda: pairs.nonzero()[:, 0],
+        state,
+    )
+    found = _log_probs(model.output, readout, target.labels.unsqueeze(2).expand_as(pairs)[pairs])
     log_probs = torch.full_like(pairs, NEVER, dtype=found.dtype).masked_scatter(pairs, found)
-    return Lattice(model.decoder, state, queries, weights, log_probs)
+    return Lattice(model.decoder, decoder, queries, weights, log_probs)
 
 
-def _log_probs(output: Output, features: Float[Tensor, "N F"], symbols: Int[Tensor, "N"]) -> Float[Tensor, "N"]:
+def _log_probs(output: Output, readout: Readout, symbols: Int[Tensor, "N"]) -> Float[Tensor, "N"]:
     """`log p` of each symbol; distributions are made anew for the gradient, so that only a few exist at a time."""
 
-    def some(features: Tensor, symbols: Tensor) -> Tensor:
-        return output.judge(features, symbols).log_probs
+    def some(first: int) -> Tensor:
+        rows = slice(first, first + ROWS)
+        return output.score_targets(readout.rows(rows), symbols[rows]).log_probs
 
-    portions = zip(torch.split(features, ROWS), torch.split(symbols, ROWS), strict=True)
-    return torch.cat([checkpoint(some, *portion, use_reentrant=False) for portion in portions])
+    firsts = range(0, len(symbols), ROWS)
+    return torch.cat([checkpoint(some, first, use_reentrant=False) for first in firsts])

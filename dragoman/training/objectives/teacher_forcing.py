@@ -26,9 +26,10 @@ class Forced(NamedTuple):
 def force(model: Seq2Seq, batch: Batch) -> Forced:
     """`- sum_t log P(y_t | y_<t, x)`."""
     memories = model.encode(batch.sources)
-    unrolled = model.unroll(model.start(memories), batch.target.ids)
-    real = batch.target.mask
-    return Forced(model.output.loss(unrolled.features[real], batch.target.ids[real]), memories[0], unrolled.weights)
+    state, real = model.start(memories), batch.target.mask
+    unrolled = model.unroll(state, batch.target.ids)
+    loss = model.output.loss(model.readouts(unrolled, real, state), batch.target.labels[real])
+    return Forced(loss, memories[0], unrolled.weights)
 
 
 @final

@@ -10,6 +10,7 @@ import torch
 from dragoman.data.batch import Batch
 from dragoman.data.vocabulary import BOS
 from dragoman.model.memory import Memory
+from dragoman.model.output.output import Readout
 from dragoman.model.seq2seq import Seq2Seq
 from tests.builders import BATCH, SIZE, build_model, sentences
 from tests.model import combined, loops
@@ -144,7 +145,7 @@ def test_neubigs_decoder(kind: str) -> None:
     model = build_model(decoder={"attend": "after", "feed": "context", "features": "concat", "cell": kind})
     p, output = printed(model), loops.numbers(model.output)
     weight, bias = output["weight"], output["bias"]
-    found = model.log_probs(model(BATCH).features[ROW]).exp()
+    found = model.output.log_probs(Readout(model(BATCH).features[ROW])).exp()
     (state,) = p.first
     context = p.states[0] * 0
     for t, word in enumerate(p.words):

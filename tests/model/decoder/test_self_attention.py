@@ -18,6 +18,7 @@ from dragoman.model.decoder.decoders import DECODERS
 from dragoman.model.decoder.self_attention import SelfAttentionDecoder
 from dragoman.model.int8 import Int8
 from dragoman.model.linear import computed
+from dragoman.model.output.output import Readout
 from dragoman.model.self_attention import POSITIONS, PositionsKind
 from dragoman.model.seq2seq import Seq2Seq
 from tests.builders import BATCH, SIZE, build_model, noise, tile
@@ -166,7 +167,7 @@ def test_trains_in_either_precision(kind: torch.dtype) -> None:
         real, found = BATCH.target.mask, []
         for _ in range(4):
             with torch.autocast("cpu", torch.bfloat16, enabled=low):
-                loss = model.output.loss(model(BATCH).features[real], BATCH.target.ids[real]).total
+                loss = model.output.loss(Readout(model(BATCH).features[real]), BATCH.target.ids[real]).total
             found.append(loss.item())
             gradients = torch.autograd.grad(loss, list(model.parameters()))
             with torch.no_grad():

@@ -7,6 +7,7 @@ from torch.nn import functional
 
 from dragoman.model.output import full
 from dragoman.model.output.full import OUTPUTS, Full
+from dragoman.model.output.output import Readout
 
 ROWS, FEATURES, SYMBOLS = 23, 6, 11  # with chunks of five rows: four whole ones and a rest
 
@@ -43,7 +44,7 @@ def gradients(loss: Tensor, output: Full, features: Tensor) -> list[Tensor]:
 @pytest.mark.parametrize("rows", [1, 5, ROWS])
 def test_loss_and_gradients_are_those_of_torch(smoothing: float, rows: int) -> None:
     output, (features, targets) = made(smoothing), data(rows)
-    loss = output.loss(features, targets)
+    loss = output.loss(Readout(features), targets)
     right = plain(output, features, targets, smoothing)
     assert loss.symbols == rows
     torch.testing.assert_close(loss.total, right, rtol=0, atol=1e-9)
@@ -55,20 +56,22 @@ def test_the_loss_stays_finite_where_the_reference_is_as_good_as_impossible() ->
     output, (features, targets) = made(), data()
     with torch.no_grad():
         output.bias[int(targets[0])] = -2000.0
-    loss = output.loss(features, targets).total
+    loss = output.loss(Readout(features), targets).total
     torch.testing.assert_close(loss, plain(output, features, targets, 0.0), rtol=1e-12, atol=0)
 
 
 def test_gradients_are_scaled_by_what_comes_after_the_loss() -> None:
     output, (features, targets) = made(0.1), data()
-    halved = gradients(output.loss(features, targets).total * 0.5, output, features)
-    for half, whole in zip(halved, gradients(output.loss(features, targets).total, output, features), strict=True):
+    halved = gradients(output.loss(Readout(features), targets).total * 0.5, output, features)
+    for half, whole in zip(
+        halved, gradients(output.loss(Readout(features), targets).total, output, features), strict=True
+    ):
         torch.testing.assert_close(2 * half, whole)
 
 
 def test_the_loss_of_nothing_is_zero() -> None:
     output, (features, targets) = made(0.1), data(0)
-    loss = output.loss(features, targets)
+    loss = output.loss(Readout(features), targets)
     assert (loss.total.item(), loss.symbols) == (0.0, 0)
     assert all(not gradient.any() for gradient in gradients(loss.total, output, features))
 
@@ -77,7 +80,7 @@ def test_under_bfloat16_products_are_rough_and_the_loss_is_float32() -> None:
     output, (features, targets) = made(0.1, torch.float32), data(dtype=torch.float32)
     right = plain(output, features, targets, 0.1)
     with torch.autocast("cpu", torch.bfloat16):
-        loss = output.loss(features, targets).total
+        loss = output.loss(Readout(features), targets).total
     assert loss.dtype is torch.float32
     torch.testing.assert_close(loss, right, rtol=0.01, atol=0)
     for found, wanted in zip(gradients(loss, output, features), gradients(right, output, features), strict=True):
@@ -87,21 +90,21 @@ def test_under_bfloat16_products_are_rough_and_the_loss_is_float32() -> None:
 
 def test_evaluation_does_not_smooth() -> None:
     output, (features, targets) = made(0.3), data()
-    trained = output.loss(features, targets).total
+    trained = output.loss(Readout(features), targets).total
     output.eval()
-    assessed = output.loss(features, targets).total
+    assessed = output.loss(Readout(features), targets).total
     torch.testing.assert_close(assessed, plain(output, features, targets, 0.0))
     assert abs((trained - assessed).item()) > 0.1
-    picked = output.log_probs(features).gather(1, targets.unsqueeze(1))
+    picked = output.log_probs(Readout(features)).gather(1, targets.unsqueeze(1))
     torch.testing.assert_close(assessed, -picked.sum())
 
 
 @pytest.mark.parametrize("context", [torch.no_grad, torch.inference_mode])
 def test_the_loss_is_the_same_without_gradients(context: type[torch.no_grad]) -> None:
     output, (features, targets) = made(0.1), data()
-    with_gradients = output.loss(features, targets).total
+    with_gradients = output.loss(Readout(features), targets).total
     with context():
-        loss = output.loss(features, targets).total
+        loss = output.loss(Readout(features), targets).total
     assert not loss.requires_grad
     assert loss.item() == with_gradients.item()
 
@@ -111,35 +114,35 @@ def test_frozen_weights_still_pass_gradients_on_to_the_features() -> None:
     right = plain(output, features, targets, 0.0)
     (wanted,) = torch.autograd.grad(right, [features])
     output.requires_grad_(False)
-    (found,) = torch.autograd.grad(output.loss(features, targets).total, [features])
+    (found,) = torch.autograd.grad(output.loss(Readout(features), targets).total, [features])
     torch.testing.assert_close(found, wanted)
 
 
 def test_log_probabilities_are_the_log_softmax_in_float32_or_better() -> None:
     output, (features, _) = made(), data()
-    log_probs = output.log_probs(features)
+    log_probs = output.log_probs(Readout(features))
     torch.testing.assert_close(log_probs.exp().sum(1), torch.ones(ROWS, dtype=torch.float64))
     torch.testing.assert_close(log_probs, torch.log_softmax(features @ output.weight.T + output.bias, 1))
     with torch.autocast("cpu", torch.bfloat16):
-        assert made(dtype=torch.float32).log_probs(features.detach().float()).dtype is torch.float32
+        assert made(dtype=torch.float32).log_probs(Readout(features.detach().float())).dtype is torch.float32
 
 
 def test_references_are_judged_by_the_log_softmax_a_chunk_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     output, (features, targets) = made(smoothing=0.1), data()
-    whole = output.log_probs(features)
-    largest = 0
+    whole = output.log_probs(Readout(features))
+    largest, log_probs = 0, output.log_probs
 
-    def watched(some: Tensor) -> Tensor:
+    def watched(some: Readout) -> Tensor:
         nonlocal largest
-        largest = max(largest, len(some))
-        return torch.log_softmax(output.logits(some), -1)
+        largest = max(largest, len(some.features))
+        return log_probs(some)
 
     monkeypatch.setattr(output, "log_probs", watched)
     targets[3] = whole[3].argmax()
-    judged = output.judge(features, targets)
+    judged = output.score_targets(Readout(features), targets)
     torch.testing.assert_close(judged.log_probs, whole[torch.arange(ROWS), targets])
-    assert judged.first.tolist() == (whole.argmax(1) == targets).tolist()
-    assert judged.first[3]
+    assert judged.correct.tolist() == (whole.argmax(1) == targets).tolist()
+    assert judged.correct[3]
     assert largest == 5
 
 
@@ -147,7 +150,7 @@ def test_a_tied_table_is_the_weight() -> None:
     table = nn.Parameter(torch.randn(SYMBOLS, FEATURES, dtype=torch.float64))
     output, (features, targets) = made(table=table), data()
     assert output.weight is table
-    output.loss(features, targets).total.backward()
+    output.loss(Readout(features), targets).total.backward()
     assert table.grad is not None
 
 

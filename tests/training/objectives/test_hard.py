@@ -19,6 +19,8 @@ from dragoman.model import build
 from dragoman.model.attention.chain import NEVER, Chain, log_weights
 from dragoman.model.attention.normalisers import Normaliser, Reading
 from dragoman.model.decoder.rnn import RnnDecoder
+from dragoman.model.emission import Chained
+from dragoman.model.output.output import Readout
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import read_tensors
 from dragoman.run import Run
@@ -55,7 +57,7 @@ def at_every_position(model: Seq2Seq, batch: Batch, row: int) -> tuple[list[list
         alphas.append(step.weights[0][source.mask[row]].tolist())
         output = state.moving.layers[-1][0]
         features = [model.decoder.features(output, h.unsqueeze(0), embedded) for h in state.fixed.values[0]]
-        spoken.append([float(model.log_probs(each)[0, word]) for each in features][: len(alphas[0])])
+        spoken.append([float(model.output.log_probs(Readout(each))[0, word]) for each in features][: len(alphas[0])])
     return alphas, spoken
 
 
@@ -73,13 +75,18 @@ def transition(chain: Chain | None, alpha: list[float], before: int | None, z: i
     return share(z) / sum(share(to) for to in range(len(alpha)))
 
 
+def chain_of(model: Seq2Seq) -> Chain:
+    assert isinstance(model.emission, Chained)
+    return model.emission.chain
+
+
 def likelihood(model: Seq2Seq, batch: Batch, row: int, until: int | None = None) -> float:
     """`p(y | x)` of a sentence, or of so many of its first words, summed over all that could be drawn."""
     alphas, spoken = (each[:until] for each in at_every_position(model, batch, row))
     total = 0.0
     for drawn in itertools.product(range(len(alphas[0])), repeat=len(alphas)):
         each = zip(alphas, (None, *drawn[:-1]), drawn, strict=True)
-        chance = math.prod(transition(model.chain, alpha, last, z) for alpha, last, z in each)
+        chance = math.prod(transition(chain_of(model), alpha, last, z) for alpha, last, z in each)
         total += chance * math.exp(sum(row[z] for row, z in zip(spoken, drawn, strict=True)))
     return total
 
@@ -127,7 +134,7 @@ def test_the_attention_of_a_chain_is_where_it_may_be_after_what_was_said(name: s
                 totals = [0.0] * len(alphas[0])
                 for drawn in itertools.product(range(len(alphas[0])), repeat=t + 1):
                     each = zip(alphas[: t + 1], (None, *drawn[:-1]), drawn, strict=True)
-                    chance = math.prod(transition(model.chain, alpha, last, z) for alpha, last, z in each)
+                    chance = math.prod(transition(chain_of(model), alpha, last, z) for alpha, last, z in each)
                     said = sum(words[z] for words, z in zip(spoken[:t], drawn[:t], strict=True))
                     totals[drawn[t]] += chance * math.exp(said)
                 expected = [total / sum(totals) for total in totals]
@@ -146,14 +153,14 @@ def test_the_first_choice_of_a_chain_is_the_likeliest_symbol(name: str) -> None:
         step = model.predict(likeliest, step.state)
         torch.testing.assert_close(step.log_probs.exp().sum(1), torch.ones(2, dtype=torch.float64))
         batch = pairs([[4, 5], [7]], [[int(likeliest[0])], [int(likeliest[1])]])
-        assert model.score(batch).first[:, 0].all()
+        assert model.score(batch).correct[:, 0].all()
 
 
 @pytest.mark.spec("B11")
 @each_chain
 def test_weights_too_small_for_their_type_are_no_padding(name: str) -> None:
     """Where all that a jump can reach has an alpha of 0 in float32, it still goes nowhere else."""
-    chain = build_model(**ORDERS[name]).float().chain
+    chain = chain_of(build_model(**ORDERS[name]).float())
     assert chain is not None
     weights, mask = torch.tensor([[1.0, 0.0, 0.0]]), torch.tensor([[True, True, False]])
     before = torch.tensor([[NEVER, 0.0, NEVER]])
@@ -330,7 +337,7 @@ def test_the_gradient_of_draws_is_on_average_that_of_the_expected_loss(
         unrolled = model(ONE)
         assert unrolled.drawn is not None
         chance = unrolled.weights[0].gather(1, unrolled.drawn[0].unsqueeze(1)).prod()
-        (chance * model.output.loss(unrolled.features[0], ONE.target.ids[0]).total).backward()
+        (chance * model.output.loss(Readout(unrolled.features[0]), ONE.target.ids[0]).total).backward()
     for one, other in zip(estimate, gradients(model), strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=1e-10)
 
@@ -354,7 +361,7 @@ def test_entropy_is_what_is_asked_for() -> None:
 def test_the_loss_that_is_reported_is_that_of_the_words_and_the_baseline_their_running_mean() -> None:
     model, its = build_model(**FREE), Reinforce(decay=0.75).double()
     loss = its(model, TWO)
-    words = model.output.loss(model(TWO).features[TWO.target.mask], TWO.target.ids[TWO.target.mask])
+    words = model.output.loss(Readout(model(TWO).features[TWO.target.mask]), TWO.target.ids[TWO.target.mask])
     assert loss.total.item() == pytest.approx(words.total.item())
     its.settle(False)
     assert its.mean == 0

@@ -11,9 +11,10 @@ from dragoman import components
 from dragoman.config import Config
 from dragoman.data.batch import Sequence
 from dragoman.model.decoder.rnn import RnnDecoder
+from dragoman.model.output.output import Readout
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.greedy import Greedy
-from dragoman.search.incremental import as_it_decides
+from dragoman.search.streaming import Adaptive, stream
 from dragoman.training import checks
 from dragoman.training.objectives.objectives import OBJECTIVES
 from dragoman.training.objectives.segment import Segment, log_likelihood, shift_of
@@ -101,7 +102,7 @@ def test_the_loss_is_that_of_the_models_own_steps_at_each_position(decoder: dict
                 features = [
                     writer.features(query, state.fixed.values[:, place], embedded) for place in range(source.size(1))
                 ]
-                words.append(torch.stack([model.log_probs(each)[0, symbol] for each in features]))
+                words.append(torch.stack([model.output.log_probs(Readout(each))[0, symbol] for each in features]))
                 previous = symbol.unsqueeze(0)
             total -= enumerated(torch.stack(energies), torch.stack(words))
         loss = Segment()(model, BATCH)
@@ -174,7 +175,7 @@ def test_the_table_names_it() -> None:
 
 def online(model: Seq2Seq, source: list[int]) -> tuple[list[int], list[int]]:
     """Symbols, and how many of the source had been read when each was decided."""
-    found = list(as_it_decides(model, [[symbol] for symbol in source], Greedy().limit, torch.device("cpu")))
+    found = list(stream(Adaptive(model, [[symbol] for symbol in source], Greedy().limit, torch.device("cpu"))))
     return [each.symbol for each in found], [each.read for each in found]
 
 

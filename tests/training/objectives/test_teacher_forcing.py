@@ -6,6 +6,7 @@ from torch.nn import functional
 
 from dragoman.data.batch import Batch, Sequence, SourceBatch
 from dragoman.data.vocabulary import PAD
+from dragoman.model.output.output import Readout
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training.objectives.objectives import OBJECTIVES
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
@@ -28,7 +29,7 @@ def stepped(model: Seq2Seq, batch: Batch) -> float:
         previous = torch.tensor([model.start_id])
         for symbol in batch.target.ids[row][batch.target.mask[row]]:
             step = model.step(previous, state)
-            total -= float(model.log_probs(step.features)[0, symbol])
+            total -= float(model.output.log_probs(Readout(step.features))[0, symbol])
             state, previous = step.state, symbol.unsqueeze(0)
     return total
 
@@ -61,7 +62,7 @@ def test_the_reference_is_what_the_decoder_reads_whatever_it_would_say() -> None
     ids[1, 1] = 5
     other = BATCH._replace(target=Sequence(ids, BATCH.target.mask))
     with torch.no_grad():
-        before, after = (model.log_probs(model(batch).features[1]) for batch in (BATCH, other))
+        before, after = (model.output.log_probs(Readout(model(batch).features[1])) for batch in (BATCH, other))
     changed = (before - after).abs().amax(1) > 1e-6
     assert changed.tolist() == [False, False, True, True, True]
 

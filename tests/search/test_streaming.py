@@ -8,7 +8,7 @@ import torch
 
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.greedy import Greedy
-from dragoman.search.incremental import Decided, wait_k
+from dragoman.search.streaming import EmittedSymbol, WaitK, stream
 from tests.builders import build_model, sentences
 
 FORWARD: dict[str, Any] = {"encoder": {"direction": "forward"}, "bridge": "zero", "spread": 1.5}
@@ -17,8 +17,8 @@ LIMIT = Greedy().limit
 CPU = torch.device("cpu")
 
 
-def written(model: Seq2Seq, parts: list[list[int]], k: int) -> list[Decided]:
-    return list(wait_k(model, parts, LIMIT, CPU, k=k))
+def written(model: Seq2Seq, parts: list[list[int]], k: int) -> list[EmittedSymbol]:
+    return list(stream(WaitK(model, parts, LIMIT, CPU, k)))
 
 
 def singly(source: list[int]) -> list[list[int]]:
@@ -60,7 +60,7 @@ def test_no_part_is_taken_before_it_is_needed() -> None:
             yield part
 
     model = build_model(**FORWARD)
-    for t, decided in enumerate(wait_k(model, arriving(), LIMIT, CPU, k=2)):
+    for t, decided in enumerate(stream(WaitK(model, arriving(), LIMIT, CPU, 2))):
         assert decided.read == taken == [1, 2, 3, 3, 3, 4, 4][min(t, 6)]
 
 
@@ -104,7 +104,7 @@ SELF = {"kind": "self_attention", "size": 4, "layers": 1, "heads": 2}
     ids=str,
 )
 def test_any_model_translates_what_is_still_arriving(options: dict[str, Any]) -> None:
-    found = list(wait_k(build_model(**options), [[4], [5, 6], [7]], Greedy().limit, torch.device("cpu"), k=1))
+    found = written(build_model(**options), [[4], [5, 6], [7]], 1)
     assert [each.read for each in found] == sorted(each.read for each in found)
 
 
@@ -117,5 +117,5 @@ def test_a_model_that_has_learnt_to_wait_does_so_while_its_source_arrives(terms:
     model = build_model(**options, spread=1.5)
     for source in ([4, 5, 6, 7, 8], [8, 4], [7, 7, 5, 4]):
         ((expected,),) = Greedy()(model, (sentences(source),))
-        found = wait_k(model, [[symbol] for symbol in source], Greedy().limit, torch.device("cpu"), k=2)
+        found = written(model, singly(source), 2)
         assert tuple(each.symbol for each in found) == expected.symbols

@@ -7,7 +7,7 @@ import torch
 
 from dragoman.data.vocabulary import EOS
 from dragoman.search.beam import Beam
-from dragoman.search.editing import Editing
+from dragoman.search.constraints import FittingEdits
 from dragoman.search.greedy import Greedy
 from tests.builders import build_model, sentences
 from tests.search.toys import Chances, Prefix, Written, all_translations
@@ -31,7 +31,7 @@ def test_a_search_that_sees_everything_finds_the_best_of_those_that_fit() -> Non
     """And all the next best, in order: what fits is counted for each hypothesis, however the beam moves them."""
     model = build_model(symbols=SYMBOLS, spread=1.0, seed=1)
     found = Beam(size=EVERYTHING, normalisation="none", **SHORT)(
-        Editing(model, torch.tensor(EDITED), OPERATIONS), (sentences(*SOURCES),), n_best=20
+        model, (sentences(*SOURCES),), n_best=20, constraint=FittingEdits(torch.tensor(EDITED), OPERATIONS)
     )
     for source, length, hypotheses in zip(SOURCES, EDITED, found, strict=True):
         every = all_translations(model, source, SYMBOLS, LONGEST)
@@ -48,7 +48,8 @@ def test_a_model_that_would_edit_for_ever_stops_at_the_end(search: Greedy | Beam
     def chances(word: int, said: Prefix) -> Chances:
         return {wanted: 0.9, EOS: 0.06, WORD: 0.04}
 
-    found = search(Editing(Written(chances), torch.tensor(EDITED), OPERATIONS), (sentences(*SOURCES),))
+    fitting = FittingEdits(torch.tensor(EDITED), OPERATIONS)
+    found = search(Written(chances), (sentences(*SOURCES),), constraint=fitting)
     assert [best.symbols for best, *_ in found] == [(wanted,) * length for length in EDITED]
 
 
@@ -60,5 +61,6 @@ def test_insertions_are_free() -> None:
         wish = [WORD, KEEP, WORD, DELETE, WORD, WORD]
         return {wish[len(said)]: 0.9, EOS: 0.1} if len(said) < len(wish) else {EOS: 1.0}
 
-    (found,) = Greedy(length_margin=20)(Editing(Written(chances), torch.tensor([2]), OPERATIONS), (sentences([4, 5]),))
+    fitting = FittingEdits(torch.tensor([2]), OPERATIONS)
+    (found,) = Greedy(length_margin=20)(Written(chances), (sentences([4, 5]),), constraint=fitting)
     assert found[0].symbols == (WORD, KEEP, WORD, DELETE, WORD, WORD)

@@ -1,0 +1,95 @@
+"""What a decoder reads at each step: the symbol before, and what else there is to know."""
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple, final
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.model.embedding import Embedding
+from dragoman.model.linear import Linear
+from dragoman.model.memory import Memory
+from dragoman.model.shapes import Float, Int
+
+
+class DecoderInput(nn.Module, ABC):
+    """Symbols to vectors. What it makes of the sources once a sentence is `fixed`, what changes from step to step is
+    `moving`: nested tuples of tensors, passed in and returned.
+    """
+
+    def __init__(self, embedding: Embedding) -> None:
+        super().__init__()
+        self.embedding = embedding
+
+    @abstractmethod
+    def start(self, memories: tuple[Memory, ...]) -> tuple[Any, Any]:
+        """`moving` and `fixed` before the first symbol."""
+
+    @abstractmethod
+    def step(self, symbols: Int[Tensor, "R"], moving: Any, fixed: Any) -> tuple[Float[Tensor, "R E"], Any]:
+        """The vectors of one symbol a row, of which several, side by side, can belong to one sentence; and `moving`
+        behind it.
+        """
+
+    @abstractmethod
+    def unroll(self, symbols: Int[Tensor, "B T"], moving: Any, fixed: Any) -> Float[Tensor, "B T E"]:
+        """The vectors of all symbols that a decoder reads."""
+
+
+@final
+class PreviousSymbol(DecoderInput):
+    """`E(y_(t-1))`."""
+
+    def start(self, memories: tuple[Memory, ...]) -> tuple[Any, Any]:
+        return (), ()
+
+    def step(self, symbols: Int[Tensor, "R"], moving: Any, fixed: Any) -> tuple[Float[Tensor, "R E"], Any]:
+        return self.embedding(symbols), moving
+
+    def unroll(self, symbols: Int[Tensor, "B T"], moving: Any, fixed: Any) -> Float[Tensor, "B T E"]:
+        embedded: Tensor = self.embedding(symbols)
+        return embedded
+
+
+class Edited(NamedTuple):
+    """The number of the source that is edited, and the operations on its next symbol: to keep and to delete it."""
+
+    source: int
+    operations: tuple[int, ...]
+
+
+@final
+class Cursor(DecoderInput):
+    """`E(y_(t-1)) + W h_(i_t)`: beside the last operation, the encoder's state of the symbol that is edited next (hard
+    monotonic attention: Aharoni and Goldberg 2017; Junczys-Dowmunt and Grundkiewicz 2017).
+
+    i_t counts, from 0, the operations so far that were on a symbol; behind the last symbol there is the end symbol.
+    """
+
+    def __init__(self, embedding: Embedding, edited: Edited, state_size: int) -> None:
+        super().__init__(embedding)
+        self._edited = edited
+        self.map = Linear(state_size, embedding.size, bias=False)
+
+    def start(self, memories: tuple[Memory, ...]) -> tuple[Int[Tensor, "B"], Float[Tensor, "B S E"]]:
+        """i_1 and `W h_j`."""
+        memory = memories[self._edited.source]
+        mapped: Tensor = self.map(memory.states).masked_fill(~memory.mask.unsqueeze(-1), 0.0)
+        return torch.zeros(mapped.size(0), dtype=torch.long, device=mapped.device), mapped
+
+    def step(self, symbols: Int[Tensor, "R"], moving: Any, fixed: Any) -> tuple[Float[Tensor, "R E"], Any]:
+        place = moving + self._moves(symbols)
+        return self.embedding(symbols) + self._at(fixed, place.unsqueeze(1)).squeeze(1), place
+
+    def unroll(self, symbols: Int[Tensor, "B T"], moving: Any, fixed: Any) -> Float[Tensor, "B T E"]:
+        embedded: Tensor = self.embedding(symbols)
+        return embedded + self._at(fixed, moving.unsqueeze(1) + self._moves(symbols).cumsum(1))
+
+    def _moves(self, symbols: Int[Tensor, "*_"]) -> Int[Tensor, "*_"]:
+        """1 behind a symbol that is an operation on the next one, 0 behind others."""
+        return torch.stack([symbols == each for each in self._edited.operations]).sum(0)
+
+    def _at(self, mapped: Float[Tensor, "B S E"], places: Int[Tensor, "R T"]) -> Float[Tensor, "R T E"]:
+        sentences, width, size = mapped.shape
+        index = places.clamp(max=width - 1).reshape(sentences, -1, 1).expand(-1, -1, size)
+        return mapped.gather(1, index).reshape(*places.shape, size)

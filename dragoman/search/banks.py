@@ -1,0 +1,67 @@
+"""The places of a beam, divided among hypotheses that have come equally far with what is demanded (Post and Vilar 2018,
+dynamic beam allocation).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import torch
+
+from dragoman.data.vocabulary import EOS, PAD
+from dragoman.model.predictor import Candidate, Prediction
+from dragoman.model.state import select
+from dragoman.search.constraints import Constraint, Progress
+from dragoman.search.hypothesis import Node
+
+
+def by_progress(
+    every: Sequence[Iterable[Candidate]],
+    rows: Sequence[Node],
+    prediction: Prediction[Any],
+    progress: Progress,
+    constraint: Constraint,
+    state: Any,
+    width: int,
+) -> list[list[Candidate]]:
+    """The candidates of every sentence, and those that are progress, in the order in which a beam of `width` is to take
+    them. `state` is that of the constraint before they are said.
+    """
+    found = [list(candidates) for candidates in every]
+    known = {(each.row, each.symbol) for candidates in found for each in candidates}
+    for each in _following(rows, prediction, progress):
+        if (each.row, each.symbol) not in known:
+            found[each.row * len(every) // len(rows)].append(each)
+    flat = [each for candidates in found for each in candidates]
+    device = prediction.log_probs.device
+    parents = torch.tensor([each.row for each in flat], device=device)
+    symbols = torch.tensor([each.symbol for each in flat], device=device)
+    after = constraint.progress(constraint.advance(symbols, select(state, parents)))
+    assert after is not None
+    missing = iter(after.missing.tolist())
+    return [banked([(next(missing), each) for each in candidates], width) for candidates in found]
+
+
+def _following(rows: Sequence[Node], prediction: Prediction[Any], progress: Progress) -> Iterable[Candidate]:
+    """Each row by each symbol that is progress."""
+    log_probs = prediction.of_rows(progress.following).tolist()
+    for row, columns in enumerate(zip(progress.following.tolist(), log_probs, strict=True)):
+        for symbol, log_prob in zip(*columns, strict=True):
+            if symbol != PAD:
+                yield Candidate(row, symbol, log_prob, rows[row].total + log_prob)
+
+
+def banked(candidates: list[tuple[int, Candidate]], width: int) -> list[Candidate]:
+    """What ends, as far as it is among the `width` best; then `width` of those that go on, as many of each number of
+    missing symbols as there are, the places that are left over to the best. The best first.
+    """
+    ranked = sorted(candidates, key=lambda each: -each[1].total)
+    ends = [each for _, each in ranked[:width] if each.symbol == EOS]
+    banks = defaultdict[int, list[Candidate]](list)
+    for missing, each in ranked:
+        if each.symbol != EOS:
+            banks[missing].append(each)
+    share = max(1, width // max(1, len(banks)))
+    first = [each for missing in sorted(banks) for each in banks[missing][:share]][:width]
+    rest = sorted((each for bank in banks.values() for each in bank[share:]), key=lambda each: -each.total)
+    return [*ends, *sorted([*first, *rest[: width - len(first)]], key=lambda each: -each.total)]

@@ -1,0 +1,169 @@
+"""Constraints: what a translation may say next, and what it has to say."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, NamedTuple, final
+
+import torch
+from torch import Tensor
+
+from dragoman.data.vocabulary import EOS, PAD
+from dragoman.model.attention.chain import NEVER
+from dragoman.model.shapes import Bool, Float, Int
+
+State = Any  # nested tuples of tensors: a row for each sentence at first, then one for each row of a search
+
+
+class Progress(NamedTuple):
+    """How many symbols each row still has to say, and which would be progress; PAD where a row has fewer of them."""
+
+    missing: Int[Tensor, "R"]
+    following: Int[Tensor, "R K"]
+
+
+class Constraint(ABC):
+    """What holds for the translations of a batch. Its state is a value: passed in and returned.
+
+    What is allowed keeps the log-probability that the model gives it.
+    """
+
+    @abstractmethod
+    def start(self) -> State:
+        """The state before the first symbol, a row a sentence."""
+
+    @abstractmethod
+    def allowed(self, state: State, symbols: Int[Tensor, "C"]) -> Bool[Tensor, "_ C"]:
+        """Which of these symbols each row may say next, in one row where all are alike."""
+
+    def advance(self, symbols: Int[Tensor, "R"], state: State) -> State:
+        """The state after each row has said a symbol."""
+        return state
+
+    def progress(self, state: State) -> Progress | None:
+        """What is still missing; None where nothing is demanded. A translation does not end before nothing is."""
+        return None
+
+
+@final
+class All(Constraint):
+    """Several constraints at once."""
+
+    def __init__(self, constraints: Sequence[Constraint]) -> None:
+        self._constraints = constraints
+
+    def start(self) -> State:
+        return tuple(each.start() for each in self._constraints)
+
+    def allowed(self, state: State, symbols: Int[Tensor, "C"]) -> Bool[Tensor, "_ C"]:
+        allowed = symbols.new_ones(1, len(symbols), dtype=torch.bool)
+        for each, own in zip(self._constraints, state, strict=True):
+            allowed = allowed & each.allowed(own, symbols)
+        return allowed
+
+    def advance(self, symbols: Int[Tensor, "R"], state: State) -> State:
+        return tuple(each.advance(symbols, own) for each, own in zip(self._constraints, state, strict=True))
+
+    def progress(self, state: State) -> Progress | None:
+        every = [each.progress(own) for each, own in zip(self._constraints, state, strict=True)]
+        demands = [each for each in every if each]
+        if not demands:
+            return None
+        missing = torch.stack([each.missing for each in demands]).sum(0)
+        return Progress(missing, torch.cat([each.following for each in demands], 1))
+
+
+@final
+class ForbiddenSymbols(Constraint):
+    """Symbols that are never said: those that only sources have, those of other languages."""
+
+    def __init__(self, symbols: Sequence[int], vocabulary: int, device: torch.device) -> None:
+        self._allowed = torch.ones(vocabulary, dtype=torch.bool, device=device)
+        self._allowed[list(symbols)] = False
+
+    def start(self) -> State:
+        return ()
+
+    def allowed(self, state: State, symbols: Int[Tensor, "C"]) -> Bool[Tensor, "_ C"]:
+        beyond = symbols >= len(self._allowed)  # words of the sentence itself
+        known: Tensor = self._allowed[symbols.masked_fill(beyond, PAD)]
+        return (known | beyond).unsqueeze(0)
+
+
+@final
+class FittingEdits(Constraint):
+    """Operations of `text/edits.py` that fit: where the edited sentence is at its end, nothing is kept or deleted.
+
+    `lengths` says how many symbols are edited of each sentence, `operations` are the ids of keeping and deleting.
+    """
+
+    def __init__(self, lengths: Int[Tensor, "B"], operations: Sequence[int]) -> None:
+        self._lengths = lengths
+        self._operations = lengths.new_tensor(list(operations))
+
+    def start(self) -> State:
+        return self._lengths
+
+    def allowed(self, state: State, symbols: Int[Tensor, "C"]) -> Bool[Tensor, "_ C"]:
+        allowed: Tensor = (state > 0).unsqueeze(1) | ~torch.isin(symbols, self._operations)
+        return allowed
+
+    def advance(self, symbols: Int[Tensor, "R"], state: State) -> State:
+        left: Tensor = state - torch.isin(symbols, self._operations).long()
+        return left
+
+
+@final
+class Prefix(Constraint):
+    """Translations that begin with given symbols, (B, P) with PAD behind those of shorter ones."""
+
+    def __init__(self, prefixes: Int[Tensor, "B P"]) -> None:
+        self._prefixes = torch.cat([prefixes, torch.full_like(prefixes[:, :1], PAD)], 1)
+
+    def start(self) -> State:
+        return self._prefixes, torch.zeros_like(self._prefixes[:, 0])
+
+    def allowed(self, state: State, symbols: Int[Tensor, "C"]) -> Bool[Tensor, "_ C"]:
+        following = self._following(state)
+        allowed: Tensor = (following == PAD) | (following == symbols)
+        return allowed
+
+    def advance(self, symbols: Int[Tensor, "R"], state: State) -> State:
+        prefixes, said = state
+        return prefixes, (said + 1).clamp(max=prefixes.size(1) - 1)
+
+    def progress(self, state: State) -> Progress:
+        prefixes, said = state
+        lengths = (prefixes != PAD).sum(1)
+        return Progress((lengths - said).clamp(min=0), self._following(state))
+
+    def _following(self, state: State) -> Int[Tensor, "R 1"]:
+        prefixes, said = state
+        following: Tensor = prefixes.gather(1, said.unsqueeze(1))
+        return following
+
+
+def constrained(
+    log_probs: Float[Tensor, "R C"],
+    symbols: Int[Tensor, "C"],
+    constraint: Constraint,
+    state: State,
+    left: Int[Tensor, "R"] | None = None,
+) -> Float[Tensor, "R C"]:
+    """The log-probabilities of these symbols, -inf for those that are not allowed: the end too, as long as something is
+    missing, and all but progress where a row has no more symbols `left` than are missing. Of a row without any other
+    symbol those that are allowed stay possible, even if the model has ruled them out; else the end does.
+    """
+    allowed, progress = constraint.allowed(state, symbols), constraint.progress(state)
+    if progress:
+        missing, following = progress
+        allowed = allowed & ((missing == 0).unsqueeze(1) | (symbols != EOS))
+        if left is not None:
+            advancing = (following.unsqueeze(2) == symbols).any(1)
+            allowed = allowed & ((missing == 0) | (missing < left)).unsqueeze(1) | (allowed & advancing)
+    allowed = allowed.expand_as(log_probs)
+    found = log_probs.masked_fill(~allowed, float("-inf"))
+    stuck = found.amax(1) == float("-inf")
+    if stuck.any():
+        nothing = ~allowed[stuck].any(1, keepdim=True) & (symbols == EOS)
+        found[stuck] = found[stuck].masked_fill(allowed[stuck] | nothing, NEVER)
+    return found

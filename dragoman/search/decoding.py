@@ -1,0 +1,192 @@
+"""The one loop of all searches: limits, constraints, paths, rows that change places, random numbers, a deadline."""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from dragoman.data.batch import SourceBatch
+from dragoman.errors import UserError
+from dragoman.model.predictor import Candidate, Prediction, Predictor
+from dragoman.model.shapes import Float, Int
+from dragoman.model.state import select
+from dragoman.search.banks import by_progress
+from dragoman.search.constraints import Constraint, constrained
+from dragoman.search.hypothesis import End, Hypothesis, Node, Paths, nothing
+from dragoman.search.limits import forbid, number
+
+Limits = Callable[[], Sequence[int]]
+
+
+class Deadline:
+    """When searches must have ended: so many seconds from now, or when they are cancelled (from another thread)."""
+
+    def __init__(self, seconds: float = float("inf")) -> None:
+        self._seconds = seconds
+        self._end = time.monotonic() + seconds
+
+    def cancel(self) -> None:
+        self._end = float("-inf")
+
+    def check(self) -> None:
+        """UserError where it has passed."""
+        if time.monotonic() >= self._end:
+            cancelled = self._end == float("-inf")
+            raise UserError("cancelled" if cancelled else f"not translated within {self._seconds:g} seconds")
+
+
+@dataclass(slots=True)
+class Sentence:
+    """A sentence while it is searched."""
+
+    number: int  # in the batch
+    beam: list[Node]  # open hypotheses, the best first
+    finished: list[End]  # the best first
+    random: torch.Generator | None  # its own, so that what is drawn does not depend on the batch
+
+
+class Proposals(NamedTuple):
+    """Continuations of every sentence, the best first: rows of the sentence, columns, and log P of each symbol."""
+
+    rows: Int[Tensor, "B P"]
+    columns: Int[Tensor, "B P"]
+    log_probs: Float[Tensor, "B P"]
+
+
+class Step(NamedTuple):
+    """A step of a search, for whoever keeps its candidates."""
+
+    paths: Paths
+    first: int  # the node of the first row
+    length: int  # of what ends here, the end counted
+
+
+class Strategy(ABC):
+    """What distinguishes a search from others: which continuations it looks at, which it keeps, and when it ends.
+
+    At most `width` hypotheses of a sentence go on.
+    """
+
+    width: int
+
+    @abstractmethod
+    def propose(
+        self, log_probs: Float[Tensor, "B W C"], totals: Float[Tensor, "B W"], sentences: Sequence[Sentence]
+    ) -> Proposals:
+        """Continuations by one symbol, from log P of each symbol and of the hypothesis before it."""
+
+    @abstractmethod
+    def keep(self, sentence: Sentence, candidates: Iterable[Candidate], step: Step) -> None:
+        """Puts the candidates that go on in the sentence's beam, and those that end among the finished ones."""
+
+    @abstractmethod
+    def done(self, sentence: Sentence, limit: int) -> bool:
+        """Whether nothing better is to come, if the end is forced at this step."""
+
+
+class Decoding:
+    """A batch that is searched: `model` predicts, `strategy` chooses.
+
+    `limits()` are the steps, counted from 0, at which the end of each sentence is forced; they may grow while a source
+    arrives. `constraint` has its say on every symbol. `seeds` are those of each sentence's random numbers.
+    """
+
+    def __init__(
+        self,
+        model: Predictor[Any],
+        strategy: Strategy,
+        limits: Limits,
+        device: torch.device,
+        *,
+        constraint: Constraint | None = None,
+        seeds: Sequence[int] = (),
+        deadline: Deadline | None = None,
+    ) -> None:
+        self.model = model
+        self.strategy = strategy
+        self.limits = limits
+        self.device = device
+        self.constraint = constraint
+        self.deadline = deadline or Deadline()
+        demand = constraint.progress(constraint.start()) if constraint else None
+        self._least = demand.missing.tolist() if demand else []
+        start, count = nothing(model.start_id), len(limits())
+        random = [torch.Generator(device).manual_seed(seed) for seed in seeds]
+        self.sentences = [Sentence(place, [start], [], random[place] if random else None) for place in range(count)]
+
+    def find(self, sources: tuple[SourceBatch, ...]) -> list[list[Hypothesis]]:
+        """The finished hypotheses of each sentence."""
+        paths = Paths(sources)
+        for _ in self.steps(sources, paths):
+            pass
+        return paths.hypotheses([sentence.finished for sentence in self.sentences])
+
+    def steps(self, sources: tuple[SourceBatch, ...], paths: Paths) -> Iterator[Prediction[Any]]:
+        """What is predicted at each step, as soon as its candidates have been kept."""
+        sentences, length = self.sentences, 0
+        state = self.model.begin(sources)
+        constraint = self.constraint.start() if self.constraint else ()
+        while sentences:
+            self.deadline.check()
+            rows = [node for sentence in sentences for node in sentence.beam]  # as many of each
+            symbols = torch.tensor([node.symbol for node in rows], device=self.device)
+            if self.constraint and length:
+                constraint = self.constraint.advance(symbols, constraint)
+            prediction = self.model.predict(symbols, state)
+            step = Step(paths, paths.add(rows, prediction), length + 1)
+            longest = self._longest(sentences)
+            rest = [limit - length for limit, each in zip(longest, sentences, strict=True) for _ in each.beam]
+            prediction = replace(prediction, log_probs=self._restricted(prediction, constraint, rest))
+            every = self._continued(rows, prediction, constraint, sentences)
+            for sentence, candidates in zip(sentences, every, strict=True):
+                self.strategy.keep(sentence, candidates, step)
+            yield prediction
+            length += 1
+            state = prediction.state
+            both = enumerate(zip(sentences, longest, strict=True))
+            left = [place for place, (each, limit) in both if length <= limit and not self.strategy.done(each, limit)]
+            fewer = torch.tensor(left, device=self.device) if len(left) < len(sentences) else None
+            sentences = [sentences[place] for place in left]
+            order = [node.parent - step.first for sentence in sentences for node in sentence.beam]
+            if sentences and order != list(range(len(rows))):
+                kept = torch.tensor(order, device=self.device)
+                state, constraint = self.model.reorder(state, kept, fewer), select(constraint, kept)
+
+    def _longest(self, sentences: list[Sentence]) -> list[int]:
+        """The limit of each sentence, which leaves room for what is demanded."""
+        limits = self.limits()
+        return [max(limits[each.number], self._least[each.number] if self._least else 0) for each in sentences]
+
+    def _restricted(self, prediction: Prediction[Any], constraint: Any, rest: list[int]) -> Float[Tensor, "R C"]:
+        """log P of what each row may say, which has so many symbols left before its end is forced."""
+        log_probs = prediction.log_probs
+        if self.constraint:
+            most = torch.tensor(rest, device=self.device)
+            log_probs = constrained(log_probs, prediction.symbols, self.constraint, constraint, most)
+        forbid(log_probs, [row for row, count in enumerate(rest) if count <= 0])
+        return log_probs
+
+    def _continued(
+        self, rows: list[Node], prediction: Prediction[Any], constraint: Any, sentences: list[Sentence]
+    ) -> Sequence[Iterable[Candidate]]:
+        """The candidates of every sentence, the best first."""
+        log_probs, width = prediction.log_probs, len(rows) // len(sentences)
+        totals = torch.tensor([node.total for node in rows], dtype=log_probs.dtype, device=self.device)
+        by_sentence = log_probs.view(len(sentences), width, -1), totals.view(-1, width)
+        found = self.strategy.propose(*by_sentence, sentences)
+        columns = found.rows.tolist(), prediction.at(found.columns).tolist(), found.log_probs.tolist()
+
+        def candidates(first: int, *columns: list[Any]) -> Iterator[Candidate]:
+            for row, symbol, log_prob in zip(*columns, strict=True):
+                yield Candidate(first + row, symbol, number(log_prob), rows[first + row].total + log_prob)
+
+        every = [candidates(place * width, *each) for place, each in enumerate(zip(*columns, strict=True))]
+        expanded = [self.model.expand(each, prediction) for each in every]
+        progress = self.constraint.progress(constraint) if self.constraint else None
+        if self.constraint and progress:
+            return by_progress(expanded, rows, prediction, progress, self.constraint, constraint, self.strategy.width)
+        return expanded

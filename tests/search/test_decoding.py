@@ -1,0 +1,201 @@
+"""The one loop of all searches, tried with toys: draws, demands, spellings, figures, a deadline."""
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any, final
+
+import pytest
+import torch
+from torch import Tensor
+
+from dragoman.data.batch import SourceBatch
+from dragoman.data.vocabulary import EOS, PAD, UNK
+from dragoman.errors import UserError
+from dragoman.model.predictor import Candidate, Prediction
+from dragoman.search.beam import Beam
+from dragoman.search.constraints import Constraint, Prefix, Progress
+from dragoman.search.decoding import Deadline, Proposals, Sentence, Step, Strategy
+from dragoman.search.greedy import Greedy, MostProbable
+from dragoman.search.limits import Limit
+from dragoman.search.search import Search
+from tests.builders import build_model, sentences
+from tests.search.toys import A, B, C, Chances, State, Written, all_translations
+
+SYMBOLS = 7
+SOURCES = [[4, 5], [5, 6, 4], [4, 4], [6]]
+
+
+@final
+class Sampling(Search):
+    """`x_t ~ P(x | x_1 .. x_(t-1))`, by the inverse of the cumulated probabilities."""
+
+    draws = True
+    width = 1
+
+    def __init__(self) -> None:
+        self.limit = Limit(1.0, 6)
+
+    def strategy(self, sources: tuple[SourceBatch, ...], n_best: int, spare: int) -> Strategy:
+        return Drawn()
+
+
+class Drawn(Strategy):
+    width = 1
+
+    def propose(self, log_probs: Tensor, totals: Tensor, sentences: Sequence[Sentence]) -> Proposals:
+        draws = []
+        for sentence in sentences:
+            assert sentence.random is not None
+            draws.append(torch.rand(1, generator=sentence.random, dtype=log_probs.dtype))
+        sums = log_probs.exp().cumsum(2)
+        columns = torch.searchsorted(sums, torch.stack(draws).unsqueeze(1) * sums[:, :, -1:]).squeeze(2)
+        return Proposals(torch.zeros_like(columns), columns, log_probs.gather(2, columns.unsqueeze(1)).squeeze(1))
+
+    def keep(self, sentence: Sentence, candidates: Iterable[Candidate], step: Step) -> None:
+        MostProbable().keep(sentence, candidates, step)
+
+    def done(self, sentence: Sentence, limit: int) -> bool:
+        return bool(sentence.finished)
+
+
+def test_what_is_drawn_for_a_sentence_does_not_depend_on_its_batch() -> None:
+    model = build_model(seed=2, spread=1.0)
+    seeds = [11, 12, 13, 14]
+    together = Sampling()(model, (sentences(*SOURCES),), seeds=seeds)
+    for source, seed, (drawn,) in zip(SOURCES, seeds, together, strict=True):
+        ((alone,),) = Sampling()(model, (sentences(source),), seeds=[seed])
+        assert alone.symbols == drawn.symbols
+        assert alone.log_prob == pytest.approx(drawn.log_prob)
+    others = Sampling()(model, (sentences(*SOURCES),), seeds=[seed + 100 for seed in seeds])
+    assert [best.symbols for (best,) in others] != [best.symbols for (best,) in together]
+
+
+def test_draws_are_as_frequent_as_they_are_probable() -> None:
+    def chances(word: int, said: tuple[int, ...]) -> Chances:
+        return {A: 0.5, B: 0.3, EOS: 0.2} if not said else {EOS: 1.0}
+
+    count = 2000
+    found = Sampling()(Written(chances), (sentences(*[[4]] * count),), seeds=range(count))
+    firsts = [best.symbols[:1] for (best,) in found]
+    for said, chance in {(A,): 0.5, (B,): 0.3, (): 0.2}.items():
+        assert firsts.count(said) / count == pytest.approx(chance, abs=0.05)
+
+
+@final
+class Contains(Constraint):
+    """A symbol that has to be said, each sentence's own."""
+
+    def __init__(self, wanted: Tensor) -> None:
+        self.wanted = wanted
+
+    def start(self) -> Any:
+        return self.wanted, torch.ones_like(self.wanted)
+
+    def allowed(self, state: Any, symbols: Tensor) -> Tensor:
+        return torch.ones(1, len(symbols), dtype=torch.bool)
+
+    def advance(self, symbols: Tensor, state: Any) -> Any:
+        wanted, missing = state
+        return wanted, missing * (symbols != wanted)
+
+    def progress(self, state: Any) -> Progress:
+        wanted, missing = state
+        return Progress(missing, wanted.masked_fill(missing == 0, PAD).unsqueeze(1))
+
+
+WANTED = [4, 5, 6, 4]
+
+
+@pytest.mark.parametrize("search", [Greedy(length_ratio=0.01, length_margin=3)])
+def test_what_is_demanded_is_said_before_the_end_at_the_latest(search: Search) -> None:
+    model = build_model(symbols=SYMBOLS, seed=1, spread=1.0)
+    found = search(model, (sentences(*SOURCES),), constraint=Contains(torch.tensor(WANTED)))
+    for wanted, (best,) in zip(WANTED, found, strict=True):
+        assert wanted in best.symbols
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_every_hypothesis_of_a_beam_says_what_is_demanded(size: int) -> None:
+    """Even where the model nearly rules it out."""
+
+    def chances(word: int, said: tuple[int, ...]) -> Chances:
+        return {A: 0.6, EOS: 0.3, B: 0.0999, C: 0.0001}
+
+    search = Beam(size=size, length_ratio=0.01, length_margin=4)
+    found = search(Written(chances), (sentences([4], [5]),), size, constraint=Contains(torch.tensor([C, B])))
+    for wanted, hypotheses in zip([C, B], found, strict=True):
+        assert hypotheses
+        for each in hypotheses:
+            assert wanted in each.symbols
+
+
+def test_a_beam_that_sees_everything_finds_the_best_of_those_that_say_it() -> None:
+    model = build_model(symbols=SYMBOLS, seed=1, spread=1.0)
+    size = 5 * 4**3
+    search = Beam(size=size, normalisation="none", length_ratio=0.01, length_margin=3)
+    found = search(model, (sentences(*SOURCES),), 10, constraint=Contains(torch.tensor(WANTED)))
+    for source, wanted, hypotheses in zip(SOURCES, WANTED, found, strict=True):
+        every = all_translations(model, source, SYMBOLS, 3)
+        fitting = {said: log_prob for said, log_prob in every.items() if wanted in said}
+        best = sorted(fitting, key=fitting.__getitem__, reverse=True)[:10]
+        assert [each.symbols for each in hypotheses] == best
+        assert [each.log_prob for each in hypotheses] == pytest.approx([fitting[said] for said in best])
+
+
+def test_a_prefix_may_be_longer_than_a_translation_would_be() -> None:
+    def chances(word: int, said: tuple[int, ...]) -> Chances:
+        return {EOS: 1.0}
+
+    prefix = torch.tensor([[A, B, C, A], [A, PAD, PAD, PAD]])
+    for search in (Greedy(length_ratio=0.01, length_margin=1), Beam(size=2, length_ratio=0.01, length_margin=1)):
+        found = search(Written(chances), (sentences([4], [5]),), constraint=Prefix(prefix))
+        assert [best.symbols for best, *_ in found] == [(A, B, C, A), (A,)]
+
+
+class Spelling(Written):
+    """Spells its unknown words in two ways, and knows a figure of each step."""
+
+    def predict(self, symbols: Tensor, state: State) -> Prediction[State]:
+        step = super().predict(symbols, state)
+        figure = torch.full((len(symbols),), float(step.state.said.size(1)))
+        return Prediction(step.log_probs, step.attention, step.state, figures={"step": figure})
+
+    def expand(self, candidates: Iterable[Candidate], step: Prediction[State]) -> Iterable[Candidate]:
+        for each in candidates:
+            if each.symbol != UNK:
+                yield each
+                continue
+            for surface, log_prob in (("Ann", -0.1), ("Anna", -2.4)):
+                log_probs = each.log_prob + log_prob, each.total + log_prob
+                yield each._replace(log_prob=log_probs[0], total=log_probs[1], surface=surface)
+
+
+def test_candidates_are_expanded_before_the_beam_is_pruned() -> None:
+    def chances(word: int, said: tuple[int, ...]) -> Chances:
+        return {UNK: 0.8, A: 0.2} if not said else {EOS: 1.0}
+
+    ((one, two, three),) = Beam(size=3, normalisation="none")(Spelling(chances), (sentences([4]),), 3)
+    assert [one.surfaces, two.surfaces, three.surfaces] == [("Ann",), (None,), ("Anna",)]
+    assert one.symbols == three.symbols == (UNK,)
+    assert one.log_prob == pytest.approx(torch.tensor(0.8).log().item() - 0.1)
+    assert one.figures["step"].tolist() == [1.0, 2.0]
+
+
+def test_a_search_ends_at_its_deadline() -> None:
+    deadline = Deadline()
+    steps = 0
+
+    def chances(word: int, said: tuple[int, ...]) -> Chances:
+        nonlocal steps
+        steps += 1
+        if len(said) == 2:
+            deadline.cancel()
+        return {A: 1.0}
+
+    with pytest.raises(UserError, match=r"^cancelled$"):
+        Greedy(length_margin=500)(Written(chances), (sentences([4]),), deadline=deadline)
+    assert steps == 3
+    passed = Deadline(0.01)
+    time.sleep(0.02)
+    with pytest.raises(UserError, match=r"^not translated within 0\.01 seconds$"):
+        Greedy()(Written(chances), (sentences([4]),), deadline=passed)
