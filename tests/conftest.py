@@ -1,4 +1,4 @@
-"""What all tests share. (Shapes in signatures are checked: pyproject.toml has pytest load jaxtyping's hook.)"""
+"""What all tests share."""
 
 from pathlib import Path
 
@@ -6,14 +6,21 @@ import hypothesis
 import pytest
 import torch
 
+from tests import shapes
+
 ROOT = Path(__file__).resolve().parent.parent
 SHARED_DATA = ROOT.parent / "shared" / "data"
 
 # The tests run side by side on the same cores; one thread each is the fastest, and the same everywhere.
 torch.set_num_threads(1)
 
+shapes.install()
 hypothesis.settings.register_profile("dragoman", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("dragoman")
+
+
+def pytest_runtest_setup() -> None:
+    shapes.Test.number += 1
 
 
 @pytest.fixture(scope="session")
