@@ -57,6 +57,7 @@ def drawn(draw: st.DrawFn) -> Config:
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(found=st.composite(drawn)())
+@pytest.mark.slow
 def test_what_is_dumped_loads_equal(load: Load, found: Config) -> None:
     assert load(configuration.dump(found), checks=()) == found
     assert load(configuration.commented(found), checks=()) == found

@@ -120,6 +120,7 @@ def test_vgg_has_the_regions_and_the_vector_of_the_papers(monkeypatch: pytest.Mo
 
 
 @pytest.mark.spec("C11")
+@pytest.mark.slow
 def test_the_command_writes_an_array_in_the_order_of_the_list(place: Path) -> None:
     shell = Shell(place)
     shell.write("list", "d.png\na.jpg\nd.png\n")

@@ -24,6 +24,8 @@ from dragoman.model.weights import read_tensors, write_tensors
 from dragoman.run import Run
 from tests import toy
 
+pytestmark = pytest.mark.slow  # for the export that they share
+
 TEXTS = [source for source, _ in toy.pairs(12, 5)]
 
 
@@ -64,7 +66,6 @@ def refusal(folder: Path, **options: Any) -> str:
 
 
 @pytest.mark.parametrize("search", [Spec("greedy"), Spec("beam", {"size": 3}), Spec("beam", {"normalisation": "none"})])
-@pytest.mark.slow
 def test_translations_are_those_of_torch(run: Path, search: Spec) -> None:
     n_best = 1 if search.kind == "greedy" else 2
     plain = dragoman.load(run).translate(TEXTS, n_best=n_best, search=search)

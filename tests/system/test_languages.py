@@ -215,6 +215,7 @@ def test_a_pivot_is_two_translations(shell: Shell) -> None:
 
 
 @pytest.mark.spec("E2")
+@pytest.mark.slow
 def test_evaluation_tells_the_share_in_another_language(shell: Shell) -> None:
     pytest.importorskip("py3langid")
     words = ("evaluate", "--run", "run", "--source", "test.fr", "--to", "de", "test.de")
@@ -268,6 +269,7 @@ def test_what_is_of_one_language_alone(shell: Shell) -> None:
     assert told == "--source de=one.en: this run has one source; name the file alone, and --to LANGUAGE"
 
 
+@pytest.mark.slow
 def test_training_resumes_to_the_same_weights(shell: Shell, tmp_path: Path) -> None:
     """With subword dropout and a temperature, both of which are functions of the epoch."""
     pairs = toy.languages(tmp_path)

@@ -20,6 +20,8 @@ from dragoman.visualisation.changes import Change, Revision
 from tests import toy
 from tests.system.conftest import Shell
 
+pytestmark = pytest.mark.slow  # for the model that they share
+
 OPTIONS = {
     "data.source": ["en", "mt"],
     "data.edits": "mt",

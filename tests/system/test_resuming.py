@@ -263,6 +263,7 @@ def test_where_nothing_was_written_nothing_is_left(many: Shell) -> None:
 
 
 @pytest.mark.parametrize("to_file", [True, False])
+@pytest.mark.slow
 def test_a_terminal_sees_how_far_it_is(to_file: bool, many: Shell) -> None:
     import pty
 

@@ -43,6 +43,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ["concatenation", "sum", {"kind": "flat", "sentinel": True}, {"kind": "hierarchical", "sentinel": True}],
     ids=lambda each: each if isinstance(each, str) else each["kind"],
 )
+@pytest.mark.slow
 def test_a_model_of_two_sources_is_trained_and_translates(
     corpus: Path, tmp_path: Path, combination: str | dict[str, object], joint: bool
 ) -> None:
