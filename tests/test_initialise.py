@@ -17,6 +17,7 @@ from dragoman.errors import UserError
 from dragoman.initialise import Corpus, choose, languages
 from dragoman.loading import load
 from dragoman.training import checks, session
+from tests.golden import Golden
 
 CORPUS = Corpus("train", "dev", "en", "fr")
 
@@ -74,23 +75,28 @@ def test_the_languages_of_a_file_of_columns_are_told(
     assert data.dev == str(tmp_path / f"dev.{name}" if dev else tmp_path / "c-data" / "dev")
 
 
-def test_columns_that_cannot_be_chosen_are_refused(tmp_path: Path) -> None:
+def test_columns_that_cannot_be_chosen_are_refused(tmp_path: Path, golden: Golden) -> None:
     write(tmp_path / "x", ["one"], ["un"])
-    with pytest.raises(UserError, match=r"^--columns: is for one file of columns"):
+    with pytest.raises(UserError, match=r"^--columns:") as raised:
         languages(tmp_path / "x.en", tmp_path / "x.fr", ("en", "fr"))
+    golden(str(raised.value))
     (tmp_path / "x.tsv").write_text("a/b\tc\none\tun\n", encoding="utf-8")
-    with pytest.raises(UserError, match=r"x\.tsv: 'a/b' cannot be the end of a file's name"):
+    with pytest.raises(UserError, match=r"x\.tsv:") as raised:
         languages(tmp_path / "x.tsv", None, ("a/b", "c"))
+    golden(str(raised.value))
     (tmp_path / "y.tsv").write_text("a\x1b[2J\tc\none\tun\n", encoding="utf-8")
-    with pytest.raises(UserError, match="cannot be the end of a file's name"):
+    with pytest.raises(UserError) as raised:
         languages(tmp_path / "y.tsv", None, ("a\x1b[2J", "c"))
-    with pytest.raises(UserError, match=r"nothing\.tsv: no such file"):
+    golden(str(raised.value))
+    with pytest.raises(UserError, match=r"nothing\.tsv:") as raised:
         languages(tmp_path / "nothing.tsv", None)
+    golden(str(raised.value))
 
 
-def test_files_of_one_name_do_not_tell_their_languages() -> None:
-    with pytest.raises(UserError, match=r"a/x.txt and b/x.txt: which languages\?"):
+def test_files_of_one_name_do_not_tell_their_languages(golden: Golden) -> None:
+    with pytest.raises(UserError, match=r"a/x.txt and b/x.txt:") as raised:
         languages(Path("a/x.txt"), Path("b/x.txt"))
+    golden(str(raised.value))
 
 
 @pytest.mark.parametrize("dev", ["dev", "valid", "corpus.dev"])
@@ -181,24 +187,28 @@ def test_the_options_that_matter_most_are_written_out(tmp_path: Path) -> None:
     assert f"dragoman debug config {config} prints all of them." in text
 
 
-def test_streams_are_refused_since_they_can_be_read_once(tmp_path: Path) -> None:
+def test_streams_are_refused_since_they_can_be_read_once(tmp_path: Path, golden: Golden) -> None:
     write(tmp_path / "x", ["one"], ["un"])
     os.mkfifo(tmp_path / "pipe.fr")
     for second in (Path("-"), tmp_path / "pipe.fr"):
-        with pytest.raises(UserError, match=f"{second}: init reads its files more than once, so it takes no stream"):
+        with pytest.raises(UserError, match=f"{second}:") as raised:
             initialise.initialise(tmp_path / "x.en", second, tmp_path / "c.yaml", None)
+        golden(str(raised.value))
 
 
-def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
+def test_a_failure_leaves_nothing(tmp_path: Path, golden: Golden) -> None:
     write(tmp_path / "x", ["one"], ["un"])
     config = tmp_path / "c.yaml"
-    with pytest.raises(UserError, match="too few pairs to set some aside"):
+    with pytest.raises(UserError) as raised:
         initialise.initialise(tmp_path / "x.en", tmp_path / "x.fr", config, None)
+    golden(str(raised.value))
     write(tmp_path / "empty", [], [])
-    with pytest.raises(UserError, match=r"empty\.en: the corpus is empty"):
+    with pytest.raises(UserError, match=r"empty\.en:") as raised:
         initialise.initialise(tmp_path / "empty.en", tmp_path / "empty.fr", config, None)
-    with pytest.raises(UserError, match=r"nothing.en: no such file"):
+    golden(str(raised.value))
+    with pytest.raises(UserError, match=r"nothing.en:") as raised:
         initialise.initialise(tmp_path / "x.en", tmp_path / "x.fr", config, str(tmp_path / "nothing"))
+    golden(str(raised.value))
     assert {path.name for path in tmp_path.iterdir()} == {"x.en", "x.fr", "empty.en", "empty.fr"}
 
 

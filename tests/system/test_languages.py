@@ -16,6 +16,7 @@ from dragoman.text.mark import Mark
 from dragoman.training import checks, session
 from dragoman.translator import Translator
 from tests import toy
+from tests.golden import Golden
 from tests.system.conftest import Shell
 
 WORDS = {"tokeniser": "whitespace", "unit": "word"}
@@ -106,15 +107,16 @@ def test_no_symbol_that_only_other_languages_have_is_said(shell: Shell, translat
         output.bias.data[liked] -= 50
 
 
-def test_every_symbol_may_be_said_where_it_is_so_configured(shell: Shell, tmp_path: Path) -> None:
+def test_every_symbol_may_be_said_where_it_is_so_configured(shell: Shell, tmp_path: Path, golden: Golden) -> None:
     config = Run.load(shell.folder / "run").config
     data = config.data.model_copy(update={"own_symbols": False})
     assert list(marks.foreign(data, tmp_path).values()) == [[4, 5, 6]] * 3
     with pytest.raises(UserError, match=marks.SPOKEN):
         marks.foreign(config.data, tmp_path)
     (tmp_path / marks.SPOKEN).write_text("de\tcs\n", "utf-8")
-    with pytest.raises(UserError, match="expected, for each symbol, languages of the run with tabs between them"):
+    with pytest.raises(UserError) as raised:
         marks.foreign(config.data, tmp_path)
+    golden(str(raised.value))
 
 
 @pytest.mark.spec("E1")
@@ -143,14 +145,19 @@ def test_the_mark_counts_among_the_symbols_that_are_read(
 
 
 @pytest.mark.slow
-def test_the_language_must_be_one_of_the_runs(translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> None:
-    with pytest.raises(UserError, match=r"^to which language. This run translates to de, en, fr \(--to LANGUAGE\)$"):
+def test_the_language_must_be_one_of_the_runs(
+    translator: Translator, tmp_path_factory: pytest.TempPathFactory, golden: Golden
+) -> None:
+    with pytest.raises(UserError) as raised:
         translator.translate(["one"])
-    with pytest.raises(UserError, match=r"^this run does not translate to cs, but to de, en, fr$"):
+    golden(str(raised.value))
+    with pytest.raises(UserError) as raised:
         translator.score(["one"], ["jeden"], to="cs")
+    golden(str(raised.value))
     plain = dragoman.load(toy.trained(tmp_path_factory.getbasetemp()))
-    with pytest.raises(UserError, match=r"^this run does not translate to de, but to fr$"):
+    with pytest.raises(UserError) as raised:
         plain.translate(["one"], to="de")
+    golden(str(raised.value))
     assert plain.translate(["one two"], to="fr")[0].text == plain.translate(["one two"])[0].text
 
 
@@ -338,21 +345,25 @@ def test_what_is_wrong_with_a_pair_is_told_at_its_line(
 
 
 @pytest.mark.parametrize(("option", "value"), [("temperature", "5"), ("own_symbols", "false")])
-def test_what_is_of_several_pairs_is_not_of_one(tmp_path: Path, option: str, value: str) -> None:
-    with pytest.raises(UserError, match=rf"data.{option}: is for .* of which there are none"):
+def test_what_is_of_several_pairs_is_not_of_one(tmp_path: Path, option: str, value: str, golden: Golden) -> None:
+    with pytest.raises(UserError, match=rf"data.{option}:") as raised:
         checks.load_config(toy.corpus(tmp_path) / "toy.yaml", {f"data.{option}": value})
+    golden(str(raised.value))
 
 
-def test_what_is_wrong_with_the_corpora_is_told(tmp_path: Path) -> None:
+def test_what_is_wrong_with_the_corpora_is_told(tmp_path: Path, golden: Golden) -> None:
     pairs = toy.languages(tmp_path)
-    with pytest.raises(UserError, match="no pair has 'train', so there is nothing to train on"):
+    with pytest.raises(UserError) as raised:
         train(tmp_path, pairs[-1:], tmp_path / "run")
+    golden(str(raised.value))
     (tmp_path / "blank.en").write_text("\n", "utf-8")
     (tmp_path / "blank.de").write_text("\n", "utf-8")
     blank = str(tmp_path / "blank")
-    with pytest.raises(UserError, match=r"blank \(en-de\): no pair to train on: 0 of 1 pairs"):
+    with pytest.raises(UserError, match=r"blank \(en-de\):") as raised:
         train(tmp_path, [{**pairs[0], "train": blank}, *pairs[1:]], tmp_path / "run")
+    golden(str(raised.value))
     (tmp_path / "empty.en").write_text("", "utf-8")
     (tmp_path / "empty.de").write_text("", "utf-8")
-    with pytest.raises(UserError, match="empty: the development corpus is empty"):
+    with pytest.raises(UserError, match="empty:") as raised:
         train(tmp_path, [{**pairs[0], "dev": str(tmp_path / "empty")}, *pairs[1:]], tmp_path / "run")
+    golden(str(raised.value))

@@ -14,6 +14,7 @@ from dragoman.model.weights import read_tensors, write_tensors
 from dragoman.training import checkpoint
 from dragoman.training.optimiser import OPTIMISERS
 from dragoman.training.progress import Progress, Validated
+from tests.golden import Golden
 
 FOUND = Validated(0.1, 2.0, 0)
 Trained = tuple[nn.Module, torch.optim.Optimizer, Progress]
@@ -99,34 +100,38 @@ def test_a_damaged_file_is_named(spoil: Callable[[Path], Any], tmp_path: Path) -
 
 
 @pytest.mark.parametrize("other", [model(size=4), model(bias=False)])
-def test_the_state_of_another_model_is_refused(other: nn.Module, tmp_path: Path) -> None:
+def test_the_state_of_another_model_is_refused(other: nn.Module, tmp_path: Path, golden: Golden) -> None:
     path = tmp_path / "state"
     checkpoint.save(path, *trained())
-    with pytest.raises(UserError, match="another model"):
+    with pytest.raises(UserError) as raised:
         checkpoint.load(path, other, build(OPTIMISERS, Spec("adam"), other.parameters()))
+    golden(str(raised.value))
 
 
-def test_moments_of_other_parameters_are_refused(tmp_path: Path) -> None:
+def test_moments_of_other_parameters_are_refused(tmp_path: Path, golden: Golden) -> None:
     path = tmp_path / "state"
     checkpoint.save(path, *trained())
     tensors, note = read_tensors(path)
     write_tensors(path, {name: value for name, value in tensors.items() if "optimiser/0.bias" not in name}, note)
-    with pytest.raises(UserError, match="another model"):
+    with pytest.raises(UserError) as raised:
         checkpoint.load(path, *fresh())
+    golden(str(raised.value))
 
 
 @pytest.mark.parametrize("note", [{}, {"step": 1}, {**Progress().to_json(), "best": [1]}])
-def test_weights_without_the_state_of_training_are_refused(note: Any, tmp_path: Path) -> None:
+def test_weights_without_the_state_of_training_are_refused(note: Any, tmp_path: Path, golden: Golden) -> None:
     path = tmp_path / "state"
     net, optimiser, progress = trained()
     checkpoint.save(path, net, optimiser, progress)
     write_tensors(path, read_tensors(path)[0], note)
-    with pytest.raises(UserError, match="not a training state"):
+    with pytest.raises(UserError) as raised:
         checkpoint.load(path, *fresh())
+    golden(str(raised.value))
 
 
-def test_no_pickle_is_read(tmp_path: Path) -> None:
+def test_no_pickle_is_read(tmp_path: Path, golden: Golden) -> None:
     path = tmp_path / "state"
     torch.save({"weights": torch.zeros(3)}, path)
-    with pytest.raises(UserError, match="not a dragoman weights file"):
+    with pytest.raises(UserError) as raised:
         checkpoint.load(path, *fresh())
+    golden(str(raised.value))

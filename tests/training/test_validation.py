@@ -25,6 +25,7 @@ from dragoman.training.validation import Likelihood, Validation, likelihood
 from dragoman.translator import Taught, Translator
 from tests import toy
 from tests.builders import BATCH, build_model
+from tests.golden import Golden
 
 Assembled = Callable[[Config], Training]
 
@@ -233,22 +234,22 @@ def test_a_training_with_a_poor_start_is_not_refused(
 
 
 def test_a_training_without_hope_ends(
-    corpus: Path, tmp_path: Path, assembled: Assembled, monkeypatch: pytest.MonkeyPatch
+    corpus: Path, tmp_path: Path, assembled: Assembled, monkeypatch: pytest.MonkeyPatch, golden: Golden
 ) -> None:
     run = assembled(toy.config(corpus, tmp_path / "run", SCRIPTED))
     guess = math.log(len(run.data.target.vocabulary))
     monkeypatch.setattr(run, "validator", Scripted("bleu", [1.0, 9.0], [0.9 * guess, 1001 * guess]))
-    with pytest.raises(
-        UserError, match=r"the loss .* was 2\d\d\d\..* \(step 2\); the state of step 1 is saved\. Begin another"
-    ):
+    with pytest.raises(UserError) as raised:
         train(run)
+    golden(str(raised.value))
     assert read_note(run.folder.weights("model-best")) == read_note(run.folder.weights("model-last")) == {"step": 1}
 
 
-def test_a_training_that_diverges_is_told_as_such(corpus: Path, tmp_path: Path) -> None:
+def test_a_training_that_diverges_is_told_as_such(corpus: Path, tmp_path: Path, golden: Golden) -> None:
     options = {"training.optimiser": {"kind": "adam", "learning_rate": 1e10}, "training.clip": None}
-    with pytest.raises(UserError, match="the loss of the development data was") as error:
+    with pytest.raises(UserError) as error:
         session.train(toy.config(corpus, tmp_path / "run", options), quiet=True)
+    golden(str(error.value))
     assert len(str(error.value)) < 400
 
 

@@ -28,6 +28,7 @@ from dragoman.training import checks, session
 from dragoman.training.objectives.hard import Marginal, Reinforce
 from tests import toy
 from tests.builders import build_model, pairs, settings, whole
+from tests.golden import Golden
 
 FREE: dict[str, Any] = {"normaliser": "hard"}
 TWO = pairs([[4, 5], [7]], [[5, 4], [6]])
@@ -162,7 +163,7 @@ def test_weights_too_small_for_their_type_are_no_padding(name: str) -> None:
 
 
 @pytest.mark.spec("B11")
-def test_what_reads_one_position_refuses_a_chain(corpus: Path, tmp_path: Path) -> None:
+def test_what_reads_one_position_refuses_a_chain(corpus: Path, tmp_path: Path, golden: Golden) -> None:
     options = {
         "model.attention.normaliser": Spec("hard", {"order": 1}),
         "model.decoder.attend": "after",
@@ -173,12 +174,15 @@ def test_what_reads_one_position_refuses_a_chain(corpus: Path, tmp_path: Path) -
     run = session.train(toy.config(corpus, tmp_path / "chain", options), quiet=True)
     translator = dragoman.load(run.path)
     assert len(translator.translate(["a b", "c"], beam_size=2)) == 2
-    with pytest.raises(UserError, match=r"while the source arrives .*order: 1"):
+    with pytest.raises(UserError, match=r"while the source arrives .*order:") as raised:
         next(translator.simultaneous(["a"], wait=3))
-    with pytest.raises(UserError, match="order: 1 is not searched among candidates"):
+    golden(str(raised.value))
+    with pytest.raises(UserError, match="order:") as raised:
         dragoman.load(run.path, candidates=(3, 1))
-    with pytest.raises(UserError, match="order: 1, of which ONNX graphs know nothing"):
+    golden(str(raised.value))
+    with pytest.raises(UserError, match="order:") as raised:
         export.write(Run.load(run.path))
+    golden(str(raised.value))
 
 
 @pytest.mark.spec("B11")
