@@ -5,7 +5,7 @@ from typing import Annotated, Literal, final
 
 import torch
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 
 from dragoman.components import Rate
 from dragoman.config import Config
@@ -94,7 +94,8 @@ class Reinforce(Objective):
         self.reward = reward
         self.entropy = entropy
         self.decay = decay
-        self.mean = nn.Parameter(torch.zeros(()), requires_grad=False)
+        self.mean: Tensor
+        self.register_buffer("mean", torch.zeros(()))
         self.tally: Tensor
         self.register_buffer("tally", torch.zeros(2), persistent=False)  # of log p, and of how many symbols
 

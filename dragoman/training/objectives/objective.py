@@ -19,7 +19,7 @@ class Objective(nn.Module, ABC):
     """`objective(model, batch)`: the loss of a batch, summed over its target symbols, in nats.
 
     Its parameters are trained and saved with the model's, and are no part of it; what it counts from step to step is a
-    parameter without gradient, so that a resumed training is exact. `parts` names those of its losses.
+    persistent buffer, so that a resumed training is exact. `parts` names those of its losses.
     """
 
     parts: tuple[str, ...] = ()
