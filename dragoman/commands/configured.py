@@ -11,7 +11,7 @@ from dragoman.commands.lines import tell
 from dragoman.commands.options import overrides
 from dragoman.config import DataConfig, LanguageConfig
 from dragoman.data.vocabulary import SPECIALS
-from dragoman.model.build import Regions, SourceSize
+from dragoman.model.build import Regions
 from dragoman.run import Run, RunFolder
 from dragoman.training import checks, session
 from dragoman.training.finishing import finished
@@ -72,7 +72,7 @@ def debug_config(words: Sequence[str]) -> None:
     data, target = config.data, _symbols(config.text.target)
     symbols = _symbols(config.text.source)
     regions = {name: Regions(NUMBERS, name not in config.model.start_only) for name in data.features}
-    sources: list[SourceSize] = [regions.get(name, symbols) for name in (data.source or data.sides)]
+    sources = [regions.get(name, symbols) for name in (data.source or data.sides)]
     parts = inspection.parameters(config.model, data.sequences(sources), target)
     known = [symbols] * (len(sources) - len(regions))
     told = f"{' and '.join(f'{size:,}' for size in (*known, target))} symbols (the data may give fewer)"

@@ -275,7 +275,7 @@ def test_a_vocabulary_cut_between_two_lines_is_named(copied: Shell) -> None:
     path = copied.folder / "runs" / "toy" / "target.vocabulary"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
     told = copied.fails("translate", "runs/toy", "test.en")
-    assert told.startswith("runs/toy/target.vocabulary has 9 symbols; ")
+    assert told.startswith("runs/toy/target.vocabulary has 9 symbols, and target.counts 10: ")
 
 
 def test_a_run_of_another_kind_is_refused(copied: Shell) -> None:

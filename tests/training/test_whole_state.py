@@ -1,7 +1,7 @@
 """State is whole, by toy parts: persistent buffers, and parameters whose first gradient comes late or never."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +35,10 @@ class Tree(Full):  # type: ignore[misc]
     they were saved.
     """
 
-    def __init__(self, features_size: int, symbols: int, *parts: Any) -> None:
+    def __init__(self, features_size: int, symbols: Sized, *parts: Any) -> None:
         super().__init__(features_size, symbols, *parts)
         self.leaves: Tensor
-        self.register_buffer("leaves", torch.randperm(symbols))
+        self.register_buffer("leaves", torch.randperm(len(symbols)))
         self.register_buffer("passing", torch.zeros(3), persistent=False)
         self.late = nn.Parameter(torch.ones(2))
         self.unused = nn.Parameter(torch.ones(2))

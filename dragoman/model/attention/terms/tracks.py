@@ -83,7 +83,7 @@ class CoverageEmbedding(Tracker):
     def __init__(self, sizes: Sizes, *, size: Size = 10) -> None:
         super().__init__(sizes, CELLS["gru"](sizes.embedding + 1, size))
         assert sizes.symbols is not None
-        self.embedding = Embedding(sizes.symbols, size)
+        self.embedding = Embedding(range(sizes.symbols), size)
         self.symbol_size = sizes.embedding
 
     def prepare(self, memory: Memory) -> Float[Tensor, "B S D"]:
