@@ -200,6 +200,8 @@ class EmbeddingConfig(Section):
         "none",
         description="shared tables: output (target = output layer), languages (source = target), all, none",
     )
+    source: Spec = Field(Spec("table"), description="the vectors of source symbols: table")
+    target: Spec = Field(Spec("table"), description="the vectors of target symbols: table")
 
 
 class AttentionConfig(Section):

@@ -23,7 +23,7 @@ from dragoman.evaluation.alignment import AlignmentScore
 from dragoman.evaluation.metrics import METRICS, Metric, Score, predicted
 from dragoman.files import read_lines, write_atomically
 from dragoman.model import build
-from dragoman.model.build import SourceInput
+from dragoman.model.inputs import SourceInput, model_inputs
 from dragoman.model.weights import read_note
 from dragoman.reading import Text
 from dragoman.run import Run, told
@@ -204,7 +204,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
     sides = (*run.sources, run.target)
     sizes = [len(each.vocabulary) for each in sides if isinstance(each, Language)]
     regions = [f"{each.name}: {each.size:,} numbers" for each in run.sources if isinstance(each, FeatureSource)]
-    parts = parameters(config.model, build.inputs(config, run.sources), run.target.symbols)
+    parts = parameters(config.model, model_inputs(config, run.sources), run.target.symbols)
     every = {1: "", 2: ", one inventory for both"}.get(len(sizes), ", one inventory for all")
     shared = every if config.text.joint else ""
     units = " and ".join(dict.fromkeys((config.text.source.unit.kind, config.text.target.unit.kind)))

@@ -11,7 +11,7 @@ from dragoman.commands.lines import tell
 from dragoman.commands.options import overrides
 from dragoman.config import DataConfig, LanguageConfig
 from dragoman.data.vocabulary import SPECIALS
-from dragoman.model.build import Regions
+from dragoman.model.inputs import Regions
 from dragoman.run import Run, RunFolder
 from dragoman.training import checks, session
 from dragoman.training.finishing import finished

@@ -2,13 +2,10 @@
 
 import contextlib
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from functools import partial
 from pathlib import Path as FilePath
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
-from torch import nn
 
 from dragoman import components, sections
 from dragoman.components import Path, Problem, Spec
@@ -33,23 +30,13 @@ from dragoman.model.bridge import BRIDGES, Bridge, Zero
 from dragoman.model.cursor import Cursor, Edited
 from dragoman.model.decoder.decoder import Decoder
 from dragoman.model.decoder.decoders import DECODERS
-from dragoman.model.embedding import Embedding
+from dragoman.model.embedding import EMBEDDINGS
 from dragoman.model.encoder.encoders import ENCODERS, FEATURE_ENCODERS
-from dragoman.model.encoder.reader import Reader
+from dragoman.model.inputs import Regions, SourceInput, build_embeddings, build_readers, model_inputs
 from dragoman.model.memory import StateShape
 from dragoman.model.output.full import OUTPUTS, Full
 from dragoman.model.seq2seq import Parts, Seq2Seq
 from dragoman.text.edits import OPERATIONS
-
-
-class Regions(NamedTuple):
-    """A source that is numbers: how many a region has, and whether they are attended to."""
-
-    size: int
-    attended: bool = True
-
-
-SourceInput = SymbolTable | Regions  # what is read: symbols, or numbers
 
 
 def build_for(config: Config, sources: tuple[Source, ...], target: Language) -> Seq2Seq:
@@ -57,7 +44,7 @@ def build_for(config: Config, sources: tuple[Source, ...], target: Language) -> 
     model = config.model
     mark = next((source.mark(model.attention.sentences) for source in sources if isinstance(source, Language)), None)
     edited = _edited(config, tuple(target.vocabulary.ids(OPERATIONS)) if config.data.edits else ())
-    return build(model, inputs(config, sources), target.symbols, mark, edited)
+    return build(model, model_inputs(config, sources), target.symbols, mark, edited)
 
 
 def check(
@@ -75,21 +62,6 @@ def _edited(config: Config, operations: tuple[int, ...]) -> Edited | None:
     data = config.data
     readable = data.edits in data.source and not data.join
     return Edited(data.source.index(str(data.edits)), operations) if readable else None
-
-
-def inputs(config: Config, sources: tuple[Source, ...]) -> tuple[SourceInput, ...]:
-    """What a model needs to know of its sources. The symbols of those that are joined occur in all of them."""
-    found = tuple(
-        source.symbols
-        if isinstance(source, Language)
-        else Regions(source.size, source.name not in config.model.start_only)
-        for source in sources
-    )
-    if config.data.join:
-        tables = [each for each in found if isinstance(each, SymbolTable)]
-        counts = zip(*(each.counts for each in tables), strict=True)
-        return (replace(tables[0], counts=tuple(map(sum, counts))),)
-    return config.data.sequences(found)
 
 
 def build(
@@ -156,7 +128,9 @@ def _supposed(config: Config) -> tuple[SourceInput, ...]:
     return data.sequences([regions.get(name, SymbolTable.sized(8)) for name in names])
 
 
-TABLES: dict[Path, dict[str, Any]] = {
+TABLES: dict[Path, Mapping[str, Any]] = {
+    ("embedding", "source"): EMBEDDINGS,
+    ("embedding", "target"): EMBEDDINGS,
     ("encoder",): ENCODERS,
     ("features",): FEATURE_ENCODERS,
     ("bridge",): BRIDGES,
@@ -194,8 +168,8 @@ def _model(
     assemble: Assemble,
 ) -> Seq2Seq:
     tie, size = model.embedding.tie, model.embedding.size
-    tables, target = _tables(model, sources, symbols, assemble)
-    readers = _readers(model, sources, tables, assemble)
+    tables, target = build_embeddings(model, sources, symbols, assemble)
+    readers = build_readers(model, sources, tables, assemble)
     encoders = [reader.encoder for reader in readers]
     attended = [(reader, source) for reader, source in zip(readers, sources, strict=True) if reader.attended]
 
@@ -224,7 +198,7 @@ def _model(
     blind(("model", "encoder"), hiding, ahead, "rnn with direction: forward", assemble)
     blind(("model", "bridge"), hiding, bridge.reads_ahead, "zero", assemble)
     blind(("model", "decoder"), hiding, decoder.reads_ahead, "no external_memory", assemble)
-    tied = target.table if tie in ("output", "all") else None
+    tied = target.get_parameter("table") if tie in ("output", "all") else None
     features = decoder.features_size
     output = assemble(
         ("model", "output"),
@@ -233,41 +207,6 @@ def _model(
     )
     cursor = Cursor(edited, encoders[edited.source].size, size) if edited and model.cursor else None
     return Seq2Seq(Parts(readers, bridge, target, decoder, output, cursor), model.start_symbol)
-
-
-def _tables(
-    model: ModelConfig, sources: tuple[SourceInput, ...], target: SymbolTable, assemble: Assemble
-) -> tuple[list[Embedding | None], Embedding]:
-    """The embeddings of sources, None for numbers, and of the target; tied if they are to be."""
-    shared: nn.Parameter | None = None
-
-    def embedding(symbols: SymbolTable) -> Embedding:
-        nonlocal shared
-        found = Embedding(symbols, model.embedding.size, dropout=model.embedding.dropout, table=shared)
-        shared = found.table if model.embedding.tie in ("languages", "all") else None
-        return found
-
-    path = "model", "embedding", "tie"
-    tables = [
-        assemble(path, partial(embedding, source)) if isinstance(source, SymbolTable) else None for source in sources
-    ]
-    return tables, assemble(path, lambda: embedding(target))
-
-
-def _readers(
-    model: ModelConfig, sources: tuple[SourceInput, ...], tables: list[Embedding | None], assemble: Assemble
-) -> list[Reader]:
-    """What reads each source. Of several, a sentence may be without some."""
-    several, found = len(sources) > 1, list[Reader]()
-    for source, table in zip(sources, tables, strict=True):
-        if isinstance(source, Regions):
-            make = partial(components.build, FEATURE_ENCODERS, model.features, source.size)
-            encoder = assemble(("model", "features"), make)
-            found.append(Reader(None, encoder, optional=several, attended=source.attended))
-        else:
-            make = partial(components.build, ENCODERS, model.encoder, model.embedding.size)
-            found.append(Reader(table, assemble(("model", "encoder"), make), optional=several))
-    return found
 
 
 def _symbols(source: SourceInput) -> int | None:

@@ -7,15 +7,19 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 import dragoman
 from dragoman.data.vocabulary import EOS, SymbolTable
+from dragoman.errors import UserError
 from dragoman.model import build
+from dragoman.model.embedding import EMBEDDINGS, Embedding
+from dragoman.model.inputs import model_inputs
 from dragoman.model.output.full import OUTPUTS, Full
 from dragoman.run import Run, RunFolder
 from dragoman.training import session
 from tests import toy
+from tests.builders import SYMBOLS, settings, whole
 
 Train = Callable[..., RunFolder]
 
@@ -30,6 +34,20 @@ class Unigram(Full):  # type: ignore[misc]
 
     def logits(self, features: Tensor) -> Tensor:
         return super().logits(features) + (self.counts + 1.0).log()
+
+
+class Lengths(Embedding):
+    """The length of a symbol's spelling, the same direction for all symbols; marks and specials have none."""
+
+    def __init__(self, symbols: SymbolTable, size: int, dropout: float) -> None:
+        super().__init__(size, dropout)
+        self.lengths: Tensor
+        lengths = [len(spelling) * (number >= symbols.first) for number, spelling in enumerate(symbols.spellings)]
+        self.register_buffer("lengths", torch.tensor(lengths), persistent=False)
+        self.direction = nn.Parameter(torch.rand(size))
+
+    def vectors(self, symbols: Tensor) -> Tensor:
+        return self.lengths[symbols].unsqueeze(-1) * self.direction
 
 
 @pytest.fixture
@@ -54,6 +72,35 @@ def test_an_output_knows_how_often_its_symbols_occur(
     assert dragoman.load(run.folder.path).translate(["one two"])
 
 
+def test_an_embedding_knows_how_its_symbols_are_spelt(train: Train, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of the source alone; the target's table is the output's too."""
+    monkeypatch.setitem(EMBEDDINGS, "lengths", Lengths)
+    embedding = {"size": 12, "dropout": 0.1, "tie": "output", "source": "lengths"}
+    run = Run.load(train({"model.embedding": embedding, "model.decoder.features_size": 12}).path)
+    model = run.model()
+    read = model.readers[0].embedding
+    assert isinstance(read, Lengths)
+    assert model.target_embedding.get_parameter("table") is model.output.get_parameter("weight")
+    seen = read(torch.tensor(run.source.vocabulary.ids(["one", "three", "six", "unheard"])))
+    for vector, length in zip(seen, (3, 5, 3, 0), strict=True):
+        assert torch.equal(vector, length * read.direction)
+    one, same, other = dragoman.load(run.folder.path).score(["one two", "six two", "three two"], ["un deux"] * 3)
+    assert one.log_prob == pytest.approx(same.log_prob, abs=1e-5)
+    assert one.log_prob != pytest.approx(other.log_prob, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("side", "tie"), [("source", "languages"), ("source", "all"), ("target", "output"), ("target", "languages")]
+)
+def test_only_embeddings_with_a_table_are_tied(side: str, tie: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(EMBEDDINGS, "lengths", Lengths)
+    model = settings(embedding={"tie": tie, side: "lengths"})
+    told = f"model.embedding.tie: '{tie}' needs a table, and model.embedding.{side}: lengths has none"
+    assert [str(problem) for problem in build.problems(whole(model))] == [told]
+    with pytest.raises(UserError, match=f"^{told}$"):
+        build.build(model, (SYMBOLS,), SYMBOLS)
+
+
 def test_symbols_of_joined_sources_occur_in_all_of_them(tmp_path: Path) -> None:
     """Each ends its sentences."""
     corpus = toy.corpus(tmp_path / "corpus")
@@ -62,7 +109,7 @@ def test_symbols_of_joined_sources_occur_in_all_of_them(tmp_path: Path) -> None:
         (corpus / f"{name}.de").write_text((corpus / f"{name}.en").read_text("utf-8"), encoding="utf-8")
     options = {"data.source": ["en", "de"], "data.join": True, "text.joint": True, "training.steps": 1}
     run = Run.load(session.train(toy.config(corpus, tmp_path / "run", options), quiet=True).path)
-    (joined,) = build.inputs(run.config, run.sources)
+    (joined,) = model_inputs(run.config, run.sources)
     assert isinstance(joined, SymbolTable)
     assert joined.counts[EOS] == 120
     assert joined.counts[joined.spellings.index("one")] == 2 * english.split().count("one")
