@@ -329,7 +329,8 @@ class Config(Section):
         return bool(self.model.attention.normaliser.options.get("order"))
 
 
-UNTRANSLATED = ("loss", "perplexity", "accuracy")
+# What validation measures without translating, and whether more of it is better.
+UNTRANSLATED = {"loss": False, "perplexity": False, "accuracy": True}
 CSV = (".csv", ".csv.gz")
 COLUMNS = (".tsv", ".tsv.gz", *CSV)  # of these names under a header, or each source, then the target
 OBJECTS = (".jsonl", ".jsonl.gz")  # JSON Lines: of these keys

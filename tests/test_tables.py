@@ -12,7 +12,7 @@ from dragoman.commands.options import Layers, Searches, Tokenisers
 from dragoman.components import Spec
 from dragoman.config import UNTRANSLATED, Config, LanguageConfig, TrainingConfig
 from dragoman.data.images import Layer
-from dragoman.evaluation.metrics import HIGHER_IS_BETTER, METRICS, Tokenise
+from dragoman.evaluation.metrics import METRICS, Tokenise
 from dragoman.model import build
 from dragoman.model.decoder.rnn import TIMINGS, AttendKind
 from dragoman.model.features import FEATURES, FeaturesKind
@@ -65,7 +65,6 @@ def test_no_kind_is_forgotten_here(repository: Path) -> None:
 def test_tokenisers_metrics_and_searches_are_those_of_their_tables() -> None:
     assert get_args(LanguageConfig.model_fields["tokeniser"].annotation) == tuple(TOKENISERS)
     assert get_args(TrainingConfig.model_fields["metric"].annotation) == (*METRICS, *UNTRANSLATED)
-    assert tuple(HIGHER_IS_BETTER) == (*METRICS, *UNTRANSLATED)
     assert [each.value for each in Searches] == list(SEARCHES)
     assert tuple(each.value for each in Tokenisers) == get_args(Tokenise)
     assert tuple(each.value for each in Layers) == get_args(Layer)
