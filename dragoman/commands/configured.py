@@ -15,6 +15,7 @@ from dragoman.model.inputs import Regions
 from dragoman.run import Run, RunFolder
 from dragoman.training import checks, session
 from dragoman.training.finishing import finished
+from dragoman.training.objectives.objectives import OBJECTIVES
 
 CHARACTERS = 200  # assumed where the data alone say how many symbols there are
 NUMBERS = 2048  # assumed of a region
@@ -29,7 +30,7 @@ def train(words: Sequence[str]) -> None:
     folder = session.train(config)
     if not torchrun.process().leads:
         return
-    both = config.training.objective.kind == "agreement"
+    both = OBJECTIVES[config.training.objective.kind].both_directions
     for each in (folder, folder.reverse) if both else (folder,):
         if not (before and _is_newer(each.report, each.validation)):
             loaded = Run.load(each.path)

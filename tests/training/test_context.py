@@ -10,14 +10,23 @@ import torch
 from torch import Tensor, nn
 
 import dragoman
+from dragoman.config import Config
+from dragoman.data.batch import Batch
 from dragoman.data.vocabulary import EOS, SymbolTable
 from dragoman.errors import UserError
+from dragoman.evaluation.metrics import Bleu, Score
 from dragoman.model import build
 from dragoman.model.embedding import EMBEDDINGS, Embedding
 from dragoman.model.inputs import model_inputs
 from dragoman.model.output.full import OUTPUTS, Full
+from dragoman.model.output.output import Loss
+from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import Run, RunFolder
-from dragoman.training import session
+from dragoman.training import session, trainer
+from dragoman.training.objectives.objective import Objective, ObjectiveContext
+from dragoman.training.objectives.objectives import OBJECTIVES
+from dragoman.training.objectives.teacher_forcing import TeacherForcing
+from dragoman.training.training import Training
 from tests import toy
 from tests.builders import SYMBOLS, settings, whole
 
@@ -48,6 +57,31 @@ class Lengths(Embedding):
 
     def vectors(self, symbols: Tensor) -> Tensor:
         return self.lengths[symbols].unsqueeze(-1) * self.direction
+
+
+class Rewarded(Objective):
+    """Each reference counts as much as the metric `metric` finds wrong with the most probable symbols, in per cent."""
+
+    parts = ("reward",)
+
+    def __init__(self, context: ObjectiveContext, *, metric: str = "chrf") -> None:
+        super().__init__(context)
+        self.target, self.metric = context.target, context.metrics[metric]
+        self.seen: list[tuple[str, str, Score]] = []
+
+    def spelt(self, ids: Tensor) -> str:
+        symbols = self.target.vocabulary.symbols([int(number) for number in ids if number != EOS])
+        return self.target.text.decode(symbols)
+
+    def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
+        features, real, total = model(batch).features, batch.target.mask, torch.zeros(())
+        for found, ids, mask in zip(features, batch.target.ids, real, strict=True):
+            loss = model.output.loss(found[mask], ids[mask]).total
+            texts = (self.spelt(model.output.log_probs(found[mask]).argmax(1)), self.spelt(ids[mask]))
+            score = self.metric.sentence(texts[0], texts[1:])
+            self.seen.append((*texts, score))
+            total = total + loss * (1 - score.value / 100)
+        return Loss(total, int(real.sum()), (total,))
 
 
 @pytest.fixture
@@ -99,6 +133,45 @@ def test_only_embeddings_with_a_table_are_tied(side: str, tie: str, monkeypatch:
     assert [str(problem) for problem in build.problems(whole(model))] == [told]
     with pytest.raises(UserError, match=f"^{told}$"):
         build.build(model, (SYMBOLS,), SYMBOLS)
+
+
+def test_an_objective_knows_the_target_language_and_the_metrics(
+    corpus: Path, tmp_path: Path, assembled: Callable[[Config], Training], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(OBJECTIVES, "rewarded", Rewarded)
+    options = {
+        "training.objective": {"kind": "rewarded", "metric": "bleu"},
+        "training.epochs": 1,
+        "metrics": [{"kind": "bleu", "order": 2, "tokenise": "none"}, "chrf"],
+    }
+    made = assembled(toy.config(corpus, tmp_path / "run", options))
+    assert isinstance(made.objective, Rewarded)
+    trainer.train(made)
+    references = (corpus / "train.fr").read_text("utf-8").splitlines()
+    assert Counter(reference for _, reference, _ in made.objective.seen) == Counter(references)
+    for text, reference, score in made.objective.seen:
+        assert set(text.split()) <= {*toy.WORDS.values(), "<pad>", "<s>", "<unk>"}
+        assert score == Bleu(order=2, tokenise="none").sentence(text, [reference])
+
+
+def test_an_objective_knows_the_model_and_makes_one_in_the_other_direction(
+    corpus: Path, tmp_path: Path, assembled: Callable[[Config], Training], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[ObjectiveContext] = []
+
+    class Listening(TeacherForcing):  # type: ignore[misc]
+        def __init__(self, context: ObjectiveContext) -> None:
+            super().__init__(context)
+            told.append(context)
+
+    monkeypatch.setitem(OBJECTIVES, "listening", Listening)
+    made = assembled(toy.config(corpus, tmp_path / "run", {"training.objective": "listening"}))
+    (context,) = told
+    assert context.model is made.model
+    assert (context.sources, context.target) == (made.data.sources, made.data.target)
+    other = context.reversed_model()
+    sizes = [len(each.vocabulary) for each in (made.data.target, *made.data.sources)]
+    assert [len(other.readers[0].embedding.get_parameter("table")), other.output.get_parameter("bias").numel()] == sizes
 
 
 def test_symbols_of_joined_sources_occur_in_all_of_them(tmp_path: Path) -> None:

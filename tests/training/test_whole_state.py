@@ -21,7 +21,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import NOTE, fill, mean, read_tensors, weights, write_tensors
 from dragoman.run import Run, RunFolder
 from dragoman.training import session
-from dragoman.training.objectives.objective import Objective
+from dragoman.training.objectives.objective import Objective, ObjectiveContext
 from dragoman.training.objectives.objectives import OBJECTIVES
 from dragoman.training.objectives.teacher_forcing import force
 from tests import toy
@@ -53,8 +53,8 @@ class Tree(Full):  # type: ignore[misc]
 class Late(Objective):
     """Teacher forcing, which from the third step on trains a parameter of the output too."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, context: ObjectiveContext) -> None:
+        super().__init__(context)
         self.steps: Tensor
         self.register_buffer("steps", torch.tensor(0))
 
