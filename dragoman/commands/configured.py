@@ -69,7 +69,7 @@ def _symbols(side: LanguageConfig) -> int:
 def debug_config(words: Sequence[str]) -> None:
     """Print a configuration with every option spelled out and explained, and what its model has to learn."""
     config = checks.complete(checks.load_config(*overrides(words)))
-    typer.echo(configuration.commented(config), nl=False)
+    typer.echo(configuration.commented(config, checks.PARTS), nl=False)
     data, target = config.data, _symbols(config.text.target)
     symbols = _symbols(config.text.source)
     regions = {name: Regions(NUMBERS, name not in config.model.start_only) for name in data.features}

@@ -2,7 +2,7 @@
 completed.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from dragoman.training.optimiser import OPTIMISERS
 from dragoman.training.schedule import SCHEDULES
 
 # Where the configuration names parts, one or several, beside those of the model.
-TABLES: dict[components.Path, Mapping[str, Any]] = {
+TABLES: sections.Tables = {
     ("text", "source", "unit"): UNITS,
     ("text", "target", "unit"): UNITS,
     ("training", "objective"): OBJECTIVES,
@@ -33,6 +33,8 @@ TABLES: dict[components.Path, Mapping[str, Any]] = {
     ("search",): SEARCHES,
     ("metrics",): METRICS,
 }
+# The same of all parts.
+PARTS: sections.Tables = {**TABLES, **{("model", *path): table for path, table in build.TABLES.items()}}
 
 
 def problems(config: Config) -> list[Problem]:
@@ -145,6 +147,11 @@ CHECKS = (build.problems, problems)
 def load_config(path: str | Path, overrides: dict[str, str] | None = None) -> Config:
     """A configuration checked to the last option; UserError with a line for each problem."""
     return configuration.load(path, overrides or {}, checks=CHECKS)
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of a configuration, for editors: every key with its description, default and kinds of parts."""
+    return sections.schema(Config, PARTS)
 
 
 def complete(config: Config) -> Config:
