@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dragoman.errors import UserError
     from dragoman.loading import load
     from dragoman.run import RunFolder
-    from dragoman.training.checks import load_config
+    from dragoman.training.checks import load_config, schema
     from dragoman.training.session import train
     from dragoman.translation import Scored, Translation
     from dragoman.translator import Translator
@@ -38,6 +38,7 @@ __all__ = [
     "UserError",
     "load",
     "load_config",
+    "schema",
     "train",
 ]
 
@@ -51,6 +52,7 @@ _HOMES = {
     "UserError": "dragoman.errors",
     "load": "dragoman.loading",
     "load_config": "dragoman.training.checks",
+    "schema": "dragoman.training.checks",
     "train": "dragoman.training.session",
 }
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path as FilePath
+from typing import Any
 
 from dragoman import sections, yaml
 from dragoman.components import Path, Problem, dotted
@@ -81,6 +82,6 @@ def dump(config: Config) -> str:
     return yaml.write(sections.tree(config))
 
 
-def commented(config: Config) -> str:
-    """The same with what each key means beside it."""
-    return yaml.write(sections.tree(config), dict(sections.notes(Config)))
+def commented(config: Config, tables: Mapping[Path, Mapping[str, Any]] = {}) -> str:
+    """The same with what each key means beside it, and the kinds that it takes of these tables."""
+    return yaml.write(sections.tree(config), dict(sections.notes(Config, tables)))

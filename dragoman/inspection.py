@@ -16,13 +16,14 @@ from dragoman.config import ModelConfig
 from dragoman.data.features import FeatureSource
 from dragoman.data.language import Language
 from dragoman.data.pharaoh import Gold
+from dragoman.data.vocabulary import SymbolTable
 from dragoman.errors import UserError
 from dragoman.evaluation import alignment
 from dragoman.evaluation.alignment import AlignmentScore
 from dragoman.evaluation.metrics import METRICS, Metric, Score, predicted
 from dragoman.files import read_lines, write_atomically
 from dragoman.model import build
-from dragoman.model.build import SourceSize
+from dragoman.model.inputs import SourceInput, model_inputs
 from dragoman.model.weights import read_note
 from dragoman.reading import Text
 from dragoman.run import Run, told
@@ -203,7 +204,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
     sides = (*run.sources, run.target)
     sizes = [len(each.vocabulary) for each in sides if isinstance(each, Language)]
     regions = [f"{each.name}: {each.size:,} numbers" for each in run.sources if isinstance(each, FeatureSource)]
-    parts = parameters(config.model, config.data.sequences(build.sizes(config.model, run.sources)), sizes[-1])
+    parts = parameters(config.model, model_inputs(config, run.sources), run.target.symbols)
     every = {1: "", 2: ", one inventory for both"}.get(len(sizes), ", one inventory for all")
     shared = every if config.text.joint else ""
     units = " and ".join(dict.fromkeys((config.text.source.unit.kind, config.text.target.unit.kind)))
@@ -252,10 +253,10 @@ def _weights(run: Run) -> list[tuple[str, str]]:
     return [("weights", told(read_note(path)))] if path.is_file() else []
 
 
-def parameters(model: ModelConfig, sources: tuple[SourceSize, ...], target_symbols: int) -> dict[str, int]:
+def parameters(model: ModelConfig, sources: tuple[SourceInput | int, ...], target: SymbolTable | int) -> dict[str, int]:
     """How many numbers each part of a model learns; a shared table counts for the part that comes first."""
     with torch.device("meta"):  # sizes without memory
-        built = build.build(model, sources, target_symbols)
+        built = build.build(model, sources, target)
     counts: Counter[str] = Counter()
     for name, parameter in built.named_parameters():
         part, *below = name.split(".")

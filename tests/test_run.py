@@ -75,7 +75,7 @@ def test_weights_that_are_asked_for_must_be_there(run: Path, golden: Golden) -> 
 
 
 @pytest.mark.parametrize(
-    "name", ["config.yaml", "source.json", "source.units", "source.vocabulary", "target.json", "target.vocabulary"]
+    "name", ["config.yaml", "source.json", "source.units", "source.vocabulary", "target.json", "target.counts"]
 )
 def test_a_missing_file_is_named(name: str, run: Path) -> None:
     (run / name).unlink()
@@ -91,6 +91,7 @@ def test_a_missing_file_is_named(name: str, run: Path) -> None:
         ("source.json", b"{"),
         ("source.units", b"\x00\x01"),
         ("target.vocabulary", b"not JSON\n"),
+        ("target.counts", b"3\n-4\n"),
         ("model.safetensors", b""),
         ("model.safetensors", b"weights"),
     ],
@@ -130,12 +131,16 @@ def _told_of(call: Callable[[], object]) -> str:
     return str(error.value)
 
 
-def test_a_vocabulary_that_does_not_fit_the_weights_is_refused(run: Path) -> None:
-    path = run / "source.vocabulary"
+def test_a_vocabulary_that_does_not_fit_the_counts_is_refused(run: Path) -> None:
+    path, symbols = run / "source.vocabulary", len(Run.load(run).source.vocabulary)
     path.write_text(path.read_text("utf-8") + '"seven"\n', encoding="utf-8")
-    found = told(run)
-    assert found.startswith(f"{path} has {len(Run.load(run).source.vocabulary)} symbols; ")
-    assert "weights of another model" in found
+    assert told(run).startswith(f"{path} has {symbols + 1} symbols, and source.counts {symbols}: ")
+
+
+def test_a_vocabulary_that_does_not_fit_the_weights_is_refused(run: Path) -> None:
+    for name, line in (("source.vocabulary", '"seven"\n'), ("source.counts", "7\n")):
+        (run / name).write_text((run / name).read_text("utf-8") + line, encoding="utf-8")
+    assert "weights of another model" in told(run)
 
 
 def a_file(path: Path) -> None:

@@ -1,9 +1,10 @@
 """Texts and runs: `translate`, `postedit`, `score`, `align`, `evaluate`, `lexicon`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperOption
 
 from dragoman.commands.options import (
     ArrayFiles,
@@ -177,7 +178,19 @@ def align(
     )
 
 
-@app.command()
+class _NamesMetrics(TyperCommand):
+    """Imports the table of metrics when the help is asked for, and no sooner."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        from dragoman.evaluation.metrics import METRICS
+
+        for option in self.params:
+            if isinstance(option, TyperOption) and option.name == "metrics":
+                option.help = f"{option.help}{', '.join(METRICS)}."
+        super().format_help(ctx, formatter)
+
+
+@app.command(cls=_NamesMetrics)
 def evaluate(
     references: Annotated[list[Path], typer.Argument(metavar="REFERENCE", help="Files of references.")],
     translations: Annotated[
@@ -190,9 +203,7 @@ def evaluate(
         list[str] | None,
         typer.Option(metavar="FILE", help="What --run is to translate; of several sources NAME=FILE for each."),
     ] = None,
-    metrics: Annotated[
-        str, typer.Option(help="Names with commas between them: bleu, chrf, ter, exact_match, token_error_rate.")
-    ] = "bleu,chrf,ter",
+    metrics: Annotated[str, typer.Option(help="Names with commas between them: ")] = "bleu,chrf,ter",
     tokenise: Annotated[Tokenisers, typer.Option(help="How BLEU separates words.")] = Tokenisers.v13a,
     unit: Annotated[ErrorUnits, typer.Option(help="What token_error_rate counts.")] = ErrorUnits.token,
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore letter case.")] = False,

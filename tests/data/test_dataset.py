@@ -8,6 +8,7 @@ import re
 import signal
 import time
 import zlib
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,22 @@ def test_batches_spell_the_corpus(tmp_path: Path, unit: Mapping[str, Any], joint
     assert data.report == Report(30, 20, 10, 0, 0)
     assert data.dev == [Example((source,), target) for source, target in zip(SOURCE, TARGET, strict=True)]
     assert (data.sources[0].vocabulary == data.target.vocabulary) is joint
+
+
+@pytest.mark.parametrize("joint", [True, False])
+@pytest.mark.parametrize("unit", UNITS, ids=NAMES)
+def test_the_symbols_of_a_side_are_counted_in_what_is_trained_on(
+    tmp_path: Path, unit: Mapping[str, Any], joint: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without what filters leave out, in as many blocks as there are; ends and unknown symbols too."""
+    monkeypatch.setattr(preparation, "BLOCK", 7)
+    unit = unit if joint or "size" not in unit else {**unit, "size": 280}
+    data = Dataset.prepare(corpus(tmp_path), text(unit, joint=joint), 1, tmp_path / "run")
+    for language, lines in ((data.sources[0], SOURCE), (data.target, TARGET)):
+        found = Counter(number for row in KEPT for number in language.ids(lines[row]))
+        assert language.symbols.counts == tuple(found[number] for number in range(len(language.vocabulary)))
+        assert language.symbols.counts[EOS] == len(KEPT)
+        assert language.symbols.spellings == tuple(language.vocabulary.symbols(range(len(language.symbols))))
 
 
 @pytest.mark.spec("D10")
@@ -246,7 +263,7 @@ def test_what_is_prepared_is_used_again(tmp_path: Path) -> None:
     assert spelled(again, [0, 1]) == spelled(first, [0, 1])
 
 
-@pytest.mark.parametrize("name", ["target.json", "target.units", "source.vocabulary"])
+@pytest.mark.parametrize("name", ["target.json", "target.units", "source.vocabulary", "source.counts"])
 def test_what_a_killed_removal_took_is_learnt_anew(tmp_path: Path, name: str) -> None:
     settings = corpus(tmp_path)
     first = Dataset.prepare(settings, text("character"), 1, tmp_path / "run")
@@ -346,7 +363,7 @@ def test_a_killed_preparation_never_passes_for_a_whole_one(
     assert spelled(data, list(range(len(KEPT)))) == [(SOURCE[row], TARGET[row]) for row in KEPT]
     assert {path.name for path in Path("run").iterdir() if not path.is_file() or path.suffix != ".part"} == {
         "data",
-        *(f"{side}.{kind}" for side in ("source", "target") for kind in ("json", "units", "vocabulary")),
+        *(f"{side}.{kind}" for side in ("source", "target") for kind in ("counts", "json", "units", "vocabulary")),
     }
 
 
@@ -433,6 +450,6 @@ def test_units_that_a_model_knows_survive_changed_files(tmp_path: Path) -> None:
     changed = tmp_path / "train.en"
     changed.write_text("".join(f"new{line}\n" for line in changed.read_text("utf-8").splitlines()), encoding="utf-8")
     after = Dataset.prepare(settings, text("word"), 1, run, keep_units=True)
-    assert after.sources[0].vocabulary == before.sources[0].vocabulary
+    assert after.sources[0].symbols == before.sources[0].symbols
     assert after.train.columns["source"][0].tolist() != before.train.columns["source"][0].tolist()
     assert Dataset.prepare(settings, text("word"), 1, run).sources[0].vocabulary == before.sources[0].vocabulary

@@ -10,7 +10,7 @@ from dragoman.config import Config, ModelConfig
 from dragoman.data.batch import Batch, Features, Sequence
 from dragoman.errors import UserError
 from dragoman.model import build
-from dragoman.model.build import Regions
+from dragoman.model.inputs import Regions
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.beam import Beam
 from dragoman.search.greedy import Greedy

@@ -170,7 +170,7 @@ def test_a_configuration_made_in_python_is_checked_too(made: Callable[..., Confi
         session.train(sound.model_copy(update={"training": training}), quiet=True)
     assert str(error.value).split("\n") == [
         "training.steps: training would never end: epochs and steps are both null",
-        "training.metric: 'ter' is not listed in metrics",
+        "training.metric: 'ter' is not listed in metrics; expected one of accuracy, bleu, chrf, loss, perplexity",
         "training.optimiser.kind: unknown kind 'adamm', did you mean 'adam'?",
     ]
     assert not (tmp_path / "run").exists()

@@ -25,6 +25,7 @@ from dragoman.training.progress import Validated
 from dragoman.training.trainer import train
 from dragoman.training.training import Training
 from tests import toy
+from tests.builders import context
 from tests.golden import Golden
 
 Assembled = Callable[[Config], Training]
@@ -58,13 +59,13 @@ def infinite(loss: Loss, model: Seq2Seq) -> Loss:
 
 def steep(loss: Loss, model: Seq2Seq) -> Loss:
     """The same loss with a gradient that is not a number."""
-    return loss._replace(total=loss.total + torch.sqrt(0.0 * model.target_embedding.table.sum()))
+    return loss._replace(total=loss.total + torch.sqrt(0.0 * model.target_embedding.get_parameter("table").sum()))
 
 
 def test_the_gradient_is_that_of_the_mean_loss_of_a_symbol(run: Callable[..., Training]) -> None:
     made = run(clip=None)
     batch = made.data.batch(next(epoch_plan(made.config, made.data, 0).batches()), 0)
-    loss = TeacherForcing()(made.model, batch)
+    loss = TeacherForcing(context())(made.model, batch)
     wanted = torch.autograd.grad(loss.total / loss.symbols, list(made.model.parameters()))
     train(made)
     for found, right in zip(gradients(made), wanted, strict=True):
@@ -296,10 +297,10 @@ def test_random_numbers_are_those_of_seed_step_and_worker(
     class Drawing(Objective):
         def forward(self, model: Seq2Seq, batch: Any) -> Loss:
             drawn.append(tuple(torch.rand(4).tolist()))
-            return TeacherForcing()(model, batch)
+            return TeacherForcing(context())(model, batch)
 
     made = run(steps=2)
-    monkeypatch.setattr(made, "objective", Drawing())
+    monkeypatch.setattr(made, "objective", Drawing(context()))
     batch = made.data.batch(np.arange(4), 0)
     for rank in (0, 1, 2, 0):
         made.workers.rank, made.progress.step = rank, 0
@@ -316,9 +317,9 @@ def test_every_pair_is_seen_once_in_an_epoch(run: Callable[..., Training], monke
     class Noting(Objective):
         def forward(self, model: Seq2Seq, batch: Any) -> Loss:
             lines.extend(batch.rows.tolist())
-            return TeacherForcing()(model, batch)
+            return TeacherForcing(context())(model, batch)
 
-    monkeypatch.setattr(made, "objective", Noting())
+    monkeypatch.setattr(made, "objective", Noting(context()))
     train(made)
     assert sorted(lines) == list(range(60))
 

@@ -10,11 +10,11 @@ import pytest
 import sacrebleu
 import torch
 
-from dragoman.config import Config
+from dragoman.config import UNTRANSLATED, Config
 from dragoman.data.batch import Sequence
 from dragoman.data.vocabulary import EOS
 from dragoman.errors import UserError
-from dragoman.evaluation.metrics import HIGHER_IS_BETTER, METRICS
+from dragoman.evaluation.metrics import METRICS, higher_is_better
 from dragoman.model.weights import read_note, read_tensors
 from dragoman.reading import Reading
 from dragoman.run import RunFolder
@@ -149,7 +149,7 @@ class Scripted:
 
 
 @pytest.mark.spec("G3")
-@pytest.mark.parametrize("metric", HIGHER_IS_BETTER)
+@pytest.mark.parametrize("metric", [*METRICS, *UNTRANSLATED])
 def test_any_metric_decides_which_weights_are_best(
     metric: str, corpus: Path, tmp_path: Path, assembled: Assembled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,7 +163,7 @@ def test_any_metric_decides_which_weights_are_best(
     run = assembled(toy.config(corpus, tmp_path / "run", options))
     monkeypatch.setattr(run, "validator", Scripted(metric, [3.0, 5.0, 1.0, 4.0, 2.0]))
     train(run)
-    wanted = [(5.0, 2), (4.0, 4)] if HIGHER_IS_BETTER[metric] else [(1.0, 3), (2.0, 5)]
+    wanted = [(5.0, 2), (4.0, 4)] if higher_is_better(metric) else [(1.0, 3), (2.0, 5)]
     assert [(each.value, each.step) for each in run.progress.best] == wanted
     folder = RunFolder(run.folder.path)
     assert read_tensors(folder.weights("model-best"))[1] == {"step": wanted[0][1]}

@@ -27,7 +27,7 @@ from dragoman.sections import replaced
 from dragoman.training import checks, session
 from dragoman.training.objectives.hard import Marginal, Reinforce
 from tests import toy
-from tests.builders import build_model, pairs, settings, whole
+from tests.builders import build_model, context, pairs, settings, whole
 from tests.golden import Golden
 
 FREE: dict[str, Any] = {"normaliser": "hard"}
@@ -91,7 +91,7 @@ def test_the_likelihood_is_the_sum_over_all_that_could_be_drawn(name: str) -> No
     model = build_model(**ORDERS[name])
     with torch.no_grad():
         expected = -sum(math.log(likelihood(model, TWO, row)) for row in range(2))
-        loss = Marginal()(model, TWO)
+        loss = Marginal(context())(model, TWO)
     assert float(loss.total) == pytest.approx(expected, abs=1e-10)
     assert loss.symbols == 5
 
@@ -192,7 +192,7 @@ def test_padding_changes_neither_the_likelihood_nor_its_gradient(name: str) -> N
 
     def found(batch: Batch) -> list[Tensor]:
         model.zero_grad()
-        total = Marginal()(model, batch).total
+        total = Marginal(context())(model, batch).total
         total.backward()
         gradients = [each.grad for each in model.parameters() if each.grad is not None]
         return [total.detach(), *map(torch.clone, gradients)]
@@ -220,7 +220,7 @@ def test_what_is_drawn_follows_the_weights_and_evaluation_takes_the_likeliest() 
 @pytest.mark.spec("B11")
 @each_order
 def test_bfloat16_comes_close(name: str) -> None:
-    model, its = build_model(**ORDERS[name]).float(), Marginal()
+    model, its = build_model(**ORDERS[name]).float(), Marginal(context())
     exact = its(model, TWO).total
     with torch.autocast("cpu", torch.bfloat16):
         rounded = its(model, TWO).total
@@ -324,7 +324,7 @@ def gradients(model: Seq2Seq) -> list[Tensor]:
 def test_the_gradient_of_draws_is_on_average_that_of_the_expected_loss(
     reward: str, options: dict[str, Any], mean: float
 ) -> None:
-    model, its = build_model(**options), Reinforce(reward=reward, entropy=0.0).double()  # type: ignore[arg-type]
+    model, its = build_model(**options), Reinforce(context(), reward=reward, entropy=0.0).double()  # type: ignore[arg-type]
     its.mean.fill_(mean)
     estimate = [torch.zeros_like(each) for each in model.parameters()]
     for chance in every_draw(model):
@@ -345,7 +345,7 @@ def test_entropy_is_what_is_asked_for() -> None:
     found = []
     for entropy in (0.0, 0.5):
         torch.manual_seed(0)
-        Reinforce(entropy=entropy).double()(model, alone).total.backward()
+        Reinforce(context(), entropy=entropy).double()(model, alone).total.backward()
         found.append(gradients(model))
     weights = model(alone).weights
     spread = -torch.xlogy(weights, weights).sum(-1).sum()
@@ -356,7 +356,7 @@ def test_entropy_is_what_is_asked_for() -> None:
 
 @pytest.mark.spec("B11")
 def test_the_loss_that_is_reported_is_that_of_the_words_and_the_baseline_their_running_mean() -> None:
-    model, its = build_model(**FREE), Reinforce(decay=0.75).double()
+    model, its = build_model(**FREE), Reinforce(context(), decay=0.75).double()
     loss = its(model, TWO)
     words = model.output.loss(model(TWO).features[TWO.target.mask], TWO.target.ids[TWO.target.mask])
     assert loss.total.item() == pytest.approx(words.total.item())
