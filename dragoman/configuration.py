@@ -1,7 +1,10 @@
 """A YAML file to a configuration, with every fault told at once by file, line and key; and back."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path as FilePath
+
+from pydantic.json_schema import GenerateJsonSchema
 
 from dragoman import sections, yaml
 from dragoman.components import Path, Problem, dotted
@@ -15,6 +18,8 @@ from dragoman.wording import shown
 class ConfigError(UserError):
     """Every fault of a configuration, a line each."""
 
+
+TITLE = "dragoman configuration"
 
 Check = Callable[[Config], Iterable[Problem]]
 
@@ -79,6 +84,12 @@ def _told(document: yaml.Document, problems: list[Problem]) -> str:
 def dump(config: Config) -> str:
     """The complete configuration as YAML; loading it gives an equal one."""
     return yaml.write(sections.tree(config))
+
+
+def schema() -> str:
+    """The JSON schema of a configuration, which editors complete and check YAML by."""
+    found = {"$schema": GenerateJsonSchema.schema_dialect, **Config.model_json_schema(), "title": TITLE}
+    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
 
 
 def commented(config: Config) -> str:

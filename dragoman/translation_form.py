@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticCustomError
 
 from dragoman.wording import shown
@@ -143,6 +144,6 @@ def problem(error: ValidationError) -> str:
 
 
 def schema() -> str:
-    """The JSON schema of the form."""
-    found = {"$schema": "https://json-schema.org/draft/2020-12/schema", **TranslationForm.model_json_schema()}
-    return json.dumps(found, indent=1, ensure_ascii=False)
+    """The JSON schema of a translation."""
+    found = {"$schema": GenerateJsonSchema.schema_dialect, **TranslationForm.model_json_schema()}
+    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
