@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,7 +42,7 @@ class Result(NamedTuple):
     @property
     def _form(self) -> TranslationForm:
         beside = {"reference": self.reference, "pair": self.pair, "edits": _edits(self.translation, self.edited)}
-        return _written(self.translation, **beside)
+        return _form(self.translation, **beside)
 
     @classmethod
     def from_json(cls, value: Any) -> "Result":
@@ -81,10 +82,36 @@ def read(path: Path) -> Iterator[Result]:
             raise UserError(f"{files.shown(path)}:{number}: {error}") from None
 
 
-def _written(translation: Translation, **beside: Any) -> TranslationForm:
-    steps = [
-        StepForm(symbol=each.symbol, word=each.word, log_prob=_figure(each.log_prob)) for each in translation.steps
-    ]
+def _rounded(translation: Translation) -> Translation:
+    """The numbers as they are written, so that whatever follows from them is the same when they are read."""
+    sources = (
+        each._replace(
+            attention=_weights(each.attention),
+            share=_weights(each.share),
+            end_attention=None if each.end_attention is None else _weights(each.end_attention),
+        )
+        for each in translation.sources
+    )
+    return replace(
+        translation,
+        sources=tuple(sources),
+        score=_number(_figure(translation.score)),
+        log_prob=_number(_figure(translation.log_prob)),
+        steps=tuple(each._replace(log_prob=_number(_figure(each.log_prob))) for each in translation.steps),
+        sentinel=None if translation.sentinel is None else _weights(translation.sentinel),
+    )
+
+
+def _figure(value: float) -> float | None:
+    return round(value, PLACES) + 0.0 if math.isfinite(value) else None  # 0.0, never -0.0
+
+
+def _weights(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.nan_to_num(weights, posinf=0.0, neginf=0.0).round(PLACES) + 0.0
+
+
+def _form(given: Translation, **beside: Any) -> TranslationForm:
+    translation = _rounded(given)
     return TranslationForm(
         version=VERSION,
         text=translation.text,
@@ -92,26 +119,32 @@ def _written(translation: Translation, **beside: Any) -> TranslationForm:
         score=_figure(translation.score),
         log_prob=_figure(translation.log_prob),
         log_probs=[_figure(each) for each in translation.log_probs.tolist()],
-        steps=steps,
-        sources=list(map(_source, translation.sources)),
-        sentinel=_weights(translation.sentinel),
+        steps=[
+            StepForm(symbol=each.symbol, word=each.word, log_prob=_figure(each.log_prob)) for each in translation.steps
+        ],
+        sources=list(map(_source_form, translation.sources)),
+        sentinel=_list(translation.sentinel),
         left_out=translation.left_out,
-        alternatives=[_written(each) for each in translation.alternatives],
+        alternatives=[_form(each) for each in translation.alternatives],
         **beside,
     )
 
 
-def _source(seen: Seen) -> SourceForm:
+def _source_form(seen: Seen) -> SourceForm:
     return SourceForm(
         name=seen.name,
         text=seen.text,
         tokens=seen.tokens,
-        attention=_weights(seen.attention),
-        share=_weights(seen.share),
-        end_attention=_weights(seen.end_attention),
+        attention=seen.attention.tolist(),
+        share=seen.share.tolist(),
+        end_attention=_list(seen.end_attention),
         regions=seen.regions,
         alignment=sorted(map(list, seen.alignment)),
     )
+
+
+def _list(weights: NDArray[np.float64] | None) -> list[float] | None:
+    return None if weights is None else weights.tolist()
 
 
 def _edits(translation: Translation, edited: str | None) -> EditsForm | None:
@@ -120,15 +153,6 @@ def _edits(translation: Translation, edited: str | None) -> EditsForm | None:
     before = next(source.text for source in translation.sources if source.name == edited)
     words = Revision("", before, translation.text).words
     return EditsForm(source=edited, words=[EditForm(word=each.text, change=each.change.value) for each in words])
-
-
-def _figure(value: float) -> float | None:
-    return round(value, PLACES) + 0.0 if math.isfinite(value) else None  # 0.0, never -0.0
-
-
-def _weights(weights: NDArray[np.float64] | None) -> Any:
-    """As lists, whatever the shape."""
-    return None if weights is None else (np.nan_to_num(weights, posinf=0, neginf=0).round(PLACES) + 0.0).tolist()
 
 
 def _translation(form: TranslationForm) -> Translation:
