@@ -89,7 +89,7 @@ def dump(config: Config) -> str:
 def schema() -> str:
     """The JSON schema of a configuration, which editors complete and check YAML by."""
     found = {"$schema": GenerateJsonSchema.schema_dialect, **Config.model_json_schema(), "title": TITLE}
-    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def commented(config: Config) -> str:

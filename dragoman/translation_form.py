@@ -146,4 +146,4 @@ def problem(error: ValidationError) -> str:
 def schema() -> str:
     """The JSON schema of a translation."""
     found = {"$schema": GenerateJsonSchema.schema_dialect, **TranslationForm.model_json_schema()}
-    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -34,12 +34,12 @@ def nothing_new(shell: Shell, before: set[Path]) -> bool:
         (f"translate runs/toy '{LONG}'", f"{LONG}: File name too long"),
         (f"translate '{LONG}' test.en", f"{LONG}: File name too long"),
         (
-            "translate runs/toy test.en --attention -",
-            "--attention -: the lines go to standard output; write them to a file with -o",
+            "postedit runs/toy --translation test.en --html -",
+            "--html -: the lines go to standard output; write them to a file with -o",
         ),
         (
-            "translate runs/toy test.en -o same --attention same",
-            "--attention same: the lines go there; name another file",
+            "postedit runs/toy --translation test.en -o same --html same",
+            "--html same: the lines go there; name another file",
         ),
         (
             "translate runs/toy test.en --via fr",
@@ -78,7 +78,7 @@ def nothing_new(shell: Shell, before: set[Path]) -> bool:
         ("evaluate empty -i empty", "no translations to score"),
         ("align runs/toy empty empty --gold empty", "empty: has no links"),
         ("translate runs/toy test.en -o no/such/x", "no/such/x: cannot write ("),
-        ("translate runs/toy test.en --attention no/such/y", "no/such/y: cannot write ("),
+        ("translate runs/toy test.en --json --alignments", "--alignments: the objects of --json have them; leave"),
         ("translate runs/toy test.en -o apart", "apart: is a folder, expected the name of a file to write"),
         ("translate runs/toy test.en -o test.fr/x", "test.fr/x: cannot write ("),
         ("postedit runs/toy --translation test.en -o no/such/x", "no/such/x: cannot write ("),
@@ -230,6 +230,9 @@ def foreign(name: str, text: str) -> Damage:
     return lambda run: (run / name).write_text(text, encoding="utf-8")
 
 
+FORM = "a translation"
+
+
 @pytest.mark.parametrize(
     ("damage", "words", "message"),
     [
@@ -248,8 +251,18 @@ def foreign(name: str, text: str) -> Damage:
         (foreign("target.vocabulary", "x\n"), "score RUN test.en test.fr", "target.vocabulary:1: expected"),
         (lambda run: (run / "source.vocabulary").unlink(), "info RUN", "source.vocabulary: no such file"),
         (foreign("config.yaml", "run: [\n"), "translate RUN test.en", "config.yaml:"),
-        (foreign("validation.jsonl", "[1]\n"), "report RUN", "validation.jsonl:1: expected a JSON object with text"),
-        (foreign("validation.jsonl", '{"text": "x"}\n'), "report RUN", "validation.jsonl:1: not a translated sentence"),
+        (foreign("validation.jsonl", "[1]\n"), "report RUN", f"validation.jsonl:1: expected {FORM} as a JSON object"),
+        (
+            foreign("validation.jsonl", '{"text": "x"}\n'),
+            "report RUN",
+            f"validation.jsonl:1: expected {FORM} of version 1, found no version; a report needs a validation by this",
+        ),
+        (
+            foreign("validation.jsonl", '{"version": 2}\n'),
+            "info RUN",
+            f"validation.jsonl:1: expected {FORM} of version 1",
+        ),
+        (shortened("validation.jsonl", 500), "report RUN", f"validation.jsonl:1: expected {FORM} as JSON ("),
         (foreign("metrics.jsonl", "[1]\n"), "info RUN", "metrics.jsonl:1: expected a JSON object with step and time"),
         (
             shortened("checkpoints/last.safetensors", 500),
