@@ -1,12 +1,13 @@
 """A first configuration for the user's files, with sizes that suit them."""
 
-import json
 import re
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
+
+from pydantic_core import from_json
 
 from dragoman import configuration
 from dragoman.components import Spec
@@ -102,7 +103,7 @@ def initialise(
 def _is_schema(path: Path) -> bool:
     """Whether an earlier `init` wrote the file."""
     try:
-        found = json.loads("\n".join(read_lines(path)))
+        found = from_json("\n".join(read_lines(path)))
     except (UserError, ValueError):
         return False
     return isinstance(found, dict) and found.get("title") == configuration.TITLE

@@ -101,7 +101,8 @@ def development(run: Run) -> tuple[Sentences, list[Score]]:
     try:
         found = list(result.read(run.folder.validation)) if run.folder.validation.is_file() else []
     except UserError as error:
-        raise UserError(f"{error}; a report needs a validation by this version: train, or name --sentences") from None
+        way = "remove the file, and train writes it again; or name --sentences"
+        raise UserError(f"{error}; a report needs a validation by this version: {way}") from None
     sentences = Sentences([each.translation.text for each in found], list(map(example, found)))
     final = next((row for row in reversed(metric_rows(run)) if "final/perplexity" in row), None)
     if final is None:

@@ -260,7 +260,7 @@ FORM = "a translation"
         (
             foreign("validation.jsonl", '{"version": 2}\n'),
             "info RUN",
-            f"validation.jsonl:1: expected {FORM} of version 1",
+            f"validation.jsonl:1: expected {FORM} of version 1, found 2, of a later dragoman; ",
         ),
         (shortened("validation.jsonl", 500), "report RUN", f"validation.jsonl:1: expected {FORM} as JSON ("),
         (foreign("metrics.jsonl", "[1]\n"), "info RUN", "metrics.jsonl:1: expected a JSON object with step and time"),
