@@ -36,7 +36,9 @@ class Form(BaseModel):
 class StepForm(Form):
     """A step of the decoder: one symbol."""
 
-    symbol: Text = Field(description="the symbol: a word, a subword, a character, an edit operation or the end </s>")
+    symbol: Text = Field(
+        description="the symbol: a word, a subword, a character, an edit operation, or `</s>`, the end"
+    )
     word: Count | None = Field(description="the number of its word in tokens, from 0; null if it is a part of none")
     log_prob: float | None = Field(description="its log-probability in nats; null if that is not finite")
 
@@ -85,7 +87,9 @@ class TranslationForm(Form):
     score: float | None = Field(
         description="what the search ranks by, log P under its length normalisation; null if not finite"
     )
-    log_prob: float | None = Field(description="log P(target | sources) in nats, the end counted; null if not finite")
+    log_prob: float | None = Field(
+        description="log P(target given sources) in nats, the end counted; null if not finite"
+    )
     log_probs: list[float | None] = Field(description="the same of each word, the sum over its symbols: (target words)")
     steps: list[StepForm] = Field(description="the symbols in the order in which they were decided, the end last")
     sources: list[SourceForm] = Field(
