@@ -262,7 +262,7 @@ FORM = "a translation"
             "info RUN",
             f"validation.jsonl:1: expected {FORM} of version 1, found 2, of a later dragoman; ",
         ),
-        (shortened("validation.jsonl", 500), "report RUN", f"validation.jsonl:1: expected {FORM} as JSON ("),
+        (shortened("validation.jsonl", 100), "report RUN", f"validation.jsonl:1: expected {FORM} as JSON ("),
         (foreign("metrics.jsonl", "[1]\n"), "info RUN", "metrics.jsonl:1: expected a JSON object with step and time"),
         (
             shortened("checkpoints/last.safetensors", 500),

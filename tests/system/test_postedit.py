@@ -18,7 +18,7 @@ from dragoman.text.edits import OPERATIONS
 from dragoman.training import session
 from dragoman.visualisation.changes import Change, Revision
 from tests import toy
-from tests.forms import results
+from tests.forms import alike, results
 from tests.system.conftest import Shell
 
 OPTIONS = {
@@ -178,8 +178,8 @@ def test_edits_are_written_as_json(shell: Shell) -> None:
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_a_killed_post_editing_is_continued(options: tuple[str, ...], shell: Shell, tmp_path: Path) -> None:
     """All lines are counted and shown, those of the first time too."""
-    outs = ("-o", tmp_path / "pe", "--html", tmp_path / "page", *options)
-    paths = ("--source", "test.en", "--translation", "test.mt", *outs)
+    files = ("--source", "test.en", "--translation", "test.mt")
+    paths: tuple[str | Path, ...] = (*files, "-o", tmp_path / "pe", "--html", tmp_path / "page", *options)
     whole = shell("postedit", "run", *paths)
     outputs = [tmp_path / "pe", tmp_path / "page"]
     expected = [path.read_text("utf-8") for path in outputs]
@@ -195,7 +195,9 @@ def test_a_killed_post_editing_is_continued(options: tuple[str, ...], shell: She
     assert told == f"--resume: test.mt:1: is not the line that {outputs[0]}.partial translates"
     resumed = shell("postedit", "run", *paths, "--resume")
     assert resumed == whole
-    assert [path.read_text("utf-8") for path in outputs] == expected
+    lines, page = (path.read_text("utf-8") for path in outputs)
+    assert alike(lines, expected[0]) if options else lines == expected[0]
+    assert page == expected[1]
 
 
 @pytest.mark.spec("C13")
