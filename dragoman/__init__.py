@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dragoman.configuration import ConfigError
     from dragoman.errors import UserError
     from dragoman.loading import load
+    from dragoman.result import Result
     from dragoman.run import RunFolder
     from dragoman.training.checks import load_config, schema
     from dragoman.training.session import train
@@ -31,6 +32,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Config",
     "ConfigError",
+    "Result",
     "RunFolder",
     "Scored",
     "Translation",
@@ -45,6 +47,7 @@ __all__ = [
 _HOMES = {
     "Config": "dragoman.config",
     "ConfigError": "dragoman.configuration",
+    "Result": "dragoman.result",
     "RunFolder": "dragoman.run",
     "Scored": "dragoman.translation",
     "Translation": "dragoman.translation",

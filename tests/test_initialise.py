@@ -3,13 +3,14 @@
 import gzip
 import os
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from dragoman import initialise
+from dragoman import configuration, initialise, yaml
 from dragoman.config import DeviceConfig
 from dragoman.data.corpus import Pair, read_pairs
 from dragoman.data.sample import Inventory, Sample
@@ -17,6 +18,7 @@ from dragoman.errors import UserError
 from dragoman.initialise import Corpus, choose, languages
 from dragoman.loading import load
 from dragoman.training import checks, session
+from tests.forms import validator
 from tests.golden import Golden
 
 CORPUS = Corpus("train", "dev", "en", "fr")
@@ -185,6 +187,32 @@ def test_the_options_that_matter_most_are_written_out(tmp_path: Path) -> None:
     for option in ("cell: gru", "layers: 1", "direction: bidirectional", "attend: between", "feed: nothing"):
         assert f"    {option}\n" in text
     assert f"dragoman debug config {config} prints all of them." in text
+
+
+def test_editors_find_the_schema_that_the_configuration_fits(tmp_path: Path) -> None:
+    for name in ("train", "dev"):
+        write(tmp_path / name, ["one two"] * 30, ["un deux"] * 30)
+    for name in ("my own.yaml", "other.yaml"):  # which have one schema
+        config = tmp_path / name
+        initialise.initialise(tmp_path / "train.en", tmp_path / "train.fr", config, None)
+        first, *_ = text = config.read_text(encoding="utf-8").splitlines()
+        found = re.fullmatch(r"# yaml-language-server: \$schema=(\S+)", first)
+        assert found
+        schema = (tmp_path / found[1]).read_text(encoding="utf-8")
+        assert schema == configuration.schema()
+        validator(schema).validate(yaml.read("\n".join(text), name).value)
+
+
+@pytest.mark.parametrize("text", ["mine", "{}", '{"title": "mine"}', "[" * 9999, "[]"])
+def test_another_file_is_not_taken_for_the_schema(text: str, tmp_path: Path, golden: Golden) -> None:
+    for name in ("train", "dev"):
+        write(tmp_path / name, ["one two"] * 30, ["un deux"] * 30)
+    (tmp_path / "dragoman.schema.json").write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=r"dragoman\.schema\.json: ") as raised:
+        initialise.initialise(tmp_path / "train.en", tmp_path / "train.fr", tmp_path / "c.yaml", None)
+    golden(str(raised.value), text[:9])
+    assert (tmp_path / "dragoman.schema.json").read_text(encoding="utf-8") == text
+    assert not (tmp_path / "c.yaml").exists()
 
 
 def test_streams_are_refused_since_they_can_be_read_once(tmp_path: Path, golden: Golden) -> None:

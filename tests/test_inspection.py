@@ -170,13 +170,13 @@ def test_development_sentences_read_as_they_were_written(run: Run, tmp_path: Pat
     shutil.copytree(run.folder.path, tmp_path / "run")
     other = Run.load(tmp_path / "run")
     first, *_ = map(json.loads, other.folder.validation.read_text(encoding="utf-8").splitlines())
-    row = {**first, "source_text": "One, two.", "text": "Deux, un."}
+    row = {**first, "text": "Deux, un.", "sources": [{**first["sources"][0], "text": "One, two."}]}
     other.folder.validation.write_text(json.dumps(row) + "\n", encoding="utf-8")
     (found,) = inspection.development(other)[0].examples
     assert (found.source_text, found.target_text) == ("One, two.", "Deux, un.")
-    del row["source_text"]
+    del row["text"]
     other.folder.validation.write_text(json.dumps(row) + "\n", encoding="utf-8")
-    with pytest.raises(UserError, match=r"validation\.jsonl:1:") as raised:
+    with pytest.raises(UserError, match=r"validation\.jsonl:1: text: ") as raised:
         inspection.development(other)
     golden(str(raised.value))
 

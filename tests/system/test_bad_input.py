@@ -35,12 +35,12 @@ def nothing_new(shell: Shell, before: set[Path]) -> bool:
         (f"translate runs/toy '{LONG}'", LONG),
         (f"translate '{LONG}' test.en", LONG),
         (
-            "translate runs/toy test.en --attention -",
-            "--attention -",
+            "postedit runs/toy --translation test.en --html -",
+            "--html -",
         ),
         (
-            "translate runs/toy test.en -o same --attention same",
-            "--attention same",
+            "postedit runs/toy --translation test.en -o same --html same",
+            "--html same",
         ),
         (
             "translate runs/toy test.en --via fr",
@@ -79,7 +79,7 @@ def nothing_new(shell: Shell, before: set[Path]) -> bool:
         ("evaluate empty -i empty", ""),
         ("align runs/toy empty empty --gold empty", "empty"),
         ("translate runs/toy test.en -o no/such/x", "no/such/x"),
-        ("translate runs/toy test.en --attention no/such/y", "no/such/y"),
+        ("translate runs/toy test.en --json --alignments", "--alignments"),
         ("translate runs/toy test.en -o apart", "apart"),
         ("translate runs/toy test.en -o test.fr/x", "test.fr/x"),
         ("postedit runs/toy --translation test.en -o no/such/x", "no/such/x"),
@@ -251,6 +251,8 @@ def foreign(name: str, text: str) -> Damage:
         (foreign("config.yaml", "run: [\n"), "translate RUN test.en", "config.yaml"),
         (foreign("validation.jsonl", "[1]\n"), "report RUN", "validation.jsonl:1"),
         (foreign("validation.jsonl", '{"text": "x"}\n'), "report RUN", "validation.jsonl:1"),
+        (foreign("validation.jsonl", '{"version": 2}\n'), "info RUN", "validation.jsonl:1"),
+        (shortened("validation.jsonl", 100), "report RUN", "validation.jsonl:1"),
         (foreign("metrics.jsonl", "[1]\n"), "info RUN", "metrics.jsonl:1"),
         (
             shortened("checkpoints/last.safetensors", 500),

@@ -13,6 +13,7 @@ from dragoman.errors import UserError
 from dragoman.run import Run
 from dragoman.training import session
 from tests import toy
+from tests.forms import results
 from tests.golden import Golden
 from tests.system.conftest import Shell
 
@@ -121,11 +122,14 @@ def test_arrays_come_by_name_or_in_columns(seen: Shell) -> None:
     assert only.lines[1] == named.lines[1]
     without = seen("translate", "run", "--source", "en=test.en")
     assert without.lines[1] == ""  # neither text nor image
-    lines = seen("translate", "run", *NAMED, "--alignments", "--attention", "weights.jsonl").lines
+    lines = seen("translate", "run", *NAMED, "--alignments").lines
     assert all(line.count(" ||| ") == 2 for line in lines)
-    rows = [json.loads(line) for line in (seen.folder / "weights.jsonl").read_text("utf-8").splitlines()]
-    assert rows[0]["sources"] == {"en": ["one", "two"], "image": ["1", "2", "3"]}
-    assert np.array(rows[0]["attention"]["image"]).shape == (len(rows[0]["target"]), 3)
+    found = [each.translation for each in results(seen("translate", "run", *NAMED, "--json").lines)]
+    assert [each.text for each in found] == named.lines
+    text, image = found[0].sources
+    assert (text.name, text.tokens, text.regions) == ("en", ["one", "two"], False)
+    assert (image.name, image.tokens, image.regions) == ("image", ["1", "2", "3"], True)
+    assert image.attention.shape == (len(found[0].tokens), 3)
     assert seen("translate", "run", *NAMED, "--show").code == 0
 
 

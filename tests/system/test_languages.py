@@ -16,6 +16,7 @@ from dragoman.text.mark import Mark
 from dragoman.training import checks, session
 from dragoman.translator import Translator
 from tests import toy
+from tests.forms import results
 from tests.golden import Golden
 from tests.system.conftest import Shell
 
@@ -169,7 +170,7 @@ def test_every_pair_is_validated_and_those_decide_that_are_trained_on_and_no_cop
         values = [row[f"valid/{name}/{metric}"] for name in NAMES]
         assert row[f"valid/{metric}"] == pytest.approx(np.mean(values[:4]))
     lines = (shell.folder / "run" / "validation.jsonl").read_text("utf-8").splitlines()
-    assert [json.loads(line)["pair"] for line in lines] == [name for name in NAMES for _ in range(8)]
+    assert [each.pair for each in results(lines)] == [name for name in NAMES for _ in range(8)]
     card = (shell.folder / "run" / "README.md").read_text("utf-8")
     assert f"# {TOLD}" in card
     assert "- BLEU-2 de-fr = " in card

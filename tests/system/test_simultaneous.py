@@ -52,7 +52,7 @@ def test_there_is_a_line_out_for_every_line_in(trained: Shell) -> None:
         "--search=beam",
         "--n-best=1",
         "--alignments",
-        "--attention=a.jsonl",
+        "--json",
         "--show",
         "--engine=int8",
         "--engine=onnx",

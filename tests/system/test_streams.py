@@ -115,7 +115,7 @@ def test_a_closed_stream_that_is_not_needed_does_no_harm(copied: Shell) -> None:
 @pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
 @pytest.mark.parametrize(
     "words",
-    [("translate", "runs/toy", "test.en"), ("translate", "runs/toy", "test.en", "--attention=a.jsonl"), ("info",)],
+    [("translate", "runs/toy", "test.en"), ("translate", "runs/toy", "test.en", "--json"), ("info",)],
 )
 @pytest.mark.slow
 def test_a_full_disk_behind_standard_output_is_told(words: tuple[str, ...], trained: Shell) -> None:
@@ -141,7 +141,7 @@ def test_a_full_disk_ends_training_and_leaves_what_was_saved(shell: Shell) -> No
     assert shell(*words).code == 0
 
 
-@pytest.mark.parametrize("options", [[], ["--attention=a.jsonl"]])
+@pytest.mark.parametrize("options", [[], ["--json"]])
 @pytest.mark.slow
 def test_a_closed_pipe_is_no_error(options: list[str], trained: Shell) -> None:
     path = trained.folder / "many.en"
@@ -156,18 +156,17 @@ def test_a_closed_pipe_is_no_error(options: list[str], trained: Shell) -> None:
         running.stdout.close()
         assert running.stderr.read() == b""
     assert running.returncode == 141
-    assert not list(trained.folder.glob("*.jsonl*"))
 
 
 @pytest.mark.slow
 def test_no_two_outputs_replace_each_other_behind_standard_output(trained: Shell) -> None:
-    command = [sys.executable, "-m", "dragoman", "translate", "runs/toy", "test.en", "--attention", "/dev/stdout"]
+    command = [sys.executable, "-m", "dragoman", "postedit", "runs/toy", "--translation=test.en", "--html=/dev/stdout"]
     with (trained.folder / "both").open("wb") as file:
         done = subprocess.run(
             command, cwd=trained.folder, env=os.environ | ONE_THREAD, stdout=file, stderr=subprocess.PIPE, check=False
         )
     assert done.returncode == 1
-    assert done.stderr.decode().strip() == "--attention /dev/stdout: the lines go there; name another file"
+    assert done.stderr.decode().strip() == "--html /dev/stdout: the lines go there; name another file"
 
 
 @pytest.mark.slow

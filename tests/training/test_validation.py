@@ -17,6 +17,7 @@ from dragoman.errors import UserError
 from dragoman.evaluation.metrics import METRICS, higher_is_better
 from dragoman.model.weights import read_note, read_tensors
 from dragoman.reading import Reading
+from dragoman.result import Result
 from dragoman.run import RunFolder
 from dragoman.training import session, trainer
 from dragoman.training.trainer import train
@@ -25,6 +26,7 @@ from dragoman.training.validation import Likelihood, Validation, likelihood
 from dragoman.translator import Taught, Translator
 from tests import toy
 from tests.builders import BATCH, build_model
+from tests.forms import results
 from tests.golden import Golden
 
 Assembled = Callable[[Config], Training]
@@ -262,13 +264,10 @@ def test_figures_are_never_long() -> None:
 def test_writes_development_sentences_down_for_reports(run: Training) -> None:
     found = run.validator(run.model)
     run.validator.write(found)
-    rows = [json.loads(line) for line in run.folder.validation.read_text("utf-8").splitlines()]
-    assert [row["reference"] for row in rows] == [each.target for each in run.data.dev]
+    rows = results(run.folder.validation.read_text("utf-8").splitlines())
+    assert [(row.reference, row.pair) for row in rows] == [(each.target, None) for each in run.data.dev]
     for row, translation in zip(rows, found.translations, strict=True):
-        assert row["source"] == translation.source.split()
-        assert (row["target"], row["text"]) == (translation.tokens, translation.text)
-        assert len(row["attention"]) == len(row["target"])
-        assert all(len(weights) == len(row["source"]) and sum(weights) <= 1.01 for weights in row["attention"])
+        assert row.line() == Result(translation, row.reference).line()
 
 
 def test_says_its_values_in_a_line() -> None:
