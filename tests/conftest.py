@@ -14,10 +14,8 @@ from tests import shapes
 ROOT = Path(__file__).resolve().parent.parent
 SHARED_DATA = ROOT.parent / "shared" / "data"
 
-# The tests run side by side on the same cores; one thread each is the fastest, and the same everywhere.
-torch.set_num_threads(1)
-
 shapes.install()
+torch.set_num_threads(1)
 hypothesis.settings.register_profile("dragoman", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("dragoman")
 
@@ -67,6 +65,10 @@ def golden(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def pytest_runtest_setup() -> None:
+    """Tests run side by side on the same cores, so that one thread each is fastest, whatever the test before has left:
+    with two, small models take many times as long.
+    """
+    torch.set_num_threads(1)
     shapes.Test.number += 1
 
 
