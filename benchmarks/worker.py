@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import final
 
 import torch
+from torch import nn
 
 import dragoman
 from benchmarks.jobs import Job
@@ -54,7 +55,7 @@ class Counted(Objective):
     """The objective of the run, with the size of the last batch."""
 
     def __init__(self, objective: Objective) -> None:
-        super().__init__()
+        nn.Module.__init__(self)  # what there is to know of the training, the objective knows
         self.objective = objective
         self.parts = objective.parts
         self.last = (0, 0)  # target symbols, sentences

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from dragoman.configuration import ConfigError
     from dragoman.errors import UserError
     from dragoman.loading import load
+    from dragoman.result import Result
     from dragoman.run import RunFolder
-    from dragoman.training.checks import load_config
+    from dragoman.training.checks import load_config, schema
     from dragoman.training.session import train
     from dragoman.translation import Scored, Translation
     from dragoman.translator import Translator
@@ -31,6 +32,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Config",
     "ConfigError",
+    "Result",
     "RunFolder",
     "Scored",
     "Translation",
@@ -38,12 +40,14 @@ __all__ = [
     "UserError",
     "load",
     "load_config",
+    "schema",
     "train",
 ]
 
 _HOMES = {
     "Config": "dragoman.config",
     "ConfigError": "dragoman.configuration",
+    "Result": "dragoman.result",
     "RunFolder": "dragoman.run",
     "Scored": "dragoman.translation",
     "Translation": "dragoman.translation",
@@ -51,6 +55,7 @@ _HOMES = {
     "UserError": "dragoman.errors",
     "load": "dragoman.loading",
     "load_config": "dragoman.training.checks",
+    "schema": "dragoman.training.checks",
     "train": "dragoman.training.session",
 }
 

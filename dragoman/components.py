@@ -152,6 +152,11 @@ def problems(table: Mapping[str, Callable[..., Any]], spec: Spec, path: Path) ->
     return found
 
 
+def options(constructor: Callable[..., Any]) -> list[str]:
+    """The names of the options that a part has."""
+    return list(_parameters(constructor))
+
+
 def complete(table: Mapping[str, Callable[..., Any]], spec: Spec) -> Spec:
     """The same Spec with every option spelled out, in the constructor's order; a faulty one unchanged."""
     return spec if problems(table, spec, ()) else Spec(spec.kind, _completed(table, spec))

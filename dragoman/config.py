@@ -180,7 +180,7 @@ class LanguageConfig(Section):
     tokeniser: Literal["punctuation", "whitespace"] = Field(
         "punctuation", description="what separates words: punctuation too, or whitespace alone"
     )
-    unit: Spec = Field(Spec("bpe"), description="what a symbol is: word, character, bpe or unigram")
+    unit: Spec = Field(Spec("bpe"), description="what a symbol is")
 
 
 class TextConfig(Section):
@@ -200,23 +200,17 @@ class EmbeddingConfig(Section):
         "none",
         description="shared tables: output (target = output layer), languages (source = target), all, none",
     )
+    source: Spec = Field(Spec("table"), description="the vectors of source symbols")
+    target: Spec = Field(Spec("table"), description="the vectors of target symbols")
 
 
 class AttentionConfig(Section):
     """Where the decoder looks."""
 
-    score: Spec = Field(
-        Spec("additive"), description="dot, scaled_dot, bilinear, additive, linear, convolutional, uniform or none"
-    )
-    terms: Annotated[tuple[Spec, ...], Several] = Field(
-        (),
-        description="what else has a say: "
-        "coverage, neural_coverage, coverage_embedding, position, markov, fertility, recurrent, wait or shift",
-    )
-    normaliser: Spec = Field(
-        Spec("softmax"), description="from energies to weights: softmax, sparsemax, entmax, linear_chain, hard"
-    )
-    window: Spec = Field(Spec("none"), description="the part of the source to look at: none, monotonic, predictive")
+    score: Spec = Field(Spec("additive"), description="how well a query and a key agree")
+    terms: Annotated[tuple[Spec, ...], Several] = Field((), description="what else has a say")
+    normaliser: Spec = Field(Spec("softmax"), description="from energies to weights")
+    window: Spec = Field(Spec("none"), description="the part of the source to look at")
     sentences: Text | None = Field(
         None, description="what stands between the sentences of a document, to attend to these too; null = nothing does"
     )
@@ -240,21 +234,16 @@ class ModelConfig(Section):
 
     start_symbol: Literal["bos", "eos"] = Field("bos", description="what the decoder reads first: bos or eos")
     embedding: EmbeddingConfig = Field(EmbeddingConfig(), description="symbols as vectors")
-    encoder: Spec = Field(Spec("rnn"), description="reads the source sentence: rnn, self_attention or convolutional")
-    features: Spec = Field(
-        Spec("projection"),
-        description="reads sources that are numbers (data.features): projection, rnn, self_attention or convolutional",
-    )
+    encoder: Spec = Field(Spec("rnn"), description="reads the source sentence")
+    features: Spec = Field(Spec("projection"), description="reads sources that are numbers (data.features)")
     start_only: Annotated[tuple[Text, ...], Several] = Field(
         (), description="sources among data.features that only start the decoder (bridge) and are not attended to"
     )
-    bridge: Spec = Field(Spec("final"), description="the decoder's first state: final, zero, mean, copy or none")
+    bridge: Spec = Field(Spec("final"), description="the decoder's first state")
     attention: AttentionConfig = Field(AttentionConfig(), description="where the decoder looks")
-    combination: Spec = Field(
-        Spec("concatenation"), description="of several sources: concatenation, sum, flat or hierarchical"
-    )
-    decoder: Spec = Field(Spec("rnn"), description="writes the target sentence: rnn or self_attention")
-    output: Spec = Field(Spec("full"), description="from features to probabilities of symbols: full")
+    combination: Spec = Field(Spec("concatenation"), description="what becomes of attention to several sources")
+    decoder: Spec = Field(Spec("rnn"), description="writes the target sentence")
+    output: Spec = Field(Spec("full"), description="from features to probabilities of symbols")
     cursor: bool = Field(
         False, description="of data.edits: true = the decoder reads the state of the symbol that is edited next, too"
     )
@@ -273,28 +262,18 @@ class TrainingConfig(Section):
     epochs: Count | None = Field(30, description="passes over the training pairs; null = no limit")
     steps: Count | None = Field(None, description="training steps; null = no limit; the first limit counts")
     batch: BatchConfig = Field(BatchConfig(), description="the pairs of one training step")
-    objective: Spec = Field(
-        Spec("teacher_forcing"),
-        description="what is minimised: teacher_forcing, marginal, reinforce, segment, agreement",
-    )
-    penalties: Annotated[tuple[Spec, ...], Several] = Field(
-        (), description="what else is minimised, of attention: supervised, coverage, fertility"
-    )
+    objective: Spec = Field(Spec("teacher_forcing"), description="what is minimised")
+    penalties: Annotated[tuple[Spec, ...], Several] = Field((), description="what else is minimised, of attention")
     source_dropout: Rate = Field(
         0.0, description="share of the sources that training hides where there are several, never all of a sentence"
     )
-    optimiser: Spec = Field(Spec("adam"), description="adam or adamw")
-    schedule: Spec = Field(
-        Spec("constant"), description="the learning rate: constant, inverse_square_root, cosine or plateau"
-    )
+    optimiser: Spec = Field(Spec("adam"), description="what is done with gradients")
+    schedule: Spec = Field(Spec("constant"), description="the learning rate from step to step")
     clip: Positive | None = Field(1.0, description="largest norm of the gradient; null = any")
     save_every: Count = Field(500, description="steps between saves of the training state")
     validate_every: Count | None = Field(None, description="steps between validations; null = after each epoch")
-    search: Spec = Field(Spec("greedy"), description="how validation translates: greedy or beam")
-    metric: Literal["bleu", "chrf", "ter", "exact_match", "token_error_rate", "loss", "perplexity", "accuracy"] = Field(
-        "bleu",
-        description="decides what is best: bleu, chrf, ter, exact_match, token_error_rate, loss, perplexity, accuracy",
-    )
+    search: Spec = Field(Spec("greedy"), description="how validation translates")
+    metric: Text = Field("bleu", description="decides what is best: one of `metrics`, or loss, perplexity, accuracy")
     patience: Count | None = Field(10, description="validations without improvement to stop after; null = never")
     average: Count = Field(5, description="how many of the best checkpoints the final model is the mean of")
     skip_limit: Count = Field(20, description="steps in a row with a non-finite loss to stop after")
@@ -310,10 +289,10 @@ class Config(Section):
     text: TextConfig = Field(TextConfig(), description="from text to symbols")
     model: ModelConfig = Field(ModelConfig(), description="the network")
     training: TrainingConfig = Field(TrainingConfig(), description="from a network to a translator")
-    search: Spec = Field(Spec("beam"), description="how the best translation is looked for: greedy or beam")
+    search: Spec = Field(Spec("beam"), description="how the best translation is looked for")
     metrics: Annotated[tuple[Spec, ...], Several] = Field(
         (Spec("bleu"), Spec("chrf")),
-        description="what translations are scored by: bleu, chrf, ter, exact_match, token_error_rate",
+        description="what translations are scored by",
     )
 
     @property
@@ -327,7 +306,8 @@ class Config(Section):
         return bool(self.model.attention.normaliser.options.get("order"))
 
 
-UNTRANSLATED = ("loss", "perplexity", "accuracy")
+# What validation measures without translating, and whether more of it is better.
+UNTRANSLATED = {"loss": False, "perplexity": False, "accuracy": True}
 CSV = (".csv", ".csv.gz")
 COLUMNS = (".tsv", ".tsv.gz", *CSV)  # of these names under a header, or each source, then the target
 OBJECTS = (".jsonl", ".jsonl.gz")  # JSON Lines: of these keys

@@ -1,7 +1,11 @@
 """A YAML file to a configuration, with every fault told at once by file, line and key; and back."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path as FilePath
+from typing import Any
+
+from pydantic.json_schema import GenerateJsonSchema
 
 from dragoman import sections, yaml
 from dragoman.components import Path, Problem, dotted
@@ -15,6 +19,8 @@ from dragoman.wording import shown
 class ConfigError(UserError):
     """Every fault of a configuration, a line each."""
 
+
+TITLE = "dragoman configuration"
 
 Check = Callable[[Config], Iterable[Problem]]
 
@@ -81,6 +87,12 @@ def dump(config: Config) -> str:
     return yaml.write(sections.tree(config))
 
 
-def commented(config: Config) -> str:
-    """The same with what each key means beside it."""
-    return yaml.write(sections.tree(config), dict(sections.notes(Config)))
+def commented(config: Config, tables: Mapping[Path, Mapping[str, Any]] = {}) -> str:
+    """The same with what each key means beside it, and the kinds that it takes of these tables."""
+    return yaml.write(sections.tree(config), dict(sections.notes(Config, tables)))
+
+
+def schema(tables: Mapping[Path, Mapping[str, Any]] = {}) -> str:
+    """The JSON schema of a configuration, which editors complete and check YAML by, with the kinds of these tables."""
+    found = {"$schema": GenerateJsonSchema.schema_dialect, **sections.schema(Config, tables), "title": TITLE}
+    return json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from dragoman.components import Problem
 from dragoman.config import COLUMNS, TABLES, UNTRANSLATED, Config, DataConfig
+from dragoman.wording import nearest
 
 ONE_PAIR = ("source", "target", "train", "dev")
 
@@ -42,7 +43,8 @@ def contradictions(config: Config) -> Iterator[Problem]:
         if kind in kinds[:number]:
             yield Problem(("metrics", number), f"'{kind}' is there already")
     if training.metric not in (*kinds, *UNTRANSLATED):
-        yield Problem(("training", "metric"), f"'{training.metric}' is not listed in metrics")
+        known = nearest(training.metric, [*kinds, *UNTRANSLATED])
+        yield Problem(("training", "metric"), f"'{training.metric}' is not listed in metrics; {known}")
 
 
 def _one_pair(config: Config) -> Iterator[Problem]:

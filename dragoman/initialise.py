@@ -7,6 +7,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from pydantic_core import from_json
+
 from dragoman import configuration
 from dragoman.components import Spec
 from dragoman.config import COLUMNS, TABLES, Config
@@ -15,9 +17,10 @@ from dragoman.data.aside import PARTS, copy
 from dragoman.data.corpus import Pair, corpus_files, parallel, read_pairs
 from dragoman.data.sample import Sample, look
 from dragoman.errors import UserError
-from dragoman.files import shown, write_atomically
+from dragoman.files import read_lines, shown, write_atomically
 
 DEVELOPMENT = ("dev", "valid", "val", "validation", "tune")  # usual names of the files that judge training
+SCHEMA = "dragoman.schema.json"  # beside the configuration; editors take no name with a space
 JOINT = 0.5  # of its text in common letters, from which on languages share their symbols too
 
 
@@ -57,13 +60,16 @@ def initialise(
     source: Path, target: Path | None, config: Path, dev: str | None, columns: Sequence[str] = ()
 ) -> list[str]:
     """Write a commented configuration for the pairs in two files, or in two `columns` of one; the lines to tell about
-    it.
+    it. Beside it is the JSON schema by which editors complete and check it.
 
     Where no development pairs are given or found beside the files, some pairs are set aside: the files are copied
     into a folder beside the configuration, in two parts. UserError where the configuration exists already.
     """
     if config.exists():
         raise UserError(f"{config}: exists already; choose another name with -o, or remove it")
+    schema = config.with_name(SCHEMA)
+    if schema.exists() and not _is_schema(schema):
+        raise UserError(f"{schema}: exists already and is another file, and the schema should be there; rename it")
     for path in filter(None, (source, target)):
         if str(path) == "-" or path.is_fifo():
             raise UserError(f"{path}: init reads its files more than once, so it takes no stream; write it to a file")
@@ -86,9 +92,21 @@ def initialise(
             f"matter most: dragoman debug config {shlex.quote(str(config))} prints all of them.",
         ]
         values = choose(corpus, sample, f"runs/{corpus.source}-{corpus.target}")
+        with write_atomically(schema) as file:
+            file.write(configuration.schema())
         with write_atomically(config) as file:
+            file.write(f"# yaml-language-server: $schema={SCHEMA}\n")
             file.writelines([*(f"# {line}\n" for line in lines), "\n", configuration.commented(values)])
     return about
+
+
+def _is_schema(path: Path) -> bool:
+    """Whether an earlier `init` wrote the file."""
+    try:
+        found = from_json("\n".join(read_lines(path)))
+    except (UserError, ValueError):
+        return False
+    return isinstance(found, dict) and found.get("title") == configuration.TITLE
 
 
 @contextmanager

@@ -10,24 +10,25 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from dragoman import components, configuration
+from dragoman import components, configuration, result
 from dragoman.components import Spec
 from dragoman.config import ModelConfig
 from dragoman.data.features import FeatureSource
 from dragoman.data.language import Language
 from dragoman.data.pharaoh import Gold
+from dragoman.data.vocabulary import SymbolTable
 from dragoman.errors import UserError
 from dragoman.evaluation import alignment
 from dragoman.evaluation.alignment import AlignmentScore
 from dragoman.evaluation.metrics import METRICS, Metric, Score, predicted
 from dragoman.files import read_lines, write_atomically
 from dragoman.model import build
-from dragoman.model.build import SourceSize
+from dragoman.model.inputs import SourceInput, model_inputs
 from dragoman.model.weights import read_note
 from dragoman.reading import Text
+from dragoman.result import Result
 from dragoman.run import Run, told
 from dragoman.search.searches import SEARCHES
-from dragoman.translation import Translation
 from dragoman.translator import Translator
 from dragoman.visualisation import report
 from dragoman.visualisation.report import Example, RunView
@@ -98,31 +99,16 @@ def scores(run: Run, sentences: Sentences, more: Iterable[Score] = ()) -> list[S
 
 def development(run: Run) -> tuple[Sentences, list[Score]]:
     """The development sentences as the finished model translates them, and how well it predicts their references."""
-    texts, examples = [], []
-    for number, row in enumerate(_rows(run.folder.validation, "text"), start=1):
-        try:
-            source, target = list(row["source"]), list(row["target"])
-            attention = np.asarray(row["attention"], np.float64).reshape(len(target), len(source))
-            each = Example(
-                source,
-                target,
-                str(row["reference"]),
-                attention,
-                float(row["score"]),
-                shares=[int(column) for column in row.get("shares", ())],
-                pair=str(row.get("pair", "")),
-                source_text=str(row["source_text"]),
-                target_text=str(row["text"]),
-            )
-            examples.append(each)
-        except (KeyError, TypeError, ValueError) as error:
-            raise UserError(f"{run.folder.validation}:{number}: not a translated sentence") from error
-        texts.append(str(row["text"]))
+    try:
+        found = list(result.read(run.folder.validation)) if run.folder.validation.is_file() else []
+    except UserError as error:
+        way = "remove the file, and train writes it again; or name --sentences"
+        raise UserError(f"{error}; a report needs a validation by this version: {way}") from None
+    sentences = Sentences([each.translation.text for each in found], list(map(example, found)))
     final = next((row for row in reversed(metric_rows(run)) if "final/perplexity" in row), None)
     if final is None:
-        return Sentences(texts, examples), []
-    found = prediction(run.target, final["final/perplexity"], final["final/accuracy"])
-    return Sentences(texts, examples), found
+        return sentences, []
+    return sentences, prediction(run.target, final["final/perplexity"], final["final/accuracy"])
 
 
 def prediction(language: Language, perplexity: float, accuracy: float) -> list[Score]:
@@ -151,7 +137,7 @@ def translated(
     found = translator.translate(sources, to=to, n_best=min(ALTERNATIVES, width))
     links = [each.possible for each in gold] if gold else [None] * len(pairs)
     examples = [
-        example(translation, reference, each if translation.text == reference else None)
+        example(Result(translation, reference), each if translation.text == reference else None)
         for translation, (_, reference), each in zip(found, pairs, links, strict=True)
     ]
     rated = [Score("AER", rate, "percent|forced decoding") for rate in rates]
@@ -173,19 +159,21 @@ def agreement(
     return alignment.error_rate([each.alignment for each in scored], gold)
 
 
-def example(translation: Translation, reference: str | None, gold: Iterable[tuple[int, int]] | None = None) -> Example:
+def example(found: Result, gold: Iterable[tuple[int, int]] | None = None) -> Example:
     """A translation as a report shows it. Gold links are of its one source's words."""
+    translation = found.translation
     seen = translation.overview
     first = len(seen.shares) and seen.shares[0] + 1  # the column of the first word
     return Example(
         seen.columns,
         translation.tokens,
-        reference,
+        found.reference,
         seen.attention,
         translation.score,
         None if gold is None else sorted((source + first, target) for source, target in gold),
-        [(each.text, each.score) for each in translation.n_best],
+        [(each.text, each.score) for each in (translation.n_best if translation.alternatives else ())],
         seen.shares,
+        found.pair or "",
         source_text=seen.text,
         target_text=translation.text,
     )
@@ -203,7 +191,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
     sides = (*run.sources, run.target)
     sizes = [len(each.vocabulary) for each in sides if isinstance(each, Language)]
     regions = [f"{each.name}: {each.size:,} numbers" for each in run.sources if isinstance(each, FeatureSource)]
-    parts = parameters(config.model, config.data.sequences(build.sizes(config.model, run.sources)), sizes[-1])
+    parts = parameters(config.model, model_inputs(config, run.sources), run.target.symbols)
     every = {1: "", 2: ", one inventory for both"}.get(len(sizes), ", one inventory for all")
     shared = every if config.text.joint else ""
     units = " and ".join(dict.fromkeys((config.text.source.unit.kind, config.text.target.unit.kind)))
@@ -252,10 +240,10 @@ def _weights(run: Run) -> list[tuple[str, str]]:
     return [("weights", told(read_note(path)))] if path.is_file() else []
 
 
-def parameters(model: ModelConfig, sources: tuple[SourceSize, ...], target_symbols: int) -> dict[str, int]:
+def parameters(model: ModelConfig, sources: tuple[SourceInput | int, ...], target: SymbolTable | int) -> dict[str, int]:
     """How many numbers each part of a model learns; a shared table counts for the part that comes first."""
     with torch.device("meta"):  # sizes without memory
-        built = build.build(model, sources, target_symbols)
+        built = build.build(model, sources, target)
     counts: Counter[str] = Counter()
     for name, parameter in built.named_parameters():
         part, *below = name.split(".")
@@ -284,13 +272,8 @@ def _bleu(run: Run) -> Metric:
 
 
 def metric_rows(run: Run) -> list[Row]:
-    """The rows of metrics.jsonl."""
-    return _rows(run.folder.metrics, "step", "time")
-
-
-def _rows(path: Path, *keys: str) -> list[Row]:
-    """The mappings in a file of JSON lines, if there is one; a killed process may have left the last one unfinished."""
-    rows: list[Row] = []
+    """The rows of metrics.jsonl, if there are any; a killed process may have left the last one unfinished."""
+    path, rows = run.folder.metrics, list[Row]()
     lines = list(read_lines(path)) if path.is_file() else []
     for number, line in enumerate(lines, start=1):
         try:
@@ -299,7 +282,7 @@ def _rows(path: Path, *keys: str) -> list[Row]:
             row = None
             if number == len(lines):
                 break
-        if not isinstance(row, dict) or not all(key in row for key in keys):
-            raise UserError(f"{path}:{number}: expected a JSON object with {' and '.join(keys)}")
+        if not isinstance(row, dict) or not {"step", "time"} <= row.keys():
+            raise UserError(f"{path}:{number}: expected a JSON object with step and time")
         rows.append(row)
     return rows

@@ -2,8 +2,8 @@
 
 run.json                  that training made this folder: which version, and when
 config.yaml               the configuration, complete and resolved
-source.*, target.*        text pipelines and vocabularies; of sources that are numbers, how many a region has; which
-                          languages each symbol is in, of several
+source.*, target.*        text pipelines, vocabularies and counts of symbols; of sources that are numbers, how many a
+                          region has; which languages each symbol is in, of several
 model.safetensors         the weights to use: the mean of the best, or the best
 model-best.safetensors    the best single validation; model-last.safetensors: the last one
 metrics.jsonl             what was measured, a line each time
@@ -20,12 +20,9 @@ reverse/                  the run of the other direction, where both were traine
 
 import os
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from dragoman import configuration
 from dragoman.config import Config
@@ -43,7 +40,7 @@ WEIGHTS = ("model", "model-best", "model-last")  # in the order in which they ar
 # Names of the files that training writes: before it has saved anything; at any time; in the folder `checkpoints`.
 BEGUN = re.compile(
     r"run\.json|config\.yaml|metrics\.jsonl|events\.out\.tfevents\..+"
-    r"|(source|target)(\..+)?\.(json|units|vocabulary)|target\.languages"
+    r"|(source|target)(\..+)?\.(json|units|vocabulary|counts)|target\.languages"
 )
 MADE = re.compile(rf"{BEGUN.pattern}|validation\.jsonl|README\.md|model(-best|-last)?\.safetensors")
 KEPT = re.compile(r"last\.safetensors|step-\d{8}\.safetensors")
@@ -190,22 +187,7 @@ class Run:
     def model(self, weights: str | None = None) -> Seq2Seq:
         """The model with these weights, in evaluation mode."""
         path = self.weights(weights)
-        shapes = read_shapes(path)
-        try:
-            build.check(self.config, self.sources, self.target, shapes, path)
-        except UserError as error:
-            raise UserError(f"{self._cut(shapes)}{error}") from error
+        build.check(self.config, self.sources, self.target, read_shapes(path), path)
         model = build.build_for(self.config, self.sources, self.target)
         fill(model, read_tensors(path)[0], path)
         return model.eval()
-
-    def _cut(self, shapes: Mapping[str, torch.Size]) -> str:
-        """Which vocabularies have a number of symbols that weights of these shapes do not know, to stand in front.
-
-        One that was cut between two lines reads like a whole one.
-        """
-        rows = {shape[0] for shape in shapes.values() if shape}
-        names = zip((*self.config.data.sides, "target"), (*self.sources, self.target), strict=True)
-        sizes = [(name, len(each.vocabulary)) for name, each in names if isinstance(each, Language)]
-        wrong = [(name, size) for name, size in sizes if size not in rows]
-        return "".join(f"{self.folder.path / name}.vocabulary has {size:,} symbols; " for name, size in wrong)

@@ -196,13 +196,32 @@ def completed(section: Tree, tables: Mapping[Path, Mapping[str, Any]]) -> Tree:
     return section
 
 
-def notes(root: type[Section], path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """What each key means."""
+Tables = Mapping[Path, Mapping[str, Any]]  # of parts, by the keys that name one of them, or several
+
+
+def notes(
+    root: type[Section], tables: Mapping[Path, Mapping[str, Any]] = {}, path: Path = ()
+) -> Iterator[tuple[Path, str]]:
+    """What each key means, and the kinds of parts that it takes as far as their table is here."""
     for name, field in root.model_fields.items():
-        yield (*path, name), str(field.description)
+        place = (*path, name)
+        kinds = f": {', '.join(tables[place])}" if place in tables else ""
+        yield place, f"{field.description}{kinds}"
         inner = _inner(field)
         if inner is not None:
-            yield from notes(inner, (*path, name))
+            yield from notes(inner, tables, place)
+
+
+def schema(root: type[Section], tables: Tables) -> dict[str, Any]:
+    """The JSON schema with the kinds of parts in its descriptions."""
+    found = root.model_json_schema()
+    for path, note in notes(root, tables):
+        keys = found["properties"]
+        for name in path[:-1]:
+            section = keys[name]["anyOf"][0]["$ref"].rpartition("/")[2]
+            keys = found["$defs"][section]["properties"]
+        keys[path[-1]]["description"] = note
+    return found
 
 
 def differences(one: Section, other: Section, path: Path = ()) -> Iterator[Path]:

@@ -1,5 +1,6 @@
 """What a translator gives: translations, words of one that is under way, scores of given pairs."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from reprlib import Repr
 from typing import NamedTuple
@@ -8,7 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dragoman.data.pharaoh import Links
+from dragoman.data.vocabulary import EOS, SPECIALS
 from dragoman.evaluation import alignment
+from dragoman.text.mark import Symbol
 from dragoman.text.pipeline import WordsOf
 from dragoman.visualisation import heatmap
 
@@ -57,6 +60,16 @@ class Seen(NamedTuple):
         return alignment.links(self.attention, end=self.end_attention)
 
 
+class Step(NamedTuple):
+    """A step of the decoder: the symbol that it wrote, by name; the number of the target word that this is a part of,
+    None for the end symbol and for an edit operation that writes nothing; and log P of the symbol in nats.
+    """
+
+    symbol: str
+    word: int | None
+    log_prob: float
+
+
 @dataclass(frozen=True, eq=False)
 class Translation:
     """A translation, with what the model attended to.
@@ -64,9 +77,11 @@ class Translation:
     `sources` are what was translated; `source`, `source_tokens`, `attention`, `end_attention` and `alignment` are those
     of the only one, or of the first. `tokens` are words; `sentinel` (target words,) is the attention to none of the
     sources, where the model has a sentinel. `score` is the rank of the search (log-probability under its length
-    normalisation), `log_prob` the plain log P(y | x) in nats. `n_best` holds the alternatives asked for, this one
-    first, each text once. `left_out` counts the symbols at the end of overlong sources that were not read; what stands
-    behind the first 50,000 characters is not cut into symbols, so there it counts characters.
+    normalisation), `log_prob` the plain log P(y | x) in nats, the sum over `steps`, whose last is the end symbol;
+    `log_probs` (target words,) has the sum for each word. `alternatives` are the next best translations, as many as
+    were asked for; `n_best` is this one and those, each text once. `left_out` counts the symbols at the end of overlong
+    sources that were not read; what stands behind the first 50,000 characters is not cut into symbols, so there it
+    counts characters. `dragoman.Result` writes and reads it as JSON.
     """
 
     sources: tuple[Seen, ...]
@@ -74,9 +89,22 @@ class Translation:
     tokens: list[str]
     score: float
     log_prob: float
+    steps: tuple[Step, ...]
     sentinel: NDArray[np.float64] | None = None
-    n_best: tuple["Translation", ...] = ()
+    alternatives: tuple["Translation", ...] = ()
     left_out: int = 0
+
+    @property
+    def n_best(self) -> tuple["Translation", ...]:
+        return (self, *self.alternatives)
+
+    @property
+    def log_probs(self) -> NDArray[np.float64]:
+        found = np.zeros(len(self.tokens))
+        for step in self.steps:
+            if step.word is not None:
+                found[step.word] += step.log_prob
+        return found
 
     @property
     def source(self) -> str:
@@ -128,19 +156,32 @@ class Spoken(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """A given pair under the model: `log P(target | sources)` in nats, symbols counted with the end, and the attention
-    by words as of a translation.
+    """A given pair under the model: `log P(target | sources)` in nats, the target as its symbols spell it, and the
+    steps and the attention of forced decoding.
     """
 
     log_prob: float
-    symbols: int
     sources: tuple[Seen, ...]
+    text: str
     tokens: list[str]
+    steps: tuple[Step, ...]
     sentinel: NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         words = SHORT.repr(" ".join(self.tokens))
         return f"Scored({words}, log_prob={self.log_prob:.4f}, symbols={self.symbols})"
+
+    @property
+    def symbols(self) -> int:
+        """Their number, the end symbol counted."""
+        return len(self.steps)
+
+    @property
+    def translation(self) -> Translation:
+        """The target as if a search had found it, by its log-probability alone."""
+        return Translation(
+            self.sources, self.text, self.tokens, self.log_prob, self.log_prob, self.steps, self.sentinel
+        )
 
     @property
     def source_tokens(self) -> list[str]:
@@ -191,6 +232,13 @@ def overview(sources: tuple[Seen, ...], sentinel: NDArray[np.float64] | None = N
         columns += [f"[{name}]", *tokens]
     text = " ".join(f"[{source.name}] {source.text}" for source in sources) if len(sources) > 1 else sources[0].text
     return Overview(np.concatenate(parts, 1), columns, numbers, text)
+
+
+def steps(said: Sequence[Symbol], word_of: Sequence[int], log_probs: Sequence[float]) -> tuple[Step, ...]:
+    """What was said, with the word of each symbol (-1: none), and with log-probabilities of these and of the end."""
+    names = [*map(str, said), SPECIALS[EOS]]
+    words = [*(None if word < 0 else word for word in word_of), None]
+    return tuple(Step(*each) for each in zip(names, words, log_probs, strict=True))
 
 
 def by_words(

@@ -38,7 +38,7 @@ from dragoman.search.streaming import Adaptive, EmittedSymbol, StreamingPredicto
 from dragoman.text.edits import OPERATIONS, applied, operations
 from dragoman.text.mark import Mark, Symbol
 from dragoman.text.pipeline import WordsOf
-from dragoman.translation import SHORT, Scored, Spoken, Translation
+from dragoman.translation import SHORT, Scored, Spoken, Translation, steps
 
 Item = TypeVar("Item")
 
@@ -185,8 +185,7 @@ class Translator:
 
     def _nothing(self, given: tuple[Given, ...]) -> Translation:
         left_out = reading.left_out(given, [])
-        empty = Translation(self.reading.nothing(given), "", [], 0.0, 0.0, left_out=left_out)
-        return replace(empty, n_best=(empty,))
+        return Translation(self.reading.nothing(given), "", [], 0.0, 0.0, (), left_out=left_out)
 
     def simultaneous(self, words: Iterable[str], *, to: str | None = None, wait: int | None = None) -> Iterator[Spoken]:
         """The translation of a text whose words are still arriving, by greedy search: each word is given as soon as the
@@ -303,11 +302,18 @@ class Translator:
                 with self._threads(len(pairs)):
                     scored = self.scorer.score(batch)
                 for row, (given, symbols, target) in enumerate(pairs):
-                    words = self._written(symbols, target)[1]
+                    written, words = self._written(symbols, target)
                     weights = tuple(part[row, : len(target)].float().cpu().numpy() for part in scored.attention)
-                    log_prob = scored.log_probs[row].double().sum().item()
+                    log_probs = scored.log_probs[row, : len(target) + 1].double()
                     seen, sentinel = self.reading.seen(given, symbols, words, weights)
-                    found[int(batch.rows[row])] = Scored(log_prob, len(target) + 1, seen, words.words, sentinel)
+                    found[int(batch.rows[row])] = Scored(
+                        log_probs.sum().item(),
+                        seen,
+                        self.target.text.decode(written),
+                        words.words,
+                        steps(target, words.word_of, log_probs.tolist()),
+                        sentinel,
+                    )
         return [found[number] for number in range(len(found))]
 
     def align(self, sources: Sequence[Text], targets: Sequence[str], *, to: str | None = None) -> list[Links]:
@@ -355,10 +361,18 @@ class Translator:
             weights = tuple(part[:-1] for part in hypothesis.attention)
             read = reading.cut(encoded, reading.LONGEST)
             seen, sentinel = self.reading.seen(given, read, words, weights)
-            translation = Translation(seen, text, words.words, hypothesis.score, hypothesis.log_prob, sentinel)
-            found[text] = replace(translation, left_out=reading.left_out(given, encoded))
-        best, *_ = every = tuple(found.values())
-        return replace(best, n_best=every)
+            found[text] = Translation(
+                seen,
+                text,
+                words.words,
+                hypothesis.score,
+                hypothesis.log_prob,
+                steps(said, words.word_of, hypothesis.log_probs),
+                sentinel,
+                left_out=reading.left_out(given, encoded),
+            )
+        best, *others = found.values()
+        return replace(best, alternatives=tuple(others))
 
     def _said(self, encoded: list[Encoded], target: str, longest: int | None) -> list[Symbol]:
         """At most `longest` symbols that a model is to say of these sources, that it may mean the text."""

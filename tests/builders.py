@@ -7,12 +7,16 @@ import numpy as np
 import torch
 from torch import nn
 
+from dragoman.components import Spec
 from dragoman.config import Config, ModelConfig
 from dragoman.data.batch import Batch, Sequence, pad
-from dragoman.data.vocabulary import EOS
+from dragoman.data.language import Language
+from dragoman.data.vocabulary import EOS, Vocabulary
 from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.state import Tree, each_tensor
+from dragoman.text.pipeline import TextPipeline
+from dragoman.training.objectives.objective import ObjectiveContext
 
 SYMBOLS = 9  # the four specials and five words: 4, 5, 6, 7, 8
 SIZE = 4
@@ -70,6 +74,16 @@ def build_model(
     torch.manual_seed(seed)
     model = build.build(settings(**options), (symbols,) * sources, symbols, mark)
     return shaken(model, seed, spread).eval()
+
+
+def context(model: Seq2Seq | None = None, **known: Any) -> ObjectiveContext:
+    """What an objective is told of a training of this model, between two languages of five words."""
+    pipeline = TextPipeline(lowercase=False, tokeniser="whitespace", unit=Spec("word"))
+    language = Language("de", pipeline, Vocabulary("abcde"), (1,) * SYMBOLS)
+    with torch.random.fork_rng():
+        model = model or build_model()
+    found = ObjectiveContext(model, lambda: build_model(seed=1), (language,), language, {}, {})
+    return found._replace(**known)
 
 
 def shaken(part: Part, seed: int = 0, spread: float = 0.5) -> Part:

@@ -1,19 +1,75 @@
-"""What all tests share. (Shapes in signatures are checked: pyproject.toml has pytest load jaxtyping's hook.)"""
+"""What all tests share."""
 
+import re
+from functools import cache
 from pathlib import Path
 
 import hypothesis
 import pytest
 import torch
 
+from tests import golden as messages
+from tests import shapes
+
 ROOT = Path(__file__).resolve().parent.parent
 SHARED_DATA = ROOT.parent / "shared" / "data"
 
-# The tests run side by side on the same cores; one thread each is the fastest, and the same everywhere.
+shapes.install()
 torch.set_num_threads(1)
-
 hypothesis.settings.register_profile("dragoman", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("dragoman")
+
+
+TOLD = pytest.StashKey[messages.Messages]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--golden", action="store_true", help="write tests/messages.json anew (see tests/golden.py)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[TOLD] = {}
+    if config.getoption("--golden") and (config.getoption("numprocesses", None) or hasattr(config, "workerinput")):
+        raise pytest.UsageError("--golden: one process sees all cases of a test; leave out -n")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if session.config.getoption("--golden"):
+        messages.write(session.config.stash[TOLD])
+
+
+@cache
+def wording() -> messages.Messages:
+    return messages.read()
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> messages.Golden:
+    """Compares messages of this test with those in tests/messages.json."""
+    test, _, parameters = request.node.nodeid.partition("[")
+    folders = re.compile(rf"{re.escape(str(tmp_path_factory.getbasetemp()))}/[^/:' ]+")
+    number = 0
+
+    def compare(message: str, case: str | None = None) -> None:
+        nonlocal number
+        number += 1
+        if case is None:
+            case = parameters.removesuffix("]") + (f" #{number}" if number > 1 else "")
+        told = folders.sub("FOLDER", message)
+        if request.config.getoption("--golden"):
+            request.config.stash[TOLD].setdefault(test, {})[case] = told
+        else:
+            assert told == wording().get(test, {}).get(case), "wording: see tests/golden.py"
+
+    return compare
+
+
+def pytest_runtest_setup() -> None:
+    """Tests run side by side on the same cores, so that one thread each is fastest, whatever the test before has left:
+    with two, small models take many times as long.
+    """
+    torch.set_num_threads(1)
+    shapes.Test.number += 1
 
 
 @pytest.fixture(scope="session")

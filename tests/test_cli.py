@@ -10,8 +10,10 @@ import typer
 from typer.testing import CliRunner
 
 import dragoman
+from dragoman import configuration, translation_form
 from dragoman.cli import app
 from dragoman.commands.options import overrides
+from dragoman.training import checks
 from tests import toy
 
 COMMANDS = ["demo", "init", "train", "translate", "score", "align", "evaluate", "report", "average", "export", "info"]
@@ -115,6 +117,8 @@ def test_help_lists_every_command() -> None:
         (["average", "run"], "Missing option '--output'"),
         (["export", "run"], "nothing to export: say --onnx"),
         (["export", "run", "--int8"], "nothing to export: say --onnx"),
+        (["score", "run", "a", "b", "--json", "--per-symbol"], "--per-symbol is a column, and --json has log P"),
+        (["align", "run", "a", "b", "--json", "--threshold=0.1"], "--threshold chooses links, and --json has every"),
         (["translate", "run", "--engine=onyx"], "Invalid value for '--engine'"),
         (["train", "x.yaml", "--seed"], "--seed needs a value: --seed VALUE"),
         (["train", "--seed=3"], "expected one configuration file, found none; 3 is taken for the value of --seed"),
@@ -136,6 +140,17 @@ def test_mistakes_in_the_words_are_usage_errors(words: list[str], hint: str) -> 
     code, out, err = run(*words)
     assert (code, out) == (2, "")
     assert hint in err
+
+
+def test_schemas_are_printed_without_other_words_and_without_torch(tmp_path: Path, repository: Path) -> None:
+    for words, schema in (
+        ("translate", translation_form.schema()),
+        ("debug config", configuration.schema(checks.PARTS)),
+    ):
+        assert run(*words.split(), "--schema") == (0, schema, "")
+        assert "--schema" in run(*words.split(), "--help")[1]
+    code = "import sys; sys.argv = ['dragoman', 'translate', '--schema']; from dragoman.cli import main; main()"
+    assert imported(("torch", "numpy"), code, tmp_path, repository) == "[]"
 
 
 def test_overrides_are_read_from_words() -> None:

@@ -14,6 +14,7 @@ from dragoman.phrasebook import corpus
 from dragoman.training import checks, session
 from dragoman.translator import Translator
 from tests import toy
+from tests.golden import Golden
 
 SIZES = {"train": 60, "dev": 4, "test": 6, "compositional": 4}
 TINY = """
@@ -114,7 +115,7 @@ def test_brackets_in_a_text_are_no_markup_and_escapes_are_shown(model: Translato
 
 
 @pytest.mark.usefixtures("_tiny")
-def test_a_run_and_a_corpus_of_the_user_are_left_alone(tmp_path: Path) -> None:
+def test_a_run_and_a_corpus_of_the_user_are_left_alone(tmp_path: Path, golden: Golden) -> None:
     """The folder of a run, one of other files, one with a corpus of that name, a file."""
     trained, other, named, file = (tmp_path / name for name in ("trained", "other", "named", "file"))
     folder = session.train(toy.config(toy.corpus(tmp_path / "toy"), trained, {"training.steps": 1}), quiet=True)
@@ -124,8 +125,9 @@ def test_a_run_and_a_corpus_of_the_user_are_left_alone(tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     assert folder.config in before
     for place in (trained, other, named, file):
-        with pytest.raises(UserError, match=f"{place}: is in use, and not by this demo; choose another folder"):
+        with pytest.raises(UserError, match=f"{place}:") as raised:
             demo.main(place)
+        golden(str(raised.value))
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 

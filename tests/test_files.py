@@ -16,6 +16,7 @@ import pytest
 from dragoman import files
 from dragoman.errors import UserError
 from dragoman.files import lines_in, note, partial, read_lines, read_words, write_atomically, write_in_parts
+from tests.golden import Golden
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
@@ -70,27 +71,32 @@ def test_words_come_one_by_one_with_the_ends_of_their_lines(
     assert list(read_words(tmp_path / "text")) == expected
 
 
-def test_a_word_in_another_encoding_is_told_with_line_and_byte(tmp_path: Path) -> None:
+def test_a_word_in_another_encoding_is_told_with_line_and_byte(tmp_path: Path, golden: Golden) -> None:
     (tmp_path / "text").write_bytes(b"a\nbc na\xefve\n")
-    with pytest.raises(UserError, match=r":2: not UTF-8 \(byte 0xEF at column 6\)$"):
+    with pytest.raises(UserError, match=r":2:") as raised:
         list(read_words(tmp_path / "text"))
+    golden(str(raised.value))
 
 
 def test_a_packed_file_is_read_like_a_plain_one(tmp_path: Path) -> None:
     assert lines_of(tmp_path, gzip.compress("ä\nb\n".encode()), "text.gz") == ["ä", "b"]
 
 
-def test_a_packed_file_is_found_under_its_plain_name_unless_there_is_a_plain_one(tmp_path: Path) -> None:
+def test_a_packed_file_is_found_under_its_plain_name_unless_there_is_a_plain_one(
+    tmp_path: Path, golden: Golden
+) -> None:
     (tmp_path / "x.en.gz").write_bytes(gzip.compress(b"packed a\n\xff\n"))
-    with pytest.raises(UserError, match=r"x\.en\.gz:2: not UTF-8"):
+    with pytest.raises(UserError, match=r"x\.en\.gz:2:") as raised:
         list(read_lines(tmp_path / "x.en"))
+    golden(str(raised.value))
     words = read_words(tmp_path / "x.en")
     assert [next(words), next(words)] == ["packed", "a"]
     (tmp_path / "x.en").write_bytes(b"plain\n")
     assert list(read_lines(tmp_path / "x.en")) == ["plain"]
     (tmp_path / "folder.gz").mkdir()
-    with pytest.raises(UserError, match=r"folder: no such file$"):
+    with pytest.raises(UserError, match=r"folder:") as raised:
         next(read_lines(tmp_path / "folder"))
+    golden(str(raised.value))
 
 
 @pytest.mark.parametrize("letter", ["a", "\u00e4", "\u4e00", "\U0001f600"])
@@ -101,12 +107,13 @@ def test_of_a_long_line_come_so_many_characters_and_one_more(letter: str, tmp_pa
     assert list(read_lines(tmp_path / "text")) == text
 
 
-def test_of_a_line_that_is_cut_only_what_is_read_has_to_be_utf8(tmp_path: Path) -> None:
+def test_of_a_line_that_is_cut_only_what_is_read_has_to_be_utf8(tmp_path: Path, golden: Golden) -> None:
     (tmp_path / "text").write_bytes(b"a" * 40 + b"\xff\n\xff\n")
     lines = read_lines(tmp_path / "text", most=8)
     assert next(lines) == "a" * 9
-    with pytest.raises(UserError, match=r"text:2: not UTF-8 \(byte 0xFF at column 1\)$"):
+    with pytest.raises(UserError, match=r"text:2:") as raised:
         next(lines)
+    golden(str(raised.value))
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 65_536])
@@ -134,13 +141,14 @@ assert tracemalloc.get_traced_memory()[1] < 5_000_000
     subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, check=True)
 
 
-def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
     stream = io.TextIOWrapper(io.BytesIO(b"a\nb\xff"))
     monkeypatch.setattr(sys, "stdin", stream)
     lines = read_lines("-")
     assert next(lines) == "a"
-    with pytest.raises(UserError, match=r"^<stdin>:2: not UTF-8 \(byte 0xFF at column 2\)$"):
+    with pytest.raises(UserError, match=r"^<stdin>:2:") as raised:
         next(lines)
+    golden(str(raised.value))
 
 
 @pytest.mark.parametrize(
@@ -157,26 +165,31 @@ def test_another_encoding_is_told_with_line_and_byte(tmp_path: Path, content: by
     assert str(caught.value) == f"{tmp_path / 'text'}:{place}"
 
 
-def test_a_truncated_or_foreign_gz_is_told(tmp_path: Path) -> None:
+def test_a_truncated_or_foreign_gz_is_told(tmp_path: Path, golden: Golden) -> None:
     packed = gzip.compress(os.urandom(10_000).hex().encode())
-    with pytest.raises(UserError, match=r"cut\.gz: the \.gz file is truncated"):
+    with pytest.raises(UserError, match=r"cut\.gz:") as raised:
         lines_of(tmp_path, packed[: len(packed) // 2], "cut.gz")
-    with pytest.raises(UserError, match=r"plain\.gz: not a sound \.gz file"):
+    golden(str(raised.value))
+    with pytest.raises(UserError, match=r"plain\.gz:") as raised:
         lines_of(tmp_path, b"plain text\n", "plain.gz")
+    golden(str(raised.value))
     damaged = packed[:50] + bytes(200) + packed[250:]
-    with pytest.raises(UserError, match=r"damaged\.gz: (not a sound|the) \.gz file"):
+    with pytest.raises(UserError, match=r"damaged\.gz:") as raised:
         lines_of(tmp_path, damaged, "damaged.gz")
+    golden(str(raised.value))
 
 
-def test_a_missing_file_and_a_folder_are_told(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"nowhere: no such file$"):
+def test_a_missing_file_and_a_folder_are_told(tmp_path: Path, golden: Golden) -> None:
+    with pytest.raises(UserError, match=r"nowhere:") as raised:
         next(read_lines(tmp_path / "nowhere"))
-    with pytest.raises(UserError, match=r": is a folder, expected a file$"):
+    golden(str(raised.value))
+    with pytest.raises(UserError) as raised:
         next(read_lines(tmp_path))
+    golden(str(raised.value))
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="nothing is forbidden to the super-user")
-def test_an_unreadable_file_is_told(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_told(tmp_path: Path) -> None:  # whoever wrote the messages may have been that one
     path = tmp_path / "secret"
     path.touch(mode=0)
     with pytest.raises(UserError, match=r"secret: cannot read \(Permission denied\)"):
@@ -262,6 +275,7 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
 import resource, signal
 from dragoman.errors import UserError
 from dragoman.files import write_atomically
+from tests.golden import Golden
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a limit on the size of files fails as a full disk does
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 try:

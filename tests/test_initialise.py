@@ -3,13 +3,14 @@
 import gzip
 import os
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from dragoman import initialise
+from dragoman import configuration, initialise, yaml
 from dragoman.config import DeviceConfig
 from dragoman.data.corpus import Pair, read_pairs
 from dragoman.data.sample import Inventory, Sample
@@ -17,6 +18,8 @@ from dragoman.errors import UserError
 from dragoman.initialise import Corpus, choose, languages
 from dragoman.loading import load
 from dragoman.training import checks, session
+from tests.forms import validator
+from tests.golden import Golden
 
 CORPUS = Corpus("train", "dev", "en", "fr")
 
@@ -74,23 +77,28 @@ def test_the_languages_of_a_file_of_columns_are_told(
     assert data.dev == str(tmp_path / f"dev.{name}" if dev else tmp_path / "c-data" / "dev")
 
 
-def test_columns_that_cannot_be_chosen_are_refused(tmp_path: Path) -> None:
+def test_columns_that_cannot_be_chosen_are_refused(tmp_path: Path, golden: Golden) -> None:
     write(tmp_path / "x", ["one"], ["un"])
-    with pytest.raises(UserError, match=r"^--columns: is for one file of columns"):
+    with pytest.raises(UserError, match=r"^--columns:") as raised:
         languages(tmp_path / "x.en", tmp_path / "x.fr", ("en", "fr"))
+    golden(str(raised.value))
     (tmp_path / "x.tsv").write_text("a/b\tc\none\tun\n", encoding="utf-8")
-    with pytest.raises(UserError, match=r"x\.tsv: 'a/b' cannot be the end of a file's name"):
+    with pytest.raises(UserError, match=r"x\.tsv:") as raised:
         languages(tmp_path / "x.tsv", None, ("a/b", "c"))
+    golden(str(raised.value))
     (tmp_path / "y.tsv").write_text("a\x1b[2J\tc\none\tun\n", encoding="utf-8")
-    with pytest.raises(UserError, match="cannot be the end of a file's name"):
+    with pytest.raises(UserError) as raised:
         languages(tmp_path / "y.tsv", None, ("a\x1b[2J", "c"))
-    with pytest.raises(UserError, match=r"nothing\.tsv: no such file"):
+    golden(str(raised.value))
+    with pytest.raises(UserError, match=r"nothing\.tsv:") as raised:
         languages(tmp_path / "nothing.tsv", None)
+    golden(str(raised.value))
 
 
-def test_files_of_one_name_do_not_tell_their_languages() -> None:
-    with pytest.raises(UserError, match=r"a/x.txt and b/x.txt: which languages\?"):
+def test_files_of_one_name_do_not_tell_their_languages(golden: Golden) -> None:
+    with pytest.raises(UserError, match=r"a/x.txt and b/x.txt:") as raised:
         languages(Path("a/x.txt"), Path("b/x.txt"))
+    golden(str(raised.value))
 
 
 @pytest.mark.parametrize("dev", ["dev", "valid", "corpus.dev"])
@@ -181,24 +189,54 @@ def test_the_options_that_matter_most_are_written_out(tmp_path: Path) -> None:
     assert f"dragoman debug config {config} prints all of them." in text
 
 
-def test_streams_are_refused_since_they_can_be_read_once(tmp_path: Path) -> None:
+def test_editors_find_the_schema_that_the_configuration_fits(tmp_path: Path) -> None:
+    for name in ("train", "dev"):
+        write(tmp_path / name, ["one two"] * 30, ["un deux"] * 30)
+    for name in ("my own.yaml", "other.yaml"):  # which have one schema
+        config = tmp_path / name
+        initialise.initialise(tmp_path / "train.en", tmp_path / "train.fr", config, None)
+        first, *_ = text = config.read_text(encoding="utf-8").splitlines()
+        found = re.fullmatch(r"# yaml-language-server: \$schema=(\S+)", first)
+        assert found
+        schema = (tmp_path / found[1]).read_text(encoding="utf-8")
+        assert schema == configuration.schema()
+        validator(schema).validate(yaml.read("\n".join(text), name).value)
+
+
+@pytest.mark.parametrize("text", ["mine", "{}", '{"title": "mine"}', "[" * 9999, "[]"])
+def test_another_file_is_not_taken_for_the_schema(text: str, tmp_path: Path, golden: Golden) -> None:
+    for name in ("train", "dev"):
+        write(tmp_path / name, ["one two"] * 30, ["un deux"] * 30)
+    (tmp_path / "dragoman.schema.json").write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=r"dragoman\.schema\.json: ") as raised:
+        initialise.initialise(tmp_path / "train.en", tmp_path / "train.fr", tmp_path / "c.yaml", None)
+    golden(str(raised.value), text[:9])
+    assert (tmp_path / "dragoman.schema.json").read_text(encoding="utf-8") == text
+    assert not (tmp_path / "c.yaml").exists()
+
+
+def test_streams_are_refused_since_they_can_be_read_once(tmp_path: Path, golden: Golden) -> None:
     write(tmp_path / "x", ["one"], ["un"])
     os.mkfifo(tmp_path / "pipe.fr")
     for second in (Path("-"), tmp_path / "pipe.fr"):
-        with pytest.raises(UserError, match=f"{second}: init reads its files more than once, so it takes no stream"):
+        with pytest.raises(UserError, match=f"{second}:") as raised:
             initialise.initialise(tmp_path / "x.en", second, tmp_path / "c.yaml", None)
+        golden(str(raised.value))
 
 
-def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
+def test_a_failure_leaves_nothing(tmp_path: Path, golden: Golden) -> None:
     write(tmp_path / "x", ["one"], ["un"])
     config = tmp_path / "c.yaml"
-    with pytest.raises(UserError, match="too few pairs to set some aside"):
+    with pytest.raises(UserError) as raised:
         initialise.initialise(tmp_path / "x.en", tmp_path / "x.fr", config, None)
+    golden(str(raised.value))
     write(tmp_path / "empty", [], [])
-    with pytest.raises(UserError, match=r"empty\.en: the corpus is empty"):
+    with pytest.raises(UserError, match=r"empty\.en:") as raised:
         initialise.initialise(tmp_path / "empty.en", tmp_path / "empty.fr", config, None)
-    with pytest.raises(UserError, match=r"nothing.en: no such file"):
+    golden(str(raised.value))
+    with pytest.raises(UserError, match=r"nothing.en:") as raised:
         initialise.initialise(tmp_path / "x.en", tmp_path / "x.fr", config, str(tmp_path / "nothing"))
+    golden(str(raised.value))
     assert {path.name for path in tmp_path.iterdir()} == {"x.en", "x.fr", "empty.en", "empty.fr"}
 
 

@@ -13,6 +13,7 @@ from dragoman.errors import UserError
 from dragoman.model.weights import read_tensors, weights, write_tensors
 from dragoman.run import WEIGHTS, Run, RunFolder
 from tests import toy
+from tests.golden import Golden
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,7 @@ def test_reads_configuration_languages_and_weights(run: Path) -> None:
     assert {"one", "six"} <= set(read.source.vocabulary.symbols(range(len(read.source.vocabulary))))
 
 
-def test_the_weights_to_use_come_before_the_best_and_these_before_the_last(run: Path) -> None:
+def test_the_weights_to_use_come_before_the_best_and_these_before_the_last(run: Path, golden: Golden) -> None:
     folder, read = RunFolder(run), Run.load(run)
     for number, name in enumerate(WEIGHTS):
         tensors = {key: torch.full_like(value, number) for key, value in weights(read.model(name)).items()}
@@ -62,17 +63,19 @@ def test_the_weights_to_use_come_before_the_best_and_these_before_the_last(run: 
         assert {float(parameter.detach().mean()) for parameter in read.model().parameters()} == {number}
         assert {float(parameter.detach().mean()) for parameter in read.model(name).parameters()} == {number}
         folder.weights(name).unlink()
-    with pytest.raises(UserError, match="no weights yet"):
+    with pytest.raises(UserError) as raised:
         read.model()
+    golden(str(raised.value))
 
 
-def test_weights_that_are_asked_for_must_be_there(run: Path) -> None:
-    with pytest.raises(UserError, match=r"model-worst\.safetensors: no such file"):
+def test_weights_that_are_asked_for_must_be_there(run: Path, golden: Golden) -> None:
+    with pytest.raises(UserError, match=r"model-worst\.safetensors:") as raised:
         dragoman.load(run, weights="model-worst")
+    golden(str(raised.value))
 
 
 @pytest.mark.parametrize(
-    "name", ["config.yaml", "source.json", "source.units", "source.vocabulary", "target.json", "target.vocabulary"]
+    "name", ["config.yaml", "source.json", "source.units", "source.vocabulary", "target.json", "target.counts"]
 )
 def test_a_missing_file_is_named(name: str, run: Path) -> None:
     (run / name).unlink()
@@ -88,6 +91,7 @@ def test_a_missing_file_is_named(name: str, run: Path) -> None:
         ("source.json", b"{"),
         ("source.units", b"\x00\x01"),
         ("target.vocabulary", b"not JSON\n"),
+        ("target.counts", b"3\n-4\n"),
         ("model.safetensors", b""),
         ("model.safetensors", b"weights"),
     ],
@@ -127,12 +131,16 @@ def _told_of(call: Callable[[], object]) -> str:
     return str(error.value)
 
 
-def test_a_vocabulary_that_does_not_fit_the_weights_is_refused(run: Path) -> None:
-    path = run / "source.vocabulary"
+def test_a_vocabulary_that_does_not_fit_the_counts_is_refused(run: Path) -> None:
+    path, symbols = run / "source.vocabulary", len(Run.load(run).source.vocabulary)
     path.write_text(path.read_text("utf-8") + '"seven"\n', encoding="utf-8")
-    found = told(run)
-    assert found.startswith(f"{path} has {len(Run.load(run).source.vocabulary)} symbols; ")
-    assert "weights of another model" in found
+    assert told(run).startswith(f"{path} has {symbols + 1} symbols, and source.counts {symbols}: ")
+
+
+def test_a_vocabulary_that_does_not_fit_the_weights_is_refused(run: Path) -> None:
+    for name, line in (("source.vocabulary", '"seven"\n'), ("source.counts", "7\n")):
+        (run / name).write_text((run / name).read_text("utf-8") + line, encoding="utf-8")
+    assert "weights of another model" in told(run)
 
 
 def a_file(path: Path) -> None:

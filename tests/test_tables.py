@@ -1,28 +1,41 @@
 """Names that stand both in a table and beside it are the same, in the same order."""
 
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import pytest
+from typer.testing import CliRunner
 
-from dragoman import components
+from dragoman import components, sections
+from dragoman.cli import app
+from dragoman.commands import evaluate
 from dragoman.commands.options import Layers, Searches, Tokenisers
 from dragoman.components import Spec
-from dragoman.config import UNTRANSLATED, Config, LanguageConfig, TrainingConfig
+from dragoman.config import UNTRANSLATED, Config, LanguageConfig
 from dragoman.data.images import Layer
-from dragoman.evaluation.metrics import HIGHER_IS_BETTER, METRICS, Tokenise
-from dragoman.model import build
+from dragoman.errors import UserError
+from dragoman.evaluation.metrics import METRICS, Metric, Score, Tokenise
 from dragoman.model.decoder.rnn import TIMINGS, AttendKind
 from dragoman.model.features import FEATURES, FeaturesKind
 from dragoman.model.recurrent import CELLS, CellKind
 from dragoman.model.self_attention import POSITIONS, PositionsKind
+from dragoman.model.weights import read_note
+from dragoman.run import Run
 from dragoman.search.ranking import NORMALISATIONS, NormalisationKind
 from dragoman.search.searches import SEARCHES
 from dragoman.sections import Section
 from dragoman.text.tokenise import TOKENISERS
-from dragoman.training import checks
+from dragoman.training import checks, session
+from tests import toy
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return toy.corpus(tmp_path_factory.mktemp("corpus"))
+
 
 KINDS: dict[str, tuple[Any, Mapping[str, Any]]] = {
     "AttendKind": (AttendKind, TIMINGS),
@@ -32,10 +45,6 @@ KINDS: dict[str, tuple[Any, Mapping[str, Any]]] = {
     "PositionsKind": (PositionsKind, POSITIONS),
 }
 WITHOUT_TABLE = {"FeedKind"}
-TABLES: Mapping[components.Path, Mapping[str, Any]] = {
-    **checks.TABLES,
-    **{("model", *path): table for path, table in build.TABLES.items()},
-}
 
 
 def keys(section: type[Section], path: components.Path = ()) -> Iterator[tuple[components.Path, Any, str]]:
@@ -64,20 +73,56 @@ def test_no_kind_is_forgotten_here(repository: Path) -> None:
 
 def test_tokenisers_metrics_and_searches_are_those_of_their_tables() -> None:
     assert get_args(LanguageConfig.model_fields["tokeniser"].annotation) == tuple(TOKENISERS)
-    assert get_args(TrainingConfig.model_fields["metric"].annotation) == (*METRICS, *UNTRANSLATED)
-    assert tuple(HIGHER_IS_BETTER) == (*METRICS, *UNTRANSLATED)
+    assert not set(METRICS) & set(UNTRANSLATED)
     assert [each.value for each in Searches] == list(SEARCHES)
     assert tuple(each.value for each in Tokenisers) == get_args(Tokenise)
     assert tuple(each.value for each in Layers) == get_args(Layer)
 
 
 def test_every_key_that_takes_parts_has_its_table() -> None:
-    assert {path for path, (kind, _) in KEYS.items() if kind is Spec or Spec in get_args(kind)} == set(TABLES)
+    assert {path for path, (kind, _) in KEYS.items() if kind is Spec or Spec in get_args(kind)} == set(checks.PARTS)
 
 
-@pytest.mark.parametrize("path", TABLES, ids=components.dotted)
+@pytest.mark.parametrize("path", checks.PARTS, ids=components.dotted)
 def test_every_part_of_a_table_is_named_where_its_key_is_explained(path: components.Path) -> None:
-    assert set(TABLES[path]) - set(re.findall(r"\w+", KEYS[path][1])) == set()
+    """And nowhere else, so that the table is the one place that knows it."""
+    own = KEYS[path][1]
+    assert dict(sections.notes(Config, checks.PARTS))[path] == f"{own}: {', '.join(checks.PARTS[path])}"
+    assert dict(sections.notes(Config))[path] == own
+    assert not any(f" {kind}{end}" in f" {own} " for kind in checks.PARTS[path] for end in (",", " or "))
+
+
+def test_a_metric_is_added_by_one_entry_of_its_table(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The configuration, training, the command and its help, and what explains them know it then."""
+
+    class Length(Metric):
+        """How much longer translations are than their references, in characters."""
+
+        higher_is_better = False
+
+        def _score(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
+            longer = sum(map(len, hypotheses)) - sum(map(len, references[0]))
+            return Score("Length", float(longer), f"nrefs:{len(references)}")
+
+    monkeypatch.setitem(METRICS, "length", Length)
+    options = {"metrics": "length", "training.metric": "length", "training.steps": 2, "training.validate_every": 1}
+    folder = session.train(toy.config(corpus, tmp_path / "run", options), quiet=True)
+    (score,) = Run.load(folder.path).config.metrics
+    assert score == Spec("length")
+    rows = [json.loads(line) for line in folder.metrics.read_text("utf-8").splitlines()]
+    values = {row["step"]: (row["valid/length"], row["valid/loss"]) for row in rows if "valid/length" in row}
+    assert read_note(folder.weights("model-best"))["step"] == min(values, key=lambda step: values[step])
+    path = tmp_path / "lines"
+    path.write_text("one\ntwo\n", encoding="utf-8")
+    measures = evaluate.Measures("length,chrf", "13a", lowercase=False, unit="token")
+    evaluate.evaluate_lines(path, [path], measures, as_json=False)
+    assert capsys.readouterr().out.startswith("Length = 0.00 (nrefs:1)\nchrF2 = 100.00 (")
+    with pytest.raises(UserError, match="--lowercase: 'length'"):
+        evaluate.evaluate_lines(path, [path], measures._replace(lowercase=True), as_json=False)
+    assert "token_error_rate, length." in " ".join(CliRunner().invoke(app, ["evaluate", "--help"]).stdout.split())
+    assert checks.schema()["properties"]["metrics"]["description"].endswith("token_error_rate, length")
 
 
 CHOICES = [path for path, (kind, _) in KEYS.items() if get_origin(kind) is Literal]

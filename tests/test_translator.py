@@ -30,6 +30,7 @@ from dragoman.training import session
 from dragoman.translation import Scored
 from dragoman.translator import Translator, by_length
 from tests import toy
+from tests.golden import Golden
 
 TEXTS = [source for source, _ in toy.pairs(12, 5)]
 ONE_STEP = {"training.epochs": None, "training.steps": 1}
@@ -438,9 +439,10 @@ def test_a_word_is_there_before_the_text_is(translator: Translator) -> None:
     assert taken == ["one", "two", "three"]
 
 
-def test_nothing_is_written_before_anything_is_read(translator: Translator) -> None:
-    with pytest.raises(UserError, match=r"^wait is 0: at least one source symbol is read before a word is written$"):
+def test_nothing_is_written_before_anything_is_read(translator: Translator, golden: Golden) -> None:
+    with pytest.raises(UserError, match=r"^wait is 0:") as raised:
         translator.simultaneous(["one"], wait=0)  # at once, not at the first word
+    golden(str(raised.value))
 
 
 def test_nothing_is_written_of_blank_texts(translator: Translator) -> None:
@@ -469,6 +471,7 @@ def test_a_model_that_does_not_decide_needs_a_wait(translator: Translator) -> No
 MISUSED = """
 import sys
 import dragoman
+from tests.golden import Golden
 
 run = sys.argv[1]
 translator = dragoman.load(run)

@@ -47,8 +47,26 @@ def debug_data(config: Configuration) -> None:
     corpora.debug_data(config)
 
 
+def _schema(wanted: bool) -> bool:
+    if wanted:
+        from dragoman import configuration
+        from dragoman.training import checks
+
+        typer.echo(configuration.schema(checks.PARTS), nl=False)
+        raise typer.Exit
+    return wanted
+
+
 @debug.command("config", context_settings=OVERRIDES)
-def debug_config(config: Configuration) -> None:
+def debug_config(
+    config: Configuration,
+    schema: Annotated[
+        bool,
+        typer.Option(
+            "--schema", callback=_schema, is_eager=True, help="Print the JSON schema of configurations, and exit."
+        ),
+    ] = False,
+) -> None:
     """A configuration checked, with every option spelled out and explained, and the size of its model."""
     from dragoman.commands import configured
 

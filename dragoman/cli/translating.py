@@ -1,9 +1,10 @@
 """Texts and runs: `translate`, `postedit`, `score`, `align`, `evaluate`, `lexicon`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperOption
 
 from dragoman.commands.options import (
     ArrayFiles,
@@ -12,6 +13,7 @@ from dragoman.commands.options import (
     Engine,
     Engines,
     ErrorUnits,
+    Json,
     OneBased,
     Resume,
     RunPath,
@@ -27,6 +29,15 @@ from dragoman.commands.options import (
 )
 
 app = typer.Typer()
+
+
+def _schema(wanted: bool) -> bool:
+    if wanted:
+        from dragoman import translation_form
+
+        typer.echo(translation_form.schema(), nl=False)
+        raise typer.Exit
+    return wanted
 
 
 @app.command()
@@ -49,10 +60,13 @@ def translate(
         typer.Option(min=1, metavar="N", help="Up to N different translations of each line, as Moses lists."),
     ] = None,
     alignments: Annotated[bool, typer.Option("--alignments", help="Links between words, such as 0-0 1-2.")] = False,
-    attention: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.jsonl", callback=writable, help="Write words and weights of each line."),
-    ] = None,
+    json: Json = False,
+    schema: Annotated[
+        bool,
+        typer.Option(
+            "--schema", callback=_schema, is_eager=True, help="Print the JSON schema of what --json writes, and exit."
+        ),
+    ] = False,
     show: Annotated[bool, typer.Option("--show", help="Draw the attention of each sentence.")] = False,
     weights: Weights = None,
     batch_lines: Annotated[
@@ -87,7 +101,7 @@ def translate(
         beam=beam,
         n_best=n_best,
         alignments=alignments,
-        attention=attention,
+        as_json=json,
         show=show,
         weights=weights,
         portion=batch_lines,
@@ -112,6 +126,7 @@ def postedit(
         Path | None,
         typer.Option("--output", "-o", callback=writable, help="File to write; standard output if not given."),
     ] = None,
+    json: Json = False,
     show: Annotated[bool, typer.Option("--show", help="Show the words that are changed, in colour.")] = False,
     html: Annotated[
         Path | None, typer.Option(metavar="FILE.html", callback=writable, help="A page that shows them.")
@@ -123,7 +138,9 @@ def postedit(
     """Correct translations with a run that has learnt from corrected ones."""
     from dragoman.commands import postedit
 
-    postedit.postedit(run, source, translation, output, show=show, page=html, weights=weights, resume=resume)
+    postedit.postedit(
+        run, source, translation, output, as_json=json, show=show, page=html, weights=weights, resume=resume
+    )
 
 
 @app.command()
@@ -132,15 +149,18 @@ def score(
     source: SourceFile,
     target: TargetFile,
     per_symbol: Annotated[bool, typer.Option("--per-symbol", help="A third column: log P for each symbol.")] = False,
+    json: Json = False,
     weights: Weights = None,
     to: To = None,
     arrays: ArrayFiles = None,
     threads: Threads = None,
 ) -> None:
     """For each pair log P(target | source) in nats, a tab, and its number of symbols."""
+    if per_symbol and json:
+        raise typer.BadParameter("--per-symbol is a column, and --json has log P of every symbol: one or the other")
     from dragoman.commands import pairs
 
-    pairs.score(run, source, target, per_symbol=per_symbol, weights=weights, to=to, given=arrays or ())
+    pairs.score(run, source, target, per_symbol=per_symbol, as_json=json, weights=weights, to=to, given=arrays or ())
 
 
 @app.command()
@@ -154,6 +174,7 @@ def align(
         float | None,
         typer.Option(min=0.0, max=1.0, help="Link all words with such a weight, not just the best."),
     ] = None,
+    json: Json = False,
     weights: Weights = None,
     to: To = None,
     arrays: ArrayFiles = None,
@@ -164,6 +185,8 @@ def align(
 
     if one_based and not gold:
         raise typer.BadParameter("--one-based goes with --gold")
+    if threshold is not None and json:
+        raise typer.BadParameter("--threshold chooses links, and --json has every weight: one or the other")
     pairs.align(
         run,
         source,
@@ -171,13 +194,26 @@ def align(
         gold=gold,
         one_based=one_based,
         threshold=threshold,
+        as_json=json,
         weights=weights,
         to=to,
         given=arrays or (),
     )
 
 
-@app.command()
+class _NamesMetrics(TyperCommand):
+    """Imports the table of metrics when the help is asked for, and no sooner."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        from dragoman.evaluation.metrics import METRICS
+
+        for option in self.params:
+            if isinstance(option, TyperOption) and option.name == "metrics":
+                option.help = f"{option.help}{', '.join(METRICS)}."
+        super().format_help(ctx, formatter)
+
+
+@app.command(cls=_NamesMetrics)
 def evaluate(
     references: Annotated[list[Path], typer.Argument(metavar="REFERENCE", help="Files of references.")],
     translations: Annotated[
@@ -190,9 +226,7 @@ def evaluate(
         list[str] | None,
         typer.Option(metavar="FILE", help="What --run is to translate; of several sources NAME=FILE for each."),
     ] = None,
-    metrics: Annotated[
-        str, typer.Option(help="Names with commas between them: bleu, chrf, ter, exact_match, token_error_rate.")
-    ] = "bleu,chrf,ter",
+    metrics: Annotated[str, typer.Option(help="Names with commas between them: ")] = "bleu,chrf,ter",
     tokenise: Annotated[Tokenisers, typer.Option(help="How BLEU separates words.")] = Tokenisers.v13a,
     unit: Annotated[ErrorUnits, typer.Option(help="What token_error_rate counts.")] = ErrorUnits.token,
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore letter case.")] = False,

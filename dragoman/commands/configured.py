@@ -11,10 +11,11 @@ from dragoman.commands.lines import tell
 from dragoman.commands.options import overrides
 from dragoman.config import DataConfig, LanguageConfig
 from dragoman.data.vocabulary import SPECIALS
-from dragoman.model.build import Regions, SourceSize
+from dragoman.model.inputs import Regions
 from dragoman.run import Run, RunFolder
 from dragoman.training import checks, session
 from dragoman.training.finishing import finished
+from dragoman.training.objectives.objectives import OBJECTIVES
 
 CHARACTERS = 200  # assumed where the data alone say how many symbols there are
 NUMBERS = 2048  # assumed of a region
@@ -29,7 +30,7 @@ def train(words: Sequence[str]) -> None:
     folder = session.train(config)
     if not torchrun.process().leads:
         return
-    both = config.training.objective.kind == "agreement"
+    both = OBJECTIVES[config.training.objective.kind].both_directions
     for each in (folder, folder.reverse) if both else (folder,):
         if not (before and _is_newer(each.report, each.validation)):
             loaded = Run.load(each.path)
@@ -68,11 +69,11 @@ def _symbols(side: LanguageConfig) -> int:
 def debug_config(words: Sequence[str]) -> None:
     """Print a configuration with every option spelled out and explained, and what its model has to learn."""
     config = checks.complete(checks.load_config(*overrides(words)))
-    typer.echo(configuration.commented(config), nl=False)
+    typer.echo(configuration.commented(config, checks.PARTS), nl=False)
     data, target = config.data, _symbols(config.text.target)
     symbols = _symbols(config.text.source)
     regions = {name: Regions(NUMBERS, name not in config.model.start_only) for name in data.features}
-    sources: list[SourceSize] = [regions.get(name, symbols) for name in (data.source or data.sides)]
+    sources = [regions.get(name, symbols) for name in (data.source or data.sides)]
     parts = inspection.parameters(config.model, data.sequences(sources), target)
     known = [symbols] * (len(sources) - len(regions))
     told = f"{' and '.join(f'{size:,}' for size in (*known, target))} symbols (the data may give fewer)"

@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
@@ -38,7 +38,7 @@ class Sources(NamedTuple):
 
 
 class Measures(NamedTuple):
-    """Which metrics, and how they take the text."""
+    """Which metrics, and how those that can be told take the text."""
 
     metrics: str
     tokenise: str
@@ -187,9 +187,11 @@ def _specs(measures: Measures) -> list[Spec]:
     for name in measures.metrics.split(","):
         if name not in METRICS:
             raise UserError(f"--metrics: unknown metric '{name}', {nearest(name, METRICS)}")
-        own = {"bleu": {"tokenise": measures.tokenise}, "token_error_rate": {"unit": measures.unit}}
-        options: dict[str, Any] = {"lowercase": measures.lowercase, **own.get(name, {})}
-        specs.append(Spec(name, options))
+        has = components.options(METRICS[name])
+        if measures.lowercase and "lowercase" not in has:
+            raise UserError(f"--lowercase: '{name}' does not ignore letter case")
+        given = {"tokenise": measures.tokenise, "lowercase": measures.lowercase, "unit": measures.unit}
+        specs.append(Spec(name, {option: value for option, value in given.items() if option in has}))
     return specs
 
 

@@ -99,6 +99,9 @@ Resume = Annotated[
         "--resume", help="Continue after the lines that an unfinished run of this command left in FILE.partial."
     ),
 ]
+Json = Annotated[
+    bool, typer.Option("--json", help="Write a JSON object for each line: text, words, attention, log-probabilities.")
+]
 To = Annotated[str | None, typer.Option(metavar="LANGUAGE", help="To which language, where the run has several.")]
 
 OneBased = Annotated[

@@ -17,6 +17,7 @@ from dragoman.data.source import only_text
 from dragoman.errors import UserError
 from dragoman.evaluation import alignment
 from dragoman.loading import load
+from dragoman.result import Result
 from dragoman.translation import Scored
 from dragoman.translator import Translator
 from dragoman.wording import figure
@@ -28,6 +29,7 @@ def score(
     target: Path,
     *,
     per_symbol: bool,
+    as_json: bool,
     weights: str | None,
     to: str | None,
     given: Sequence[str] = (),
@@ -43,8 +45,7 @@ def score(
     with output(None) as lines:
         for portion in pair_portions(source, target, PORTION, files.values()):
             found = _scored(translator, source, files, *portion, to=to)
-            mean = (f"\t{each.log_prob / each.symbols:.4f}" if per_symbol else "" for each in found)
-            lines.write(f"{each.log_prob:.4f}\t{each.symbols}{end}" for each, end in zip(found, mean, strict=True))
+            lines.write(_json(each) if as_json else _columns(each, per_symbol) for each in found)
             pairs += len(found)
             symbols += sum(each.symbols for each in found)
             total += sum(each.log_prob for each in found)
@@ -60,6 +61,7 @@ def align(
     gold: Path | None,
     one_based: bool,
     threshold: float | None,
+    as_json: bool,
     weights: str | None,
     to: str | None,
     given: Sequence[str] = (),
@@ -83,7 +85,8 @@ def align(
                 [alignment.links(seen.attention, threshold, seen.end_attention) for seen in each.sources]
                 for each in scored
             ]
-            lines.write(" ||| ".join(map(pharaoh.pharaoh, links)) for links in every)
+            pharaohs = (" ||| ".join(map(pharaoh.pharaoh, links)) for links in every)
+            lines.write(map(_json, scored) if as_json else pharaohs)
             for each, sentence in zip(scored, right[count:] if right else (), strict=False):
                 sentence.check(len(each.source_tokens), len(each.tokens))
             count += len(every)
@@ -94,6 +97,15 @@ def align(
         if len(right) != count:
             raise UserError(f"{gold} has {len(right):,} lines, but there are {count:,} pairs in {source}")
         typer.echo(str(alignment.error_rate(found, right)), err=True)
+
+
+def _json(scored: Scored) -> str:
+    return Result(scored.translation).line()
+
+
+def _columns(scored: Scored, per_symbol: bool) -> str:
+    mean = f"\t{scored.log_prob / scored.symbols:.4f}" if per_symbol else ""
+    return f"{scored.log_prob:.4f}\t{scored.symbols}{mean}"
 
 
 def _scored(

@@ -1,7 +1,7 @@
 """`dragoman postedit`: translations made better by a model that has learnt from corrected ones."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
@@ -9,6 +9,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
+from dragoman import result
 from dragoman.commands import outputs
 from dragoman.commands.lines import PORTION, apart, one_line, one_stream, output, portions, warn
 from dragoman.commands.resuming import done_before, kept, left_behind, noting, progress
@@ -17,6 +18,7 @@ from dragoman.data.features import FeatureSource
 from dragoman.errors import UserError
 from dragoman.files import all_written, partial, read_lines
 from dragoman.loading import load
+from dragoman.result import Result
 from dragoman.run import RunFolder
 from dragoman.translator import Translator
 from dragoman.visualisation import changes
@@ -29,6 +31,7 @@ def postedit(
     translation: Path,
     target: Path | None,
     *,
+    as_json: bool = False,
     show: bool = False,
     page: Path | None = None,
     weights: str | None = None,
@@ -43,12 +46,18 @@ def postedit(
     written = [("--output", path) for path in all_written(target)]
     read = [source, translation, RunFolder(run).weights(weights) if weights else None]
     outputs.check([*written, ("--html", page)], read, [run])
-    options = {"command": "postedit", "RUN": os.path.realpath(run), "--weights": weights, "--source": bool(source)}
-    done = kept([target], options, resume=resume)
-    old = list(islice(read_lines(partial(target)), done)) if target and done else []
+    options = {
+        "command": "postedit",
+        "RUN": os.path.realpath(run),
+        "--weights": weights,
+        "--source": bool(source),
+        "--json": as_json,
+    }
+    done = kept(target, options, resume=resume)
+    old = list(islice(_texts(partial(target), as_json), done)) if target and done else []
     translator = load(run, weights=weights)
     edited = translator.edited if translator.edited is not None else len(translator.sources) - 1
-    paths = _paths(translator, run, edited, source, translation)
+    paths, name = _paths(translator, run, edited, source, translation), translator.sources[edited].name
     console, seen, changed, count = Console(stderr=True, highlight=False), list[Revision](), 0, 0
 
     def noted(given: Iterable[tuple[str, ...]], after: Iterable[str]) -> list[Revision]:
@@ -71,7 +80,7 @@ def postedit(
             warn(translation, portion.first, (each.left_out for each in edits))
             found = [one_line(each.text) for each in edits]
             note(portion.lines)
-            lines.write(found)
+            lines.write(Result(each, edited=name).line() for each in edits) if as_json else lines.write(found)
             for each in noted(portion.lines, found):
                 if show:
                     console.print(changes.terminal(each), soft_wrap=True)
@@ -80,6 +89,13 @@ def postedit(
         with output(page) as file:
             file.say(changes.page(f"{run}: {changed:,} of {count:,} lines changed", seen))
     typer.echo(f"{changed:,} of {count:,} lines changed", err=True)
+
+
+def _texts(path: Path, as_json: bool) -> Iterator[str]:
+    """The post-edited lines in a file."""
+    if not as_json:
+        return read_lines(path)
+    return (one_line(each.translation.text) for each in result.read(path))
 
 
 def _paths(translator: Translator, run: Path, edited: int, source: Path | None, translation: Path) -> list[Path]:

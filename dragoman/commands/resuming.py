@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import blake2b
 from itertools import islice
@@ -23,24 +23,23 @@ Options: TypeAlias = Mapping[str, Any]  # by name, as JSON has them
 Texts = TypeVar("Texts", bound=tuple[Given, ...])
 
 
-def kept(files: Sequence[Path | None], options: Options | None, *, resume: bool) -> int | None:
-    """How many lines an earlier command, which did not end, has left of each of these files (None: standard output);
-    None where the first is no file to leave any in. `options` are those that the lines depend on; None where the
-    command cannot be resumed.
+def kept(target: Path | None, options: Options | None, *, resume: bool) -> int | None:
+    """How many lines an earlier command, which did not end, has left of this file; None where it is no file to leave
+    any in, such as standard output. `options` are those that the lines depend on; None where the command cannot be
+    resumed.
 
     UserError where another process writes such lines, or left some that this command does not continue.
     """
-    beside = [path for path in files if path is not None and str(path) != "-" and not is_special(path)]
-    if resume and len(beside) < len(files):
-        raise UserError("--resume: continues files; name one with -o, and one for all else that is written")
-    if not beside or beside[0] is not files[0]:
+    if target is None or str(target) == "-" or is_special(target):
+        if resume:
+            raise UserError("--resume: continues files; name one with -o")
         return None
-    parts, noted = [partial(path) for path in beside], note(beside[0])
-    there = [path for path in (*parts, noted) if os.path.lexists(path)]
+    part, noted = partial(target), note(target)
+    there = [path for path in (part, noted) if os.path.lexists(path)]
     for path in there:
         with held(path):
             pass
-    begun = [part for part in parts if part.exists() and part.stat().st_size]
+    begun = part.exists() and part.stat().st_size > 0
     others = _others(noted, options)
     if there and not resume:
         way = "" if options is None or (begun and others) else "continue after them with --resume, or "
@@ -50,9 +49,9 @@ def kept(files: Sequence[Path | None], options: Options | None, *, resume: bool)
         return 0
     if others:
         raise UserError(
-            f"--resume: {begun[0]} was written with another {', '.join(others)}; give the options of the first time"
+            f"--resume: {part} was written with another {', '.join(others)}; give the options of the first time"
         )
-    return min(lines_in(noted) - 1, *(lines_in(part) if part.exists() else 0 for part in parts))
+    return min(lines_in(noted) - 1, lines_in(part))
 
 
 def _others(noted: Path, options: Options | None) -> list[str]:

@@ -1,6 +1,5 @@
 """`dragoman translate`: one line out for each line in."""
 
-import json
 import os
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -8,13 +7,13 @@ from contextlib import ExitStack
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import typer
 from rich.console import Console
 
 from dragoman.commands import outputs, sources
-from dragoman.commands.lines import PORTION, Output, apart, is_typed, one_line, output, portions, warn
+from dragoman.commands.lines import PORTION, Output, is_typed, one_line, output, portions, warn
 from dragoman.commands.resuming import Options, done_before, kept, left_behind, noting, progress
 from dragoman.data.features import Given
 from dragoman.data.pharaoh import pharaoh
@@ -22,6 +21,7 @@ from dragoman.errors import UserError
 from dragoman.evaluation.latency import average_lagging
 from dragoman.files import all_written, read_words
 from dragoman.loading import Engine, load
+from dragoman.result import Result
 from dragoman.run import RunFolder
 from dragoman.translation import Translation
 from dragoman.translator import Translator
@@ -35,7 +35,7 @@ class Wanted(NamedTuple):
     beam: int | None = None
     n_best: int | None = None
     alignments: bool = False
-    attention: Path | None = None
+    as_json: bool = False
     show: bool = False
     weights: str | None = None
     portion: int | None = None
@@ -57,20 +57,21 @@ def split(words: Sequence[Path]) -> tuple[list[Path], Path]:
 
 def translate(runs: Sequence[Path], source: Path, target: Path | None, wanted: Wanted) -> None:
     """Translate the lines of `source` with a run, or several together, to `target`, or to standard output."""
-    apart("--attention", wanted.attention, target)
     written = [("--output", path) for path in all_written(target)]
-    written += [("--attention", path) for path in all_written(wanted.attention)]
     read = [source, *(Path(each.partition("=")[2]) for each in wanted.sources)]
     read += [RunFolder(run).weights(wanted.weights) for run in runs if wanted.weights]
     outputs.check(written, read, runs)
-    if wanted.via and (wanted.alignments or wanted.attention or wanted.show):
+    if wanted.via and (wanted.alignments or wanted.as_json or wanted.show):
         raise UserError("--via: what a model looked at is the translation in between; leave out one")
-    resumable = not (wanted.n_best or wanted.wait or wanted.incremental)
+    if wanted.alignments and wanted.as_json:
+        raise UserError("--alignments: the objects of --json have them; leave out one")
+    resumable = not (wanted.wait or wanted.incremental or (wanted.n_best and not wanted.as_json))
     if wanted.resume and not resumable:
-        raise UserError("--resume: continues translations of whole lines, without --n-best, --wait and --incremental")
+        raise UserError(
+            "--resume: continues translations of whole lines, without --wait and --incremental, and --n-best as --json"
+        )
     options = _options(runs, wanted)
-    files = [target, wanted.attention] if wanted.attention else [target]
-    done = kept(files, options if resumable else None, resume=wanted.resume)
+    done = kept(target, options if resumable else None, resume=wanted.resume)
     if wanted.wait is not None or wanted.incremental:
         _follow(runs, source, target, done, wanted)
         return
@@ -81,7 +82,6 @@ def translate(runs: Sequence[Path], source: Path, target: Path | None, wanted: W
     with ExitStack() as stack:
         noted = stack.enter_context(noting(target, done if resumable else None, options))
         texts = stack.enter_context(output(target, done))
-        matrices = stack.enter_context(output(wanted.attention, done)) if wanted.attention else None
         source, lines = _read(source, wanted, translator)
         if target and done:
             deque(done_before(lines, done, source, target), maxlen=0)
@@ -100,10 +100,6 @@ def translate(runs: Sequence[Path], source: Path, target: Path | None, wanted: W
             noted(portion.lines)
             for number, translation in enumerate(found, start=portion.first - 1):
                 _write(texts, number, translation, wanted)
-            if matrices:
-                every = enumerate(found, start=portion.first - 1)
-                seen = (record for number, each in every for record in _records(number, each, wanted))
-                matrices.write(json.dumps(record, ensure_ascii=False) for record in seen)
             advance(len(found))
 
 
@@ -117,8 +113,9 @@ def _options(runs: Sequence[Path], wanted: Wanted) -> Options:
         "--candidates": wanted.candidates,
         "--search": wanted.search,
         "--beam": wanted.beam,
+        "--n-best": wanted.n_best,
         "--alignments": wanted.alignments,
-        "--attention": os.path.realpath(wanted.attention) if wanted.attention else None,
+        "--json": wanted.as_json,
         "--source": [each.partition("=")[0] for each in wanted.sources],
         "--to": wanted.to,
         "--via": wanted.via,
@@ -144,7 +141,7 @@ def _follow(runs: Sequence[Path], source: Path, target: Path | None, done: int |
         "--search": wanted.search == "beam",
         "--n-best": wanted.n_best,
         "--alignments": wanted.alignments,
-        "--attention": wanted.attention,
+        "--json": wanted.as_json,
         "--show": wanted.show,
         "--engine": wanted.engine != "torch",
         "--candidates": wanted.candidates,
@@ -195,7 +192,12 @@ def _write(texts: Output, number: int, translation: Translation, wanted: Wanted)
 
 
 def _lines(number: int, translation: Translation, wanted: Wanted) -> Iterator[str]:
-    """The text; with alignments, these after it; as n-best list in the form of Moses, line numbers from 0."""
+    """The text; with alignments, these after it; as n-best list in the form of Moses, line numbers from 0. As JSON one
+    object, which has everything.
+    """
+    if wanted.as_json:
+        yield Result(translation).line()
+        return
     if wanted.n_best is None:
         fields = [one_line(translation.text), *_alignment(translation, wanted)]
         yield " ||| ".join(fields)
@@ -207,24 +209,3 @@ def _lines(number: int, translation: Translation, wanted: Wanted) -> Iterator[st
 def _alignment(translation: Translation, wanted: Wanted) -> list[str]:
     """The links to each source."""
     return [pharaoh(source.alignment) for source in translation.sources] if wanted.alignments else []
-
-
-def _records(number: int, translation: Translation, wanted: Wanted) -> Iterator[dict[str, Any]]:
-    """What was looked at for the text, or for each of an n-best list, whose line number stands first."""
-    if wanted.n_best is None:
-        yield _seen(translation)
-    for found in translation.n_best if wanted.n_best else ():
-        yield {"line": number, **_seen(found)}
-
-
-def _seen(translation: Translation) -> dict[str, Any]:
-    """The words, and the weight of each source word for each target word; of several sources by name, with the share
-    of each as a whole, its end symbol too, and of a sentinel.
-    """
-    weights = {source.name: source.attention.round(4).tolist() for source in translation.sources}
-    words = {source.name: source.tokens for source in translation.sources}
-    if len(translation.sources) == 1 and translation.sentinel is None:
-        (name,) = words
-        return {"source": words[name], "target": translation.tokens, "attention": weights[name]}
-    shares = {name: share.round(4).tolist() for name, share in translation.shares.items()}
-    return {"sources": words, "target": translation.tokens, "attention": weights, "shares": shares}

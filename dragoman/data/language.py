@@ -1,5 +1,6 @@
 """Everything between the text of one language and its ids."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,19 +8,31 @@ from pathlib import Path
 import numpy as np
 
 from dragoman.data.store import Rows
-from dragoman.data.vocabulary import EOS, UNK, Vocabulary
+from dragoman.data.vocabulary import EOS, UNK, SymbolTable, Vocabulary
 from dragoman.errors import UserError
+from dragoman.files import read_lines, write_atomically
 from dragoman.text.mark import Mark
 from dragoman.text.pipeline import Side, TextPipeline
+
+COUNT = re.compile("[0-9]{1,18}")
 
 
 @dataclass(frozen=True)
 class Language:
-    """A language's name (the suffix of its files), text pipeline and vocabulary."""
+    """A language's name (the suffix of its files), text pipeline and vocabulary, and how often each symbol occurs in
+    training; `counts` is empty until that is counted.
+    """
 
     name: str
     text: TextPipeline
     vocabulary: Vocabulary
+    counts: tuple[int, ...] = ()
+
+    @property
+    def symbols(self) -> SymbolTable:
+        """What a model may know of the symbols."""
+        spellings = self.vocabulary.symbols(range(len(self.vocabulary)))
+        return SymbolTable(tuple(spellings), self.counts, self.vocabulary.first)
 
     def ids(self, text: str, sample: int | None = None) -> list[int]:
         """The ids of a text and EOS; `sample` seeds the sentence's subword dropout, None = none."""
@@ -46,11 +59,26 @@ class Language:
         return number
 
     def save(self, folder: Path, side: Side) -> None:
-        """Writes `SIDE.json`, `SIDE.units` and `SIDE.vocabulary`."""
+        """Writes `SIDE.json`, `SIDE.units`, `SIDE.vocabulary` and `SIDE.counts`."""
         self.text.save(folder, side)
         self.vocabulary.save(folder / f"{side}.vocabulary")
+        with write_atomically(folder / f"{side}.counts") as file:
+            file.writelines(f"{count}\n" for count in self.counts)
 
     @classmethod
     def load(cls, folder: Path, side: Side, name: str, marks: Sequence[Mark] = ()) -> "Language":
         """Reads what `save` wrote of a language with these marks. UserError where a file is missing or damaged."""
-        return cls(name, TextPipeline.load(folder, side), Vocabulary.load(folder / f"{side}.vocabulary", marks))
+        path = folder / f"{side}.vocabulary"
+        vocabulary, counts = Vocabulary.load(path, marks), _counts(folder / f"{side}.counts")
+        if len(vocabulary) != len(counts):
+            told = f"{len(vocabulary):,} symbols, and {side}.counts {len(counts):,}"
+            raise UserError(f"{path} has {told}: one of them was cut, or is another run's")
+        return cls(name, TextPipeline.load(folder, side), vocabulary, counts)
+
+
+def _counts(path: Path) -> tuple[int, ...]:
+    lines = list(read_lines(path))
+    for number, line in enumerate(lines, start=1):
+        if not COUNT.fullmatch(line):
+            raise UserError(f"{path}:{number}: expected how often a symbol occurs, found {line[:40]!r}")
+    return tuple(map(int, lines))

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -43,10 +44,7 @@ def prepare(data: DataConfig, text: TextConfig, seed: int, folder: Path, *, keep
         return
     # Without a store, units and vocabularies of a killed preparation cannot pass for those of an older one.
     discard(folder / STORE)
-    languages = learn(data, text, seed)
-    for side, language in languages.items():
-        language.save(folder, side)
-    _write(data, languages, fingerprint, folder / STORE)
+    _write(data, learn(data, text, seed), fingerprint, folder / STORE, learnt=True)
 
 
 def load(data: DataConfig, folder: Path) -> dict[Side, Source]:
@@ -96,7 +94,10 @@ def _fingerprint_of(store: Path) -> str | None:
         return None
 
 
-def _write(data: DataConfig, sources: dict[Side, Source], fingerprint: str, folder: Path) -> None:
+def _write(
+    data: DataConfig, sources: dict[Side, Source], fingerprint: str, folder: Path, *, learnt: bool = False
+) -> None:
+    """Writes the store, and beside it the sources where they were `learnt` for it."""
     languages = {side: source for side, source in sources.items() if isinstance(source, Language)}
     arrays = open_sources(data, data.train)
     for side, files in arrays.items():
@@ -114,11 +115,14 @@ def _write(data: DataConfig, sources: dict[Side, Source], fingerprint: str, fold
     reports, rows = [], []
     vocabulary = languages["target"].vocabulary
     spoken = {name: np.zeros(len(vocabulary), np.bool_) for name in target_marks(data)}
+    counts = {side: np.zeros(len(language.vocabulary), np.int64) for side, language in languages.items()}
     with new_store(folder, columns) as store:
         for pair in data.trained:
             filters = Filters(max_length=data.max_length, max_ratio=data.max_ratio)
             for block in _blocks(data, pair, languages, arrays, filters):
                 store.append(block)
+                for side, seen in counts.items():
+                    seen += np.bincount(block[side].values, minlength=len(seen))
                 if spoken:
                     spoken[pair.target][block["target"].values] = True
             if not filters.report.kept:
@@ -128,6 +132,9 @@ def _write(data: DataConfig, sources: dict[Side, Source], fingerprint: str, fold
             rows.append(filters.report.kept)
         if spoken:
             write_spoken(spoken, vocabulary.first, folder.parent)
+        for side, source in sources.items() if learnt else ():
+            known = replace(source, counts=tuple(counts[side].tolist())) if isinstance(source, Language) else source
+            known.save(folder.parent, side)
         report = Report(*map(sum, zip(*reports, strict=True)))
         store.notes = {"fingerprint": fingerprint, "report": report._asdict(), "pairs": rows}
 

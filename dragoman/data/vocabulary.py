@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,27 @@ PAD: Final = 1
 BOS: Final = 2
 EOS: Final = 3
 SPECIALS: Final = ("<unk>", "<pad>", "<s>", "</s>")
+
+
+@dataclass(frozen=True)
+class SymbolTable:
+    """What a part of a model may know of the symbols of a side, by their numbers.
+
+    `spellings` are those of the vocabulary's file, specials and marks by name; the number of the first that a text can
+    spell is `first`. `counts` tell how often each occurs in the training corpus, ends of sentences among them.
+    """
+
+    spellings: tuple[str, ...]
+    counts: tuple[int, ...]
+    first: int = len(SPECIALS)
+
+    def __len__(self) -> int:
+        return len(self.spellings)
+
+    @classmethod
+    def sized(cls, size: int) -> "SymbolTable":
+        """So many symbols before there is a corpus: numbers for spellings, and each occurs once."""
+        return cls((*SPECIALS, *map(str, range(len(SPECIALS), size)))[:size], (1,) * size)
 
 
 class Vocabulary:

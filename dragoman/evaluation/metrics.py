@@ -1,15 +1,16 @@
-"""Metrics of a whole corpus, each with the signature that lets others repeat it; sacreBLEU's wherever it has them."""
+"""Metrics of a corpus or a sentence, with signatures that let others repeat them; sacreBLEU's where it has them."""
 
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
 from dragoman.components import Count
+from dragoman.config import UNTRANSLATED
 from dragoman.errors import UserError
 from dragoman.wording import figure
 
@@ -50,7 +51,9 @@ def _digest(lines: Iterable[str]) -> str:
 
 
 class Metric(ABC):
-    """A score of all translations of a corpus against one or more references for each."""
+    """A score of all translations of a corpus, or of one, against one or more references for each."""
+
+    higher_is_better: ClassVar[bool] = True
 
     def corpus(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
         """The score of the whole corpus; it is not the mean of the sentences' scores.
@@ -68,6 +71,17 @@ class Metric(ABC):
                     f"there are {len(hypotheses)} translations, but reference {number} has {len(lines)} lines"
                 )
         return self._score(hypotheses, references)
+
+    def sentence(self, hypothesis: str, references: Sequence[str]) -> Score:
+        """The score of one sentence, for what compares translations of it: that of a corpus of this sentence alone,
+        unless the metric says otherwise. Raises UserError where there is no reference.
+        """
+        if not references:
+            raise UserError("no reference to score against")
+        return self._sentence(hypothesis, references)
+
+    def _sentence(self, hypothesis: str, references: Sequence[str]) -> Score:
+        return self._score([hypothesis], [[reference] for reference in references])
 
     @abstractmethod
     def _score(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
@@ -94,6 +108,10 @@ class Bleu(SacreMetric):
     was tokenised, and often lower-cased, beforehand: `tokenise: none, lowercase: true` repeats those. `intl`
     splits at all Unicode punctuation and symbols, `zh` and `char` suit text without spaces. `order` is the
     longest n-gram. Whether the text looks tokenised already is not checked.
+
+    Of a sentence the order is effective: n-grams that are longer than the translation are left out of the mean, or a
+    short one would be worth what smoothing makes of nothing. With `smoothing: none` a translation without a match of
+    some order has 0.
     """
 
     def __init__(
@@ -109,17 +127,25 @@ class Bleu(SacreMetric):
         self.smoothing = smoothing
         self.order = order
 
-    def _scorer(self) -> BLEU:
+    def _scorer(self, *, effective_order: bool = False) -> BLEU:
         return BLEU(
             lowercase=self.lowercase,
             tokenize=self.tokenise,
             smooth_method=self.smoothing,
             max_ngram_order=self.order,
+            effective_order=effective_order,
             force=True,
         )
 
     def _score(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
-        name, value, signature = super()._score(hypotheses, references)
+        return self._named(*super()._score(hypotheses, references))
+
+    def _sentence(self, hypothesis: str, references: Sequence[str]) -> Score:
+        scorer = self._scorer(effective_order=True)
+        result = scorer.sentence_score(hypothesis, references)
+        return self._named(result.name, float(result.score), str(scorer.get_signature()))
+
+    def _named(self, name: str, value: float, signature: str) -> Score:
         value = min(value, 100.0)  # the mean of logarithms makes a perfect match 100.00000000000004
         if self.order != 4:  # which sacreBLEU leaves out of its signature
             name, signature = f"{name}-{self.order}", f"{signature}|order:{self.order}"
@@ -149,6 +175,8 @@ class Ter(SacreMetric):
     as well. `lowercase: true` gives sacreBLEU's default. `normalise: true` splits punctuation from words
     first (Tercom).
     """
+
+    higher_is_better = False
 
     def __init__(self, *, lowercase: bool = False, normalise: bool = False) -> None:
         self.lowercase = lowercase
@@ -196,6 +224,8 @@ class TokenErrorRate(LineMetric):
     moved.
     """
 
+    higher_is_better = False
+
     def __init__(self, *, lowercase: bool = False, unit: Literal["token", "character"] = "token") -> None:
         super().__init__(lowercase=lowercase)
         self.unit = unit
@@ -232,14 +262,7 @@ METRICS: Mapping[str, type[Metric]] = {
     "token_error_rate": TokenErrorRate,
 }
 
-# Also of the values that only the model can compute: training chooses its best checkpoint by any of them.
-HIGHER_IS_BETTER: Mapping[str, bool] = {
-    "bleu": True,
-    "chrf": True,
-    "ter": False,
-    "exact_match": True,
-    "token_error_rate": False,
-    "loss": False,
-    "perplexity": False,
-    "accuracy": True,
-}
+
+def higher_is_better(name: str) -> bool:
+    """Whether more is better: of a metric, or of a value that only the model can compute."""
+    return METRICS[name].higher_is_better if name in METRICS else UNTRANSLATED[name]

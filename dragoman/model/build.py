@@ -1,19 +1,18 @@
-"""Configuration and vocabulary sizes to a model: here, and for attention in attention/build.py, names become parts."""
+"""Configuration and symbols to a model: here, and for attention in attention/build.py, names become parts."""
 
 import contextlib
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path as FilePath
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
-from torch import nn
 
 from dragoman import components, sections
 from dragoman.components import Path, Problem, Spec
 from dragoman.config import Config, ModelConfig
 from dragoman.data.language import Language
 from dragoman.data.source import Source
+from dragoman.data.vocabulary import SymbolTable
 from dragoman.errors import UserError
 from dragoman.model import weights
 from dragoman.model.assembly import Assemble, Part, blind, refuse
@@ -32,24 +31,14 @@ from dragoman.model.bridge import BRIDGES, Bridge, Zero
 from dragoman.model.decoder.decoder import Decoder
 from dragoman.model.decoder.decoders import DECODERS
 from dragoman.model.decoder.inputs import Cursor, Edited, PreviousSymbol
-from dragoman.model.embedding import Embedding
+from dragoman.model.embedding import EMBEDDINGS
 from dragoman.model.emission import Chained, Direct
 from dragoman.model.encoder.encoders import ENCODERS, FEATURE_ENCODERS
-from dragoman.model.encoder.reader import Reader
+from dragoman.model.inputs import Regions, SourceInput, build_embeddings, build_readers, model_inputs
 from dragoman.model.memory import StateShape
 from dragoman.model.output.full import OUTPUTS, Full
 from dragoman.model.seq2seq import Parts, Seq2Seq
 from dragoman.text.edits import OPERATIONS
-
-
-class Regions(NamedTuple):
-    """A source that is numbers: how many a region has, and whether they are attended to."""
-
-    size: int
-    attended: bool = True
-
-
-SourceSize = int | Regions  # symbols of a vocabulary, or numbers
 
 
 def build_for(config: Config, sources: tuple[Source, ...], target: Language) -> Seq2Seq:
@@ -57,7 +46,7 @@ def build_for(config: Config, sources: tuple[Source, ...], target: Language) -> 
     model = config.model
     mark = next((source.mark(model.attention.sentences) for source in sources if isinstance(source, Language)), None)
     edited = _edited(config, tuple(target.vocabulary.ids(OPERATIONS)) if config.data.edits else ())
-    return build(model, config.data.sequences(sizes(model, sources)), len(target.vocabulary), mark, edited)
+    return build(model, model_inputs(config, sources), target.symbols, mark, edited)
 
 
 def check(
@@ -77,25 +66,15 @@ def _edited(config: Config, operations: tuple[int, ...]) -> Edited | None:
     return Edited(data.source.index(str(data.edits)), operations) if readable else None
 
 
-def sizes(model: ModelConfig, sources: tuple[Source, ...]) -> tuple[SourceSize, ...]:
-    """What a model needs to know of its sources."""
-    return tuple(
-        len(source.vocabulary)
-        if isinstance(source, Language)
-        else Regions(source.size, source.name not in model.start_only)
-        for source in sources
-    )
-
-
 def build(
     model: ModelConfig,
-    sources: tuple[SourceSize, ...],
-    target_symbols: int,
+    sources: tuple[SourceInput | int, ...],
+    target: SymbolTable | int,
     mark: int | None = None,
     edited: Edited | None = None,
 ) -> Seq2Seq:
-    """The same for sources and a target of these sizes. `mark` is the symbol that ends a sentence, for
-    `attention.sentences`; `edited` is what is edited, for `cursor`.
+    """The same for these sources and this target; a number is that of symbols of which nothing else is known. `mark` is
+    the symbol that ends a sentence, for `attention.sentences`; `edited` is what is edited, for `cursor`.
     """
     found = _option_problems(model)
     if found:
@@ -107,7 +86,9 @@ def build(
         except ValueError as error:
             raise UserError(str(Problem(path, str(error)))) from error
 
-    return _model(model, sources, target_symbols, mark, edited, assemble)
+    known = tuple(SymbolTable.sized(each) if isinstance(each, int) else each for each in sources)
+    symbols = SymbolTable.sized(target) if isinstance(target, int) else target
+    return _model(model, known, symbols, mark, edited, assemble)
 
 
 def problems(config: Config) -> list[Problem]:
@@ -132,11 +113,11 @@ def problems(config: Config) -> list[Problem]:
             return instead()
 
     with torch.device("meta"), contextlib.suppress(ValueError):  # which stands in `found`
-        _model(model, config.data.sequences(_supposed(config)), 8, None, _edited(config, ()), assemble)
+        _model(model, _supposed(config), SymbolTable.sized(8), None, _edited(config, ()), assemble)
     return found
 
 
-def _supposed(config: Config) -> tuple[SourceSize, ...]:
+def _supposed(config: Config) -> tuple[SourceInput, ...]:
     """The sources, as far as they are known without data. Arrays have the size of encoder states, which fits where any
     size would.
     """
@@ -145,10 +126,13 @@ def _supposed(config: Config) -> tuple[SourceSize, ...]:
         with contextlib.suppress(ValueError):  # which is told where the encoder is put in its place
             numbers = components.build(ENCODERS, model.encoder, model.embedding.size).size
     names = data.source or data.sides
-    return tuple(Regions(numbers, name not in model.start_only) if name in data.features else 8 for name in names)
+    regions = {name: Regions(numbers, name not in model.start_only) for name in data.features}
+    return data.sequences([regions.get(name, SymbolTable.sized(8)) for name in names])
 
 
-TABLES: dict[Path, dict[str, Any]] = {
+TABLES: dict[Path, Mapping[str, Any]] = {
+    ("embedding", "source"): EMBEDDINGS,
+    ("embedding", "target"): EMBEDDINGS,
     ("encoder",): ENCODERS,
     ("features",): FEATURE_ENCODERS,
     ("bridge",): BRIDGES,
@@ -179,15 +163,15 @@ def complete(model: ModelConfig) -> ModelConfig:
 
 def _model(
     model: ModelConfig,
-    sources: tuple[SourceSize, ...],
-    target_symbols: int,
+    sources: tuple[SourceInput, ...],
+    symbols: SymbolTable,
     mark: int | None,
     edited: Edited | None,
     assemble: Assemble,
 ) -> Seq2Seq:
     tie, size = model.embedding.tie, model.embedding.size
-    tables, target = _tables(model, sources, target_symbols, assemble)
-    readers = _readers(model, sources, tables, assemble)
+    tables, target = build_embeddings(model, sources, symbols, assemble)
+    readers = build_readers(model, sources, tables, assemble)
     encoders = [reader.encoder for reader in readers]
     attended = [(reader, source) for reader, source in zip(readers, sources, strict=True) if reader.attended]
 
@@ -216,12 +200,12 @@ def _model(
     blind(("model", "encoder"), hiding, ahead, "rnn with direction: forward", assemble)
     blind(("model", "bridge"), hiding, bridge.reads_ahead, "zero", assemble)
     blind(("model", "decoder"), hiding, decoder.reads_ahead, "no external_memory", assemble)
-    tied = target.table if tie in ("output", "all") else None
+    tied = target.get_parameter("table") if tie in ("output", "all") else None
     features = decoder.features_size
     output = assemble(
         ("model", "output"),
-        lambda: components.build(OUTPUTS, model.output, features, target_symbols, tied),
-        lambda: Full(features, target_symbols),
+        lambda: components.build(OUTPUTS, model.output, features, symbols, tied),
+        lambda: Full(features, symbols),
     )
     inputs = Cursor(target, edited, encoders[edited.source].size) if edited and model.cursor else PreviousSymbol(target)
     chain = next((part for part in decoder.modules() if isinstance(part, Chain)), None)
@@ -229,41 +213,8 @@ def _model(
     return Seq2Seq(Parts(readers, bridge, inputs, decoder, output, emission), model.start_symbol)
 
 
-def _tables(
-    model: ModelConfig, sources: tuple[SourceSize, ...], target_symbols: int, assemble: Assemble
-) -> tuple[list[Embedding | None], Embedding]:
-    """The embeddings of sources, None for numbers, and of the target; tied if they are to be."""
-    shared: nn.Parameter | None = None
-
-    def embedding(symbols: int) -> Embedding:
-        nonlocal shared
-        found = Embedding(symbols, model.embedding.size, dropout=model.embedding.dropout, table=shared)
-        shared = found.table if model.embedding.tie in ("languages", "all") else None
-        return found
-
-    path = "model", "embedding", "tie"
-    tables = [assemble(path, partial(embedding, source)) if isinstance(source, int) else None for source in sources]
-    return tables, assemble(path, lambda: embedding(target_symbols))
-
-
-def _readers(
-    model: ModelConfig, sources: tuple[SourceSize, ...], tables: list[Embedding | None], assemble: Assemble
-) -> list[Reader]:
-    """What reads each source. Of several, a sentence may be without some."""
-    several, found = len(sources) > 1, list[Reader]()
-    for source, table in zip(sources, tables, strict=True):
-        if isinstance(source, Regions):
-            make = partial(components.build, FEATURE_ENCODERS, model.features, source.size)
-            encoder = assemble(("model", "features"), make)
-            found.append(Reader(None, encoder, optional=several, attended=source.attended))
-        else:
-            make = partial(components.build, ENCODERS, model.encoder, model.embedding.size)
-            found.append(Reader(table, assemble(("model", "encoder"), make), optional=several))
-    return found
-
-
-def _symbols(source: SourceSize) -> int | None:
-    return source if isinstance(source, int) else None
+def _symbols(source: SourceInput) -> int | None:
+    return len(source) if isinstance(source, SymbolTable) else None
 
 
 def _bridge(spec: Spec, encoders: tuple[StateShape, ...], decoder: Decoder) -> Bridge:

@@ -1,4 +1,8 @@
-"""Symbols to vectors."""
+"""Symbols to vectors. One class per way, one table entry per class."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sized
+from typing import ClassVar, final
 
 import torch
 from torch import Tensor, nn
@@ -7,23 +11,45 @@ from torch.nn import functional
 from dragoman.model.shapes import Float, Int
 
 
-class Embedding(nn.Module):
-    """A table with one vector per symbol, and dropout of single units of what is looked up.
+class Embedding(nn.Module, ABC):
+    """A vector of `size` numbers for each symbol; training hides single ones of them.
 
-    `table` may be the parameter of another embedding: the two are then tied (Press and Wolf 2017).
+    Constructors take what is known of the symbols (`SymbolTable`), the size and the dropout; one that `has_table` takes
+    behind these the parameter `table` (V, E) of another one, if they are to share it.
     """
 
-    def __init__(self, symbols: int, size: int, *, dropout: float = 0.0, table: nn.Parameter | None = None) -> None:
+    has_table: ClassVar[bool] = False
+
+    def __init__(self, symbols: int, size: int, dropout: float) -> None:
         super().__init__()
-        if table is None:
-            bound = (3 / size) ** 0.5  # vectors of length 1, on the average
-            table = nn.Parameter(torch.empty(symbols, size).uniform_(-bound, bound))
-        if table.shape != (symbols, size):
-            raise ValueError(f"a tied table of {tuple(table.shape)} cannot serve {symbols} symbols of size {size}")
-        self.table = table
         self.symbols = symbols
         self.size = size
         self.rate = dropout
 
     def forward(self, symbols: Int[Tensor, "*rows"]) -> Float[Tensor, "*rows E"]:
-        return functional.dropout(functional.embedding(symbols, self.table), self.rate, self.training)
+        return functional.dropout(self.vectors(symbols), self.rate, self.training)
+
+    @abstractmethod
+    def vectors(self, symbols: Int[Tensor, "*rows"]) -> Float[Tensor, "*rows E"]: ...
+
+
+@final
+class Table(Embedding):
+    """A learnt vector for each symbol; with the `table` of another embedding the two are tied (Press and Wolf 2017)."""
+
+    has_table = True
+
+    def __init__(self, symbols: Sized, size: int, dropout: float = 0.0, table: nn.Parameter | None = None) -> None:
+        super().__init__(len(symbols), size, dropout)
+        if table is None:
+            bound = (3 / size) ** 0.5  # vectors of length 1, on the average
+            table = nn.Parameter(torch.empty(len(symbols), size).uniform_(-bound, bound))
+        if table.shape != (len(symbols), size):
+            raise ValueError(f"a tied table of {tuple(table.shape)} cannot serve {len(symbols)} symbols of size {size}")
+        self.table = table
+
+    def vectors(self, symbols: Int[Tensor, "*rows"]) -> Float[Tensor, "*rows E"]:
+        return functional.embedding(symbols, self.table)
+
+
+EMBEDDINGS: Mapping[str, type[Embedding]] = {"table": Table}

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, final
 import torch
 from torch import Tensor, nn
 
-from dragoman.model.embedding import Embedding
+from dragoman.model.embedding import Table
 from dragoman.model.linear import Linear
 from dragoman.model.shapes import Bool, Float, Int
 
@@ -69,7 +69,7 @@ class Learned(Positions):
     def __init__(self, size: int, head_size: int, longest: int | None = None) -> None:
         super().__init__(size, head_size)
         self.longest = longest or LONGEST
-        self.table = Embedding(self.longest, size)
+        self.table = Table(range(self.longest), size)
 
     def place(self, embedded: Float[Tensor, "B T E"], places: Int[Tensor, "T"]) -> Float[Tensor, "B T E"]:
         vectors: Tensor = self.table(places.clamp(max=self.longest - 1))

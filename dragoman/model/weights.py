@@ -1,4 +1,4 @@
-"""Weights on disk: safetensors, each tied tensor once, no pickle."""
+"""Weights on disk, parameters and persistent buffers: safetensors, each tied tensor once, no pickle."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -56,21 +56,31 @@ def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
 
 
 def weights(model: nn.Module) -> dict[str, Tensor]:
-    """The parameters by name; a tied one appears once, under its first name."""
-    return {name: parameter.data for name, parameter in model.named_parameters()}
+    """What is saved of a model: parameters and persistent buffers by name; a tied one appears once, under its first
+    name.
+    """
+    saved = model.state_dict().keys()
+    buffers = {name: buffer for name, buffer in model.named_buffers() if name in saved}
+    return {**{name: parameter.data for name, parameter in model.named_parameters()}, **buffers}
 
 
 def fill(model: nn.Module, tensors: Mapping[str, Tensor], origin: Path) -> None:
-    """Copy tensors into the model's parameters; UserError when names or shapes are another model's."""
+    """Copy tensors into the model's parameters and persistent buffers; UserError when names, shapes or kinds of numbers
+    are another model's.
+    """
     check(model, {name: tensor.shape for name, tensor in tensors.items()}, origin)
+    own = weights(model)
+    for name, tensor in own.items():
+        if tensor.is_floating_point() != tensors[name].is_floating_point():
+            raise UserError(f"{origin}: weights of another model ({name} is of type {tensors[name].dtype})")
     with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            parameter.copy_(tensors[name])
+        for name, tensor in own.items():
+            tensor.copy_(tensors[name])
 
 
 def check(model: nn.Module, shapes: Mapping[str, torch.Size], origin: Path) -> None:
-    """UserError unless the model's parameters have these names and shapes."""
-    own = {name: parameter.shape for name, parameter in model.named_parameters()}
+    """UserError unless the model's parameters and persistent buffers have these names and shapes."""
+    own = {name: tensor.shape for name, tensor in weights(model).items()}
     if own.keys() != shapes.keys():
         odd = sorted(own.keys() ^ shapes.keys())
         raise UserError(f"{origin}: weights of another model ({len(odd)} names differ, the first is {odd[0]})")
@@ -81,7 +91,9 @@ def check(model: nn.Module, shapes: Mapping[str, torch.Size], origin: Path) -> N
 
 
 def mean(paths: Sequence[Path]) -> dict[str, Tensor]:
-    """The element-wise mean of several files of the same model, summed in float64. UserError where there are none."""
+    """The element-wise mean of several files of the same model, summed in float64; integers have to be the same in all.
+    UserError where they are not, and where there are no files.
+    """
     if not paths:
         raise UserError("there are no weights to take the mean of")
     total: dict[str, Tensor] = {}
@@ -92,5 +104,8 @@ def mean(paths: Sequence[Path]) -> dict[str, Tensor]:
         if {name: tensor.shape for name, tensor in tensors.items()} != {name: t.shape for name, t in first.items()}:
             raise UserError(f"{path}: weights of another model than {paths[0]}")
         for name, tensor in tensors.items():
-            total[name] = total.get(name, torch.zeros((), dtype=torch.float64)) + tensor.double()
-    return {name: (tensor / len(paths)).to(first[name].dtype) for name, tensor in total.items()}
+            if tensor.is_floating_point():
+                total[name] = total.get(name, torch.zeros((), dtype=torch.float64)) + tensor.double()
+            elif not torch.equal(tensor, first[name]):
+                raise UserError(f"{path}: {name} differs from that of {paths[0]}, and integers have no mean")
+    return {name: (total[name] / len(paths)).to(each.dtype) if name in total else each for name, each in first.items()}

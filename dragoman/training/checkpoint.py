@@ -1,5 +1,6 @@
 """The state of training in one file, so that a killed run goes on as if nothing had happened."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ WEIGHTS, OPTIMISER = "weights/", "optimiser/"
 
 
 def save(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, progress: Progress) -> None:
-    """Weights, the optimiser's tensors and the progress.
+    """Weights, persistent buffers among them, the optimiser's tensors and the progress.
 
     Nothing else is needed: the batches of an epoch and the random numbers of a step are functions of the seed.
     """
@@ -35,15 +36,29 @@ def load(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer) -> Prog
         if name.startswith(OPTIMISER):
             parameter, _, key = name.removeprefix(OPTIMISER).rpartition("/")
             states.setdefault(parameter, {})[key] = value
-    parameters = {name: each for name, each in model.named_parameters() if each.requires_grad}
-    if states and states.keys() != parameters.keys():
-        raise UserError(f"{path}: the optimiser's state belongs to another model")
-    for parameter, state in states.items():
-        target = parameters[parameter]
+    _restore(optimiser, dict(model.named_parameters()), states, path)
+    return _progress(path, note)
+
+
+def _restore(
+    optimiser: torch.optim.Optimizer,
+    parameters: Mapping[str, nn.Parameter],
+    states: Mapping[str, Mapping[str, Tensor]],
+    path: Path,
+) -> None:
+    """Give the optimiser its tensors back. A parameter that has had no gradient yet has none."""
+    keys = next(iter(states.values()), {}).keys()
+    for name, state in states.items():
+        target = parameters.get(name)
+        if (
+            target is None
+            or state.keys() != keys
+            or any(each.shape not in ((), target.shape) for each in state.values())
+        ):
+            raise UserError(f"{path}: the optimiser's state belongs to another model ({name})")
         optimiser.state[target] = {
             key: value.to(target.device, value.dtype if key == "step" else target.dtype) for key, value in state.items()
         }
-    return _progress(path, note)
 
 
 def progress(path: Path) -> Progress:

@@ -2,7 +2,8 @@
 completed.
 """
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,6 @@ from dragoman.model.attention.normalisers import NORMALISERS
 from dragoman.model.attention.terms.terms import TERMS
 from dragoman.search.searches import SEARCHES
 from dragoman.text.units import UNITS
-from dragoman.training.objectives.agreement import Agreement
 from dragoman.training.objectives.objective import indistinct, untaught
 from dragoman.training.objectives.objectives import OBJECTIVES
 from dragoman.training.objectives.penalties import PENALTIES
@@ -23,7 +23,7 @@ from dragoman.training.optimiser import OPTIMISERS
 from dragoman.training.schedule import SCHEDULES
 
 # Where the configuration names parts, one or several, beside those of the model.
-TABLES: dict[components.Path, Mapping[str, Any]] = {
+TABLES: sections.Tables = {
     ("text", "source", "unit"): UNITS,
     ("text", "target", "unit"): UNITS,
     ("training", "objective"): OBJECTIVES,
@@ -34,6 +34,8 @@ TABLES: dict[components.Path, Mapping[str, Any]] = {
     ("search",): SEARCHES,
     ("metrics",): METRICS,
 }
+# The same of all parts.
+PARTS: sections.Tables = {**TABLES, **{("model", *path): table for path, table in build.TABLES.items()}}
 
 
 def problems(config: Config) -> list[Problem]:
@@ -58,20 +60,21 @@ def problems(config: Config) -> list[Problem]:
 
 
 def _sources(config: Config) -> Iterator[Problem]:
-    """Only teacher forcing alone knows what to do with attention to several things."""
-    several = config.data.several
-    if config.data.features and config.training.objective.kind == "agreement":
-        yield Problem(("training", "objective"), "'agreement' trains both directions, and data.features are no target")
-    elif config.data.edits and config.training.objective.kind == "agreement":
-        yield Problem(("training", "objective"), "'agreement' trains both directions, and data.edits are no source")
-    elif len(config.data.source) > 1 and config.training.objective.kind == "agreement":
-        yield Problem(("training", "objective"), "'agreement' is between two languages, and there are several sources")
-    elif config.model.cursor and config.training.objective.kind != "teacher_forcing":
-        yield Problem(("model", "cursor"), f"'{config.training.objective.kind}' cannot do with it")
+    """What an objective needs of the sources, and of what is attended to."""
+    data, kind, path = config.data, config.training.objective.kind, ("training", "objective")
+    objective = OBJECTIVES[kind]
+    if objective.both_directions and data.features:
+        yield Problem(path, f"'{kind}' trains both directions, and data.features are no target")
+    elif objective.both_directions and data.edits:
+        yield Problem(path, f"'{kind}' trains both directions, and data.edits are no source")
+    elif objective.both_directions and len(data.source) > 1:
+        yield Problem(path, f"'{kind}' is between two languages, and there are several sources")
+    elif config.model.cursor and not objective.any_attention:
+        yield Problem(("model", "cursor"), f"'{kind}' cannot do with it")
     elif config.combines:
-        what = "several sources" if several else "a sentinel"
-        if config.training.objective.kind != "teacher_forcing":
-            yield Problem(("training", "objective"), f"'{config.training.objective.kind}' cannot do with {what}")
+        what = "several sources" if data.several else "a sentinel"
+        if not objective.any_attention:
+            yield Problem(path, f"'{kind}' cannot do with {what}")
         if config.training.penalties:
             yield Problem(("training", "penalties"), f"are of attention to one source alone, and there is {what}")
 
@@ -79,8 +82,9 @@ def _sources(config: Config) -> Iterator[Problem]:
 def _pairs(config: Config) -> Iterator[Problem]:
     """What goes by one pair of languages, or by words alone."""
     training = config.training
-    if config.data.pairs and OBJECTIVES[training.objective.kind] is Agreement:
-        yield Problem(("training", "objective"), "'agreement' is of one pair; data.pairs may have both directions")
+    kind = training.objective.kind
+    if config.data.pairs and OBJECTIVES[kind].both_directions:
+        yield Problem(("training", "objective"), f"'{kind}' is of one pair; data.pairs may have both directions")
     if config.data.pairs and training.penalties:
         message = "are of attention to words, and a source of data.pairs has a mark before them"
         yield Problem(("training", "penalties"), message)
@@ -144,6 +148,12 @@ CHECKS = (build.problems, problems)
 def load_config(path: str | Path, overrides: dict[str, str] | None = None) -> Config:
     """A configuration checked to the last option; UserError with a line for each problem."""
     return configuration.load(path, overrides or {}, checks=CHECKS)
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of a configuration, for editors: every key with its description, default and kinds of parts."""
+    found: dict[str, Any] = json.loads(configuration.schema(PARTS))
+    return found
 
 
 def complete(config: Config) -> Config:

@@ -4,12 +4,11 @@ import math
 from collections.abc import Sequence
 
 from dragoman.config import Config
-from dragoman.evaluation.metrics import HIGHER_IS_BETTER
+from dragoman.evaluation.metrics import higher_is_better
 from dragoman.model.weights import read_note
 from dragoman.run import RunFolder, chosen_among, told
 from dragoman.training import card, checkpoint
 from dragoman.training.journal import Journal
-from dragoman.training.objectives.agreement import Agreement
 from dragoman.training.objectives.objectives import OBJECTIVES
 from dragoman.training.progress import Progress
 from dragoman.training.trainer import judged, reached
@@ -52,7 +51,7 @@ def _chosen(run: Training) -> list[Validation]:
             each.selection.write_mean(steps)
         found = _measured(run)
         mean = judged(run, found)
-        if mean.as_good_as(ranked[0], HIGHER_IS_BETTER[settings.metric]):
+        if mean.as_good_as(ranked[0], higher_is_better(settings.metric)):
             return found
         note = {"worse": steps, "metric": settings.metric, "value": mean.value, "loss": mean.loss}
     for each in run.directions:
@@ -77,7 +76,7 @@ def finished(config: Config, folder: RunFolder) -> str:
     progress = checkpoint.progress(folder.last_state)
     limits = reached(progress, config.training)
     steps = _averaged(progress, config.training.average)
-    both = OBJECTIVES[config.training.objective.kind] is Agreement
+    both = OBJECTIVES[config.training.objective.kind].both_directions
     if not limits or not all(_whole(each, progress, steps) for each in [folder, *([folder.reverse] * both)]):
         return ""
     at = ", ".join(f"training.{name}: {getattr(config.training, name)}" for name in limits)

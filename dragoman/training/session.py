@@ -2,7 +2,6 @@
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -11,6 +10,7 @@ from dragoman.config import Config
 from dragoman.data.dataset import Dataset
 from dragoman.data.language import Language
 from dragoman.errors import UserError
+from dragoman.evaluation.metrics import METRICS
 from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import read_shapes
@@ -21,8 +21,7 @@ from dragoman.training.directions import reverse
 from dragoman.training.finishing import finish, finished
 from dragoman.training.folder import opened, write_config
 from dragoman.training.journal import Journal, Silence
-from dragoman.training.objectives.agreement import Agreement
-from dragoman.training.objectives.objective import Objective
+from dragoman.training.objectives.objective import Objective, ObjectiveContext
 from dragoman.training.objectives.objectives import OBJECTIVES
 from dragoman.training.objectives.penalties import PENALTIES
 from dragoman.training.optimiser import OPTIMISERS
@@ -116,21 +115,29 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
         run.saved = run.progress.step
         if len(run.progress.parts) not in (0, len(objective.parts)):
             raise UserError(f"{folder.last_state}: not a training state of this objective")
-    if isinstance(objective, Agreement):
+    if objective.both_directions:
+        assert isinstance(objective.reverse, Seq2Seq)
         run.reverse = reverse(run, objective.reverse)
     return run
 
 
 def _objective(config: Config, model: Seq2Seq, data: Dataset) -> Objective:
-    training, parts = config.training, list[Any]()
-    if OBJECTIVES[training.objective.kind] is Agreement:
+    training, size = config.training, model.readers[0].encoder.size
+
+    def reversed_model() -> Seq2Seq:
         (source,) = data.sources
         assert isinstance(source, Language)
-        parts.append(build.build_for(config, (data.target,), source))
-    if training.penalties:
-        size = model.readers[0].encoder.size
-        parts.append({spec.kind: components.build(PENALTIES, spec, size) for spec in training.penalties})
-    return components.build(OBJECTIVES, training.objective, *parts)
+        return build.build_for(config, (data.target,), source)
+
+    context = ObjectiveContext(
+        model,
+        reversed_model,
+        data.sources,
+        data.target,
+        {spec.kind: components.build(METRICS, spec) for spec in config.metrics},
+        {spec.kind: components.build(PENALTIES, spec, size) for spec in training.penalties},
+    )
+    return components.build(OBJECTIVES, training.objective, context)
 
 
 def _check_shapes(config: Config, data: Dataset, state: Path) -> None:

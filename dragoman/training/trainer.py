@@ -13,7 +13,7 @@ from dragoman.config import TrainingConfig
 from dragoman.data.batch import Batch
 from dragoman.data.batching import prefetch
 from dragoman.errors import UserError
-from dragoman.evaluation.metrics import HIGHER_IS_BETTER
+from dragoman.evaluation.metrics import higher_is_better
 from dragoman.training import checkpoint
 from dragoman.training.gradients import gradients
 from dragoman.training.plan import epoch_plan
@@ -75,7 +75,7 @@ def _diverged(run: Training, reason: str) -> UserError:
 
 def reached(progress: Progress, settings: TrainingConfig) -> list[str]:
     """The limits that end training: whatever happened before, a resumed run sees them here again."""
-    waited = progress.waited(HIGHER_IS_BETTER[settings.metric])
+    waited = progress.waited(higher_is_better(settings.metric))
     at = {"patience": waited, "steps": progress.step, "epochs": progress.epoch}
     limits = {name: getattr(settings, name) for name in at}
     return [name for name, limit in limits.items() if limit is not None and at[name] >= limit]
@@ -108,7 +108,7 @@ def _update(run: Training, batch: Batch) -> bool:
     progress.step, progress.position = progress.step + 1, progress.position + 1
     if finite:
         progress.skipped_in_a_row = 0
-        improved = progress.improved(HIGHER_IS_BETTER[settings.metric])
+        improved = progress.improved(higher_is_better(settings.metric))
         rate = run.optimiser.defaults["lr"] * run.schedule(progress.step, improved)
         for group in run.optimiser.param_groups:
             group["lr"] = rate
@@ -162,7 +162,7 @@ def _validate(run: Training) -> None:
     found = run.workers.agree(_measured(run) if run.workers.leads else "")
     if isinstance(found, str):
         raise _diverged(run, found)
-    progress.note(found, HIGHER_IS_BETTER[settings.metric], settings.average)
+    progress.note(found, higher_is_better(settings.metric), settings.average)
     first, *later = (each.loss for each in progress.validations)
     if len(later) == STUCK - 1 and min(later) >= first:
         run.journal.say(

@@ -1,6 +1,5 @@
 """Validation: the loss of the references and the scores of what search finds, on the development set."""
 
-import json
 import math
 from collections.abc import Iterable
 from statistics import fmean
@@ -17,6 +16,7 @@ from dragoman.evaluation.metrics import METRICS, Score
 from dragoman.files import write_atomically
 from dragoman.loading import taught
 from dragoman.model.seq2seq import Seq2Seq
+from dragoman.result import Result
 from dragoman.run import RunFolder
 from dragoman.search.ensemble import Ensemble
 from dragoman.translation import Translation
@@ -101,20 +101,9 @@ class Validator:
         return Validation(values, scores, translations)
 
     def write(self, validation: Validation) -> None:
-        """The development sentences with their translations and attention, for reports."""
+        """The development sentences as translated, with their references, for reports."""
         examples = [(pair.name, each.target) for pair, examples in self.development.items() for each in examples]
         with write_atomically(self.folder.validation) as file:
             for found, (pair, reference) in zip(validation.translations, examples, strict=True):
-                seen = found.overview
-                row = {
-                    "source": seen.columns,
-                    "source_text": seen.text,
-                    "target": found.tokens,
-                    "text": found.text,
-                    "reference": reference,
-                    "score": round(found.score, 4),
-                    "attention": seen.attention.round(3).tolist(),
-                    **({"shares": seen.shares} if seen.shares else {}),
-                    **({"pair": pair} if self.config.data.pairs else {}),
-                }
-                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+                result = Result(found, reference, pair if self.config.data.pairs else None)
+                file.write(result.line() + "\n")

@@ -24,6 +24,7 @@ def test_operations_are_those_counted_by_hand() -> None:
     assert architecture.products(sizes, sources=0, targets=0, energies=15) == 2 * 15 * (2 + 2)  # v; a state of 2
 
 
+@pytest.mark.slow
 def test_operations_are_those_that_the_model_does() -> None:
     source, target, rows = 8, 9, SIZES.batch
     numbers = np.random.default_rng(1).integers(len(SPECIALS), SIZES.symbols, (rows, source + target))

@@ -51,6 +51,7 @@ def test_prints_a_row_for_each_way(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(float(row[1].replace(",", "")) > 0 for row in rows[5:])
 
 
+@pytest.mark.slow
 def test_before_means_all_threads_in_small_steps_too() -> None:
     code = busy.BEFORE.replace("cli.main()", "print(devices.SMALL)")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

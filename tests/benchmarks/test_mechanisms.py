@@ -72,6 +72,7 @@ def test_a_row_is_trained_once_and_becomes_a_line(
     assert " | 1.25 | " in line
 
 
+@pytest.mark.slow
 def test_a_training_that_fails_is_named_and_the_others_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

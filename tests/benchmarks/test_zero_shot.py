@@ -77,6 +77,7 @@ def test_results_become_lines_and_are_not_made_again(
     ]
 
 
+@pytest.mark.slow
 def test_a_model_is_trained_and_measured(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("py3langid")
     text = zero_shot.CONFIG.read_text("utf-8").replace("size: 2500", "size: 330").replace("size: 128", "size: 4")

@@ -10,6 +10,7 @@ from dragoman.components import Problem, Spec
 from dragoman.config import Config
 from dragoman.configuration import ConfigError
 from dragoman.errors import UserError
+from tests.golden import Golden
 
 DATA = "data: {source: en, target: de, train: corpus/train, dev: corpus/dev}\n"
 Load = Callable[..., Config]
@@ -17,61 +18,62 @@ Faults = Callable[..., list[str]]
 
 
 @pytest.mark.parametrize(
-    ("text", "line"),
+    ("text", "key"),
     [
-        ("modle: {}", "modle: unknown key, did you mean 'model'?"),
-        ("model: {encoder: rnn, atention: {}}", "model.atention: unknown key, did you mean 'attention'?"),
-        ("training: {batch: {units: tokens}}", "training.batch.units: unknown key, did you mean 'unit'?"),
-        ("device: {colour: red}", "device.colour: unknown key, expected one of name, precision, threads"),
-        ("model: {decoder: {siez: 3}}", "model.decoder.siez: unknown key, did you mean 'size'?"),
+        ("modle: {}", "modle"),
+        ("model: {encoder: rnn, atention: {}}", "model.atention"),
+        ("training: {batch: {units: tokens}}", "training.batch.units"),
+        ("device: {colour: red}", "device.colour"),
+        ("model: {decoder: {siez: 3}}", "model.decoder.siez"),
         (
             "model: {attention: {score: dott}}",
-            "model.attention.score: unknown kind 'dott', did you mean 'dot'?",
+            "model.attention.score",
         ),
-        ("seed: true", "seed: expected a whole number, found true"),
-        ("seed: -1", "seed: must be at least 0, found -1"),
-        ("seed: 5000000000", "seed: must be less than 4294967296, found 5000000000"),
-        ("seed: '1'", 'seed: expected a whole number, found "1"'),
-        ("seed: 1.0", "seed: expected a whole number, found 1.0"),
-        ("seed:", "seed: expected a whole number, found nothing (null)"),
-        ("seed: [1]", "seed: expected a whole number, found [1]"),
-        ("seed: .inf", "seed: .inf is not a finite number"),
-        ("run: 2026", "run: expected text, found 2026 (in quotes it is text)"),
-        ("run: ''", "run: must not be empty"),
-        ('run: "a\\0b"', 'run: expected text, found "a\\u0000b"'),
-        ("text: {joint: yes}", 'text.joint: expected true or false, found "yes"'),
-        ("text: {joint: 1}", "text.joint: expected true or false, found 1"),
-        ("text: {source: en}", 'text.source: expected the keys lowercase, tokeniser, unit; found "en"'),
+        ("seed: true", "seed"),
+        ("seed: -1", "seed"),
+        ("seed: 5000000000", "seed"),
+        ("seed: '1'", "seed"),
+        ("seed: 1.0", "seed"),
+        ("seed:", "seed"),
+        ("seed: [1]", "seed"),
+        ("seed: .inf", "seed"),
+        ("run: 2026", "run"),
+        ("run: ''", "run"),
+        ('run: "a\\0b"', "run"),
+        ("text: {joint: yes}", "text.joint"),
+        ("text: {joint: 1}", "text.joint"),
+        ("text: {source: en}", "text.source"),
         (
             "training: 5",
-            "training: expected the keys epochs, steps, batch, objective, penalties, source_dropout, optimiser, ",
+            "training",
         ),
-        ("training: {clip: 0}", "training.clip: must be more than 0, found 0"),
-        ("training: {clip: '1'}", 'training.clip: expected a number or null, found "1"'),
-        ("training: {average: 0}", "training.average: must be at least 1, found 0"),
-        ("training: {epochs: 0}", "training.epochs: must be at least 1, found 0"),
+        ("training: {clip: 0}", "training.clip"),
+        ("training: {clip: '1'}", "training.clip"),
+        ("training: {average: 0}", "training.average"),
+        ("training: {epochs: 0}", "training.epochs"),
         (
             "training: {metric: blue}",
-            "training.metric: expected one of bleu, chrf, ter, exact_match, token_error_rate, loss, perplexity, ",
+            "training.metric",
         ),
-        ("training: {steps: 1e4}", "training.steps: expected a whole number or null, found 10000.0"),
-        ("model: {embedding: {dropout: 1}}", "model.embedding.dropout: must be less than 1, found 1"),
-        ("search: 3", "search: expected a kind or a mapping with 'kind', found 3"),
-        ("search: {kind: 3}", "search: expected a kind or a mapping with 'kind', found {\"kind\": 3}"),
+        ("training: {steps: 1e4}", "training.steps"),
+        ("model: {embedding: {dropout: 1}}", "model.embedding.dropout"),
+        ("search: 3", "search"),
+        ("search: {kind: 3}", "search"),
         (
             "metrics: [bleu, 3]",
-            "metrics: expected a list, each a kind or a mapping with 'kind', found [\"bleu\", 3]",
+            "metrics",
         ),
-        ("seed: 1\nseed: 2", "seed: duplicate key, already on line 2"),
+        ("seed: 1\nseed: 2", "seed"),
     ],
 )
-def test_a_fault_has_its_line_and_key(faults: Faults, text: str, line: str) -> None:
+def test_a_fault_has_its_line_and_key(faults: Faults, text: str, key: str, golden: Golden) -> None:
     (found,) = faults(DATA + text)
     number = 3 if "\n" in text else 2
-    assert found.startswith(f"run.yaml:{number}: {line}")
+    assert found.startswith(f"run.yaml:{number}: {key}: ")
+    golden(found, text)
 
 
-def test_all_faults_come_at_once_in_the_order_of_the_file(faults: Faults) -> None:
+def test_all_faults_come_at_once_in_the_order_of_the_file(faults: Faults, golden: Golden) -> None:
     text = """run: [1]
 data:
   source: 1
@@ -93,33 +95,38 @@ training:
   clip: -1
   patience: .nan
 """
-    assert faults(text) == [
-        "run.yaml:1: run: expected text, found [1]",
-        "run.yaml:2: data.dev: required: the same for the pairs that training is judged by",
-        "run.yaml:3: data.source: expected a list, each text, found 1 (in quotes it is text)",
-        "run.yaml:5: data.train: required: prefix of the training files, or a .tsv, .csv or .jsonl with such columns",
-        "run.yaml:6: data.dve: unknown key, did you mean 'dev'?",
-        "run.yaml:9: text.joint: duplicate key, already on line 8",
-        "run.yaml:12: model.decoder.cell: expected one of gru, lstm, found \"grue\" (did you mean 'gru'?)",
-        'run.yaml:13: model.decoder.size: expected a whole number, found "large"',
-        "run.yaml:14: model.decoder.hidden: unknown key, expected one of cell, size",
-        "run.yaml:17: model.attention.score.kind: unknown kind 'aditive', did you mean 'additive'?",
-        "run.yaml:19: training.clip: must be more than 0, found -1",
-        "run.yaml:20: training.patience: .nan is not a finite number",
+    found = faults(text)
+    places = [
+        "1: run",
+        "2: data.dev",
+        "3: data.source",
+        "5: data.train",
+        "6: data.dve",
+        "9: text.joint",
+        "12: model.decoder.cell",
+        "13: model.decoder.size",
+        "14: model.decoder.hidden",
+        "17: model.attention.score.kind",
+        "19: training.clip",
+        "20: training.patience",
     ]
+    for line, place in zip(found, places, strict=True):
+        assert line.startswith(f"run.yaml:{place}: ")
+    golden("\n".join(found))
 
 
 @pytest.mark.parametrize(
-    ("text", "line"),
+    ("text", "place"),
     [
-        ("model:\n\tdecoder: rnn", "run.yaml:3: a tab; YAML indents with spaces"),
-        ("model: {decoder: rnn", "run.yaml:2: not readable as YAML"),
-        ("model: 'rnn", "run.yaml:2: not readable as YAML"),
+        ("model:\n\tdecoder: rnn", "run.yaml:3"),
+        ("model: {decoder: rnn", "run.yaml:2"),
+        ("model: 'rnn", "run.yaml:2"),
     ],
 )
-def test_broken_yaml_is_one_line(faults: Faults, text: str, line: str) -> None:
+def test_broken_yaml_is_one_line(faults: Faults, text: str, place: str, golden: Golden) -> None:
     (found,) = faults(DATA + text)
-    assert found.startswith(line)
+    assert found.startswith(f"{place}: ")
+    golden(found, text)
 
 
 @pytest.mark.parametrize(
@@ -129,38 +136,44 @@ def test_something_else_than_a_mapping(faults: Faults, text: str, value: str) ->
     assert faults(text) == [f"run.yaml:1: expected keys and values, found {value}"]
 
 
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no such file"):
+def test_files_that_cannot_be_read(tmp_path: Path, golden: Golden) -> None:
+    with pytest.raises(UserError) as raised:
         configuration.load(tmp_path / "none.yaml")
-    with pytest.raises(UserError, match="is a folder"):
+    golden(str(raised.value))
+    with pytest.raises(UserError) as raised:
         configuration.load(tmp_path)
+    golden(str(raised.value))
     binary = tmp_path / "model.safetensors"
     binary.write_bytes(b"\x08\x00\x00\x00{}\xff\xfe\x00")
-    with pytest.raises(UserError, match=r"model\.safetensors:1: not UTF-8") as error:
+    with pytest.raises(UserError, match=r"model\.safetensors:1:") as error:
         configuration.load(binary)
+    golden(str(error.value))
     assert "\n" not in str(error.value)
     binary.write_bytes(b"\x08\x00\x00\x00{}")
-    with pytest.raises(ConfigError, match=r"model\.safetensors:1: not readable as YAML"):
+    with pytest.raises(ConfigError, match=r"model\.safetensors:1:") as raised:
         configuration.load(binary)
+    golden(str(raised.value))
 
 
 @pytest.mark.parametrize(
-    ("text", "line"),
+    ("text", "place"),
     [
         (
             "text: {joint: false}\nmodel: {embedding: {tie: all}}",
-            "run.yaml:3: model.embedding.tie: 'all' needs one inventory (text.joint: true)",
+            "run.yaml:3: model.embedding.tie",
         ),
         (
             "training:\n  epochs: null",
-            "run.yaml:2: training.steps: training would never end: epochs and steps are both null",
+            "run.yaml:2: training.steps",
         ),
-        ("training: {metric: ter}", "run.yaml:2: training.metric: 'ter' is not listed in metrics"),
-        ("metrics: [chrf, bleu, chrf]", "run.yaml:2: metrics.2: 'chrf' is there already"),
+        ("training: {metric: ter}", "run.yaml:2: training.metric"),
+        ("metrics: [chrf, bleu, chrf]", "run.yaml:2: metrics.2"),
     ],
 )
-def test_contradictions(faults: Faults, text: str, line: str) -> None:
-    assert faults(DATA + text) == [line]
+def test_contradictions(faults: Faults, text: str, place: str, golden: Golden) -> None:
+    (found,) = faults(DATA + text)
+    assert found.startswith(f"{place}: ")
+    golden(found, text)
 
 
 def test_one_language_on_both_sides_is_one_file_unless_a_table_has_both(load: Load, faults: Faults) -> None:

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from dragoman import config, configuration, sections
 from dragoman.components import Spec
 from dragoman.config import Config
+from dragoman.training import checks
 
 DATA = "data: {source: en, target: de, train: corpus/train, dev: corpus/dev}\n"
 Load = Callable[..., Config]
@@ -57,15 +58,17 @@ def drawn(draw: st.DrawFn) -> Config:
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(found=st.composite(drawn)())
+@pytest.mark.slow
 def test_what_is_dumped_loads_equal(load: Load, found: Config) -> None:
     assert load(configuration.dump(found), checks=()) == found
     assert load(configuration.commented(found), checks=()) == found
     assert Config.model_validate_json(found.model_dump_json()) == found
 
 
-def test_the_commented_file_explains_every_key(load: Load) -> None:
+@pytest.mark.parametrize("tables", [{}, checks.PARTS], ids=["plain", "with kinds"])
+def test_the_commented_file_explains_every_key(load: Load, tables: sections.Tables) -> None:
     found = load(DATA)
-    text = configuration.commented(found)
+    text = configuration.commented(found, tables)
     lines = text.rstrip("\n").split("\n")
     assert max(map(len, lines)) <= 110
     for number, line in enumerate(lines):

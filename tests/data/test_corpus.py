@@ -9,6 +9,7 @@ import pytest
 from dragoman.data.corpus import Pair, alignment_files, corpus_files, read_aligned, read_pairs, sides
 from dragoman.data.pharaoh import read_pharaoh
 from dragoman.errors import UserError
+from tests.golden import Golden
 
 
 def write(folder: Path, **files: str) -> str:
@@ -57,20 +58,23 @@ def test_a_wrong_number_of_columns_is_told(tmp_path: Path, line: str, count: int
     assert str(caught.value) == f"{path}:2: expected 2 columns separated by one tab, found {count}"
 
 
-def test_missing_files_are_told(tmp_path: Path) -> None:
+def test_missing_files_are_told(tmp_path: Path, golden: Golden) -> None:
     prefix = write(tmp_path, en="a\n")
     for call in (read_pairs, corpus_files):
-        with pytest.raises(UserError, match=r"corpus\.de: no such file \(nor corpus\.de\.gz\)"):
+        with pytest.raises(UserError, match=r"corpus\.de:") as raised:
             list(call(prefix, "en", "de"))
-    with pytest.raises(UserError, match=r"none\.tsv: no such file"):
+        golden(str(raised.value))
+    with pytest.raises(UserError, match=r"none\.tsv:") as raised:
         list(read_pairs(str(tmp_path / "none.tsv"), "en", "de"))
+    golden(str(raised.value))
 
 
-def test_another_encoding_is_told(tmp_path: Path) -> None:
+def test_another_encoding_is_told(tmp_path: Path, golden: Golden) -> None:
     prefix = write(tmp_path, en="a\nb\n", de="A\n")
     (tmp_path / "corpus.de").write_bytes(b"A\nB\xfc\n")
-    with pytest.raises(UserError, match=r"corpus\.de:2: not UTF-8 \(byte 0xFC at column 2\)"):
+    with pytest.raises(UserError, match=r"corpus\.de:2:") as raised:
         list(read_pairs(prefix, "en", "de"))
+    golden(str(raised.value))
 
 
 def test_pairs_are_a_stream(tmp_path: Path) -> None:
@@ -112,7 +116,8 @@ def test_unequal_numbers_of_links_are_told(tmp_path: Path, lines: int) -> None:
     assert str(error.value) == told
 
 
-def test_missing_links_are_told(tmp_path: Path) -> None:
+def test_missing_links_are_told(tmp_path: Path, golden: Golden) -> None:
     prefix = write(tmp_path, en="a\n", de="A\n")
-    with pytest.raises(UserError, match=r"corpus\.en-de\.align: no such file \(nor corpus\.en-de\.align\.gz\)"):
+    with pytest.raises(UserError, match=r"corpus\.en-de\.align:") as raised:
         list(read_aligned(prefix, "en", "de"))
+    golden(str(raised.value))

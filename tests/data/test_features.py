@@ -16,6 +16,7 @@ from dragoman.data.corpus import read_examples
 from dragoman.data.dataset import Dataset
 from dragoman.data.features import FeatureFile, FeatureSource
 from dragoman.errors import UserError
+from tests.golden import Golden
 
 WHOLE = np.arange(24, dtype=np.float32).reshape(4, 3, 2) + 1
 WHOLE[2] = 0  # the third line has no image
@@ -118,52 +119,58 @@ def test_a_suffix_that_is_not_so_is_told(tmp_path: Path) -> None:
         assert str(raised.value) == f"{tmp_path / name}: not a sound file of arrays ({told})"
 
 
-def test_faults_are_told_by_line(tmp_path: Path) -> None:
+def test_faults_are_told_by_line(tmp_path: Path, golden: Golden) -> None:
     whole = WHOLE.copy()
     whole[3, 1, 1] = np.nan
     np.save(tmp_path / "a.npy", whole)
-    with pytest.raises(UserError, match=r"a\.npy:4: a number is NaN or infinite"):
+    with pytest.raises(UserError, match=r"a\.npy:4:") as raised:
         list(FeatureFile(tmp_path / "a.npy"))
+    golden(str(raised.value))
     exact = WHOLE.astype(np.float64)
     exact[3, 1, 1] = 1e39  # finite in float64 alone
     np.save(tmp_path / "a.npy", exact)
-    with pytest.raises(UserError, match=r"a\.npy:4: a number is NaN or infinite, or too large for float32"):
+    with pytest.raises(UserError, match=r"a\.npy:4:") as raised:
         list(FeatureFile(tmp_path / "a.npy"))
+    golden(str(raised.value))
     np.savez(tmp_path / "b.npz", **many([WHOLE[0], WHOLE[0, :, :1]]))
-    with pytest.raises(
-        UserError, match=r"b\.npz:2: expected numbers of shape \(regions, 2\) or \(2,\), found .* \(3, 1\)"
-    ):
+    with pytest.raises(UserError, match=r"b\.npz:2:") as raised:
         list(FeatureFile(tmp_path / "b.npz"))
+    golden(str(raised.value))
     np.savez(tmp_path / "c.npz", **{"0": WHOLE[0], "2": WHOLE[0]})
-    with pytest.raises(UserError, match=r"c\.npz: not a sound .* named 0 to 1, there is no 1"):
+    with pytest.raises(UserError, match=r"c\.npz:") as raised:
         FeatureFile(tmp_path / "c.npz")
+    golden(str(raised.value))
     np.savez(tmp_path / "whole.npz", WHOLE)
-    with pytest.raises(UserError, match=r"whole\.npz: not a sound .*one array for all lines: save it as \.npy"):
+    with pytest.raises(UserError, match=r"whole\.npz:") as raised:
         FeatureFile(tmp_path / "whole.npz")
+    golden(str(raised.value))
     arrays: dict[str, Any] = {"0": np.float32(1)}
     np.savez(tmp_path / "number.npz", **arrays)
-    with pytest.raises(UserError, match=r"number\.npz:1: expected numbers of shape \(regions, 1\)"):
+    with pytest.raises(UserError, match=r"number\.npz:1:") as raised:
         list(FeatureFile(tmp_path / "number.npz"))
+    golden(str(raised.value))
     np.savez_compressed(tmp_path / "packed.npz", **many(list(WHOLE)))
     damaged = bytearray((tmp_path / "packed.npz").read_bytes())
     damaged[60:90] = bytes(30)
     (tmp_path / "packed.npz").write_bytes(damaged)
-    with pytest.raises(UserError, match=r"packed\.npz: not a sound file of arrays"):
+    with pytest.raises(UserError, match=r"packed\.npz:") as raised:
         list(FeatureFile(tmp_path / "packed.npz"))
+    golden(str(raised.value))
     for name in ("d.npy", "d.npz", "d.safetensors"):
         (tmp_path / name).write_bytes(b"no arrays")
-        with pytest.raises(UserError, match=f"{name}: not a sound file of arrays") as told:
+        with pytest.raises(UserError, match=f"{name}:") as told:
             FeatureFile(tmp_path / name)
+        golden(str(told.value))
         assert "pickle" not in str(told.value)
-        with pytest.raises(UserError, match=f"no{name}: no such file"):
+        with pytest.raises(UserError, match=f"no{name}:") as raised:
             FeatureFile(tmp_path / f"no{name}")
-    with pytest.raises(
-        UserError, match=r"e\.txt: expected the name of a file of arrays \(\.npy, \.npz, \.safetensors\)"
-    ):
+        golden(str(raised.value))
+    with pytest.raises(UserError, match=r"e\.txt:") as raised:
         FeatureFile(tmp_path / "e.txt")
+    golden(str(raised.value))
 
 
-def test_what_a_user_gives_is_an_array_or_the_name_of_one(tmp_path: Path) -> None:
+def test_what_a_user_gives_is_an_array_or_the_name_of_one(tmp_path: Path, golden: Golden) -> None:
     source = FeatureSource("image", 2)
     np.save(tmp_path / "one.npy", WHOLE[0])
     for given in (WHOLE[0], str(tmp_path / "one.npy"), tmp_path / "one.npy"):
@@ -171,19 +178,19 @@ def test_what_a_user_gives_is_an_array_or_the_name_of_one(tmp_path: Path) -> Non
     np.testing.assert_array_equal(source.read(WHOLE[0, 0]), WHOLE[0, :1])
     for nothing in ("", " ", WHOLE[2]):
         assert source.read(nothing).shape == (0, 2)
-    with pytest.raises(
-        UserError, match=r"^image: expected numbers of shape \(regions, 2\) or \(2,\), found .* \(3, 3\)"
-    ):
+    with pytest.raises(UserError, match=r"^image:") as raised:
         source.read(np.ones((3, 3)))
-    with pytest.raises(UserError, match=r"^image: a number is NaN"):
+    golden(str(raised.value))
+    with pytest.raises(UserError, match=r"^image:") as raised:
         source.read(np.full((1, 2), np.inf))
-    with pytest.raises(UserError, match=r"none\.npy: no such file"):
+    golden(str(raised.value))
+    with pytest.raises(UserError, match=r"none\.npy:") as raised:
         source.read(str(tmp_path / "none.npy"))
+    golden(str(raised.value))
     np.savez(tmp_path / "several.npz", WHOLE)
-    with pytest.raises(
-        UserError, match=r"several\.npz: not a sound file of arrays \(expected an array, found NpzFile\)"
-    ):
+    with pytest.raises(UserError, match=r"several\.npz:") as raised:
         source.read(tmp_path / "several.npz")
+    golden(str(raised.value))
     with pytest.raises(TypeError, match=r"image: expected an array or the name of a \.npy file, found list"):
         unwrap(FeatureSource.read)(source, WHOLE[0].tolist())
 
@@ -269,7 +276,7 @@ def test_the_development_examples_have_theirs(tmp_path: Path) -> None:
     np.testing.assert_array_equal(np.asarray(examples[3].sources[1]), WHOLE[3])
 
 
-def test_the_store_is_made_anew_from_changed_arrays_alone(tmp_path: Path) -> None:
+def test_the_store_is_made_anew_from_changed_arrays_alone(tmp_path: Path, golden: Golden) -> None:
     config = corpus(tmp_path)
     Dataset.prepare(config, TEXT, 1, tmp_path / "run")
     header = tmp_path / "run" / "data" / "header.json"
@@ -281,8 +288,9 @@ def test_the_store_is_made_anew_from_changed_arrays_alone(tmp_path: Path) -> Non
     assert header.stat().st_mtime_ns != first
     for part in ("train", "dev"):
         np.save(tmp_path / f"{part}.image.npy", np.ones((4, 1, 5)))
-    with pytest.raises(UserError, match=r"train\.image\.npy: 5 numbers in a region, this run has 2"):
+    with pytest.raises(UserError, match=r"train\.image\.npy:") as raised:
         Dataset.prepare(config, TEXT, 1, tmp_path / "run", keep_units=True)
+    golden(str(raised.value))
 
 
 @pytest.mark.parametrize("count", [3, 5])
@@ -298,23 +306,24 @@ def test_there_is_an_array_for_each_line(tmp_path: Path, count: int) -> None:
         Dataset.prepare(config, TEXT, 1, tmp_path / "run")
 
 
-def test_places_must_agree_on_the_size(tmp_path: Path) -> None:
+def test_places_must_agree_on_the_size(tmp_path: Path, golden: Golden) -> None:
     config = corpus(tmp_path)
     for name in "ab":
         (tmp_path / f"more.{name}").write_text("x\n", "utf-8")
     np.save(tmp_path / "more.image.npy", np.ones((1, 1, 7)))
     both = config.model_copy(update={"train": (config.train[0], str(tmp_path / "more"))})
-    with pytest.raises(UserError, match=r"more\.image\.npy: 7 numbers in a region, .*train\.image\.npy has 2"):
+    with pytest.raises(UserError, match=r"more\.image\.npy:") as raised:
         Dataset.prepare(both, TEXT, 1, tmp_path / "run")
+    golden(str(raised.value))
     np.save(tmp_path / "dev.image.npy", np.ones((4, 1, 5)))
-    with pytest.raises(UserError, match=r"dev\.image\.npy: 5 numbers in a region, .*train\.image\.npy has 2"):
+    with pytest.raises(UserError, match=r"dev\.image\.npy:") as raised:
         Dataset.prepare(config, TEXT, 1, tmp_path / "run")
+    golden(str(raised.value))
     assert not (tmp_path / "run").exists()
     (tmp_path / "more.image.npy").unlink()
-    with pytest.raises(
-        UserError, match=r"more\.image\.npy: no such file \(nor more\.image\.npz, more\.image\.safetensors\)"
-    ):
+    with pytest.raises(UserError, match=r"more\.image\.npy:") as raised:
         Dataset.prepare(both, TEXT, 1, tmp_path / "run")
+    golden(str(raised.value))
 
 
 def test_a_line_without_text_and_image_is_left_out(tmp_path: Path) -> None:

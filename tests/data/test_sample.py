@@ -6,6 +6,7 @@ import pytest
 
 from dragoman.data.sample import Inventory, Sample, look
 from dragoman.errors import UserError
+from tests.golden import Golden
 
 
 def looked_at(folder: Path, sources: list[str], targets: list[str]) -> Sample:
@@ -47,6 +48,7 @@ def test_symbols_are_as_many_as_wanted_where_the_text_has_so_many(
 
 
 @pytest.mark.parametrize(("source", "target"), [([], []), (["", " "], ["un", "deux"]), (["one"], ["\t"])])
-def test_a_side_without_words_is_told(source: list[str], target: list[str], tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="corpus: the corpus is empty"):
+def test_a_side_without_words_is_told(source: list[str], target: list[str], tmp_path: Path, golden: Golden) -> None:
+    with pytest.raises(UserError, match="corpus:") as raised:
         looked_at(tmp_path, source, target)
+    golden(str(raised.value))

@@ -7,6 +7,7 @@ import pytest
 
 from dragoman.data.statistics import CorpusReport, describe, describe_links
 from dragoman.errors import UserError
+from tests.golden import Golden
 
 WORDS = ["cat", "dog", "house", "tree", "extraordinary", "a", "on", "running", "blue", "seven"]
 
@@ -32,7 +33,7 @@ def clean(count: int = 100) -> tuple[list[str], list[str]]:
     return source, [line.upper() for line in source]
 
 
-def test_links_are_counted_and_checked(tmp_path: Path) -> None:
+def test_links_are_counted_and_checked(tmp_path: Path, golden: Golden) -> None:
     report(tmp_path, ["a cat, here", "a dog", "a"], ["EINE KATZE, HIER", "EIN HUND", "EIN"])
     place, links = tmp_path / "corpus", tmp_path / "corpus.en-de.align"
     links.write_text("0-0 1-1 1?0 3-3\n\n0?0\n", encoding="utf-8")
@@ -45,8 +46,9 @@ def test_links_are_counted_and_checked(tmp_path: Path) -> None:
     assert describe_links(place, "en", "de", tokenisers=("whitespace", "whitespace")).sure == 1
     report(tmp_path, ["a cat", "a dog", "a"], ["EINE KATZE", "EIN HUND", "EIN"])
     links.write_text("0-0\n2-0\n0-0\n", encoding="utf-8")
-    with pytest.raises(UserError, match=r":2: the link 2-0 lies beyond the sentence pair, which has 2 and 2 words"):
+    with pytest.raises(UserError, match=r":2:") as raised:
         describe_links(place, "en", "de")
+    golden(str(raised.value))
 
 
 def test_a_clean_corpus_has_no_findings(tmp_path: Path) -> None:
@@ -133,9 +135,10 @@ def test_lines_of_several_corpora_are_named_with_their_place(tmp_path: Path) -> 
     assert found(describe(places, "en", "de")) == {"source empty": (1, (f"{places[1]}:2",))}
 
 
-def test_an_empty_corpus_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="corpus: the corpus is empty"):
+def test_an_empty_corpus_is_told(tmp_path: Path, golden: Golden) -> None:
+    with pytest.raises(UserError, match="corpus:") as raised:
         report(tmp_path, [], [])
+    golden(str(raised.value))
 
 
 def test_only_empty_lines_can_be_described(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from dragoman.data.store import HEADER, Rows, Store, new_store
 from dragoman.errors import UserError
+from tests.golden import Golden
 
 ROWS = [[4, 5, 3], [3], [65535, 3]]
 
@@ -163,7 +164,7 @@ def test_a_damaged_store_is_told(tmp_path: Path, name: str, damage: Callable[[Pa
 
 @pytest.mark.parametrize("row", range(11))
 def test_offsets_are_checked_across_the_parts_that_are_in_memory(
-    row: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    row: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden
 ) -> None:
     monkeypatch.setattr("dragoman.data.store.CHECKED", 3)
     written(tmp_path / "data", [[4] * (number % 3) for number in range(10)])
@@ -171,21 +172,23 @@ def test_offsets_are_checked_across_the_parts_that_are_in_memory(
     offsets = np.frombuffer(path.read_bytes(), "<i8").copy()
     for wrong in (-1, 99):
         path.write_bytes(np.where(np.arange(11) == row, wrong, offsets).tobytes())
-        with pytest.raises(UserError, match=r"source\.offsets: damaged; delete .*data to prepare it again"):
+        with pytest.raises(UserError, match=r"source\.offsets:") as raised:
             Store(tmp_path / "data")
+        golden(str(raised.value))
     path.write_bytes(offsets.tobytes())
     assert len(Store(tmp_path / "data")) == 10
 
 
 @pytest.mark.parametrize("kind", ["|O", "<f4", "<i8"])
-def test_columns_of_something_else_are_told(kind: str, tmp_path: Path) -> None:
+def test_columns_of_something_else_are_told(kind: str, tmp_path: Path, golden: Golden) -> None:
     written(tmp_path / "data")
     path = tmp_path / "data" / HEADER
     header = json.loads(path.read_text())
     header["columns"]["source"][0] = kind
     path.write_text(json.dumps(header))
-    with pytest.raises(UserError, match="not the header of a prepared corpus"):
+    with pytest.raises(UserError) as raised:
         Store(tmp_path / "data")
+    golden(str(raised.value))
 
 
 @pytest.mark.parametrize(
@@ -199,16 +202,18 @@ def test_columns_of_something_else_are_told(kind: str, tmp_path: Path) -> None:
         '{"version": 2, "rows": -1, "columns": {}, "notes": {}}',
     ],
 )
-def test_a_foreign_header_is_told(tmp_path: Path, header: str) -> None:
+def test_a_foreign_header_is_told(tmp_path: Path, header: str, golden: Golden) -> None:
     written(tmp_path / "data")
     (tmp_path / "data" / HEADER).write_text(header)
-    with pytest.raises(UserError, match="not the header of a prepared corpus"):
+    with pytest.raises(UserError) as raised:
         Store(tmp_path / "data")
+    golden(str(raised.value))
 
 
-def test_another_version_is_told(tmp_path: Path) -> None:
+def test_another_version_is_told(tmp_path: Path, golden: Golden) -> None:
     written(tmp_path / "data")
     path = tmp_path / "data" / HEADER
     path.write_text(json.dumps(json.loads(path.read_text()) | {"version": 99}))
-    with pytest.raises(UserError, match="of version 2"):
+    with pytest.raises(UserError) as raised:
         Store(tmp_path / "data")
+    golden(str(raised.value))

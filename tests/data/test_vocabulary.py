@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from dragoman.data.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 from dragoman.errors import UserError
 from dragoman.text.mark import Mark
+from tests.golden import Golden
 
 
 def test_specials_come_first() -> None:
@@ -48,11 +49,12 @@ def test_a_symbol_twice_is_refused() -> None:
 
 
 @pytest.mark.parametrize("line", ["", "a", "1", '["a"]', '"a"', '"\\'])
-def test_a_damaged_file_is_told_with_its_line(tmp_path: Path, line: str) -> None:
+def test_a_damaged_file_is_told_with_its_line(tmp_path: Path, line: str, golden: Golden) -> None:
     path = tmp_path / "source.vocabulary"
     path.write_text(f'"a"\n{line}\n')
-    with pytest.raises(UserError, match=r"source\.vocabulary:2: expected a new symbol"):
+    with pytest.raises(UserError, match=r"source\.vocabulary:2:") as raised:
         Vocabulary.load(path)
+    golden(str(raised.value))
 
 
 def test_marks_stand_between_specials_and_units_and_no_text_is_one(tmp_path: Path) -> None:

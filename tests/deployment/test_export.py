@@ -70,7 +70,6 @@ MODELS: dict[str, dict[str, Any]] = {
         "bridge": {"kind": "copy", "layers": "first"},
         "decoder": {"layers": 2, "feed": "attentional"},
     },
-    "local-m": {"attention": {"window": {"kind": "monotonic", "width": 1}}},
     "local-p": {"score": "dot", "attention": {"window": {"kind": "predictive", "width": 2}}},
     "transformer": {
         "encoder": {**SELF, "positions": "learned", "longest": 10},
@@ -83,33 +82,46 @@ MODELS: dict[str, dict[str, Any]] = {
         "bridge": "none",
         "decoder": {**SELF, "positions": "none", "features_size": 3},
     },
-    "self-attention encoder": {"encoder": {**SELF, "positions": "none"}, "bridge": "mean"},
-    "convolutional": {"score": {"kind": "convolutional", "widths": [2, 3, 4]}},
-    "convolutional encoder": {
-        "encoder": {"kind": "convolutional", "layers": 2, "longest": 10, "dropout": 0.5},
-        "bridge": "mean",
-    },
-    "hierarchical": {"attention": {"sentences": "|"}},
-    "linear": {"score": "linear", "normaliser": "hard", "decoder": {"attend": "between", "feed": "attentional"}},
     "wait": {
-        "attention": {"terms": ["wait"]},
+        "attention": {"terms": ["wait"], "window": {"kind": "monotonic", "width": 1}},
+        "normaliser": "entmax",
         "encoder": {"direction": "forward"},
         "bridge": "zero",
         "decoder": {"attend": "between"},
-    },
-    "external memory": {
-        "normaliser": "entmax",
-        "decoder": {"attend": "between", "feed": "attentional", "external_memory": 3},
     },
     "shift": {
         "score": "uniform",
         "attention": {"terms": ["shift"]},
         "encoder": {"direction": "forward"},
         "bridge": "zero",
+        "decoder": {"attend": "before", "features_size": 3},
     },
-    "uniform": {"score": "uniform", "decoder": {"attend": "before", "features_size": 3}},
-    "terms": {"attention": {"terms": [{"kind": "coverage", "fertility": 2.0}, "position", "markov", "fertility"]}},
-    "terms with cells": {"attention": {"terms": ["neural_coverage", "coverage_embedding", "recurrent"]}},
+    "self-attention encoder": {
+        "encoder": {**SELF, "positions": "none"},
+        "bridge": "mean",
+        "score": "linear",
+        "normaliser": "hard",
+        "decoder": {"attend": "between", "feed": "attentional", "external_memory": 3},
+    },
+    "convolutional": {
+        "encoder": {"kind": "convolutional", "layers": 2, "longest": 10, "dropout": 0.5},
+        "score": {"kind": "convolutional", "widths": [2, 3, 4]},
+        "bridge": "mean",
+    },
+    "terms": {
+        "attention": {
+            "terms": [
+                {"kind": "coverage", "fertility": 2.0},
+                "position",
+                "markov",
+                "fertility",
+                "neural_coverage",
+                "coverage_embedding",
+                "recurrent",
+            ]
+        }
+    },
+    "hierarchical": {"attention": {"sentences": "|"}},
 }
 
 
@@ -166,6 +178,7 @@ def test_every_kind_of_model_gives_the_same_in_onnx_runtime(kind: str, tmp_path:
         assert max(differences(model, exported, source)) < 1e-5
 
 
+@pytest.mark.slow
 def test_trees_are_refused_as_onnx_has_no_inverse_of_a_matrix() -> None:
     with pytest.raises(torch.onnx.OnnxExporterError):
         export.export(build_model(encoder={"trees": True}).float())

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.components import Spec, build, problems
+from dragoman.config import UNTRANSLATED
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import (
-    HIGHER_IS_BETTER,
     METRICS,
     Bleu,
     Chrf,
@@ -19,8 +19,10 @@ from dragoman.evaluation.metrics import (
     Ter,
     TokenErrorRate,
     edit_distance,
+    higher_is_better,
     predicted,
 )
+from tests.golden import Golden
 
 SYMBOLS = st.lists(st.sampled_from("abc"), max_size=6)
 HYPOTHESES = ["the cat sat on the mat today", "a dog runs in the small park", "he reads a book in the garden"]
@@ -116,8 +118,8 @@ def test_a_word_counts_as_often_as_the_reference_that_has_it_most_often() -> Non
 def test_another_reference_can_only_help_a_translation_that_is_like_it(kind: str) -> None:
     metric = METRICS[kind]()
     alone, both = (metric.corpus(HYPOTHESES, found).value for found in ([REFERENCES], [REFERENCES, HYPOTHESES]))
-    assert (both > alone) == HIGHER_IS_BETTER[kind]
-    assert both == pytest.approx(100.0 if HIGHER_IS_BETTER[kind] else 0.0)
+    assert (both > alone) == METRICS[kind].higher_is_better
+    assert both == pytest.approx(100.0 if METRICS[kind].higher_is_better else 0.0)
 
 
 @pytest.mark.spec("H1")
@@ -243,20 +245,66 @@ def test_every_metric_prefers_the_better_corpus(kind: str) -> None:
     metric = METRICS[kind]()
     better = metric.corpus([REFERENCES[0], *HYPOTHESES[1:]], [REFERENCES]).value
     worse = metric.corpus(["mat cat", "x", "garden reads"], [REFERENCES]).value
-    assert (better > worse) == HIGHER_IS_BETTER[kind]
+    assert (better > worse) == METRICS[kind].higher_is_better
     again = metric.corpus(HYPOTHESES, [REFERENCES, REFERENCES])  # the object may be used again
     assert "nrefs:2" in again.signature
 
 
 @pytest.mark.parametrize("kind", sorted(METRICS))
-def test_corpora_that_cannot_be_scored(kind: str) -> None:
+def test_every_metric_prefers_the_better_sentence(kind: str) -> None:
     metric = METRICS[kind]()
-    with pytest.raises(UserError, match="no translations"):
+    better, worse = (metric.sentence(text, REFERENCES[:1]).value for text in (REFERENCES[0], "mat cat"))
+    assert (better > worse) == metric.higher_is_better
+    assert better == pytest.approx(100.0 if metric.higher_is_better else 0.0)
+    found = metric.sentence(HYPOTHESES[0], [REFERENCES[0], HYPOTHESES[0]])
+    assert found.value == pytest.approx(better)
+    assert "nrefs:2" in found.signature
+
+
+@pytest.mark.parametrize("kind", sorted(set(METRICS) - {"bleu"}))
+def test_a_sentence_is_a_corpus_of_one(kind: str) -> None:
+    metric = METRICS[kind]()
+    for text in (*HYPOTHESES, "", "mat"):
+        assert metric.sentence(text, REFERENCES) == metric.corpus([text], [[each] for each in REFERENCES])
+
+
+@pytest.mark.spec("H1")
+def test_bleu_of_a_sentence_has_the_order_that_the_translation_has() -> None:
+    """Two words have unigrams and bigrams, and no more is asked of them."""
+    metric = Bleu(tokenise="none", smoothing="none")
+    assert metric.sentence("the cat", ["the cat"]).value == 100.0
+    assert metric.corpus(["the cat"], [["the cat"]]).value == 0.0
+    assert metric.sentence("the cat", ["the cat sat"]).value == pytest.approx(100 * math.exp(1 - 3 / 2))
+    assert metric.sentence("a cat", ["the cat"]).value == 0.0  # no bigram
+    assert Bleu(tokenise="none").sentence("a cat", ["the cat"]).value == pytest.approx(100 * math.sqrt(0.5 * 0.5))
+    assert "eff:yes" in metric.sentence("the cat", ["the cat"]).signature
+    short = Bleu(tokenise="none", order=2).sentence("the cat", ["the cat"])
+    assert (short.name, short.value, short.signature[-8:]) == ("BLEU-2", 100.0, "|order:2")
+
+
+def test_a_sentence_needs_a_reference(golden: Golden) -> None:
+    with pytest.raises(UserError) as raised:
+        Bleu().sentence("a", [])
+    golden(str(raised.value))
+
+
+def test_of_what_is_measured_more_or_less_is_better() -> None:
+    better = {"bleu", "chrf", "exact_match", "accuracy"}
+    assert {name for name in (*METRICS, *UNTRANSLATED) if higher_is_better(name)} == better
+
+
+@pytest.mark.parametrize("kind", sorted(METRICS))
+def test_corpora_that_cannot_be_scored(kind: str, golden: Golden) -> None:
+    metric = METRICS[kind]()
+    with pytest.raises(UserError) as raised:
         metric.corpus([], [[]])
-    with pytest.raises(UserError, match="no reference"):
+    golden(str(raised.value))
+    with pytest.raises(UserError) as raised:
         metric.corpus(["a"], [])
-    with pytest.raises(UserError, match="2 translations, but reference 2 has 1 lines"):
+    golden(str(raised.value))
+    with pytest.raises(UserError) as raised:
         metric.corpus(["a", "b"], [["a", "b"], ["a"]])
+    golden(str(raised.value))
 
 
 def test_options_come_from_a_configuration() -> None:

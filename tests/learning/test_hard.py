@@ -11,7 +11,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training.objectives.hard import Marginal, Reinforce
 from dragoman.training.objectives.objective import Objective
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
-from tests.builders import pairs, settings
+from tests.builders import context, pairs, settings
 from tests.learning.test_learning import SIZE, WORDS, accuracy, copy, draw
 
 MODEL: dict[str, Any] = {
@@ -53,18 +53,18 @@ def on_the_diagonal(model: Seq2Seq) -> float:
 @pytest.mark.spec("B11")
 @pytest.mark.parametrize("order", [0, 1])
 def test_the_exact_likelihood_teaches_where_to_look(order: int) -> None:
-    model = learn(Marginal(), order=order)
+    model = learn(Marginal(context()), order=order)
     assert accuracy(model, copy, (3, 5)) >= 0.9
     assert on_the_diagonal(model) >= 0.9
 
 
 @pytest.mark.spec("B11")
 def test_draws_teach_where_to_look() -> None:
-    objective = Reinforce(reward="step", entropy=0.03)
+    objective = Reinforce(context(), reward="step", entropy=0.03)
     model = learn(objective, 300)
     assert on_the_diagonal(model) >= 0.8
 
 
 @pytest.mark.spec("B11")
 def test_the_gradient_of_the_words_alone_does_not() -> None:
-    assert on_the_diagonal(learn(TeacherForcing(), 50)) <= 0.5
+    assert on_the_diagonal(learn(TeacherForcing(context()), 50)) <= 0.5

@@ -16,7 +16,7 @@ from dragoman.search.streaming import Adaptive, stream
 from dragoman.training.objectives.objective import Objective
 from dragoman.training.objectives.segment import Segment
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
-from tests.builders import pairs, sentences, settings
+from tests.builders import context, pairs, sentences, settings
 
 WORDS = range(4, 12)
 SIZE = 32
@@ -42,7 +42,7 @@ def learn(
     lengths: tuple[int, int],
     steps: int,
     options: dict[str, Any],
-    objective: Objective = TeacherForcing(),  # noqa: B008
+    objective: Objective = TeacherForcing(context()),  # noqa: B008
 ) -> Seq2Seq:
     """A model of that task, trained on `steps` batches of 32 new sentences with a falling learning rate."""
     torch.manual_seed(1)
@@ -172,7 +172,7 @@ def test_an_external_memory_brings_the_source() -> None:
 def test_segments_copy_a_source_while_it_arrives() -> None:
     """Little more than one word behind, which no one has told the model; all would be read first without `shift`."""
     options = {"score": "uniform", "terms": "shift", "bridge": "zero", "encoder": {"direction": "forward"}}
-    model = learn(copy, (3, 5), 200, options, Segment())
+    model = learn(copy, (3, 5), 200, options, Segment(context()))
     assert accuracy(model, copy, (3, 5)) >= 0.9
     lagging = []
     for source in draw(np.random.default_rng(4), 20, (5, 5)):

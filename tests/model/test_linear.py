@@ -1,6 +1,5 @@
 """Weight gradients formed after the loop are those that autograd adds up step by step."""
 
-import itertools
 from contextlib import nullcontext
 
 import pytest
@@ -9,15 +8,13 @@ from torch import Tensor
 from torch.nn import functional
 
 from dragoman.model import linear, unrolled
-from dragoman.model.attention.scores import SCORES
 from dragoman.model.decoder import rnn as decoder_rnn
 from dragoman.model.decoder.rnn import TIMINGS
-from dragoman.model.features import FEATURES
 from dragoman.model.output.output import Readout
 from dragoman.model.recurrent import CELLS
 from dragoman.model.seq2seq import Seq2Seq
 from tests.builders import BATCH, build_model
-from tests.model.test_build import FEEDS, reason
+from tests.model.test_build import each_decoder, of_parts
 
 
 def gradients(model: Seq2Seq) -> list[Tensor]:
@@ -40,15 +37,10 @@ def assert_equal_without_loop(model: Seq2Seq, monkeypatch: pytest.MonkeyPatch, n
             torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-9, msg=lambda text: f"{name}: {text}")
 
 
-@pytest.mark.parametrize("score", [*sorted(SCORES), "none"])
-@pytest.mark.parametrize("cell", sorted(CELLS))
-def test_gradients_are_those_of_the_plain_loop(cell: str, score: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For every cell, score, timing, feed and read-out."""
-    for attend, feed, features in itertools.product(TIMINGS, FEEDS, FEATURES):
-        if reason(score, attend, feed, features) is None:
-            options = {"cell": cell, "attend": attend, "feed": feed, "features": features}
-            model = build_model(score=score, encoder={"cell": cell}, decoder=options)
-            assert_equal_without_loop(model, monkeypatch, options)
+@each_decoder
+def test_gradients_are_those_of_the_plain_loop(parts: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """For every two of cell, score, timing, feed and read-out."""
+    assert_equal_without_loop(build_model(**of_parts(parts)), monkeypatch, parts)
 
 
 @pytest.mark.parametrize("attend", TIMINGS)

@@ -12,6 +12,7 @@ from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import fill, mean, read_tensors, weights, write_tensors
 from tests.builders import BATCH, SYMBOLS, build_model, settings
+from tests.golden import Golden
 
 
 def saved(folder: Path, model: Seq2Seq, name: str = "model.safetensors") -> Path:
@@ -83,28 +84,31 @@ def test_weights_of_another_tool_are_told_in_one_line(tmp_path: Path) -> None:
     assert_one_line(tmp_path / "noted.safetensors")
 
 
-def test_a_missing_file_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_told(tmp_path: Path, golden: Golden) -> None:
     for path in (tmp_path / "none", tmp_path):
-        with pytest.raises(UserError, match="no such file"):
+        with pytest.raises(UserError) as raised:
             read_tensors(path)
+        golden(str(raised.value))
 
 
-def test_the_names_of_another_model_are_told_and_nothing_is_changed(tmp_path: Path) -> None:
+def test_the_names_of_another_model_are_told_and_nothing_is_changed(tmp_path: Path, golden: Golden) -> None:
     tensors, _ = read_tensors(saved(tmp_path, build_model(decoder={"layers": 2})))
     model = build_model()
     before = {name: tensor.clone() for name, tensor in weights(model).items()}
-    with pytest.raises(UserError, match=r"here: weights of another model \(.* the first is "):
+    with pytest.raises(UserError, match=r"here:") as raised:
         fill(model, tensors, Path("here"))
+    golden(str(raised.value))
     assert all(torch.equal(before[name], tensor) for name, tensor in weights(model).items())
 
 
-def test_the_shapes_of_another_model_are_told_and_nothing_is_changed() -> None:
+def test_the_shapes_of_another_model_are_told_and_nothing_is_changed(golden: Golden) -> None:
     model = build_model()
     before = {name: tensor.clone() for name, tensor in weights(model).items()}
     tensors = {name: tensor + 1 for name, tensor in before.items()}
     tensors["output.weight"] = torch.zeros(SYMBOLS + 1, 4)
-    with pytest.raises(UserError, match=r"here: .*output.weight has shape \(10, 4\), expected \(9, 4\)"):
+    with pytest.raises(UserError, match=r"here:") as raised:
         fill(model, tensors, Path("here"))
+    golden(str(raised.value))
     assert all(torch.equal(before[name], tensor) for name, tensor in weights(model).items())
 
 
@@ -127,12 +131,14 @@ def test_the_mean_of_one_model_is_that_model(tmp_path: Path) -> None:
     assert all(torch.equal(tensor, averaged[name]) for name, tensor in weights(model).items())
 
 
-def test_nothing_has_no_mean() -> None:
-    with pytest.raises(UserError, match="no weights to take the mean of"):
+def test_nothing_has_no_mean(golden: Golden) -> None:
+    with pytest.raises(UserError) as raised:
         mean([])
+    golden(str(raised.value))
 
 
-def test_models_of_other_shapes_have_no_mean(tmp_path: Path) -> None:
+def test_models_of_other_shapes_have_no_mean(tmp_path: Path, golden: Golden) -> None:
     paths = [saved(tmp_path, build_model(decoder={"size": size}), f"{size}") for size in (4, 5)]
-    with pytest.raises(UserError, match=r"5: weights of another model than .*4"):
+    with pytest.raises(UserError, match=r"5:") as raised:
         mean(paths)
+    golden(str(raised.value))

@@ -1,7 +1,7 @@
 """Beam search, with the enumeration of all translations as its judge."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from dragoman.search.greedy import Greedy
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.ranking import LEAST, NORMALISATIONS, NormalisationKind, Ranking
 from tests.builders import build_model, pairs, sentences
+from tests.covering import covering
 from tests.search.toys import UNK, A, B, C, Chances, Prefix, Written, all_translations
 
 SOURCES = [[4, 5], [5], [4, 4, 5]]
@@ -34,19 +35,25 @@ MODELS: list[dict[str, Any]] = [
 ]
 
 
+def rows(options: Mapping[str, Sequence[Any]]) -> list[tuple[Any, ...]]:
+    """Every two values together, for tests with these parameters."""
+    return [tuple(row.values()) for row in covering(options)]
+
+
 def texts(found: list[Hypothesis]) -> list[Prefix]:
     return [hypothesis.symbols for hypothesis in found]
 
 
 @pytest.mark.spec("F4")
-@pytest.mark.parametrize("alpha", [0.6, 1.0])
-@pytest.mark.parametrize("normalisation", KINDS)
-@pytest.mark.parametrize("options", MODELS)
+@pytest.mark.parametrize(
+    ("number", "normalisation", "alpha"),
+    rows({"number": range(len(MODELS)), "normalisation": KINDS, "alpha": [0.6, 1.0]}),
+)
 def test_a_beam_that_holds_everything_finds_the_best_of_all_translations(
-    options: dict[str, Any], normalisation: NormalisationKind, alpha: float
+    number: int, normalisation: NormalisationKind, alpha: float
 ) -> None:
     """And the nine next best, in order, with their scores, for every normalisation."""
-    model = build_model(symbols=SYMBOLS, spread=1.0, **options)
+    model = build_model(symbols=SYMBOLS, spread=1.0, **MODELS[number])
     search = Beam(size=EVERYTHING, normalisation=normalisation, alpha=alpha, **SHORT)
     found = search(model, (sentences(*SOURCES),), n_best=10)
     ranking = Ranking(normalisation, alpha)
@@ -398,14 +405,15 @@ def test_equal_hypotheses_are_all_found_and_none_twice() -> None:
 
 
 @pytest.mark.spec("F4")
-@pytest.mark.parametrize("penalty", [0.0, 0.3])
-@pytest.mark.parametrize(("size", "n_best"), [(1, 1), (2, 1), (2, 2), (5, 1), (5, 4)])
-@pytest.mark.parametrize("normalisation", KINDS)
+@pytest.mark.parametrize(
+    ("width", "normalisation", "penalty"),
+    rows({"width": [(1, 1), (2, 1), (2, 2), (5, 1), (5, 4)], "normalisation": KINDS, "penalty": [0.0, 0.3]}),
+)
 def test_stopping_early_loses_nothing(
-    normalisation: NormalisationKind, size: int, n_best: int, penalty: float, monkeypatch: pytest.MonkeyPatch
+    width: tuple[int, int], normalisation: NormalisationKind, penalty: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A search that goes on to the limit whatever it has found finds nothing better, but takes more steps."""
-    steps = {"early": 0, "late": 0}
+    (size, n_best), steps = width, {"early": 0, "late": 0}
     for seed in range(6):
         model = build_model(seed=seed, symbols=SYMBOLS, spread=1.5)
         search = Beam(size=size, normalisation=normalisation, alpha=0.8, length_margin=5, coverage_penalty=penalty)

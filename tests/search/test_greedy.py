@@ -13,6 +13,7 @@ from dragoman.search.beam import Beam
 from dragoman.search.greedy import Greedy
 from dragoman.search.search import Search
 from tests.builders import SYMBOLS, build_model, pairs, sentences
+from tests.golden import Golden
 from tests.search.toys import A, B, C, Chances, Prefix, Written
 
 SOURCES = [[4, 5, 6], [7], [8, 4], [5, 5, 5, 5, 5]]
@@ -102,9 +103,10 @@ def test_padding_is_not_said_even_if_the_model_likes_it_best() -> None:
 
 
 @pytest.mark.parametrize("search", [Greedy(), Beam(size=2)], ids=["greedy", "beam"])
-def test_a_diverged_model_is_told_in_one_line(search: Search) -> None:
+def test_a_diverged_model_is_told_in_one_line(search: Search, golden: Golden) -> None:
     model = build_model()
     for parameter in model.parameters():
         torch.nn.init.constant_(parameter, float("nan"))
-    with pytest.raises(UserError, match="diverged"):
+    with pytest.raises(UserError) as raised:
         search(model, (sentences(*SOURCES),))
+    golden(str(raised.value))

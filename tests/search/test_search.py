@@ -24,6 +24,7 @@ from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.search import Search
 from dragoman.search.searches import SEARCHES
 from tests.builders import BATCH, build_model, sentences
+from tests.golden import Golden
 from tests.search.toys import A, B, C, Chances, Prefix, Written
 
 SOURCES = [[4, 5], [5], [4, 4, 5]]
@@ -176,12 +177,13 @@ def test_there_is_a_translation_even_if_the_model_rules_the_end_out(search: Sear
 
 
 @searches
-def test_no_more_can_be_asked_for_than_a_search_follows(search: Search) -> None:
+def test_no_more_can_be_asked_for_than_a_search_follows(search: Search, golden: Golden) -> None:
     model, source = build_model(), (sentences(*SOURCES),)
     assert [len(found) for found in search(model, source, search.width)] == [search.width] * 3
     for n_best in (0, search.width + 1):
-        with pytest.raises(UserError, match=f"^n-best {n_best}: this search gives from 1 to {search.width} "):
+        with pytest.raises(UserError, match=f"^n-best {n_best}:") as raised:
             search(model, source, n_best)
+        golden(str(raised.value))
 
 
 @pytest.mark.parametrize(

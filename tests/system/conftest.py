@@ -1,4 +1,4 @@
-"""A folder as a user has it, with a corpus, a configuration and a trained run, and two ways to type commands there."""
+"""A folder as a user has it, with a corpus, a configuration and a trained run, and ways to type commands there."""
 
 import os
 import shutil
@@ -15,9 +15,9 @@ import pytest
 from typer.testing import CliRunner
 
 from tests import toy
+from tests.system import interrupted
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-DRIVE = Path(__file__).with_name("drive.py")
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), "COLUMNS": "200", "GLOO_SOCKET_IFNAME": "lo"}
 
 
@@ -36,7 +36,9 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Shell:
-    """Commands in a folder. Called, a command runs in this process, which is quick; `spawn` makes a process of it."""
+    """Commands in a folder. Called, a command runs in this process, which is quick; `spawn` makes a process of it, and
+    `fork` one that need not load everything first.
+    """
 
     folder: Path
 
@@ -74,9 +76,14 @@ class Shell:
         assert outcome.err.count("\n") == 1, outcome.err
         return outcome.err.removesuffix("\n")
 
+    def fork(self, *words: str | Path, **options: Any) -> Outcome:
+        """In a process that is forked from one that has loaded everything."""
+        end = interrupted.run(self.folder, list(map(str, words)), **options)
+        return Outcome(end.code, end.out, end.err)
+
     def kill(self, moment: str, count: int, *words: str | Path, sign: signal.Signals = signal.SIGKILL) -> Outcome:
         """A command that sends itself a signal when it comes to a moment (see drive.py) for the count-th time."""
-        return self.spawn(*words, program=(str(DRIVE), moment, str(count), sign.name))
+        return self.fork(*words, interruption=interrupted.Interruption(moment=(moment, count, sign)))
 
     def write(self, name: str, text: str | bytes) -> Path:
         """A file in the folder."""

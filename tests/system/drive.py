@@ -1,17 +1,11 @@
-"""Runs dragoman in a process that sends itself a signal at a chosen moment: drive.py MOMENT COUNT SIGNAL WORDS...
-
-Moments are calls of functions; the COUNT-th call sends the signal first, then goes on if it still can. RANK in front
-of a moment, as in `1:step`, is the worker that does.
-"""
+"""Moments at which a command is sent a signal: the calls of functions, before which it arrives."""
 
 import os
 import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dragoman.cli import main
 from dragoman.data import preparation
 from dragoman.data.store import ColumnWriter
 from dragoman.model.seq2seq import Seq2Seq
@@ -33,8 +27,10 @@ MOMENTS: dict[str, tuple[Any, str]] = {
 }
 
 
-def patch(owner: Any, name: str, count: int, number: signal.Signals) -> None:
-    """Makes the count-th call of a function send the signal."""
+def arrange(moment: str, count: int, number: signal.Signals) -> None:
+    """Makes the count-th call of a moment's function send the signal to this process, then go on if it still can."""
+    preparation.BLOCK = 2  # a toy corpus is written in many portions, as a large one is
+    owner, name = MOMENTS[moment]
     function: Callable[..., Any] = getattr(owner, name)
     calls = 0
 
@@ -46,14 +42,3 @@ def patch(owner: Any, name: str, count: int, number: signal.Signals) -> None:
         return function(*arguments, **options)
 
     setattr(owner, name, counted)
-
-
-if __name__ == "__main__":
-    moment, count, number = sys.argv[1:4]
-    del sys.argv[1:4]
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell has its background jobs ignore
-    preparation.BLOCK = 2  # a toy corpus is written in many portions, as a large one is
-    rank, _, moment = moment.rpartition(":")
-    if rank in ("", os.environ.get("RANK")):
-        patch(*MOMENTS[moment], int(count), signal.Signals[number])
-    main()

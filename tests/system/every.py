@@ -33,10 +33,15 @@ class Command(NamedTuple):
     refused: bool = False
 
 
+SCHEMA = r"dragoman\.schema\.json"
 NAMED = "--source-name en --target-name fr"
 COMMANDS = {
-    "init": Command("init train.en train.fr --dev dev -o new.yaml", r"new\.yaml", ("new.yaml",)),
-    "init, setting pairs aside": Command("init mono.en mono.fr -o aside.yaml", r"aside\.yaml|aside-data(/.*)?"),
+    "init": Command(
+        "init train.en train.fr --dev dev -o new.yaml", rf"new\.yaml|{SCHEMA}", ("new.yaml", "dragoman.schema.json")
+    ),
+    "init, setting pairs aside": Command(
+        "init mono.en mono.fr -o aside.yaml", rf"aside\.yaml|aside-data(/.*)?|{SCHEMA}"
+    ),
     "init over a file": Command("init train.en train.fr -o toy.yaml", refused=True),
     "debug data": Command("debug data toy.yaml"),
     "debug config": Command("debug config toy.yaml"),
@@ -51,10 +56,11 @@ COMMANDS = {
     "train what is finished": Command("train toy.yaml", r"runs/toy/report\.html"),
     "train in a folder of others": Command("train toy.yaml --run=mine --data.train=mine/data/train", refused=True),
     "train here": Command("train toy.yaml --run=.", refused=True),
-    "translate": Command(
-        "translate runs/toy test.en -o found.fr --attention found.jsonl --resume",
-        r"found\.(fr|jsonl)(\.partial.*)?",
-        ("found.fr", "found.jsonl"),
+    "translate": Command("translate runs/toy test.en -o found.fr --resume", r"found\.fr(\.partial.*)?", ("found.fr",)),
+    "translate as JSON": Command(
+        "translate runs/toy test.en -o found.jsonl --json --resume",
+        r"found\.jsonl(\.partial.*)?",
+        ("found.jsonl",),
     ),
     "translate what is packed": Command(
         "translate runs/toy packed.en -o packed.fr --resume", r"packed\.fr(\.partial.*)?", ("packed.fr",)

@@ -1,15 +1,17 @@
 """Commands that are interrupted anywhere: forked from a process that has loaded everything, so that each takes moments.
 
 A moment is counted in what a command does to the file system (a file opened, renamed or removed; a folder made or
-removed), before each of which the process can be sent a signal; a full disk is a limit to the size of its files.
+removed), before each of which the process can be sent a signal, or in calls of one of the functions in drive.py; a full
+disk is a limit to the size of its files.
 """
 
 import multiprocessing
 import os
+import pickle
 import resource
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,17 +32,19 @@ LOADED = [
     "dragoman.commands.runs",
     "dragoman.commands.translate",
     "dragoman.demo",
+    "tests.system.drive",
 ]
 
 
 @dataclass(frozen=True)
 class Interruption:
-    """What happens to a command: signals before these acts, counted from 1, or a disk that is full when a file has so
-    many bytes.
+    """What happens to a command: signals before these acts, counted from 1, or at a moment (its name, and how often it
+    has come), or a disk that is full when a file has so many bytes.
     """
 
     signals: tuple[tuple[int, signal.Signals], ...] = ()
     disk: int | None = None
+    moment: tuple[str, int, signal.Signals] | None = None
 
     def __str__(self) -> str:
         sent = [f"{number.name} before act {moment}" for moment, number in self.signals]
@@ -60,7 +64,14 @@ class End:
 NOTHING = Interruption()
 
 
-def run(folder: Path, words: Sequence[str], interruption: Interruption, stdin: str = "", patience: float = 300) -> End:
+def run(
+    folder: Path,
+    words: Sequence[str],
+    interruption: Interruption = NOTHING,
+    stdin: str = "",
+    patience: float = 300,
+    variables: Mapping[str, str] = {},
+) -> End:
     """Run `dragoman WORDS` in a folder. TimeoutError where it does not end within `patience` seconds."""
     os.environ |= {"OMP_NUM_THREADS": "1", "COLUMNS": "200"}
     context = multiprocessing.get_context("forkserver")
@@ -71,7 +82,7 @@ def run(folder: Path, words: Sequence[str], interruption: Interruption, stdin: s
         files["acts"].touch()
         os.mkfifo(files["err"])  # which a full disk does not stop
         with open(os.open(files["err"], os.O_RDWR | os.O_NONBLOCK), "rb") as said:
-            child = context.Process(target=_work, args=(folder, list(words), interruption, files))
+            child = context.Process(target=_work, args=(folder, list(words), interruption, files, dict(variables)))
             child.start()
             child.join(patience)
             if child.exitcode is None:
@@ -82,9 +93,12 @@ def run(folder: Path, words: Sequence[str], interruption: Interruption, stdin: s
         return End(child.exitcode, files["out"].read_text(encoding="utf-8"), err, files["acts"].stat().st_size)
 
 
-def _work(folder: Path, words: list[str], interruption: Interruption, files: dict[str, Path]) -> None:
+def _work(
+    folder: Path, words: list[str], interruption: Interruption, files: dict[str, Path], variables: dict[str, str]
+) -> None:
     """What the forked process does."""
     os.chdir(folder)
+    os.environ |= variables
     for name, stream in (("in", 0), ("out", 1), ("err", 2)):
         os.dup2(os.open(files[name], os.O_RDONLY if name == "in" else os.O_WRONLY | os.O_CREAT), stream)
     sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w", 1)
@@ -106,7 +120,13 @@ def _work(folder: Path, words: list[str], interruption: Interruption, files: dic
     from dragoman.cli import main
 
     _hasten_demo()
+    if words[0] == "export":
+        _hasten_export(folder.parent / "graphs")
     operators = stand_in_operators() if words[0] == "features" else None
+    if interruption.moment is not None:
+        from tests.system import drive
+
+        drive.arrange(*interruption.moment)
     sys.addaudithook(watch)
     if interruption.disk is not None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -127,6 +147,17 @@ def stand_in_operators() -> Any:
         if not hasattr(torch.ops.torchvision, name):
             library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
     return library
+
+
+def _hasten_export(graphs: Path) -> None:
+    """Graphs are made before the first command, and read by all: making them takes long and is no act of a command."""
+    from dragoman.deployment import export
+    from dragoman.run import Run
+
+    if not graphs.exists():
+        graphs.write_bytes(pickle.dumps(export.export(Run.load(Path("runs/toy")).model(None))))
+    found = pickle.loads(graphs.read_bytes())
+    vars(export)["export"] = lambda model: found
 
 
 def _hasten_demo() -> None:

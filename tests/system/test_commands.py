@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from dragoman import configuration
+from dragoman.data.pharaoh import pharaoh
 from tests import toy
+from tests.forms import results
 from tests.system.conftest import Outcome, Shell
 
 
@@ -79,11 +81,44 @@ def test_translate_writes_a_file_only_when_all_is_done(copied: Shell) -> None:
     assert not (copied.folder / "-").exists()
 
 
-def test_attention_can_go_to_standard_output(copied: Shell) -> None:
-    outcome = copied("translate", "runs/toy", "test.en", "-o", "test.out", "--attention", "-")
-    assert [json.loads(line)["source"] for line in outcome.lines] == [
-        line.split() for line in (copied.folder / "test.en").read_text().splitlines()
+@pytest.mark.parametrize("options", [(), ("--n-best=2", "--beam=4")])
+def test_translate_writes_json_that_has_all_that_the_lines_have(options: tuple[str, ...], trained: Shell) -> None:
+    sources = (trained.folder / "test.en").read_text().splitlines()
+    found = results(trained("translate", "runs/toy", "test.en", "--json", *options).lines)
+    assert [each.translation.source for each in found] == sources
+    listed = [
+        [*([str(number)] if options else []), one.text, pharaoh(one.alignment)]
+        for number, each in enumerate(found)
+        for one in each.translation.n_best
     ]
+    lines = trained("translate", "runs/toy", "test.en", "--alignments", *options).lines
+    assert [line.split(" ||| ")[: 2 + bool(options)] for line in lines] == listed
+    for each in found:
+        for one in each.translation.n_best:
+            assert one.source_tokens == each.translation.source.split()
+            assert one.log_prob == pytest.approx(sum(step.log_prob for step in one.steps), abs=1e-5)
+            assert one.log_prob <= one.log_probs.sum() + 1e-9  # the end counts, and is no word
+            assert [step.symbol for step in one.steps] == [*one.tokens, "</s>"]
+            assert [step.word for step in one.steps] == [*range(len(one.tokens)), None]
+
+
+def test_an_empty_line_is_json_too(trained: Shell) -> None:
+    (found,) = results(trained("translate", "runs/toy", "--json", stdin="\n").lines)
+    assert (found.translation.text, found.translation.steps, found.translation.log_prob) == ("", (), 0)
+
+
+def test_score_and_align_write_the_same_json(trained: Shell) -> None:
+    files = ("runs/toy", "test.en", "test.fr")
+    outcome = trained("score", *files, "--json")
+    found = results(outcome.lines)
+    assert trained("align", *files, "--json").lines == outcome.lines
+    columns = [line.split("\t") for line in trained("score", *files).lines]
+    for each, (log_prob, symbols) in zip(found, columns, strict=True):
+        assert each.translation.log_prob == each.translation.score == pytest.approx(float(log_prob), abs=1e-4)
+        assert len(each.translation.steps) == int(symbols)
+    assert [pharaoh(each.translation.alignment) for each in found] == trained("align", *files).lines
+    assert [each.translation.text for each in found] == (trained.folder / "test.fr").read_text().splitlines()
+    assert outcome.err == trained("score", *files).err
 
 
 def test_translate_lists_the_n_best_as_moses_does(trained: Shell) -> None:
@@ -97,20 +132,6 @@ def test_translate_lists_the_n_best_as_moses_does(trained: Shell) -> None:
     assert all(first >= second for first, second in zip(best[::2], best[1::2], strict=True))
     aligned = trained("translate", "runs/toy", "test.en", "--n-best=2", "--beam=4", "--alignments").lines[0]
     assert re.fullmatch(r"0 \|\|\| [a-z ]+ \|\|\| (\d-\d ?)* \|\|\| F0= \S+ \|\|\| \S+", aligned)
-
-
-def test_translate_writes_alignments_and_attention(copied: Shell) -> None:
-    outcome = copied("translate", "runs/toy", "test.en", "--alignments", "--attention=weights.jsonl", "--search=greedy")
-    rows = [json.loads(line) for line in (copied.folder / "weights.jsonl").read_text(encoding="utf-8").splitlines()]
-    sources = (copied.folder / "test.en").read_text().splitlines()
-    for line, row, source in zip(outcome.lines, rows, sources, strict=True):
-        text, links = line.split(" ||| ")
-        assert row["source"] == source.split()
-        assert row["target"] == text.split()
-        weights = np.array(row["attention"])
-        assert weights.shape == (len(row["target"]), len(row["source"]))
-        for source_word, target_word in (map(int, link.split("-")) for link in links.split()):
-            assert weights[target_word, source_word] > weights[target_word].max() - 1e-3
 
 
 def test_translate_shows_attention_beside_the_text(trained: Shell) -> None:

@@ -16,6 +16,8 @@ from dragoman.text.mark import Mark
 from dragoman.training import checks, session
 from dragoman.translator import Translator
 from tests import toy
+from tests.forms import results
+from tests.golden import Golden
 from tests.system.conftest import Shell
 
 WORDS = {"tokeniser": "whitespace", "unit": "word"}
@@ -106,15 +108,16 @@ def test_no_symbol_that_only_other_languages_have_is_said(shell: Shell, translat
         output.bias.data[liked] -= 50
 
 
-def test_every_symbol_may_be_said_where_it_is_so_configured(shell: Shell, tmp_path: Path) -> None:
+def test_every_symbol_may_be_said_where_it_is_so_configured(shell: Shell, tmp_path: Path, golden: Golden) -> None:
     config = Run.load(shell.folder / "run").config
     data = config.data.model_copy(update={"own_symbols": False})
     assert list(marks.foreign(data, tmp_path).values()) == [[4, 5, 6]] * 3
     with pytest.raises(UserError, match=marks.SPOKEN):
         marks.foreign(config.data, tmp_path)
     (tmp_path / marks.SPOKEN).write_text("de\tcs\n", "utf-8")
-    with pytest.raises(UserError, match="expected, for each symbol, languages of the run with tabs between them"):
+    with pytest.raises(UserError) as raised:
         marks.foreign(config.data, tmp_path)
+    golden(str(raised.value))
 
 
 @pytest.mark.spec("E1")
@@ -143,14 +146,19 @@ def test_the_mark_counts_among_the_symbols_that_are_read(
 
 
 @pytest.mark.slow
-def test_the_language_must_be_one_of_the_runs(translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> None:
-    with pytest.raises(UserError, match=r"^to which language. This run translates to de, en, fr \(--to LANGUAGE\)$"):
+def test_the_language_must_be_one_of_the_runs(
+    translator: Translator, tmp_path_factory: pytest.TempPathFactory, golden: Golden
+) -> None:
+    with pytest.raises(UserError) as raised:
         translator.translate(["one"])
-    with pytest.raises(UserError, match=r"^this run does not translate to cs, but to de, en, fr$"):
+    golden(str(raised.value))
+    with pytest.raises(UserError) as raised:
         translator.score(["one"], ["jeden"], to="cs")
+    golden(str(raised.value))
     plain = dragoman.load(toy.trained(tmp_path_factory.getbasetemp()))
-    with pytest.raises(UserError, match=r"^this run does not translate to de, but to fr$"):
+    with pytest.raises(UserError) as raised:
         plain.translate(["one"], to="de")
+    golden(str(raised.value))
     assert plain.translate(["one two"], to="fr")[0].text == plain.translate(["one two"])[0].text
 
 
@@ -162,7 +170,7 @@ def test_every_pair_is_validated_and_those_decide_that_are_trained_on_and_no_cop
         values = [row[f"valid/{name}/{metric}"] for name in NAMES]
         assert row[f"valid/{metric}"] == pytest.approx(np.mean(values[:4]))
     lines = (shell.folder / "run" / "validation.jsonl").read_text("utf-8").splitlines()
-    assert [json.loads(line)["pair"] for line in lines] == [name for name in NAMES for _ in range(8)]
+    assert [each.pair for each in results(lines)] == [name for name in NAMES for _ in range(8)]
     card = (shell.folder / "run" / "README.md").read_text("utf-8")
     assert f"# {TOLD}" in card
     assert "- BLEU-2 de-fr = " in card
@@ -215,6 +223,7 @@ def test_a_pivot_is_two_translations(shell: Shell) -> None:
 
 
 @pytest.mark.spec("E2")
+@pytest.mark.slow
 def test_evaluation_tells_the_share_in_another_language(shell: Shell) -> None:
     pytest.importorskip("py3langid")
     words = ("evaluate", "--run", "run", "--source", "test.fr", "--to", "de", "test.de")
@@ -268,6 +277,7 @@ def test_what_is_of_one_language_alone(shell: Shell) -> None:
     assert told == "--source de=one.en: this run has one source; name the file alone, and --to LANGUAGE"
 
 
+@pytest.mark.slow
 def test_training_resumes_to_the_same_weights(shell: Shell, tmp_path: Path) -> None:
     """With subword dropout and a temperature, both of which are functions of the epoch."""
     pairs = toy.languages(tmp_path)
@@ -336,21 +346,25 @@ def test_what_is_wrong_with_a_pair_is_told_at_its_line(
 
 
 @pytest.mark.parametrize(("option", "value"), [("temperature", "5"), ("own_symbols", "false")])
-def test_what_is_of_several_pairs_is_not_of_one(tmp_path: Path, option: str, value: str) -> None:
-    with pytest.raises(UserError, match=rf"data.{option}: is for .* of which there are none"):
+def test_what_is_of_several_pairs_is_not_of_one(tmp_path: Path, option: str, value: str, golden: Golden) -> None:
+    with pytest.raises(UserError, match=rf"data.{option}:") as raised:
         checks.load_config(toy.corpus(tmp_path) / "toy.yaml", {f"data.{option}": value})
+    golden(str(raised.value))
 
 
-def test_what_is_wrong_with_the_corpora_is_told(tmp_path: Path) -> None:
+def test_what_is_wrong_with_the_corpora_is_told(tmp_path: Path, golden: Golden) -> None:
     pairs = toy.languages(tmp_path)
-    with pytest.raises(UserError, match="no pair has 'train', so there is nothing to train on"):
+    with pytest.raises(UserError) as raised:
         train(tmp_path, pairs[-1:], tmp_path / "run")
+    golden(str(raised.value))
     (tmp_path / "blank.en").write_text("\n", "utf-8")
     (tmp_path / "blank.de").write_text("\n", "utf-8")
     blank = str(tmp_path / "blank")
-    with pytest.raises(UserError, match=r"blank \(en-de\): no pair to train on: 0 of 1 pairs"):
+    with pytest.raises(UserError, match=r"blank \(en-de\):") as raised:
         train(tmp_path, [{**pairs[0], "train": blank}, *pairs[1:]], tmp_path / "run")
+    golden(str(raised.value))
     (tmp_path / "empty.en").write_text("", "utf-8")
     (tmp_path / "empty.de").write_text("", "utf-8")
-    with pytest.raises(UserError, match="empty: the development corpus is empty"):
+    with pytest.raises(UserError, match="empty:") as raised:
         train(tmp_path, [{**pairs[0], "dev": str(tmp_path / "empty")}, *pairs[1:]], tmp_path / "run")
+    golden(str(raised.value))

@@ -23,7 +23,7 @@ for number, words in enumerate(sys.stdin.read().splitlines()):
     short = peak(words, number, "short", [0])
     print(peak(words, number, "long", [0, 1]) - short, words)
 """
-CHARACTERS = 20_000_000
+CHARACTERS = 5_000_000
 BOTH_CUT = 4_000  # characters of a line that is not read to its end either, and still scored
 BPE = "--text.joint=true --text.source.unit='{kind: bpe, size: 280}' --text.target.unit='{kind: bpe, size: 280}'"
 COMMANDS = f"""

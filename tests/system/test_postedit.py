@@ -19,7 +19,10 @@ from dragoman.text.edits import OPERATIONS
 from dragoman.training import session
 from dragoman.visualisation.changes import Change, Revision
 from tests import toy
+from tests.forms import alike, results
 from tests.system.conftest import Shell
+
+pytestmark = pytest.mark.slow  # for the model that they share
 
 OPTIONS = {
     "data.source": ["en", "mt"],
@@ -158,9 +161,28 @@ def test_what_was_changed_is_shown(shell: Shell) -> None:
 
 
 @pytest.mark.spec("C13")
-def test_a_killed_post_editing_is_continued(shell: Shell, tmp_path: Path) -> None:
+def test_edits_are_written_as_json(shell: Shell) -> None:
+    files = ("--source", "test.en", "--translation", "test.mt")
+    lines = shell("postedit", "run", *files, "--json").lines
+    assert [each.translation.text for each in results(lines)] == shell("postedit", "run", *files).lines
+    for each in results(lines):
+        translation, found = each.translation, each.json()["edits"]
+        assert (each.edited, found["source"]) == ("mt", "mt")
+        before, after = translation.sources[1].text.split(), translation.text.split()
+        assert [one["word"] for one in found["words"] if one["change"] != "inserted"] == before
+        assert [one["word"] for one in found["words"] if one["change"] != "deleted"] == after
+        written = [step for step in translation.steps if step.word is not None]
+        assert [step.word for step in written] == list(range(len(after)))
+        assert all(step.symbol in (after[step.word or 0], "<keep>") for step in written)
+        assert {step.symbol for step in translation.steps if step.word is None} <= {"<delete>", "</s>"}
+
+
+@pytest.mark.spec("C13")
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_killed_post_editing_is_continued(options: tuple[str, ...], shell: Shell, tmp_path: Path) -> None:
     """All lines are counted and shown, those of the first time too."""
-    paths = ("--source", "test.en", "--translation", "test.mt", "-o", tmp_path / "pe", "--html", tmp_path / "page")
+    files = ("--source", "test.en", "--translation", "test.mt")
+    paths: tuple[str | Path, ...] = (*files, "-o", tmp_path / "pe", "--html", tmp_path / "page", *options)
     whole = shell("postedit", "run", *paths)
     outputs = [tmp_path / "pe", tmp_path / "page"]
     expected = [path.read_text("utf-8") for path in outputs]
@@ -176,7 +198,9 @@ def test_a_killed_post_editing_is_continued(shell: Shell, tmp_path: Path) -> Non
     assert told == f"--resume: test.mt:1: is not the line that {outputs[0]}.partial translates"
     resumed = shell("postedit", "run", *paths, "--resume")
     assert resumed == whole
-    assert [path.read_text("utf-8") for path in outputs] == expected
+    lines, page = (path.read_text("utf-8") for path in outputs)
+    assert alike(lines, expected[0]) if options else lines == expected[0]
+    assert page == expected[1]
 
 
 @pytest.mark.spec("C13")

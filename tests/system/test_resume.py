@@ -3,10 +3,12 @@
 import hashlib
 import signal
 import socket
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.system.conftest import DRIVE, Outcome, Shell, prepare
+from tests.system.conftest import Outcome, Shell, prepare
 from tests.system.interrupted import NOTHING, Interruption, run
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
@@ -40,7 +42,7 @@ KILLS = [
     ("step", 5),
     ("end", 1),
 ]
-KILLS_OF_TWO = [("1:step", 5), ("0:saved", 5), ("0:validation", 1)]
+KILLS_OF_TWO = [(1, "step", 5), (0, "saved", 5), (0, "validation", 1)]  # which of them
 
 
 def files(shell: Shell, run: str) -> dict[str, str]:
@@ -59,7 +61,7 @@ def rows(shell: Shell, run: str) -> int:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Shell:
     """A folder with the run runs/whole that nothing interrupted."""
     shell = prepare(tmp_path_factory.mktemp("resume"))
-    assert shell.spawn(*WORDS, "--run=runs/whole").code == 0
+    assert shell.spawn(*WORDS, "--run=runs/whole").code == 0  # as a user types it; what is interrupted is forked
     return shell
 
 
@@ -67,7 +69,7 @@ def test_killed_anywhere(whole: Shell) -> None:
     for moment, count in KILLS:
         outcome = whole.kill(moment, count, *WORDS, "--run=runs/killed")
         assert outcome.code == -signal.SIGKILL, (moment, outcome)
-    assert whole.spawn(*WORDS, "--run=runs/killed").code == 0
+    assert whole.fork(*WORDS, "--run=runs/killed").code == 0
     assert files(whole, "runs/killed") == files(whole, "runs/whole")
     assert rows(whole, "runs/killed") == rows(whole, "runs/whole")
 
@@ -78,7 +80,7 @@ def test_a_signal_saves_and_the_same_command_goes_on(whole: Shell, sign: signal.
     outcome = whole.kill("step", 2, *WORDS, f"--run={run}", sign=sign)
     assert outcome.code == code
     assert outcome.err.endswith("ed: everything up to step 2 is saved; the same command goes on\n")
-    again = whole.spawn(*WORDS, f"--run={run}")
+    again = whole.fork(*WORDS, f"--run={run}")
     assert again.code == 0
     assert "going on from step 2" in again.err
     assert files(whole, run) == files(whole, "runs/whole")
@@ -105,7 +107,7 @@ def test_ctrl_c_while_the_run_is_finished_ends_at_once_and_the_same_command_fini
     assert last == "interrupted: everything up to step 15 is saved; the same command goes on"
     assert stopped("validation", 1) == "interrupted"
     assert stopped("end", 1) == "interrupted"
-    assert whole.spawn(*WORDS, "--run=runs/finished").code == 0
+    assert whole.fork(*WORDS, "--run=runs/finished").code == 0
     assert files(whole, "runs/finished") == files(whole, "runs/whole")
     assert rows(whole, "runs/finished") == rows(whole, "runs/whole")
 
@@ -116,23 +118,41 @@ def test_ctrl_c_before_the_first_step_leaves_nothing(shell: Shell) -> None:
     assert not (shell.folder / "runs" / "toy").exists()
 
 
-def together(shell: Shell, *program: str) -> Outcome:
-    """A program with two workers under torchrun, which would take --run for an option of its own without the `--`."""
+def port() -> str:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    launch = ["--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{port}", "--local-addr=127.0.0.1"]
-    return shell.spawn(program=("-m", "torch.distributed.run", *launch, "--nproc-per-node=2", *program))
+        return str(free.getsockname()[1])
+
+
+def torchrun(shell: Shell, *words: str) -> Outcome:
+    """With two workers, as a user starts them. It would take --run for an option of its own without the `--`."""
+    launch = ["--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{port()}", "--local-addr=127.0.0.1"]
+    module = ["--nproc-per-node=2", "-m", "--", "dragoman"]
+    return shell.spawn(*words, program=("-m", "torch.distributed.run", *launch, *module))
+
+
+def together(shell: Shell, interruptions: Sequence[Interruption], *words: str) -> list[Outcome]:
+    """Two workers that are forked, with what torchrun tells them and one interruption each."""
+    common = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port()}
+
+    def worker(rank: int) -> Outcome:
+        variables = {**common, "RANK": str(rank), "LOCAL_RANK": str(rank), "GLOO_SOCKET_IFNAME": "lo"}
+        return shell.fork(*words, interruption=interruptions[rank], variables=variables)
+
+    with ThreadPoolExecutor(2) as both:
+        return list(both.map(worker, range(2)))
 
 
 def test_two_workers_killed_anywhere(shell: Shell) -> None:
-    outcome = together(shell, "-m", "--", "dragoman", *WORDS, "--run=runs/whole")
-    assert outcome.code == 0, outcome.err
-    for moment, count in KILLS_OF_TWO:
-        killed = together(shell, "--", str(DRIVE), moment, str(count), "SIGKILL", *WORDS, "--run=runs/killed")
-        assert killed.code == 1, (moment, killed.err)
-        assert "-9" in killed.err
-    again = together(shell, "-m", "--", "dragoman", *WORDS, "--run=runs/killed")
+    ends = together(shell, [NOTHING, NOTHING], *WORDS, "--run=runs/whole")
+    assert [end.code for end in ends] == [0, 0], ends
+    for rank, moment, count in KILLS_OF_TWO:
+        interruptions = [NOTHING, NOTHING]
+        interruptions[rank] = Interruption(moment=(moment, count, signal.SIGKILL))
+        ends = together(shell, interruptions, *WORDS, "--run=runs/killed")
+        assert ends[rank].code == -signal.SIGKILL, (moment, ends)
+        assert ends[1 - rank].code > 0, (moment, ends)  # the other one misses it
+    again = torchrun(shell, *WORDS, "--run=runs/killed")
     assert again.code == 0, again.err
     assert again.err.count("going on from step") == 1
     assert files(shell, "runs/killed") == files(shell, "runs/whole")

@@ -10,10 +10,10 @@ import pytest
 
 from dragoman.files import write_in_parts
 from tests import toy
+from tests.forms import alike
 from tests.system.conftest import Shell
 
-WORDS = ("translate", "runs/toy", "many.en", "-o", "out", "--attention", "seen.jsonl")
-OUTPUTS = ("out", "seen.jsonl")
+WORDS = ("translate", "runs/toy", "many.en", "-o", "out", "--json")
 
 
 @pytest.fixture
@@ -27,19 +27,18 @@ def texts(shell: Shell, *names: str) -> list[str]:
     return [(shell.folder / name).read_text("utf-8") for name in names]
 
 
-def whole(shell: Shell) -> list[str]:
-    """The outputs of a command that ends, which are removed again."""
-    assert shell(*WORDS).code == 0
-    found = texts(shell, *OUTPUTS)
-    for name in OUTPUTS:
-        (shell.folder / name).unlink()
+def whole(shell: Shell, *options: str) -> str:
+    """The output of a command that ends, which is removed again."""
+    assert shell(*WORDS, *options).code == 0
+    (found,) = texts(shell, "out")
+    (shell.folder / "out").unlink()
     return found
 
 
-def partial(shell: Shell) -> list[int]:
-    """How many lines each output has that is not whole; it has none under its name."""
-    assert not any((shell.folder / name).exists() for name in OUTPUTS)
-    return [text.count("\n") for text in texts(shell, *(f"{name}.partial" for name in OUTPUTS))]
+def partial(shell: Shell) -> int:
+    """How many lines the output has, which is not whole and not there under its name."""
+    assert not (shell.folder / "out").exists()
+    return texts(shell, "out.partial")[0].count("\n")
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL])
@@ -50,25 +49,25 @@ def test_a_killed_translation_is_continued(sign: signal.Signals, many: Shell) ->
     if sign == signal.SIGINT:
         told = "24 lines are in out.partial, and --resume continues after them"
         assert outcome.err.splitlines() == [f"interrupted: {told}"]
-    assert partial(many) == [24, 24]
+    assert partial(many) == 24
     before = texts(many, "out.partial")
     assert many.fails(*WORDS) == (
         "out.partial: has 24 lines of a command that did not end; continue after them with --resume, or remove it"
     )
     assert texts(many, "out.partial") == before
     assert many(*WORDS, "--resume").code == 0
-    assert texts(many, *OUTPUTS) == expected
+    assert alike(texts(many, "out")[0], expected)
     assert not list(many.folder.glob("*.partial*"))
 
 
-def test_both_outputs_go_on_at_the_same_line_and_a_half_one_is_cut(many: Shell) -> None:
-    expected = whole(many)
-    many.kill("translation", 3, *WORDS)
-    lines = [text.splitlines(keepends=True) for text in expected]
-    many.write("out.partial", "".join(lines[0][:9]) + lines[0][9][:3])
-    many.write("seen.jsonl.partial", "".join(lines[1][:7]))
-    assert many(*WORDS, "--resume").code == 0
-    assert texts(many, *OUTPUTS) == expected
+@pytest.mark.parametrize("options", [(), ("--n-best=2",)])
+def test_a_half_line_is_cut(options: tuple[str, ...], many: Shell) -> None:
+    expected = whole(many, *options)
+    many.kill("translation", 3, *WORDS, *options)
+    lines = expected.splitlines(keepends=True)
+    many.write("out.partial", "".join(lines[:9]) + lines[9][:3])
+    assert many(*WORDS, *options, "--resume").code == 0
+    assert alike(texts(many, "out")[0], expected)
 
 
 def test_a_line_that_cannot_be_read_costs_nothing_that_was_done(many: Shell) -> None:
@@ -79,10 +78,10 @@ def test_a_line_that_cannot_be_read_costs_nothing_that_was_done(many: Shell) -> 
     told = many.fails(*WORDS)
     assert told.startswith("many.en:21: not UTF-8 (")
     assert told.endswith("; 8 lines are in out.partial, and --resume continues after them")
-    assert partial(many) == [8, 8]
+    assert partial(many) == 8
     many.write("many.en", right)
     assert many(*WORDS, "--resume").code == 0
-    assert texts(many, *OUTPUTS) == expected
+    assert alike(texts(many, "out")[0], expected)
 
 
 def test_warnings_of_lines_after_those_kept_have_their_line_numbers(many: Shell) -> None:
@@ -99,7 +98,7 @@ def test_warnings_of_lines_after_those_kept_have_their_line_numbers(many: Shell)
 def test_with_nothing_to_continue_resume_begins(many: Shell) -> None:
     expected = whole(many)
     assert many(*WORDS, "--resume").code == 0
-    assert texts(many, *OUTPUTS) == expected
+    assert alike(texts(many, "out")[0], expected)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +108,6 @@ def test_with_nothing_to_continue_resume_begins(many: Shell) -> None:
         ("translate runs/toy test.en --resume", "--resume: continues files; name one with -o"),
         ("translate runs/toy test.en --resume -o -", "--resume: continues files; name one with -o"),
         ("translate runs/toy test.en --resume -o /dev/null", "--resume: continues files; name one with -o"),
-        ("translate runs/toy test.en --resume -o out --attention -", "--resume: continues files; name one"),
         ("translate runs/toy test.en --resume -o out --n-best 2", "--resume: continues translations of whole lines, w"),
         ("translate runs/toy test.en --resume -o out --wait 2", "--resume: continues translations of whole lines, w"),
         (
@@ -132,46 +130,46 @@ def test_lines_that_do_not_fit_are_told_and_left_alone(words: str, message: str,
 def begun(many: Shell) -> Shell:
     """With 8 lines of a translation that was killed."""
     many.kill("translation", 2, *WORDS)
-    assert partial(many) == [8, 8]
+    assert partial(many) == 8
     return many
 
 
 @pytest.mark.parametrize(
     ("words", "other"),
     [
-        ("runs/other many.en --attention seen.jsonl", "RUN"),
-        ("runs/toy runs/other many.en --attention seen.jsonl", "RUN"),
-        ("runs/toy many.en --attention seen.jsonl --beam 2 --search beam", "--search, --beam"),
-        ("runs/toy many.en --attention seen.jsonl --alignments", "--alignments"),
-        ("runs/toy many.en --attention seen.jsonl --weights model-best", "--weights"),
-        ("runs/toy many.en --attention seen.jsonl --engine int8", "--engine"),
-        ("runs/toy many.en --attention seen.jsonl --candidates 10,5", "--candidates"),
-        ("runs/toy many.en --attention seen.jsonl --to fr", "--to"),
-        ("runs/toy --source en=many.en --attention seen.jsonl", "--source"),
-        ("runs/toy many.en --attention other", "--attention"),
-        ("runs/toy many.en", "--attention"),
+        ("runs/other many.en --json", "RUN"),
+        ("runs/toy runs/other many.en --json", "RUN"),
+        ("runs/toy many.en --json --beam 2 --search beam", "--search, --beam"),
+        ("runs/toy many.en --alignments", "--alignments, --json"),
+        ("runs/toy many.en --json --weights model-best", "--weights"),
+        ("runs/toy many.en --json --engine int8", "--engine"),
+        ("runs/toy many.en --json --candidates 10,5", "--candidates"),
+        ("runs/toy many.en --json --to fr", "--to"),
+        ("runs/toy --source en=many.en --json", "--source"),
+        ("runs/toy many.en --json --n-best 2", "--n-best"),
+        ("runs/toy many.en", "--json"),
     ],
 )
 def test_what_was_written_in_another_way_is_not_continued(words: str, other: str, begun: Shell) -> None:
-    before = texts(begun, "out.partial", "seen.jsonl.partial", "out.partial.note")
+    before = texts(begun, "out.partial", "out.partial.note")
     shutil.copytree(begun.folder / "runs/toy", begun.folder / "runs/other")
     told = begun.fails("translate", *words.split(), "-o", "out", "--resume")
     way = "give the options of the first time"
     assert told == f"--resume: out.partial was written with another {other}; {way}"
     told = begun.fails("translate", *words.split(), "-o", "out")
     assert told == "out.partial: has 8 lines of a command that did not end; remove it"
-    assert texts(begun, "out.partial", "seen.jsonl.partial", "out.partial.note") == before
+    assert texts(begun, "out.partial", "out.partial.note") == before
 
 
 def test_translations_of_other_lines_are_not_continued(begun: Shell) -> None:
-    before = texts(begun, "out.partial", "seen.jsonl.partial", "out.partial.note")
+    before = texts(begun, "out.partial", "out.partial.note")
     right = (begun.folder / "many.en").read_text("utf-8").splitlines(keepends=True)
     begun.write("many.en", "".join([*right[:7], "ten\n", *right[8:]]))
     told = begun.fails(*WORDS, "--resume")
     assert told == "--resume: many.en:8: is not the line that out.partial translates"
     begun.write("many.en", "".join(right[:6]))
     assert begun.fails(*WORDS, "--resume") == "--resume: out.partial has 8 lines, but many.en has 6"
-    assert texts(begun, "out.partial", "seen.jsonl.partial", "out.partial.note") == before
+    assert texts(begun, "out.partial", "out.partial.note") == before
 
 
 def test_the_same_lines_from_elsewhere_are_continued(begun: Shell) -> None:
@@ -188,7 +186,7 @@ def test_what_another_process_writes_is_not_to_be_removed(words: tuple[str, ...]
         assert many.fails(*words) == "out.partial: another process writes there"
 
 
-@pytest.mark.parametrize("name", ["out.partial", "out.partial.note", "seen.jsonl.partial"])
+@pytest.mark.parametrize("name", ["out.partial", "out.partial.note"])
 @pytest.mark.parametrize("text", ["", "mine\n"])
 def test_what_is_there_is_not_ours_to_remove(name: str, text: str, many: Shell) -> None:
     many.write(name, text)
@@ -223,8 +221,8 @@ def test_a_source_is_not_taken_for_what_was_left(name: str, words: str, copied: 
 def test_outputs_do_not_take_the_files_of_each_other(one: str, other: str, copied: Shell) -> None:
     if one == "x.partial.note" and other != "x":
         other = "./x.partial.note"
-    told = copied.fails("translate", "runs/toy", "test.en", "-o", one, "--attention", other)
-    assert told == f"--attention {Path(other)}: the lines go there; name another file"
+    told = copied.fails("postedit", "runs/toy", "--translation", "test.en", "-o", one, "--html", other)
+    assert told == f"--html {Path(other)}: the lines go there; name another file"
 
 
 def test_a_protected_file_is_not_replaced(copied: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,6 +261,7 @@ def test_where_nothing_was_written_nothing_is_left(many: Shell) -> None:
 
 
 @pytest.mark.parametrize("to_file", [True, False])
+@pytest.mark.slow
 def test_a_terminal_sees_how_far_it_is(to_file: bool, many: Shell) -> None:
     import pty
 

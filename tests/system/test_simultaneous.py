@@ -11,6 +11,7 @@ from tests.system.conftest import ONE_THREAD, Shell
 
 
 @pytest.mark.spec("B12")
+@pytest.mark.slow
 def test_a_word_is_written_before_its_line_has_ended(trained: Shell) -> None:
     """A pipe that stays open: two words in, one out; then the rest."""
     process = subprocess.Popen(
@@ -51,7 +52,7 @@ def test_there_is_a_line_out_for_every_line_in(trained: Shell) -> None:
         "--search=beam",
         "--n-best=1",
         "--alignments",
-        "--attention=a.jsonl",
+        "--json",
         "--show",
         "--engine=int8",
         "--engine=onnx",

@@ -77,6 +77,7 @@ def test_names_and_lines_are_shown_and_not_obeyed(copied: Shell) -> None:
     assert f"data.train: {shown}\n" in told
 
 
+@pytest.mark.slow
 def test_a_corpus_with_an_overlong_line_trains(shell: Shell) -> None:
     for name in ("train", "dev"):
         for language in ("en", "fr"):
@@ -96,6 +97,7 @@ def test_a_corpus_with_an_overlong_line_trains(shell: Shell) -> None:
         (("info",), 1, "cannot write (Bad file descriptor)"),
     ],
 )
+@pytest.mark.slow
 def test_a_closed_stream_that_is_needed_is_told(
     words: tuple[str, ...], closed: int, message: str, trained: Shell
 ) -> None:
@@ -103,6 +105,7 @@ def test_a_closed_stream_that_is_needed_is_told(
     assert (outcome.code, outcome.err) == (1, f"{message}\n")
 
 
+@pytest.mark.slow
 def test_a_closed_stream_that_is_not_needed_does_no_harm(copied: Shell) -> None:
     outcome = copied.spawn("average", "runs/toy", "-o", "mean.safetensors", preexec_fn=lambda: os.closerange(0, 2))
     assert outcome.code == 0, outcome.err
@@ -112,8 +115,9 @@ def test_a_closed_stream_that_is_not_needed_does_no_harm(copied: Shell) -> None:
 @pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
 @pytest.mark.parametrize(
     "words",
-    [("translate", "runs/toy", "test.en"), ("translate", "runs/toy", "test.en", "--attention=a.jsonl"), ("info",)],
+    [("translate", "runs/toy", "test.en"), ("translate", "runs/toy", "test.en", "--json"), ("info",)],
 )
+@pytest.mark.slow
 def test_a_full_disk_behind_standard_output_is_told(words: tuple[str, ...], trained: Shell) -> None:
     with FULL.open("wb") as full:
         outcome = trained.spawn(*words, stdout=full)
@@ -121,6 +125,7 @@ def test_a_full_disk_behind_standard_output_is_told(words: tuple[str, ...], trai
     assert outcome.err == "cannot write (No space left on device)\n"
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_training_and_leaves_what_was_saved(shell: Shell) -> None:
     """The disk is full for files over a size, as the state with its optimiser is."""
     words = ("train", "toy.yaml", "--training.save_every=1")
@@ -136,7 +141,8 @@ def test_a_full_disk_ends_training_and_leaves_what_was_saved(shell: Shell) -> No
     assert shell(*words).code == 0
 
 
-@pytest.mark.parametrize("options", [[], ["--attention=a.jsonl"]])
+@pytest.mark.parametrize("options", [[], ["--json"]])
+@pytest.mark.slow
 def test_a_closed_pipe_is_no_error(options: list[str], trained: Shell) -> None:
     path = trained.folder / "many.en"
     path.write_text("one two three\n" * 5_000)
@@ -150,19 +156,20 @@ def test_a_closed_pipe_is_no_error(options: list[str], trained: Shell) -> None:
         running.stdout.close()
         assert running.stderr.read() == b""
     assert running.returncode == 141
-    assert not list(trained.folder.glob("*.jsonl*"))
 
 
+@pytest.mark.slow
 def test_no_two_outputs_replace_each_other_behind_standard_output(trained: Shell) -> None:
-    command = [sys.executable, "-m", "dragoman", "translate", "runs/toy", "test.en", "--attention", "/dev/stdout"]
+    command = [sys.executable, "-m", "dragoman", "postedit", "runs/toy", "--translation=test.en", "--html=/dev/stdout"]
     with (trained.folder / "both").open("wb") as file:
         done = subprocess.run(
             command, cwd=trained.folder, env=os.environ | ONE_THREAD, stdout=file, stderr=subprocess.PIPE, check=False
         )
     assert done.returncode == 1
-    assert done.stderr.decode().strip() == "--attention /dev/stdout: the lines go there; name another file"
+    assert done.stderr.decode().strip() == "--html /dev/stdout: the lines go there; name another file"
 
 
+@pytest.mark.slow
 def test_lines_come_out_before_all_are_in(trained: Shell) -> None:
     command = [sys.executable, "-m", "dragoman", "translate", "runs/toy", "--batch-lines=1"]
     with subprocess.Popen(
@@ -178,6 +185,7 @@ def test_lines_come_out_before_all_are_in(trained: Shell) -> None:
     assert running.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_terminal_is_answered_line_by_line(trained: Shell) -> None:
     import pty
 

@@ -95,5 +95,6 @@ def test_threads_that_cannot_be_are_refused(trained: Shell) -> None:
     assert trained("evaluate", "test.fr", "-i", "test.fr", "--threads", "1").code == 2  # nothing is translated
 
 
+@pytest.mark.slow
 def test_info_tells_how_many_there_are(trained: Shell) -> None:
     assert "1 threads" in trained.spawn("info").out

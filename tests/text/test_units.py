@@ -20,6 +20,7 @@ from dragoman.text.subword import Bpe, Unigram
 from dragoman.text.tokenise import whitespace
 from dragoman.text.unit import Unit
 from dragoman.text.units import UNITS, Characters, Words
+from tests.golden import Golden
 
 LINES = [
     "the cat sat on the mat .",
@@ -136,19 +137,22 @@ def test_what_was_learnt_is_the_same_again_after_saving_and_sharing(kind: str, t
 
 
 @pytest.mark.parametrize("kind", UNITS)
-def test_a_damaged_file_is_told(kind: str, tmp_path: Path) -> None:
+def test_a_damaged_file_is_told(kind: str, tmp_path: Path, golden: Golden) -> None:
     (tmp_path / "unit").write_bytes(b"nonsense\n")
-    with pytest.raises(UserError, match="unit: "):
+    with pytest.raises(UserError, match="unit:") as raised:
         build(UNITS, SPECS[kind]).load(tmp_path / "unit")
-    with pytest.raises(UserError, match="nowhere: "):
+    golden(str(raised.value))
+    with pytest.raises(UserError, match="nowhere:") as raised:
         build(UNITS, SPECS[kind]).load(tmp_path / "nowhere")
+    golden(str(raised.value))
 
 
 @pytest.mark.parametrize("kind", UNITS)
 @pytest.mark.parametrize("lines", [[], ["", ""]], ids=["no lines", "empty lines"])
-def test_an_empty_corpus_is_told(kind: str, lines: list[str]) -> None:
-    with pytest.raises(UserError, match="the corpus is empty"):
+def test_an_empty_corpus_is_told(kind: str, lines: list[str], golden: Golden) -> None:
+    with pytest.raises(UserError) as raised:
         build(UNITS, SPECS[kind]).fit(lines, seed=1)
+    golden(str(raised.value))
 
 
 @pytest.mark.parametrize("kind", UNITS)
@@ -205,9 +209,10 @@ def test_joiners_stand_at_the_punctuation() -> None:
 
 
 @pytest.mark.parametrize("kind", [Bpe, Unigram])
-def test_a_size_that_the_corpus_cannot_fill_is_told_with_the_largest(kind: type[Bpe | Unigram]) -> None:
-    with pytest.raises(UserError, match=r"^size 5000 is larger than the corpus allows, at most \d+$") as caught:
+def test_a_size_that_the_corpus_cannot_fill_is_told_with_the_largest(kind: type[Bpe | Unigram], golden: Golden) -> None:
+    with pytest.raises(UserError) as caught:
         kind(size=5000).fit(LINES, seed=1)
+    golden(str(caught.value))
     largest = int(str(caught.value).split()[-1])
     unit = kind(size=largest)
     unit.fit(LINES, seed=1)
@@ -217,7 +222,7 @@ def test_a_size_that_the_corpus_cannot_fill_is_told_with_the_largest(kind: type[
 
 
 @pytest.mark.parametrize("kind", [Bpe, Unigram])
-def test_with_too_many_characters_the_rarest_are_left_to_bytes(kind: type[Bpe | Unigram]) -> None:
+def test_with_too_many_characters_the_rarest_are_left_to_bytes(kind: type[Bpe | Unigram], golden: Golden) -> None:
     frequent = "".join(map(chr, range(0x4E00, 0x4E00 + 30))) * 200
     rare = "".join(map(chr, range(0x5E00, 0x5E00 + 5)))
     unit = kind(size=256 + 33)
@@ -225,11 +230,13 @@ def test_with_too_many_characters_the_rarest_are_left_to_bytes(kind: type[Bpe | 
     assert set(frequent) <= set(unit.inventory)
     assert not set(rare) <= set(unit.inventory)
     assert unit.decode(unit.encode(frequent + rare)) == frequent + rare
-    with pytest.raises(UserError, match=r"^size 256 is too small .* at least \d+$") as caught:
+    with pytest.raises(UserError) as caught:
         kind(size=256).fit(LINES, seed=1)
+    golden(str(caught.value))
     kind(size=int(str(caught.value).split()[-1])).fit(LINES, seed=1)
-    with pytest.raises(UserError, match="too small"):  # lines that cannot be read again
+    with pytest.raises(UserError) as raised:
         kind(size=256 + 33).fit(iter([frequent, rare]), seed=1)
+    golden(str(raised.value))
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])

@@ -50,6 +50,7 @@ def test_there_are_many_in_every_package(repository: Path) -> None:
     assert max(found.values()) < len(mutants) / 2
 
 
+@pytest.mark.slow
 def test_survivors_are_told_and_others_are_not(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([], project) == 1
     told = capsys.readouterr()

@@ -138,6 +138,7 @@ def test_a_setting_that_does_not_exist_is_told(setting: str, told: str) -> None:
     assert told in "\n".join(problems_of_setting(setting))
 
 
+@pytest.mark.slow
 def test_every_built_row_of_this_repository_is_proved(capsys: pytest.CaptureFixture[str]) -> None:
     status = main()
     output = capsys.readouterr().out

@@ -14,12 +14,13 @@ from dragoman.model.weights import read_tensors, write_tensors
 from dragoman.training import checkpoint
 from dragoman.training.optimiser import OPTIMISERS
 from dragoman.training.progress import Progress, Validated
+from tests.golden import Golden
 
 FOUND = Validated(0.1, 2.0, 0)
 Trained = tuple[nn.Module, torch.optim.Optimizer, Progress]
 
 
-def model(size: int = 3, bias: bool = True) -> nn.Module:
+def model(size: int = 3, bias: bool = True) -> nn.Sequential:
     torch.manual_seed(5)
     return nn.Sequential(nn.Linear(4, size, bias=bias), nn.Tanh(), nn.Linear(size, 2))
 
@@ -34,7 +35,7 @@ def trained(kind: str = "adam", steps: int = 3) -> Trained:
     return net, optimiser, Progress(step=steps, best=[FOUND], validations=[FOUND], loss=1 / 3)
 
 
-def fresh(kind: str = "adam") -> tuple[nn.Module, torch.optim.Optimizer]:
+def fresh(kind: str = "adam") -> tuple[nn.Sequential, torch.optim.Optimizer]:
     net = model()
     return net, build(OPTIMISERS, Spec(kind), net.parameters())
 
@@ -99,34 +100,76 @@ def test_a_damaged_file_is_named(spoil: Callable[[Path], Any], tmp_path: Path) -
 
 
 @pytest.mark.parametrize("other", [model(size=4), model(bias=False)])
-def test_the_state_of_another_model_is_refused(other: nn.Module, tmp_path: Path) -> None:
+def test_the_state_of_another_model_is_refused(other: nn.Module, tmp_path: Path, golden: Golden) -> None:
     path = tmp_path / "state"
     checkpoint.save(path, *trained())
-    with pytest.raises(UserError, match="another model"):
+    with pytest.raises(UserError) as raised:
         checkpoint.load(path, other, build(OPTIMISERS, Spec("adam"), other.parameters()))
+    golden(str(raised.value))
 
 
-def test_moments_of_other_parameters_are_refused(tmp_path: Path) -> None:
+def renamed(name: str, tensor: torch.Tensor) -> dict[str, torch.Tensor]:
+    return {name.replace("optimiser/0.bias", "optimiser/0.scale"): tensor}
+
+
+def without_a_moment(name: str, tensor: torch.Tensor) -> dict[str, torch.Tensor]:
+    return {} if name == "optimiser/0.bias/exp_avg" else {name: tensor}
+
+
+def shortened(name: str, tensor: torch.Tensor) -> dict[str, torch.Tensor]:
+    return {name: tensor[1:] if name == "optimiser/0.bias/exp_avg" else tensor}
+
+
+@pytest.mark.parametrize("change", [renamed, without_a_moment, shortened])
+def test_moments_of_other_parameters_are_refused(
+    change: Callable[[str, torch.Tensor], dict[str, torch.Tensor]], tmp_path: Path, golden: Golden
+) -> None:
     path = tmp_path / "state"
     checkpoint.save(path, *trained())
     tensors, note = read_tensors(path)
-    write_tensors(path, {name: value for name, value in tensors.items() if "optimiser/0.bias" not in name}, note)
-    with pytest.raises(UserError, match="another model"):
+    changed: dict[str, torch.Tensor] = {}
+    for name, tensor in tensors.items():
+        changed |= change(name, tensor)
+    write_tensors(path, changed, note)
+    with pytest.raises(UserError) as raised:
         checkpoint.load(path, *fresh())
+    golden(str(raised.value))
+
+
+def test_a_parameter_without_a_gradient_so_far_has_no_moments(tmp_path: Path) -> None:
+    """And gets them from its first one on, as if nothing had been saved between."""
+    nets = [model() for _ in range(2)]
+    optimisers = [build(OPTIMISERS, Spec("adam"), net.parameters()) for net in nets]
+    for step in range(4):
+        if step == 2:  # one goes on by a file
+            checkpoint.save(tmp_path / "state", nets[0], optimisers[0], Progress(step=2))
+            nets[0], optimisers[0] = fresh()
+            checkpoint.load(tmp_path / "state", nets[0], optimisers[0])
+        inputs = torch.randn(5, 4)
+        for net, optimiser in zip(nets, optimisers, strict=True):
+            optimiser.zero_grad()
+            net(inputs).square().sum().backward()
+            if step < 3:
+                net[2].bias.grad = None
+            optimiser.step()
+    for one, other in zip(*(net.parameters() for net in nets), strict=True):
+        assert torch.equal(one, other)
 
 
 @pytest.mark.parametrize("note", [{}, {"step": 1}, {**Progress().to_json(), "best": [1]}])
-def test_weights_without_the_state_of_training_are_refused(note: Any, tmp_path: Path) -> None:
+def test_weights_without_the_state_of_training_are_refused(note: Any, tmp_path: Path, golden: Golden) -> None:
     path = tmp_path / "state"
     net, optimiser, progress = trained()
     checkpoint.save(path, net, optimiser, progress)
     write_tensors(path, read_tensors(path)[0], note)
-    with pytest.raises(UserError, match="not a training state"):
+    with pytest.raises(UserError) as raised:
         checkpoint.load(path, *fresh())
+    golden(str(raised.value))
 
 
-def test_no_pickle_is_read(tmp_path: Path) -> None:
+def test_no_pickle_is_read(tmp_path: Path, golden: Golden) -> None:
     path = tmp_path / "state"
     torch.save({"weights": torch.zeros(3)}, path)
-    with pytest.raises(UserError, match="not a dragoman weights file"):
+    with pytest.raises(UserError) as raised:
         checkpoint.load(path, *fresh())
+    golden(str(raised.value))

@@ -17,6 +17,7 @@ from dragoman.training import checks, session
 from dragoman.training.objectives.objectives import OBJECTIVES
 from dragoman.training.optimiser import OPTIMISERS
 from dragoman.training.schedule import SCHEDULES
+from tests.golden import Golden
 
 FAULTS = {
     "text.source.unit": {"kind": "bpe", "sise": 3},
@@ -40,32 +41,25 @@ def test_each_faulty_part_is_named(key: str, made: Callable[..., Config]) -> Non
     assert line.startswith(f"--{key}")
 
 
-NEEDED = "text.joint needs equal ones"
-
-
 @pytest.mark.parametrize(
-    ("source", "target", "key", "message"),
+    ("source", "target", "key"),
     [
-        ({"unit": "bpe"}, {"unit": {"kind": "bpe", "size": 4000}}, "unit", "bpe size=4000 differs from .*: bpe; "),
-        ({"unit": "word"}, {"unit": "bpe"}, "unit", "bpe differs from text.source.unit: word; "),
-        (
-            {"unit": "word", "tokeniser": "whitespace"},
-            {"unit": "word", "tokeniser": "punctuation"},
-            "tokeniser",
-            "'punctuation' differs from text.source.tokeniser: 'whitespace'; ",
-        ),
+        ({"unit": "bpe"}, {"unit": {"kind": "bpe", "size": 4000}}, "unit"),
+        ({"unit": "word"}, {"unit": "bpe"}, "unit"),
+        ({"unit": "word", "tokeniser": "whitespace"}, {"unit": "word", "tokeniser": "punctuation"}, "tokeniser"),
     ],
 )
 def test_a_joint_inventory_needs_one_way_to_make_it(
-    source: dict[str, Any], target: dict[str, Any], key: str, message: str, made: Callable[..., Config]
+    source: dict[str, Any], target: dict[str, Any], key: str, made: Callable[..., Config], golden: Golden
 ) -> None:
     options = {
         f"text.{side}.{name}": value
         for side, given in (("source", source), ("target", target))
         for name, value in given.items()
     }
-    with pytest.raises(ConfigError, match=f"text.target.{key}: {message}{NEEDED}"):
+    with pytest.raises(ConfigError, match=f"text.target.{key}:") as raised:
         made({"text.joint": True, **options})
+    golden(str(raised.value))
     made({"text.joint": False, "model.embedding.tie": "none", **options})
 
 
@@ -157,9 +151,10 @@ def test_agreement_needs_two_sides_that_look_at_each_other(
     assert "\n" not in str(error.value)
 
 
-def test_agreement_takes_no_penalties(made: Callable[..., Config]) -> None:
-    with pytest.raises(ConfigError, match=r"training\.penalties: objective 'agreement' takes none"):
+def test_agreement_takes_no_penalties(made: Callable[..., Config], golden: Golden) -> None:
+    with pytest.raises(ConfigError, match=r"training\.penalties:") as raised:
         made({"training.objective": "agreement", "training.penalties": "coverage"})
+    golden(str(raised.value))
 
 
 def test_all_faults_are_told_at_once(made: Callable[..., Config]) -> None:
@@ -177,7 +172,7 @@ def test_a_configuration_made_in_python_is_checked_too(made: Callable[..., Confi
         session.train(sound.model_copy(update={"training": training}), quiet=True)
     assert str(error.value).split("\n") == [
         "training.steps: training would never end: epochs and steps are both null",
-        "training.metric: 'ter' is not listed in metrics",
+        "training.metric: 'ter' is not listed in metrics; expected one of accuracy, bleu, chrf, loss, perplexity",
         "training.optimiser.kind: unknown kind 'adamm', did you mean 'adam'?",
     ]
     assert not (tmp_path / "run").exists()

@@ -71,11 +71,13 @@ def test_gradients_are_those_of_one_worker_with_the_whole_batch(name: str, toget
 
 
 @pytest.mark.parametrize("name", worker.RUNS)
+@pytest.mark.slow
 def test_all_workers_end_with_the_same_weights(name: str, together: Path) -> None:
     first, second = state(together / name)[0], read_tensors(together / name / "other.safetensors")[0]
     assert all(torch.equal(first[f"weights/model.{key}"], tensor) for key, tensor in second.items())
 
 
+@pytest.mark.slow
 def test_the_run_is_finished_once(together: Path) -> None:
     folder = RunFolder(together / "whole")
     assert state(folder.path)[1]["epoch"] == 2
@@ -86,6 +88,7 @@ def test_the_run_is_finished_once(together: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of threads are read from /proc")
 @pytest.mark.parametrize("name", worker.RUNS)
+@pytest.mark.slow
 def test_a_run_that_has_ended_leaves_no_thread_of_its_connections(name: str, together: Path) -> None:
     """One that runs while the interpreter ends can abort the process: torch keeps a group for ever that exists when
     some of its modules are imported, which making an optimiser does.
@@ -94,6 +97,7 @@ def test_a_run_that_has_ended_leaves_no_thread_of_its_connections(name: str, tog
     assert "gloo" not in (together / name / "after.txt").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_losses_are_sums_over_all_workers(together: Path, alone: Path) -> None:
     (found, wanted) = (state(folder / "single")[1] for folder in (together, alone))
     assert found["loss"] == pytest.approx(wanted["loss"], rel=1e-4)

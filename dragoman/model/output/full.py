@@ -1,6 +1,6 @@
 """The softmax over the whole vocabulary."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from typing import Any, final
 
 import torch
@@ -28,7 +28,7 @@ class Full(Output):
     portable = True
 
     def __init__(
-        self, features_size: int, symbols: int, table: nn.Parameter | None = None, *, label_smoothing: Rate = 0.0
+        self, features_size: int, symbols: Sized, table: nn.Parameter | None = None, *, label_smoothing: Rate = 0.0
     ) -> None:
         super().__init__()
         if table is not None and table.size(1) != features_size:
@@ -36,9 +36,9 @@ class Full(Output):
                 f"is tied to embeddings of size {table.size(1)}, but the features have size {features_size}; "
                 "set features: tanh or deep without features_size, or do not tie"
             )
-        weight = torch.empty(symbols, features_size)
+        weight = torch.empty(len(symbols), features_size)
         self.weight = nn.Parameter(nn.init.xavier_uniform_(weight)) if table is None else table
-        self.bias = nn.Parameter(torch.zeros(symbols))
+        self.bias = nn.Parameter(torch.zeros(len(symbols)))
         self.label_smoothing = label_smoothing
         self.ids: Tensor | None = None  # of its symbols, where they are not all of the vocabulary
 
@@ -48,8 +48,11 @@ class Full(Output):
         total = apply(readout.features, self.weight, self.bias, targets, smoothing, torch.is_grad_enabled())
         return Loss(total, targets.numel())
 
+    def logits(self, features: Float[Tensor, "N F"]) -> Float[Tensor, "N V"]:
+        return linear(features, self.weight, self.bias)
+
     def log_probs(self, readout: Readout) -> Float[Tensor, "N V"]:
-        logits = linear(readout.features, self.weight, self.bias)
+        logits = self.logits(readout.features)
         return torch.log_softmax(logits, -1, dtype=torch.promote_types(logits.dtype, torch.float32))
 
     def predict(self, readout: Readout) -> Distribution:
@@ -58,7 +61,7 @@ class Full(Output):
     def narrowed(self, symbols: Int[Tensor, "_"]) -> "Full":
         weight, bias = (part.detach().index_select(0, symbols) for part in (self.weight, self.bias))
         table = nn.Parameter(weight, requires_grad=False)
-        output = Full(table.size(1), len(symbols), table, label_smoothing=self.label_smoothing)
+        output = Full(table.size(1), symbols, table, label_smoothing=self.label_smoothing)
         output.bias = nn.Parameter(bias, requires_grad=False)
         output.ids = symbols
         return output.train(self.training)

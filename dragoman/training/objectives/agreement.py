@@ -8,7 +8,7 @@ from dragoman.config import TABLES, Config
 from dragoman.data.batch import Batch
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.training.objectives.objective import Objective, indistinct, untaught
+from dragoman.training.objectives.objective import Objective, ObjectiveContext, indistinct, untaught
 from dragoman.training.objectives.penalties import both
 from dragoman.training.objectives.teacher_forcing import force
 
@@ -22,10 +22,11 @@ class Agreement(Objective):
     """
 
     parts = "cross_entropy", "agreement"
+    both_directions = True
 
-    def __init__(self, reverse: Seq2Seq, *, weight: Positive = 1.0) -> None:
-        super().__init__()
-        self.reverse = reverse
+    def __init__(self, context: ObjectiveContext, *, weight: Positive = 1.0) -> None:
+        super().__init__(context)
+        self.reverse = context.reversed_model()
         self.weight = weight
 
     @classmethod

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, final
 
 import torch
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 
 from dragoman.components import Rate
 from dragoman.config import Config
@@ -15,7 +15,7 @@ from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training.objectives import lattice as lattices
 from dragoman.training.objectives.lattice import lattice
-from dragoman.training.objectives.objective import Objective, undecided, untaught
+from dragoman.training.objectives.objective import Objective, ObjectiveContext, undecided, untaught
 
 
 def _problems(kind: str, config: Config) -> Iterator[str]:
@@ -70,16 +70,18 @@ class Reinforce(Objective):
 
     def __init__(
         self,
+        context: ObjectiveContext,
         *,
         reward: Literal["rest", "step"] = "rest",
         entropy: Annotated[float, Field(ge=0)] = 0.01,
         decay: Rate = 0.9,
     ) -> None:
-        super().__init__()
+        super().__init__(context)
         self.reward = reward
         self.entropy = entropy
         self.decay = decay
-        self.mean = nn.Parameter(torch.zeros(()), requires_grad=False)
+        self.mean: Tensor
+        self.register_buffer("mean", torch.zeros(()))
         self.tally: Tensor
         self.register_buffer("tally", torch.zeros(2), persistent=False)  # of log p, and of how many symbols
 

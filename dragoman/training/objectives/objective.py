@@ -1,30 +1,50 @@
 """The interface of all objectives: what training minimises."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from typing import ClassVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import ClassVar, NamedTuple
 
 from torch import Tensor, nn
 
 from dragoman import components
 from dragoman.config import Config
 from dragoman.data.batch import Batch
+from dragoman.data.language import Language
+from dragoman.data.source import Source
+from dragoman.evaluation.metrics import Metric
 from dragoman.model.attention.normalisers import NORMALISERS
 from dragoman.model.attention.terms.terms import TERMS
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
+from dragoman.training.objectives.penalties import Penalty
+
+
+class ObjectiveContext(NamedTuple):
+    """What an objective may need to know of the training around it."""
+
+    model: Seq2Seq  # which is trained, and given to `forward` again
+    reversed_model: Callable[[], Seq2Seq]  # makes a new one, from target to source
+    sources: tuple[Source, ...]
+    target: Language
+    metrics: Mapping[str, Metric]  # those of the configuration, by kind
+    penalties: Mapping[str, Penalty]  # the same; none unless the objective is `penalised`
 
 
 class Objective(nn.Module, ABC):
     """`objective(model, batch)`: the loss of a batch, summed over its target symbols, in nats.
 
     Its parameters are trained and saved with the model's, and are no part of it; what it counts from step to step is a
-    parameter without gradient, so that a resumed training is exact. `parts` names those of its losses.
+    persistent buffer, so that a resumed training is exact. `parts` names those of its losses.
     """
 
     parts: tuple[str, ...] = ()
 
     penalised: ClassVar[bool] = False  # takes penalties on attention as its part
+    any_attention: ClassVar[bool] = False  # whatever the model attends to: several sources, a sentinel, a cursor
+    both_directions: ClassVar[bool] = False  # trains a model from target to source too, which is its `reverse`
+
+    def __init__(self, context: ObjectiveContext) -> None:
+        super().__init__()
 
     @classmethod
     def problems(cls, config: Config) -> Iterator[str]:

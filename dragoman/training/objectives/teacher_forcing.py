@@ -1,6 +1,5 @@
 """Teacher forcing."""
 
-from collections.abc import Mapping
 from typing import NamedTuple, final
 
 import torch
@@ -11,8 +10,7 @@ from dragoman.model.memory import Memory
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.shapes import Float
-from dragoman.training.objectives.objective import Objective
-from dragoman.training.objectives.penalties import Penalty
+from dragoman.training.objectives.objective import Objective, ObjectiveContext
 
 
 class Forced(NamedTuple):
@@ -39,11 +37,12 @@ class TeacherForcing(Objective):
     """
 
     penalised = True
+    any_attention = True
 
-    def __init__(self, penalties: Mapping[str, Penalty] = {}) -> None:
-        super().__init__()
-        self.penalties = nn.ModuleDict(penalties)
-        self.parts = ("cross_entropy", *penalties) if penalties else ()
+    def __init__(self, context: ObjectiveContext) -> None:
+        super().__init__(context)
+        self.penalties = nn.ModuleDict(context.penalties)
+        self.parts = ("cross_entropy", *context.penalties) if context.penalties else ()
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
         loss, memory, weights = force(model, batch)

@@ -1,6 +1,6 @@
 """What holds for attention of every score with every term, normaliser and window."""
 
-import itertools
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import pytest
@@ -19,6 +19,7 @@ from dragoman.model.attention.windows import WINDOWS, LocalAttention
 from dragoman.model.memory import Memory
 from dragoman.model.state import select
 from tests.builders import noise, shaken
+from tests.covering import covering
 from tests.derivatives import assert_derivative
 from tests.model import loops
 
@@ -40,19 +41,26 @@ class Variant(NamedTuple):
         return "-".join(self)
 
 
+OPTIONS = {
+    "score": list(SCORES),
+    "term": ["none", "all", *TERMS],
+    "normaliser": list(NORMALISERS),
+    "window": [*WINDOWS, "sentences"],
+}
+
+
+def possible(parts: Mapping[str, str]) -> bool:
+    """No window may show nothing but what is hidden, and weights of sentences and of words are softmaxes."""
+    term, window = parts.get("term", "none"), parts.get("window", "none")
+    hidden = term in TERMS and (TERMS[term].decides or (TERMS[term].hides and window == "predictive"))
+    softmax = parts.get("normaliser", "softmax") == "softmax"
+    return window == "none" or not (hidden or (window == "sentences" and not softmax))
+
+
+# Each part by itself, and then every two of them together.
 VARIANTS = sorted(
-    {Variant(score) for score in SCORES}
-    | {Variant(score, term=term) for score, term in itertools.product(SCORES, TERMS)}
-    | {Variant(score, normaliser=normaliser) for score, normaliser in itertools.product(SCORES, NORMALISERS)}
-    | {Variant(score, window=window) for score, window in itertools.product(SCORES, WINDOWS)}
-    | {Variant(term=term, normaliser=normaliser) for term, normaliser in itertools.product(TERMS, NORMALISERS)}
-    | {Variant(term=term, window=window) for term, window in itertools.product(TERMS, WINDOWS)}
-    # Windows that may show nothing but what is hidden.
-    - {Variant(term=term, window="predictive") for term in TERMS if TERMS[term].hides}
-    - {Variant(term=term, window="monotonic") for term in TERMS if TERMS[term].decides}
-    | {Variant(term="all", window=window) for window in WINDOWS}
-    | {Variant(score, window="sentences") for score in SCORES}
-    | {Variant(term=term, window="sentences") for term in TERMS if not TERMS[term].decides}
+    {Variant()._replace(**{option: value}) for option, values in OPTIONS.items() for value in values}
+    | {Variant(**row) for row in covering(OPTIONS, possible)}
 )
 each_variant = pytest.mark.parametrize("variant", VARIANTS, ids=str)
 

@@ -48,7 +48,7 @@ def printed(model: Seq2Seq, memories: tuple[Memory, ...] = ()) -> Printed:
     length = int(memories[0].mask[ROW].sum())
     first = [tuple(loops.array(part[ROW]) for part in state) for state in model.bridge(memories)]
     ids = [BOS, *BATCH.target.ids[ROW, BATCH.target.mask[ROW]].tolist()[:-1]]
-    words = [loops.array(model.target_embedding.table[number]) for number in ids]
+    words = [loops.array(model.target_embedding.get_parameter("table")[number]) for number in ids]
     return Printed(loops.array(memories[0].states[ROW, :length]), first, words, loops.numbers(model.decoder))
 
 

@@ -20,7 +20,7 @@ def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def made(smoothing: float = 0.0, dtype: torch.dtype = torch.float64, table: nn.Parameter | None = None) -> Full:
     torch.manual_seed(1)
-    output = Full(FEATURES, SYMBOLS, table, label_smoothing=smoothing).to(dtype)
+    output = Full(FEATURES, range(SYMBOLS), table, label_smoothing=smoothing).to(dtype)
     with torch.no_grad():
         output.bias.normal_()
     return output

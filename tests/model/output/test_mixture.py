@@ -16,7 +16,7 @@ from dragoman.search.candidates import CandidateList, ShortlistPredictor
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.greedy import Greedy
 from dragoman.search.search import Search
-from dragoman.training.objectives.teacher_forcing import TeacherForcing
+from dragoman.training.objectives.teacher_forcing import force
 from tests.builders import SYMBOLS, build_model, sentences
 from tests.derivatives import assert_derivative
 from tests.model.output.mixture import Mixture, mixing
@@ -70,7 +70,7 @@ def test_probabilities_are_those_of_plain_loops_and_add_up_to_one(decoder: dict[
 
 def test_its_gradient_is_the_derivative() -> None:
     model = mixing(decoder={"attend": "between"}).train()
-    assert_derivative(lambda: TeacherForcing()(model, BATCH).total, model.parameters())
+    assert_derivative(lambda: force(model, BATCH).loss.total, model.parameters())
 
 
 def test_it_learns_to_copy_words_that_it_does_not_know() -> None:
@@ -80,7 +80,7 @@ def test_it_learns_to_copy_words_that_it_does_not_know() -> None:
     batch = Batch((read([9, 4], [9], [5, 9], [9, 10]),), read([9], [9], [9], [10]), np.arange(4))
     for _ in range(150):
         optimiser.zero_grad()
-        loss = TeacherForcing()(model, batch)
+        loss = force(model, batch).loss
         (loss.total / loss.symbols).backward()
         optimiser.step()
     found = Greedy()(model.eval(), batch.sources)

@@ -6,7 +6,7 @@ import torch
 from dragoman.data.batch import Batch, Sequence
 from dragoman.training.objectives.agreement import Agreement
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
-from tests.builders import BATCH, build_model
+from tests.builders import BATCH, build_model, context
 from tests.derivatives import assert_derivative
 from tests.model.loops import array
 from tests.training.objectives.test_teacher_forcing import padded, stepped
@@ -24,7 +24,7 @@ def flipped(batch: Batch) -> Batch:
 def test_the_loss_is_that_of_both_directions_less_the_trace() -> None:
     with torch.no_grad():
         one, other = array(MODEL(BATCH).weights), array(REVERSE(flipped(BATCH)).weights)
-        loss = Agreement(REVERSE, weight=0.7)(MODEL, BATCH)
+        loss = Agreement(context(reversed_model=lambda: REVERSE), weight=0.7)(MODEL, BATCH)
     trace = 0.0
     for row in range(len(BATCH.rows)):
         source, target = int(BATCH.sources[0].mask[row].sum()) - 1, int(BATCH.target.mask[row].sum()) - 1
@@ -40,7 +40,7 @@ def test_the_loss_is_that_of_both_directions_less_the_trace() -> None:
 def test_padding_has_no_part_and_both_models_learn() -> None:
     losses = []
     for batch in (BATCH, padded(BATCH, 3), padded(BATCH, 2, symbol=7)):
-        agreement = Agreement(build_model(seed=1), weight=2.0)
+        agreement = Agreement(context(), weight=2.0)
         model = build_model()
         loss = agreement(model, batch).total
         loss.backward()
@@ -54,11 +54,11 @@ def test_padding_has_no_part_and_both_models_learn() -> None:
 def test_the_attention_of_each_direction_is_drawn_to_the_other() -> None:
     gradients = []
     for weight in (1e-9, 5.0):
-        model, agreement = build_model(), Agreement(build_model(seed=1), weight=weight)
+        model, agreement = build_model(), Agreement(context(), weight=weight)
         agreement(model, BATCH).total.backward()
         gradients.append([p.grad.clone() for p in model.decoder.attention.parameters() if p.grad is not None])
     model = build_model()
-    TeacherForcing()(model, BATCH).total.backward()
+    TeacherForcing(context())(model, BATCH).total.backward()
     alone = [p.grad for p in model.decoder.attention.parameters() if p.grad is not None]
     for plain, free in zip(alone, gradients[0], strict=True):
         torch.testing.assert_close(free, plain, rtol=0, atol=1e-6)
@@ -67,7 +67,7 @@ def test_the_attention_of_each_direction_is_drawn_to_the_other() -> None:
 
 @pytest.mark.spec("B20")
 def test_its_gradient_is_the_derivative_in_both_models() -> None:
-    model, agreement = build_model(), Agreement(build_model(seed=1), weight=3.0)
+    model, agreement = build_model(), Agreement(context(), weight=3.0)
     for part in (model, agreement.reverse):
         assert_derivative(lambda: agreement(model, BATCH).total, part.parameters())
 

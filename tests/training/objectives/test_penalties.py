@@ -15,7 +15,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training.objectives.penalties import PENALTIES, Coverage, Fertility, Penalty, Supervised
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
 from tests import builders
-from tests.builders import BATCH, build_model, noise, shaken
+from tests.builders import BATCH, build_model, context, noise, shaken
 from tests.model.loops import array, dot, numbers
 
 SIZE = 4
@@ -164,13 +164,14 @@ def test_teacher_forcing_adds_them_and_every_parameter_learns(kind: str) -> None
     unrolled = model.unroll(model.start(memories), ALIGNED.target.ids)
     other = Coverage(SIZE, weight=2.0)
     plain, penalised = (
-        TeacherForcing()(model, ALIGNED),
-        TeacherForcing({"one": penalty, "other": other})(model, ALIGNED),
+        TeacherForcing(context())(model, ALIGNED),
+        TeacherForcing(context(penalties={"one": penalty, "other": other}))(model, ALIGNED),
     )
     expected = [plain.total, *(each(unrolled.weights, memories[0], ALIGNED) for each in (penalty, other))]
     torch.testing.assert_close(torch.stack(penalised.parts), torch.stack(expected), rtol=0, atol=1e-9)
     torch.testing.assert_close(penalised.total, torch.stack(expected).sum(), rtol=0, atol=1e-9)
-    assert (TeacherForcing({"one": penalty}).parts, TeacherForcing().parts, plain.parts) == (
+    alone = TeacherForcing(context(penalties={"one": penalty}))
+    assert (alone.parts, TeacherForcing(context()).parts, plain.parts) == (
         ("cross_entropy", "one"),
         (),
         (),
@@ -212,7 +213,7 @@ def learn(penalty: Penalty | None, steps: int = 80) -> tuple[Seq2Seq, Batch]:
     random = np.random.default_rng(1)
     options: dict[str, Any] = {"embedding": {"size": 16}, "encoder": {"size": 12}, "decoder": {"size": 24}}
     model = build.build(builders.settings(**options), (7,), 7)
-    objective = TeacherForcing({"penalty": penalty} if penalty else {})
+    objective = TeacherForcing(context(penalties={"penalty": penalty} if penalty else {}))
     optimiser = torch.optim.Adam([*model.parameters(), *objective.parameters()], lr=0.01)
     for _ in range(steps):
         loss = objective(model, drawn(random, 16))

@@ -18,7 +18,7 @@ from dragoman.search.streaming import Adaptive, stream
 from dragoman.training import checks
 from dragoman.training.objectives.objectives import OBJECTIVES
 from dragoman.training.objectives.segment import Segment, log_likelihood, shift_of
-from tests.builders import BATCH, build_model, noise, sentences, settings, whole
+from tests.builders import BATCH, build_model, context, noise, sentences, settings, whole
 from tests.model.loops import sigmoid
 from tests.training.objectives.test_teacher_forcing import padded
 
@@ -105,7 +105,7 @@ def test_the_loss_is_that_of_the_models_own_steps_at_each_position(decoder: dict
                 words.append(torch.stack([model.output.log_probs(Readout(each))[0, symbol] for each in features]))
                 previous = symbol.unsqueeze(0)
             total -= enumerated(torch.stack(energies), torch.stack(words))
-        loss = Segment()(model, BATCH)
+        loss = Segment(context())(model, BATCH)
     assert float(loss.total) == pytest.approx(total, abs=1e-8)
     assert loss.symbols == int(BATCH.target.mask.sum())
 
@@ -114,7 +114,7 @@ def test_padding_has_no_influence_and_every_parameter_learns() -> None:
     model, losses = build_model(**OPTIONS), []
     for batch in (BATCH, padded(BATCH, 3), padded(BATCH, 2, symbol=7)):
         model.zero_grad()
-        loss = Segment()(model, batch)
+        loss = Segment(context())(model, batch)
         loss.total.backward()
         losses.append(loss.total.item())
     assert losses == pytest.approx([losses[0]] * 3, abs=1e-9)
@@ -125,9 +125,9 @@ def test_padding_has_no_influence_and_every_parameter_learns() -> None:
 
 def test_it_trains_under_autocast() -> None:
     model = build_model(**OPTIONS).float()
-    exact = Segment()(model, BATCH).total
+    exact = Segment(context())(model, BATCH).total
     with torch.autocast("cpu", torch.bfloat16):
-        loss = Segment()(model, BATCH).total
+        loss = Segment(context())(model, BATCH).total
     loss.backward()
     torch.testing.assert_close(loss, exact, rtol=0.05, atol=0.1)
 

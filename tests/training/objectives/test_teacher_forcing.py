@@ -10,7 +10,7 @@ from dragoman.model.output.output import Readout
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training.objectives.objectives import OBJECTIVES
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
-from tests.builders import BATCH, build_model
+from tests.builders import BATCH, build_model, context
 
 MODELS = {
     "after": build_model(),
@@ -49,7 +49,7 @@ def padded(batch: Batch, extra: int, symbol: int = PAD) -> Batch:
 @pytest.mark.parametrize("name", MODELS)
 def test_the_loss_is_the_negative_log_probability_of_the_reference(name: str) -> None:
     with torch.no_grad():
-        loss = TeacherForcing()(MODELS[name], BATCH)
+        loss = TeacherForcing(context())(MODELS[name], BATCH)
         assert float(loss.total) == pytest.approx(stepped(MODELS[name], BATCH), abs=1e-9)
     assert loss.symbols == int(BATCH.target.mask.sum())
 
@@ -74,7 +74,7 @@ def test_padding_has_no_influence(name: str) -> None:
     losses, gradients = [], []
     for batch in (BATCH, padded(BATCH, 3), padded(BATCH, 2, symbol=7)):
         model.zero_grad()
-        loss = TeacherForcing()(model, batch)
+        loss = TeacherForcing(context())(model, batch)
         loss.total.backward()
         losses.append(loss.total.item())
         gradients.append([parameter.grad.clone() for parameter in model.parameters() if parameter.grad is not None])

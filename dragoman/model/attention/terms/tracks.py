@@ -8,7 +8,7 @@ from torch import Tensor
 from dragoman.components import Size, Width
 from dragoman.model.attention.terms.past import around
 from dragoman.model.attention.terms.term import Moment, Said, Sizes, Term
-from dragoman.model.embedding import Embedding
+from dragoman.model.embedding import Table
 from dragoman.model.memory import Memory
 from dragoman.model.recurrent import CELLS, Cell, CellKind, CellState, Lstm
 from dragoman.model.shapes import Float
@@ -83,7 +83,7 @@ class CoverageEmbedding(Tracker):
     def __init__(self, sizes: Sizes, *, size: Size = 10) -> None:
         super().__init__(sizes, CELLS["gru"](sizes.embedding + 1, size))
         assert sizes.symbols is not None
-        self.embedding = Embedding(sizes.symbols, size)
+        self.embedding = Table(range(sizes.symbols), size)
         self.symbol_size = sizes.embedding
 
     def prepare(self, memory: Memory) -> Float[Tensor, "B S D"]:
