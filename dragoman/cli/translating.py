@@ -91,6 +91,10 @@ def translate(
     via: Annotated[
         str | None, typer.Option(metavar="LANGUAGE", help="Translate to this language first, and that to the other.")
     ] = None,
+    prefix: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="How each translation begins: as many lines, which may be empty."),
+    ] = None,
     threads: Threads = None,
 ) -> None:
     """Translate lines with a run, or with the mean of several: one line out for each line in."""
@@ -112,6 +116,7 @@ def translate(
         sources=tuple(source or ()),
         to=to,
         via=via,
+        prefix=prefix,
         resume=resume,
     )
     translate.translate(*translate.split(words), output, wanted)

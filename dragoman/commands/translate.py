@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from dragoman.data.features import Given
 from dragoman.data.pharaoh import pharaoh
 from dragoman.errors import UserError
 from dragoman.evaluation.latency import average_lagging
-from dragoman.files import all_written, read_words
+from dragoman.files import all_written, read_lines, read_words
 from dragoman.loading import Engine, load
 from dragoman.result import Result
 from dragoman.run import RunFolder
@@ -46,6 +46,7 @@ class Wanted(NamedTuple):
     sources: tuple[str, ...] = ()  # NAME=FILE
     to: str | None = None
     via: str | None = None  # the language that is translated to first
+    prefix: Path | None = None  # a file with the beginning of each translation
     resume: bool = False  # continue after the lines that an earlier command left
 
 
@@ -59,6 +60,7 @@ def translate(runs: Sequence[Path], source: Path, target: Path | None, wanted: W
     """Translate the lines of `source` with a run, or several together, to `target`, or to standard output."""
     written = [("--output", path) for path in all_written(target)]
     read = [source, *(Path(each.partition("=")[2]) for each in wanted.sources)]
+    read += [wanted.prefix] if wanted.prefix else []
     read += [RunFolder(run).weights(wanted.weights) for run in runs if wanted.weights]
     outputs.check(written, read, runs)
     if wanted.via and (wanted.alignments or wanted.as_json or wanted.show):
@@ -88,6 +90,7 @@ def translate(runs: Sequence[Path], source: Path, target: Path | None, wanted: W
         stack.enter_context(left_behind(target, resumable=resumable))
         advance = stack.enter_context(progress(source, target, done or 0))
         size, first = wanted.portion or PORTION, 1 + (done or 0)
+        begins = Prefixes(wanted.prefix, done or 0) if wanted.prefix else None
         for portion in portions(lines, size, typed=is_typed(source), first=first):
             translated = partial(translator.translate, beam_size=wanted.beam, search=search)
             given = portion.lines
@@ -95,12 +98,36 @@ def translate(runs: Sequence[Path], source: Path, target: Path | None, wanted: W
                 between = translated(given, to=wanted.via)
                 warn(source, portion.first, (translation.left_out for translation in between))
                 given = [(translation.text,) for translation in between]
-            found = translated(given, to=wanted.to, n_best=wanted.n_best or 1)
+            prefix = begins.take(portion.first, len(given)) if begins else None
+            found = translated(given, to=wanted.to, n_best=wanted.n_best or 1, prefix=prefix)
             warn(source, portion.first, (translation.left_out for translation in found))
             noted(portion.lines)
             for number, translation in enumerate(found, start=portion.first - 1):
                 _write(texts, number, translation, wanted)
             advance(len(found))
+        if begins:
+            begins.end()
+
+
+class Prefixes:
+    """The lines of a file that says how each translation begins, without so many that are done."""
+
+    def __init__(self, path: Path, done: int) -> None:
+        self.path = path
+        self._lines = read_lines(path)
+        deque(islice(self._lines, done), maxlen=0)
+
+    def take(self, first: int, count: int) -> list[str]:
+        """Those of `count` lines from number `first` on. UserError where there are fewer."""
+        found = list(islice(self._lines, count))
+        if len(found) < count:
+            raise UserError(f"{self.path}: has {first + len(found) - 1:,} lines, fewer than there are to translate")
+        return found
+
+    def end(self) -> None:
+        """UserError where lines are left over."""
+        if next(self._lines, None) is not None:
+            raise UserError(f"{self.path}: has more lines than there are to translate")
 
 
 def _options(runs: Sequence[Path], wanted: Wanted) -> Options:
@@ -119,6 +146,7 @@ def _options(runs: Sequence[Path], wanted: Wanted) -> Options:
         "--source": [each.partition("=")[0] for each in wanted.sources],
         "--to": wanted.to,
         "--via": wanted.via,
+        "--prefix": wanted.prefix and os.path.realpath(wanted.prefix),
     }
 
 
@@ -148,6 +176,7 @@ def _follow(runs: Sequence[Path], source: Path, target: Path | None, done: int |
         "--batch-lines": wanted.portion,
         "--source": wanted.sources,
         "--via": wanted.via,
+        "--prefix": wanted.prefix,
         "several RUNs": len(runs) > 1,
     }
     for option, given in refused.items():
