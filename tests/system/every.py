@@ -209,6 +209,12 @@ def drawn(generator: random.Random, acts: int, size: int) -> Interruption:
             return Interruption(disk=generator.randint(0, max(1, size)))
 
 
+def stopped_at_the_end(command: Command, end: End, now: dict[str, bytes], whole: dict[str, bytes]) -> bool:
+    """Whether the command refuses to replace what it had written, to the last byte, when it was interrupted."""
+    written = bool(command.same) and all(now.get(path) == whole[path] for path in command.same)
+    return written and end.code == 1 and "exists already" in end.err
+
+
 def stopped_half_way(name: str, end: End, killed: bool) -> bool:
     """Whether a command is right to refuse what it left when it was killed, which its user has to remove."""
     return killed and end.code == 1 and name.startswith(("init, ", "augment")) and "exists already" in end.err

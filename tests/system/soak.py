@@ -19,6 +19,7 @@ from tests.system.every import (
     furnish,
     lacking,
     losses,
+    stopped_at_the_end,
     stopped_half_way,
     typed,
 )
@@ -61,7 +62,8 @@ def interrupted(name: str, furnished: Path, folder: Path, generator: random.Rand
     found = complaints(end, interruption, command)
     found += losses(before, folder, command.writes, killed=killed)
     again = typed(folder, name, NOTHING)
-    if again.code != int(command.refused) and not stopped_half_way(name, again, killed):
+    stopped = stopped_half_way(name, again, killed) or stopped_at_the_end(command, again, files(folder), WHOLE[name])
+    if again.code != int(command.refused) and not stopped:
         found.append(f"again: exit status {again.code}: {again.err}")
     found += [f"again: {each}" for each in losses(before, folder, command.writes, killed=killed)]
     if again.code == 0:
