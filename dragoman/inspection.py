@@ -249,6 +249,8 @@ def parameters(model: ModelConfig, sources: tuple[SourceInput | int, ...], targe
         part, *below = name.split(".")
         if part == "readers":  # number and part of a reader
             part = {"embedding": "source embedding"}.get(below[1], below[1])
+        elif part == "inputs":
+            part = {"embedding": "target embedding", "map": "cursor"}[below[0]]
         counts[part.replace("_", " ")] += parameter.numel()
     return dict(counts)
 

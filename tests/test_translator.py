@@ -188,13 +188,15 @@ def test_a_list_of_one_text_alone_is_shorter_than_asked_for(
 ) -> None:
     real = translator.hypotheses
 
-    def repeated(search: Search, encoded: Any, *rest: Any) -> list[list[Hypothesis]]:
-        return [[found[0], *found] for found in real(search, encoded, *rest)]
+    def repeated(search: Search, encoded: Any, *rest: Any, **options: Any) -> list[list[Hypothesis]]:
+        return [[found[0], *found] for found in real(search, encoded, *rest, **options)]
 
     wanted = [[each.text for each in found.n_best] for found in translator.translate(TEXTS[:3], n_best=2)]
     monkeypatch.setattr(translator, "hypotheses", repeated)
     assert [[each.text for each in found.n_best] for found in translator.translate(TEXTS[:3], n_best=2)] == wanted
-    monkeypatch.setattr(translator, "hypotheses", lambda *all: [[found[0]] * 4 for found in repeated(*all)])
+    monkeypatch.setattr(
+        translator, "hypotheses", lambda *all, **options: [[found[0]] * 4 for found in repeated(*all, **options)]
+    )
     (found,) = translator.translate(["one two"], n_best=2)
     assert [each.text for each in found.n_best] == [found.text] == ["deux un"]
 
@@ -346,14 +348,50 @@ def test_no_more_rows_are_searched_at_once_than_allowed(
     sizes: list[int] = []
     real = translator.hypotheses
 
-    def seen(search: Search, encoded: Sequence[Any], *rest: Any) -> list[list[Hypothesis]]:
+    def seen(search: Search, encoded: Sequence[Any], *rest: Any, **options: Any) -> list[list[Hypothesis]]:
         sizes.append(len(encoded))
-        return real(search, encoded, *rest)
+        return real(search, encoded, *rest, **options)
 
     monkeypatch.setattr(translator, "hypotheses", seen)
     texts = ["one two"] * 7
     assert len(translator.translate(texts, beam_size=beam)) == 7
     assert max(sizes) == most
+
+
+@pytest.mark.parametrize("kind", ["words", "subwords", "characters"])
+@pytest.mark.parametrize("search", [Spec("greedy"), Spec("beam", {"size": 3})], ids=["greedy", "beam"])
+def test_a_translation_begins_with_its_prefix(
+    kind: str, search: Spec, translator: Translator, others: dict[str, Translator]
+) -> None:
+    """In any batch; where there is none, it is what it is without."""
+    each = {"words": translator, **others}[kind]
+    texts, prefix = ["one two three", "six", "four one"], ["trois deux", "", "cinq un"]
+    found = each.translate(texts, search=search, prefix=prefix)
+    for text, start, translation in zip(texts, prefix, found, strict=True):
+        assert translation.text.startswith(start)
+        (alone,) = each.translate([text], search=search, prefix=[start])
+        assert alone.text == translation.text
+    assert found[1].text == each.translate(["six"], search=search)[0].text
+
+
+def test_a_prefix_has_its_own_probability(translator: Translator) -> None:
+    """What is forced is scored as a reference is."""
+    (found,) = translator.translate(["one two"], prefix=["six six six six"], search=Spec("greedy"))
+    (scored,) = translator.score(["one two"], [found.text])
+    assert found.log_prob == pytest.approx(scored.log_prob, abs=1e-4)
+
+
+def test_prefixes_that_do_not_fit_are_told(translator: Translator) -> None:
+    with pytest.raises(ValueError, match="2 prefixes and 1 texts"):
+        translator.translate(["one"], prefix=["un", "deux"])
+    with pytest.raises(TypeError, match="expected a list of texts"):
+        translator.translate(["one"], prefix="un")
+
+
+def test_a_translation_has_its_time(translator: Translator) -> None:
+    assert translator.translate(["one"], timeout=300.0)[0].text
+    with pytest.raises(UserError, match="not translated within 0 seconds"):
+        translator.translate(["one"], timeout=0.0)
 
 
 def test_groups_are_of_the_sentences_asked_for() -> None:

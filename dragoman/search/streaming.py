@@ -42,7 +42,8 @@ class EmittedSymbol(NamedTuple):
 
 class StreamingPredictor(Predictor[Seen]):
     """A model whose only source arrives in parts of some symbols, without the end symbol: no part is taken before it is
-    needed. All is computed from the symbols read, so that nothing depends on what follows them.
+    needed. All is computed from the symbols read, so that nothing depends on what follows them. Attention, which has
+    more positions with each step, is not told.
     """
 
     def __init__(self, model: Seq2Seq, parts: Iterable[list[int]], limit: Limit, device: torch.device) -> None:
@@ -117,7 +118,7 @@ class WaitK(StreamingPredictor):
             self.take()
         whole = [*self.ids, EOS] if self.ended else self.ids
         self._visible = whole[: state.target + self.k]
-        return self.predicted(symbols, self.seen(state, self._visible))
+        return replace(self.predicted(symbols, self.seen(state, self._visible)), attention=())
 
     @property
     def longest(self) -> int:
@@ -138,7 +139,7 @@ class Adaptive(StreamingPredictor):
             step = self.predicted(symbols, state)
             at_the_end = int(step.attention[0].argmax().item()) >= len(self.ids)
             if self.ended or not (at_the_end or state.target >= self.steps(whole)):
-                return step
+                return replace(step, attention=())
             self.take()
 
     @property

@@ -149,13 +149,12 @@ def test_an_image_that_only_starts_the_decoder() -> None:
         projected = loops.times(p["readers.1.encoder.map.weight"], v) + p["readers.1.encoder.map.bias"]
         z = loops.join(loops.array(text.final[-1][0][row]), projected)
         start = loops.tanh(loops.times(p["bridge.projections.0.weight"], z) + p["bridge.projections.0.bias"])
-        np.testing.assert_allclose(loops.array(state.moving.layers[0][0][row]), start, atol=1e-12)
+        np.testing.assert_allclose(loops.array(state.moving.decoder.layers[0][0][row]), start, atol=1e-12)
     scored = model.score(batch(vectors))
     assert [part.shape[2] for part in scored.attention] == [4, 0]
     plain = model.decoder.start((text,), model.bridge(memories))
-    torch.testing.assert_close(
-        model.unroll(state, BATCH.target.ids).features, model.unroll(plain, BATCH.target.ids).features
-    )
+    read = model.read(BATCH.target.ids, state)
+    torch.testing.assert_close(model.unroll(state, BATCH.target.ids), model.decoder.unroll(read, plain))
     other = model.score(batch(Features(vectors.values + 1, vectors.mask)))
     assert not torch.allclose(scored.log_probs, other.log_probs)
 

@@ -81,6 +81,22 @@ def test_translate_writes_a_file_only_when_all_is_done(copied: Shell) -> None:
     assert not (copied.folder / "-").exists()
 
 
+def test_translate_begins_each_line_with_its_prefix(copied: Shell) -> None:
+    lines = (copied.folder / "test.en").read_text().splitlines()
+    prefixes = [*["deux un"] * 3, *[""] * (len(lines) - 3)]
+    copied.write("begin.fr", "".join(f"{each}\n" for each in prefixes))
+    found = copied("translate", "runs/toy", "test.en", "--prefix", "begin.fr", "--batch-lines=2").lines
+    plain = copied("translate", "runs/toy", "test.en").lines
+    assert all(each.startswith("deux un") for each in found[:3])
+    assert found[3:] == plain[3:]
+    for count, told in ((1, "more"), (-1, "fewer")):
+        copied.write("other.fr", "\n" * (len(lines) + count))
+        assert told in copied.fails("translate", "runs/toy", "test.en", "--prefix", "other.fr", "-o", f"{told}.fr")
+        assert not list(copied.folder.glob(f"{told}.fr"))
+    assert "--prefix" in copied.fails("translate", "runs/toy", "test.en", "--prefix", "begin.fr", "--wait", "2")
+    assert "is read" in copied.fails("translate", "runs/toy", "test.en", "--prefix", "begin.fr", "-o", "begin.fr")
+
+
 @pytest.mark.parametrize("options", [(), ("--n-best=2", "--beam=4")])
 def test_translate_writes_json_that_has_all_that_the_lines_have(options: tuple[str, ...], trained: Shell) -> None:
     sources = (trained.folder / "test.en").read_text().splitlines()

@@ -158,9 +158,9 @@ def test_a_hypothesis_takes_its_memory_along() -> None:
     state = model.reorder(model.begin(BATCH.sources), torch.tensor([0, 0, 1, 1, 2, 2]))
     state = model.step(torch.tensor([4, 5, 6, 7, 8, 4]), state).state
     swapped = torch.tensor([1, 0, 3, 2, 5, 4])
-    contents = model.reorder(state, swapped).moving.cells.contents
-    assert torch.equal(contents, state.moving.cells.contents[swapped])
-    assert not torch.equal(contents, state.moving.cells.contents)
+    contents = model.reorder(state, swapped).moving.decoder.cells.contents
+    assert torch.equal(contents, state.moving.decoder.cells.contents[swapped])
+    assert not torch.equal(contents, state.moving.decoder.cells.contents)
 
 
 def test_the_mask_of_a_fed_vector_covers_what_is_read() -> None:
@@ -169,11 +169,13 @@ def test_the_mask_of_a_fed_vector_covers_what_is_read() -> None:
     state = model.begin(BATCH.sources)
     assert state.masks.fed.shape == (3, 2 * SIZE)
     state = state._replace(masks=state.masks._replace(fed=torch.zeros(3, 2 * SIZE).double()))
-    cells = state.moving.cells
-    other = state.moving._replace(cells=cells._replace(contents=cells.contents + 1))
+    cells = state.moving.decoder.cells
+    other = state.moving._replace(
+        decoder=state.moving.decoder._replace(cells=cells._replace(contents=cells.contents + 1))
+    )
     symbols = torch.tensor([4, 5, 6])
     one, two = (model.step(symbols, state._replace(moving=moving)) for moving in (state.moving, other))
-    assert torch.equal(one.state.moving.layers[0][0], two.state.moving.layers[0][0])
+    assert torch.equal(one.state.moving.decoder.layers[0][0], two.state.moving.decoder.layers[0][0])
 
 
 def test_products_of_8_bit_integers_come_near() -> None:

@@ -14,6 +14,7 @@ from dragoman.model.attention.scores import SCORES, Dot
 from dragoman.model.attention.sources.combination import Combination, OneSource
 from dragoman.model.attention.terms.term import Moment, Said, Sizes, Term
 from dragoman.model.attention.windows import LocalAttention, Monotonic
+from dragoman.model.decoder.decoder import State
 from dragoman.model.decoder.decoders import DECODERS
 from dragoman.model.decoder.self_attention import SelfAttentionDecoder
 from dragoman.model.int8 import Int8
@@ -21,6 +22,7 @@ from dragoman.model.linear import computed
 from dragoman.model.output.output import Readout
 from dragoman.model.self_attention import POSITIONS, PositionsKind
 from dragoman.model.seq2seq import Seq2Seq
+from dragoman.model.state import select
 from tests.builders import BATCH, SIZE, build_model, noise, tile
 from tests.model import loops, transformer
 
@@ -73,7 +75,7 @@ def test_the_decoder_is_its_equations(score: str, energies: transformer.Energies
 def test_later_symbols_do_not_influence_earlier_features() -> None:
     """And every earlier one does."""
     model = model_of()
-    decoder, state = decoder_of(model), model.begin(BATCH.sources)
+    decoder, state = decoder_of(model), model.decoder_state(model.begin(BATCH.sources))
     embedded = noise(3, STEPS, SIZE)
     before = decoder.unroll(embedded, state).features
     for t in range(STEPS):
@@ -89,7 +91,7 @@ def test_later_symbols_do_not_influence_earlier_features() -> None:
 @pytest.mark.parametrize("score", sorted(SCORES))
 def test_unrolling_is_stepping(score: str, positions: PositionsKind) -> None:
     model = model_of(score, positions=positions)
-    unrolled, state = model(BATCH), model.begin(BATCH.sources)
+    unrolled, state = model(BATCH), model.decoder_state(model.begin(BATCH.sources))
     for t, embedded in enumerate(read(model).unbind(1)):
         features, weights, state = model.decoder.step(embedded, state)
         torch.testing.assert_close(features, unrolled.features[:, t], rtol=0, atol=1e-9)
@@ -98,7 +100,7 @@ def test_unrolling_is_stepping(score: str, positions: PositionsKind) -> None:
 
 def test_a_reference_can_go_on_where_another_ended() -> None:
     model = model_of()
-    embedded, state = read(model), model.begin(BATCH.sources)
+    embedded, state = read(model), model.decoder_state(model.begin(BATCH.sources))
     whole = model.decoder.unroll(embedded, state)
     for now in embedded[:, :2].unbind(1):
         state = model.decoder.step(now, state).state
@@ -107,10 +109,16 @@ def test_a_reference_can_go_on_where_another_ended() -> None:
     assert torch.allclose(rest.weights, whole.weights[:, 2:])
 
 
+def reordered(state: State, rows: list[int], sentences: list[int] | None = None) -> State:
+    """As `Seq2Seq.reorder` does with the decoder's part."""
+    fixed = state.fixed if sentences is None else select(state.fixed, torch.tensor(sentences))
+    return state._replace(moving=select(state.moving, torch.tensor(rows)), fixed=fixed)
+
+
 def test_rows_of_a_sentence_keep_their_own_past_when_a_beam_moves_them() -> None:
     """Two rows a sentence, which read different symbols, change places after each step; then sentences leave."""
     model = model_of("additive")
-    start = model.begin(BATCH.sources)
+    start = model.decoder_state(model.begin(BATCH.sources))
     one, other = noise(3, STEPS, SIZE, seed=1), noise(3, STEPS, SIZE, seed=2)
     wanted = [model.decoder.unroll(each, start) for each in (one, other)]
     both = start._replace(moving=tile(start.moving, 2))
@@ -123,8 +131,8 @@ def test_rows_of_a_sentence_keep_their_own_past_when_a_beam_moves_them() -> None
         step = model.decoder.step(torch.stack(inputs, 1).flatten(0, 1), state)
         for row in range(2):
             assert torch.allclose(step.features[row::2], wanted[order[row]].features[:, t])
-        state, order = model.reorder(step.state, torch.tensor([1, 0, 3, 2, 5, 4])), order[::-1]
-    left = model.reorder(both, torch.tensor([4, 5]), torch.tensor([2]))
+        state, order = reordered(step.state, [1, 0, 3, 2, 5, 4]), order[::-1]
+    left = reordered(both, [4, 5], [2])
     step = model.decoder.step(torch.stack([one[2, 0], other[2, 0]]), left)
     assert torch.allclose(step.features[0], wanted[0].features[2, 0])
 
@@ -135,8 +143,8 @@ def test_a_step_leaves_the_state_it_was_given_alone() -> None:
     one = model.step(torch.tensor([4, 5, 6]), state)
     model.step(torch.tensor([7, 7, 7]), one.state)
     assert torch.equal(model.step(torch.tensor([4, 5, 6]), state).features, one.features)
-    assert state.moving[0].keys.size(2) == 0
-    assert one.state.moving[1].values.shape == (3, 2, 1, 4)
+    assert state.moving.decoder[0].keys.size(2) == 0
+    assert one.state.moving.decoder[1].values.shape == (3, 2, 1, 4)
 
 
 def test_features_have_the_size_of_the_embeddings_or_their_own() -> None:
@@ -182,7 +190,7 @@ def test_steps_under_autocast_come_near() -> None:
     model = model_of(encoder=SELF).float()
     wanted = model(BATCH).features
     with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
-        state = model.begin(BATCH.sources)
+        state = model.decoder_state(model.begin(BATCH.sources))
         for t, embedded in enumerate(read(model).unbind(1)):
             features, _, state = model.decoder.step(embedded, state)
             torch.testing.assert_close(features.float(), wanted[:, t], rtol=0.1, atol=0.15)

@@ -49,7 +49,8 @@ def at_every_position(model: Seq2Seq, batch: Batch, row: int) -> tuple[list[list
     (source,), target = batch.sources, batch.target
     assert isinstance(source, Sequence)
     words = target.ids[row][target.mask[row]].tolist()
-    state = model.begin((source._replace(ids=source.ids[row : row + 1], mask=source.mask[row : row + 1]),))
+    alone = source._replace(ids=source.ids[row : row + 1], mask=source.mask[row : row + 1])
+    state = model.decoder_state(model.begin((alone,)))
     previous, alphas, spoken = model.start_id, [], []
     for word in words:
         embedded = model.target_embedding(torch.tensor([previous]))
@@ -76,9 +77,8 @@ def transition(chain: Chain | None, alpha: list[float], before: int | None, z: i
     return share(z) / sum(share(to) for to in range(len(alpha)))
 
 
-def chain_of(model: Seq2Seq) -> Chain:
-    assert isinstance(model.emission, Chained)
-    return model.emission.chain
+def chain_of(model: Seq2Seq) -> Chain | None:
+    return model.emission.chain if isinstance(model.emission, Chained) else None
 
 
 def likelihood(model: Seq2Seq, batch: Batch, row: int, until: int | None = None) -> float:
@@ -183,9 +183,6 @@ def test_what_reads_one_position_refuses_a_chain(corpus: Path, tmp_path: Path, g
     assert len(translator.translate(["a b", "c"], beam_size=2)) == 2
     with pytest.raises(UserError, match=r"while the source arrives .*order:") as raised:
         next(translator.simultaneous(["a"], wait=3))
-    golden(str(raised.value))
-    with pytest.raises(UserError, match="order:") as raised:
-        dragoman.load(run.path, candidates=(3, 1))
     golden(str(raised.value))
     with pytest.raises(UserError, match="order:") as raised:
         export.write(Run.load(run.path))

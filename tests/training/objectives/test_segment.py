@@ -96,11 +96,12 @@ def test_the_loss_is_that_of_the_models_own_steps_at_each_position(decoder: dict
             for symbol in target:
                 embedded = model.target_embedding(previous)
                 state = model.step(previous, state).state
-                top = state.moving.layers[-1][0]
-                query = state.moving.layers[0][0] + top if decoder.get("residual") else top
-                energies.append(shift.energies(query.unsqueeze(1), state.fixed.terms[0])[0, 0])
+                top = state.moving.decoder.layers[-1][0]
+                query = state.moving.decoder.layers[0][0] + top if decoder.get("residual") else top
+                energies.append(shift.energies(query.unsqueeze(1), state.fixed.decoder.terms[0])[0, 0])
                 features = [
-                    writer.features(query, state.fixed.values[:, place], embedded) for place in range(source.size(1))
+                    writer.features(query, state.fixed.decoder.values[:, place], embedded)
+                    for place in range(source.size(1))
                 ]
                 words.append(torch.stack([model.output.log_probs(Readout(each))[0, symbol] for each in features]))
                 previous = symbol.unsqueeze(0)
