@@ -18,7 +18,7 @@ from dragoman.data.features import Given
 from dragoman.data.language import Language
 from dragoman.data.pharaoh import Links
 from dragoman.data.source import Source, only_text, the_text
-from dragoman.data.vocabulary import EOS
+from dragoman.data.vocabulary import EOS, UNK
 from dragoman.devices import Device
 from dragoman.errors import UserError
 from dragoman.files import LONGEST_TEXT
@@ -144,8 +144,8 @@ class Translator:
         source that is numbers it is an array (regions, size) or (size,), or the name of a .npy file with one. `to` is
         the language to translate to, where the run has several (`targets`).
 
-        `prefix` has a text for each, with which its translation begins ("" = anything); its last word may go on. After
-        `timeout` seconds there is a UserError in the place of translations.
+        `prefix` has a text for each, with which its translation begins ("" = anything); its last word may go on. A
+        blank text stays empty. After `timeout` seconds there is a UserError in the place of translations.
 
         `search` (or `beam_size`, for a beam search of that width) takes the place of the run's own. UserError where
         it does not give `n_best` translations, or where `to` is missing or another language.
@@ -160,7 +160,8 @@ class Translator:
         if isinstance(self._given, Ensemble) and spec.options.get("coverage_penalty"):
             raise UserError("search.coverage_penalty looks at one model's attention, and several translate together")
         searcher, deadline = components.build(SEARCHES, spec), None if timeout is None else Deadline(timeout)
-        mark, prefixes = self._mark(to), self._prefixes(prefix, len(texts))
+        mark = self._mark(to)
+        prefixes = self._prefixes(prefix, len(texts), mark)
         given = [self.reading.given(text) for text in texts]
         encoded = [self.reading.encoded(each, mark) for each in given]
         found: dict[int, list[Hypothesis]] = {}
@@ -274,8 +275,8 @@ class Translator:
                 model, sources, n_best, spare, constraint=All(given) if given else None, seeds=seeds, deadline=deadline
             )
 
-    def _prefixes(self, prefix: Sequence[str] | None, count: int) -> list[list[int]]:
-        """The ids that each translation begins with."""
+    def _prefixes(self, prefix: Sequence[str] | None, count: int, mark: Sequence[Mark]) -> list[list[int]]:
+        """The ids that each translation begins with. UserError where they cannot be said."""
         if prefix is None:
             return []
         prefix = _listed(prefix, "translate([text], prefix=[text])")
@@ -283,7 +284,22 @@ class Translator:
             raise ValueError(f"{len(prefix)} prefixes and {count} texts: every text needs its prefix")
         if self.edited is not None:
             raise UserError("a prefix is of a text that is written, and this run writes edits of one")
-        return [self.target.vocabulary.ids(self.target.text.encode(each)) for each in prefix]
+        forbidden = {UNK, *(number for each in mark for number in self.foreign[each])}
+        return [self._prefix(each, forbidden) for each in prefix]
+
+    def _prefix(self, text: str, forbidden: set[int]) -> list[int]:
+        if not isinstance(text, str):
+            raise TypeError(f"prefix: expected a text, found {type(text).__name__}")
+        symbols = self.target.text.encode(text[:LONGEST_TEXT])
+        if len(symbols) > reading.LONGEST:
+            raise UserError(f"prefix: has {len(symbols):,} symbols, more than {reading.LONGEST} ({SHORT.repr(text)})")
+        ids = self.target.vocabulary.ids(symbols)
+        for symbol, number in zip(symbols, ids, strict=True):
+            if number in forbidden:
+                raise UserError(
+                    f"prefix: '{symbol}' of {SHORT.repr(text)} is no symbol of translations to this language"
+                )
+        return ids
 
     def _forbidden(self, mark: Sequence[Mark]) -> Constraint | None:
         """What keeps symbols of other languages from being said."""

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from dragoman.commands import outputs, sources
-from dragoman.commands.lines import PORTION, Output, is_typed, one_line, output, portions, warn
+from dragoman.commands.lines import PORTION, Output, is_typed, one_line, one_stream, output, portions, warn
 from dragoman.commands.resuming import Options, done_before, kept, left_behind, noting, progress
 from dragoman.data.features import Given
 from dragoman.data.pharaoh import pharaoh
@@ -85,49 +85,42 @@ def translate(runs: Sequence[Path], source: Path, target: Path | None, wanted: W
         noted = stack.enter_context(noting(target, done if resumable else None, options))
         texts = stack.enter_context(output(target, done))
         source, lines = _read(source, wanted, translator)
+        if wanted.prefix:
+            one_stream(source, wanted.prefix)
+            lines = _with_prefixes(lines, wanted.prefix)
         if target and done:
             deque(done_before(lines, done, source, target), maxlen=0)
         stack.enter_context(left_behind(target, resumable=resumable))
         advance = stack.enter_context(progress(source, target, done or 0))
         size, first = wanted.portion or PORTION, 1 + (done or 0)
-        begins = Prefixes(wanted.prefix, done or 0) if wanted.prefix else None
         for portion in portions(lines, size, typed=is_typed(source), first=first):
             translated = partial(translator.translate, beam_size=wanted.beam, search=search)
-            given = portion.lines
+            given = [line[:-1] for line in portion.lines] if wanted.prefix else portion.lines
+            prefix = [str(line[-1]) for line in portion.lines] if wanted.prefix else None
             if wanted.via:
                 between = translated(given, to=wanted.via)
                 warn(source, portion.first, (translation.left_out for translation in between))
                 given = [(translation.text,) for translation in between]
-            prefix = begins.take(portion.first, len(given)) if begins else None
             found = translated(given, to=wanted.to, n_best=wanted.n_best or 1, prefix=prefix)
             warn(source, portion.first, (translation.left_out for translation in found))
             noted(portion.lines)
             for number, translation in enumerate(found, start=portion.first - 1):
                 _write(texts, number, translation, wanted)
             advance(len(found))
-        if begins:
-            begins.end()
 
 
-class Prefixes:
-    """The lines of a file that says how each translation begins, without so many that are done."""
-
-    def __init__(self, path: Path, done: int) -> None:
-        self.path = path
-        self._lines = read_lines(path)
-        deque(islice(self._lines, done), maxlen=0)
-
-    def take(self, first: int, count: int) -> list[str]:
-        """Those of `count` lines from number `first` on. UserError where there are fewer."""
-        found = list(islice(self._lines, count))
-        if len(found) < count:
-            raise UserError(f"{self.path}: has {first + len(found) - 1:,} lines, fewer than there are to translate")
-        return found
-
-    def end(self) -> None:
-        """UserError where lines are left over."""
-        if next(self._lines, None) is not None:
-            raise UserError(f"{self.path}: has more lines than there are to translate")
+def _with_prefixes(lines: Iterator[tuple[Given, ...]], path: Path) -> Iterator[tuple[Given, ...]]:
+    """The lines, each with how its translation begins as the last of its texts. UserError where there are not as many
+    of these.
+    """
+    prefixes = read_lines(path)
+    for number, line in enumerate(lines, start=1):
+        prefix = next(prefixes, None)
+        if prefix is None:
+            raise UserError(f"{path}: has {number - 1:,} lines, fewer than there are to translate")
+        yield (*line, prefix)
+    if next(prefixes, None) is not None:
+        raise UserError(f"{path}: has more lines than there are to translate")
 
 
 def _options(runs: Sequence[Path], wanted: Wanted) -> Options:
@@ -146,7 +139,7 @@ def _options(runs: Sequence[Path], wanted: Wanted) -> Options:
         "--source": [each.partition("=")[0] for each in wanted.sources],
         "--to": wanted.to,
         "--via": wanted.via,
-        "--prefix": wanted.prefix and os.path.realpath(wanted.prefix),
+        "--prefix": bool(wanted.prefix),
     }
 
 

@@ -97,6 +97,7 @@ class Chained(Emission):
             before = moving.places + moving.said.gather(2, column).squeeze(2)
             places = self.chain(torch.log_softmax(before, 1), places)
         drawn = predict(features.flatten(0, 1), lambda: _everywhere(weights))
+        assert drawn.ids is None  # symbols are columns below
         said = drawn.log_probs.view(*weights.shape, -1)
         log_probs = torch.logsumexp(places.unsqueeze(2) + said, 1)
         return Emitted(Distribution(log_probs, drawn.ids), places.exp(), after, ChainState(places, said))

@@ -153,7 +153,8 @@ class ShortlistPredictor(Predictor[ShortlistState]):
         if barred is not None:
             by_sentence = log_probs.view(len(barred), -1, log_probs.size(1))
             log_probs = by_sentence.masked_fill(barred.unsqueeze(1), float("-inf")).view_as(log_probs)
-        shared = torch.log_softmax(log_probs, 1)
+        alone = barred is None and ids is step.ids and state.model is not self._model  # it is shared already
+        shared = log_probs if alone else torch.log_softmax(log_probs, 1)
         return Prediction(shared, step.attention, replace(state, state=step.state), ids, step.figures)
 
     def reorder(

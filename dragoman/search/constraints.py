@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, final
 import torch
 from torch import Tensor
 
-from dragoman.data.vocabulary import EOS, PAD
-from dragoman.model.attention.chain import NEVER
+from dragoman.data.vocabulary import BOS, EOS, PAD
 from dragoman.model.shapes import Bool, Float, Int
 
+NEVER = -1e4  # log P of what has to be said and is ruled out: small, and beside it others are still told apart
 State = Any  # nested tuples of tensors: a row for each sentence at first, then one for each row of a search
 
 
@@ -124,6 +124,8 @@ class Prefix(Constraint):
 
     def allowed(self, state: State, symbols: Int[Tensor, "C"]) -> Bool[Tensor, "_ C"]:
         following = self._following(state)
+        if (following == PAD).all():
+            return symbols.new_ones(1, len(symbols), dtype=torch.bool)
         allowed: Tensor = (following == PAD) | (following == symbols)
         return allowed
 
@@ -149,21 +151,22 @@ def constrained(
     state: State,
     left: Int[Tensor, "R"] | None = None,
 ) -> Float[Tensor, "R C"]:
-    """The log-probabilities of these symbols, -inf for those that are not allowed: the end too, as long as something is
-    missing, and all but progress where a row has no more symbols `left` than are missing. Of a row without any other
-    symbol those that are allowed stay possible, even if the model has ruled them out; else the end does.
+    """The log-probabilities of these symbols, which it changes: -inf for those that are not allowed, for the end while
+    something is missing, and for all but progress where a row has no more symbols `left` than are missing. If the model
+    has ruled out all that is allowed, the allowed symbols get NEVER; if nothing is allowed, the end does.
     """
     allowed, progress = constraint.allowed(state, symbols), constraint.progress(state)
-    if progress:
+    allowed = allowed & (symbols != PAD) & (symbols != BOS)
+    if progress and progress.missing.any():
         missing, following = progress
         allowed = allowed & ((missing == 0).unsqueeze(1) | (symbols != EOS))
         if left is not None:
             advancing = (following.unsqueeze(2) == symbols).any(1)
             allowed = allowed & ((missing == 0) | (missing < left)).unsqueeze(1) | (allowed & advancing)
-    allowed = allowed.expand_as(log_probs)
-    found = log_probs.masked_fill(~allowed, float("-inf"))
+    found = log_probs.masked_fill_(~allowed, float("-inf"))
     stuck = found.amax(1) == float("-inf")
     if stuck.any():
-        nothing = ~allowed[stuck].any(1, keepdim=True) & (symbols == EOS)
-        found[stuck] = found[stuck].masked_fill(allowed[stuck] | nothing, NEVER)
+        possible = allowed.expand_as(found)[stuck]
+        nothing = ~possible.any(1, keepdim=True) & (symbols == EOS)
+        found[stuck] = found[stuck].masked_fill(possible | nothing, NEVER)
     return found

@@ -113,7 +113,7 @@ class Decoding:
         self.constraint = constraint
         self.deadline = deadline or Deadline()
         demand = constraint.progress(constraint.start()) if constraint else None
-        self._least = demand.missing.tolist() if demand else []
+        self._demanded = demand.missing.tolist() if demand else []
         start, count = nothing(model.start_id), len(limits())
         random = [torch.Generator(device).manual_seed(seed) for seed in seeds]
         self.sentences = [Sentence(place, [start], [], random[place] if random else None) for place in range(count)]
@@ -159,7 +159,7 @@ class Decoding:
     def _longest(self, sentences: list[Sentence]) -> list[int]:
         """The limit of each sentence, which leaves room for what is demanded."""
         limits = self.limits()
-        return [max(limits[each.number], self._least[each.number] if self._least else 0) for each in sentences]
+        return [max(limits[each.number], self._demanded[each.number] if self._demanded else 0) for each in sentences]
 
     def _restricted(self, prediction: Prediction[Any], constraint: Any, rest: list[int]) -> Float[Tensor, "R C"]:
         """log P of what each row may say, which has so many symbols left before its end is forced."""
@@ -187,6 +187,6 @@ class Decoding:
         every = [candidates(place * width, *each) for place, each in enumerate(zip(*columns, strict=True))]
         expanded = [self.model.expand(each, prediction) for each in every]
         progress = self.constraint.progress(constraint) if self.constraint else None
-        if self.constraint and progress:
+        if self.constraint and progress and progress.missing.any():
             return by_progress(expanded, rows, prediction, progress, self.constraint, constraint, self.strategy.width)
         return expanded

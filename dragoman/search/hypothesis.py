@@ -106,8 +106,9 @@ class Paths:
         """
         first = len(self._nodes)
         self._nodes.extend(rows)
-        self._attention = self._attention or [_Rows() for _ in prediction.attention]
-        self._figures = self._figures or {name: _Rows() for name in prediction.figures}
+        if not first:
+            self._attention = [_Rows() for _ in prediction.attention]
+            self._figures = {name: _Rows() for name in prediction.figures}
         for held, weights in zip(self._attention, prediction.attention, strict=True):
             held.add(weights)
         for name, held in self._figures.items():

@@ -8,6 +8,7 @@ import torch
 from dragoman.data.vocabulary import EOS
 from dragoman.search.beam import Beam
 from dragoman.search.constraints import FittingEdits
+from dragoman.search.constraints import Prefix as Forced
 from dragoman.search.greedy import Greedy
 from tests.builders import build_model, sentences
 from tests.search.toys import Chances, Prefix, Written, all_translations
@@ -64,3 +65,12 @@ def test_insertions_are_free() -> None:
     fitting = FittingEdits(torch.tensor([2]), OPERATIONS)
     (found,) = Greedy(length_margin=20)(Written(chances), (sentences([4, 5]),), constraint=fitting)
     assert found[0].symbols == (WORD, KEEP, WORD, DELETE, WORD, WORD)
+
+
+@pytest.mark.parametrize("search", [Greedy(), Beam(size=3, normalisation="none")], ids=["greedy", "beam"])
+def test_behind_what_a_model_rules_out_it_is_searched_as_ever(search: Greedy | Beam) -> None:
+    def chances(word: int, said: Prefix) -> Chances:
+        return {WORD: 1.0} if not said else {EOS: 0.9, WORD: 0.1}
+
+    ((best, *_),) = search(Written(chances), (sentences([4]),), constraint=Forced(torch.tensor([[KEEP]])))
+    assert best.symbols == (KEEP,)

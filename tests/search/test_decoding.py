@@ -100,7 +100,8 @@ class Contains(Constraint):
 
     def progress(self, state: Any) -> Progress:
         wanted, missing = state
-        return Progress(missing, wanted.masked_fill(missing == 0, PAD).unsqueeze(1))
+        following = wanted.masked_fill(missing == 0, PAD)
+        return Progress(missing, torch.stack([following, torch.full_like(following, PAD)], 1))
 
 
 WANTED = [4, 5, 6, 4]
