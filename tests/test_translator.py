@@ -389,7 +389,7 @@ def test_prefixes_that_do_not_fit_are_told(translator: Translator) -> None:
     with pytest.raises(UserError, match="'Zug' of 'un Zug' is no symbol"):
         translator.translate(["one"], prefix=["un Zug"])
     with pytest.raises(UserError, match="501 symbols, more than 500"):
-        translator.translate(["one"], prefix=["un " * 501])
+        translator.translate(["one"], prefix=["un" + " un" * 500])
 
 
 def test_a_translation_has_its_time(translator: Translator) -> None:
