@@ -52,11 +52,12 @@ def _following(rows: Sequence[Node], prediction: Prediction[Any], progress: Prog
 
 
 def banked(candidates: list[tuple[int, Candidate]], width: int) -> list[Candidate]:
-    """What ends, as far as it is among the `width` best; then `width` of those that go on, as many of each number of
-    missing symbols as there are, the places that are left over to the best. The best first.
+    """What ends, as far as it is among the `width` best that miss nothing; then `width` of those that go on, as many of
+    each number of missing symbols as there are, the places that are left over to the best. The best first.
     """
     ranked = sorted(candidates, key=lambda each: -each[1].total)
-    ends = [each for _, each in ranked[:width] if each.symbol == EOS]
+    fulfilled = [each for missing, each in ranked if not missing]
+    ends = [each for each in fulfilled[:width] if each.symbol == EOS]
     banks = defaultdict[int, list[Candidate]](list)
     for missing, each in ranked:
         if each.symbol != EOS:

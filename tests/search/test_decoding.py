@@ -130,6 +130,17 @@ def test_every_hypothesis_of_a_beam_says_what_is_demanded(size: int) -> None:
             assert wanted in each.symbols
 
 
+def test_a_beam_keeps_a_place_for_what_has_come_further() -> None:
+    """However improbable what it said, and though others would say it in the end."""
+
+    def chances(word: int, said: tuple[int, ...]) -> Chances:
+        return {EOS: 1.0} if C in said else {A: 0.6, B: 0.3999, C: 0.0001}
+
+    search = Beam(size=2, normalisation="none", length_ratio=0.01, length_margin=4)
+    ((best, *_),) = search(Written(chances), (sentences([4]),), constraint=Contains(torch.tensor([C])))
+    assert best.symbols == (C,)
+
+
 def test_a_beam_that_sees_everything_finds_the_best_of_those_that_say_it() -> None:
     model = build_model(symbols=SYMBOLS, seed=1, spread=1.0)
     size = 5 * 4**3
