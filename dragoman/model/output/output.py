@@ -57,12 +57,11 @@ class Distribution(NamedTuple):
 class Output(nn.Module, ABC):
     """Nothing outside `output/` knows how the next symbol is modelled.
 
-    Where it `surfaces`, its symbols go beyond the vocabulary: those from its size on are the words of the sentence that
-    the vocabulary does not have, and so are targets.
+    Its symbols may go beyond the vocabulary: those from its size on are the words of the sentence that the vocabulary
+    does not have, and so are targets.
     """
 
     reads_source: ClassVar[bool] = False
-    surfaces: ClassVar[bool] = False
     portable: ClassVar[bool] = False  # whether other engines compute it: log-probabilities from features alone
 
     def prepare(self, memories: tuple[Memory, ...]) -> Any:

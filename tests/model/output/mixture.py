@@ -12,8 +12,6 @@ from dragoman.model.seq2seq import Parts, Seq2Seq
 from dragoman.model.shapes import Float, Int
 from tests.builders import build_model, shaken
 
-Words = tuple[Int[Tensor, "B S"], Int[Tensor, ""]]
-
 
 @final
 class Mixture(Output):
@@ -22,7 +20,6 @@ class Mixture(Output):
     """
 
     reads_source = True
-    surfaces = True
 
     def __init__(self, features_size: int, symbols: int) -> None:
         super().__init__()
