@@ -19,8 +19,9 @@ from benchmarks.contest import Contender, Figures, measure
 from benchmarks.corpus import Corpus
 from benchmarks.jobs import Job
 from benchmarks.report import Report, Row, table
-from dragoman import configuration, devices, threads
-from dragoman.config import DeviceConfig
+from dragoman import devices, threads
+from dragoman.configuration import document
+from dragoman.configuration.config import DeviceConfig
 from dragoman.errors import UserError
 from dragoman.run import RunFolder
 
@@ -101,7 +102,7 @@ def run(options: argparse.Namespace, console: Console) -> Report:
         prepared = corpus.prepare(files, folder, sizes, pairs=64 if options.tiny else 8000)
         report = Report(_machine(options), prepared.name, products(options, folder))
         if not {"greedy", "beam"}.isdisjoint(options.works):
-            for line in decoder.prepare(configuration.load(folder / "config.yaml"), run_folder):
+            for line in decoder.prepare(document.load(folder / "config.yaml"), run_folder):
                 console.print(line, highlight=False, markup=False, soft_wrap=True)
         for job in jobs(options, folder, sizes):
             own = toolkits.own(job, exported=decoder.exported(run_folder))

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.prepared import Corpus
-from dragoman.data.pharaoh import read_gold
+from dragoman.corpus.pharaoh import read_gold
 from dragoman.evaluation.alignment import AlignmentScore, error_rate
 from dragoman.files import read_lines
 

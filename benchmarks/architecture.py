@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from dragoman.components import Spec
-from dragoman.config import (
+from dragoman.configuration.components import Spec
+from dragoman.configuration.config import (
     AttentionConfig,
     BatchConfig,
     Config,

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from benchmarks import architecture
 from benchmarks.architecture import Sizes
 from benchmarks.jobs import lines
-from dragoman import configuration
-from dragoman.config import Config, DataConfig
-from dragoman.data.corpus import read_pairs
+from dragoman.configuration import document
+from dragoman.configuration.config import Config, DataConfig
+from dragoman.corpus.examples import read_pairs
 from dragoman.data.dataset import Dataset
 from dragoman.data.language import Language
 from dragoman.errors import UserError
@@ -47,7 +47,7 @@ def prepare(files: Path | None, folder: Path, sizes: Sizes, pairs: int) -> Corpu
     train, dev, test = map(str, places)
     data = DataConfig(source="en", target="de", train=(train,), dev=dev)
     config = checks.complete(architecture.config(sizes, data, unit))
-    (folder / "config.yaml").write_text(configuration.dump(config), encoding="utf-8")
+    (folder / "config.yaml").write_text(document.dump(config), encoding="utf-8")
     prepared = Dataset.prepare(config.data, config.text, config.seed, folder / "run")
     (language,) = prepared.sources
     assert isinstance(language, Language)

@@ -2,9 +2,9 @@
 
 import torch
 
-from dragoman import configuration
 from dragoman.commands.lexicon import lexicon
-from dragoman.config import Config
+from dragoman.configuration import document
+from dragoman.configuration.config import Config
 from dragoman.data.language import Language
 from dragoman.data.vocabulary import EOS
 from dragoman.deployment import engine, export
@@ -25,7 +25,7 @@ def prepare(config: Config, folder: RunFolder) -> list[str]:
     model = build.build(config.model, (len(source.vocabulary),), len(target.vocabulary))
     model.output.get_parameter("bias").data[EOS] = NEVER
     write_tensors(folder.weights(), weights(model), {})
-    folder.config.write_text(configuration.dump(config), encoding="utf-8")
+    folder.config.write_text(document.dump(config), encoding="utf-8")
     lexicon(folder.path, None)
     try:
         export.write(Run.load(folder.path), int8=True)

@@ -18,8 +18,8 @@ from rich.console import Console
 import dragoman
 from benchmarks.corpus import DEV, TEST, TRAIN
 from benchmarks.prepared import write
-from dragoman.config import DeviceConfig
-from dragoman.data.corpus import Pair, read_pairs
+from dragoman.configuration.config import DeviceConfig
+from dragoman.corpus.examples import Pair, read_pairs
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import Bleu
 from dragoman.visualisation import curves

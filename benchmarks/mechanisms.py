@@ -20,9 +20,9 @@ from benchmarks.contest import Contender, Figures, measure
 from benchmarks.jobs import Job
 from benchmarks.prepared import Corpus, Row, aligned, documents, phrasebook, write
 from benchmarks.trainings import apart, told
-from dragoman import configuration
-from dragoman.config import DeviceConfig
-from dragoman.data.pharaoh import read_gold
+from dragoman.configuration import document
+from dragoman.configuration.config import DeviceConfig
+from dragoman.corpus.pharaoh import read_gold
 from dragoman.evaluation.alignment import AlignmentScore, error_rate
 from dragoman.evaluation.metrics import Bleu
 from dragoman.files import read_lines, write_atomically
@@ -106,7 +106,7 @@ def speeds(rows: Sequence[Row], prepared: Corpus, folder: Path, console: Console
         place.mkdir(parents=True, exist_ok=True)
         endless = {"training.epochs": "null", "training.steps": "1000000000", "training.save_every": "1000000000"}
         config = prepared.config(row._replace(overrides={**row.overrides, **endless}), place / "run")
-        write(place / "config.yaml", [configuration.dump(config)])
+        write(place / "config.yaml", [document.dump(config)])
         jobs[row.name] = Job("train", 1, 1, str(place / "symbols"), precision="auto", warm=10)
     found = {plain: 1.0}
     others = [name for name in jobs if name != plain]

@@ -5,8 +5,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from dragoman.config import Config
-from dragoman.data.pharaoh import read_gold
+from dragoman.configuration.config import Config
+from dragoman.corpus.pharaoh import read_gold
 from dragoman.files import read_lines, write_atomically
 from dragoman.phrasebook import corpus
 from dragoman.training import checks

@@ -17,8 +17,8 @@ import dragoman
 from benchmarks import trainings
 from benchmarks.prepared import Row
 from benchmarks.trainings import Table, markdown, result
-from dragoman.config import Config, DeviceConfig
-from dragoman.data.corpus import read_examples
+from dragoman.configuration.config import Config, DeviceConfig
+from dragoman.corpus.examples import read_examples
 from dragoman.evaluation.metrics import Bleu
 from dragoman.files import read_lines, write_atomically
 from dragoman.training import checks, session

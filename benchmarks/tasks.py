@@ -21,8 +21,8 @@ import dragoman
 from benchmarks.formats import converted
 from benchmarks.prepared import Row, write
 from benchmarks.trainings import apart, told
-from dragoman.config import Config, DeviceConfig
-from dragoman.data.corpus import read_pairs
+from dragoman.configuration.config import Config, DeviceConfig
+from dragoman.corpus.examples import read_pairs
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import ExactMatch, TokenErrorRate
 from dragoman.files import read_lines, write_atomically

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from benchmarks.contest import ROOT, Contender
 from benchmarks.jobs import Job
-from dragoman.model.attention.terms.terms import TERMS
+from dragoman.model.attention.terms.table import TERMS
 
 PATHS = {"float32": "dragoman, plain", "bfloat16": "dragoman, fast"}  # by the precision of matrix products
 

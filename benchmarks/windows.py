@@ -16,7 +16,7 @@ from torch import Tensor
 
 from benchmarks import architecture
 from benchmarks.architecture import Sizes
-from dragoman.components import Spec
+from dragoman.configuration.components import Spec
 from dragoman.model import build
 from dragoman.model.memory import Memory
 from dragoman.model.seq2seq import Seq2Seq

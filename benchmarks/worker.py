@@ -10,14 +10,15 @@ from torch import nn
 import dragoman
 from benchmarks.jobs import Job
 from benchmarks.rounds import Rounds, Updates, peak_memory
-from dragoman import components, devices
-from dragoman.components import Spec
-from dragoman.config import Config
+from dragoman import devices
+from dragoman.configuration import components
+from dragoman.configuration.components import Spec
+from dragoman.configuration.config import Config
 from dragoman.data.batch import Batch
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import RunFolder
-from dragoman.search.searches import SEARCHES
+from dragoman.search.table import SEARCHES
 from dragoman.text.mark import Symbol
 from dragoman.training import checks, session, trainer
 from dragoman.training.journal import Silence

@@ -21,8 +21,8 @@ import dragoman
 from benchmarks.corpus import DEV, TEST, TRAIN
 from benchmarks.prepared import write
 from benchmarks.trainings import apart, told
-from dragoman.config import Config, DeviceConfig
-from dragoman.data.corpus import read_pairs
+from dragoman.configuration.config import Config, DeviceConfig
+from dragoman.corpus.examples import read_pairs
 from dragoman.errors import UserError
 from dragoman.evaluation.languages import wrong_language
 from dragoman.evaluation.metrics import Bleu

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 from dragoman import threads
 
 if TYPE_CHECKING:
-    from dragoman.config import Config
-    from dragoman.configuration import ConfigError
+    from dragoman.configuration.config import Config
+    from dragoman.configuration.document import ConfigError
     from dragoman.errors import UserError
-    from dragoman.loading import load
-    from dragoman.result import Result
     from dragoman.run import RunFolder
     from dragoman.training.checks import load_config, schema
     from dragoman.training.session import train
-    from dragoman.translation import Scored, Translation
-    from dragoman.translator import Translator
+    from dragoman.translation.loading import load
+    from dragoman.translation.result import Result
+    from dragoman.translation.translation import Scored, Translation
+    from dragoman.translation.translator import Translator
 
 threads.wait_briefly()  # before torch is there
 
@@ -45,15 +45,15 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Config": "dragoman.config",
-    "ConfigError": "dragoman.configuration",
-    "Result": "dragoman.result",
+    "Config": "dragoman.configuration.config",
+    "ConfigError": "dragoman.configuration.document",
+    "Result": "dragoman.translation.result",
     "RunFolder": "dragoman.run",
-    "Scored": "dragoman.translation",
-    "Translation": "dragoman.translation",
-    "Translator": "dragoman.translator",
+    "Scored": "dragoman.translation.translation",
+    "Translation": "dragoman.translation.translation",
+    "Translator": "dragoman.translation.translator",
     "UserError": "dragoman.errors",
-    "load": "dragoman.loading",
+    "load": "dragoman.translation.loading",
     "load_config": "dragoman.training.checks",
     "schema": "dragoman.training.checks",
     "train": "dragoman.training.session",

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.markup import escape
 
-from dragoman import inspection, loading
-from dragoman.data.corpus import Pair, read_pairs
-from dragoman.data.pharaoh import Gold, pharaoh, read_gold
+from dragoman import inspection
+from dragoman.corpus.examples import Pair, read_pairs
+from dragoman.corpus.pharaoh import Gold, pharaoh, read_gold
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import Bleu
 from dragoman.files import write_atomically
@@ -20,7 +20,8 @@ from dragoman.phrasebook import corpus
 from dragoman.run import Run
 from dragoman.text.printable import printable
 from dragoman.training import checks, session
-from dragoman.translator import Translator
+from dragoman.translation import loading
+from dragoman.translation.translator import Translator
 from dragoman.visualisation import heatmap
 
 SOURCE, TARGET = "en", "fr"

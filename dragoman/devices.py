@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 
 from dragoman import threads, torchrun
-from dragoman.config import DeviceConfig
+from dragoman.configuration.config import DeviceConfig
 from dragoman.errors import UserError
 
 # Batches have many shapes. oneDNN keeps what it compiled for each of the last 1,024 of them, which are hundreds of

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from dragoman import components, configuration, result
-from dragoman.components import Spec
-from dragoman.config import ModelConfig
-from dragoman.data.features import FeatureSource
+from dragoman.configuration import components, document
+from dragoman.configuration.components import Spec
+from dragoman.configuration.config import ModelConfig
+from dragoman.corpus.features import FeatureSource
+from dragoman.corpus.pharaoh import Gold
 from dragoman.data.language import Language
-from dragoman.data.pharaoh import Gold
 from dragoman.data.vocabulary import SymbolTable
 from dragoman.errors import UserError
 from dragoman.evaluation import alignment
@@ -25,11 +25,12 @@ from dragoman.files import read_lines, write_atomically
 from dragoman.model import build
 from dragoman.model.inputs import SourceInput, model_inputs
 from dragoman.model.weights import read_note
-from dragoman.reading import Text
-from dragoman.result import Result
 from dragoman.run import Run, told
-from dragoman.search.searches import SEARCHES
-from dragoman.translator import Translator
+from dragoman.search.table import SEARCHES
+from dragoman.translation import result
+from dragoman.translation.inputs import Text
+from dragoman.translation.result import Result
+from dragoman.translation.translator import Translator
 from dragoman.visualisation import report
 from dragoman.visualisation.report import Example, RunView
 from dragoman.visualisation.tables import Bucket
@@ -71,7 +72,7 @@ def view(run: Run, sentences: Sentences, more: Iterable[Score] = ()) -> RunView:
     rows = [{key: row[key] for key in row if not key.startswith("final/")} for row in metric_rows(run)]
     return RunView(
         name=str(run.folder.path),
-        config_yaml=configuration.dump(run.config),
+        config_yaml=document.dump(run.config),
         facts=facts(run),
         metrics=rows,
         scores=scores(run, sentences, more),

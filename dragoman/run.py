@@ -24,8 +24,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dragoman import configuration
-from dragoman.config import Config
+from dragoman.configuration import document
+from dragoman.configuration.config import Config
+from dragoman.configuration.messages import figure
 from dragoman.data.language import Language
 from dragoman.data.preparation import load as load_sources
 from dragoman.data.source import Source, the_text
@@ -33,7 +34,6 @@ from dragoman.errors import UserError
 from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import fill, read_shapes, read_tensors
-from dragoman.wording import figure
 
 WEIGHTS = ("model", "model-best", "model-last")  # in the order in which they are looked for
 
@@ -172,7 +172,7 @@ class Run:
             raise UserError(f"{path}: not a run folder (it has no config.yaml)")
         if not folder.target.is_file():
             raise UserError(f"{path}: not a run folder, or not a whole one (it has no {folder.target.name})")
-        config = configuration.load(folder.config)  # `model` finds out whether its parts fit
+        config = document.load(folder.config)  # `model` finds out whether its parts fit
         *sources, target = load_sources(config.data, folder.path).values()
         assert isinstance(target, Language)
         return cls(folder, config, tuple(sources), target)

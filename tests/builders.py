@@ -7,8 +7,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from dragoman.components import Spec
-from dragoman.config import Config, ModelConfig
+from dragoman.configuration.components import Spec
+from dragoman.configuration.config import Config, ModelConfig
 from dragoman.data.batch import Batch, Sequence, pad
 from dragoman.data.language import Language
 from dragoman.data.vocabulary import EOS, Vocabulary

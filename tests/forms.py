@@ -6,8 +6,8 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from dragoman import translation_form
-from dragoman.result import Result
+from dragoman.translation import json_form
+from dragoman.translation.result import Result
 
 
 def validator(schema: str | dict[str, Any]) -> Draft202012Validator:
@@ -35,7 +35,7 @@ def _alike(one: Any, other: Any) -> bool:
 
 def results(lines: Iterable[str]) -> list[Result]:
     """The translations in lines of JSON. Each fits the schema, and is written as it was read."""
-    form, found = validator(translation_form.schema()), []
+    form, found = validator(json_form.schema()), []
     for line in lines:
         form.validate(json.loads(line))
         found.append(Result.from_line(line))

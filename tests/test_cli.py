@@ -10,10 +10,11 @@ import typer
 from typer.testing import CliRunner
 
 import dragoman
-from dragoman import configuration, translation_form
 from dragoman.cli import app
 from dragoman.commands.options import overrides
+from dragoman.configuration import document
 from dragoman.training import checks
+from dragoman.translation import json_form
 from tests import toy
 
 COMMANDS = ["demo", "init", "train", "translate", "score", "align", "evaluate", "report", "average", "export", "info"]
@@ -144,8 +145,8 @@ def test_mistakes_in_the_words_are_usage_errors(words: list[str], hint: str) -> 
 
 def test_schemas_are_printed_without_other_words_and_without_torch(tmp_path: Path, repository: Path) -> None:
     for words, schema in (
-        ("translate", translation_form.schema()),
-        ("debug config", configuration.schema(checks.PARTS)),
+        ("translate", json_form.schema()),
+        ("debug config", document.schema(checks.PARTS)),
     ):
         assert run(*words.split(), "--schema") == (0, schema, "")
         assert "--schema" in run(*words.split(), "--help")[1]

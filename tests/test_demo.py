@@ -9,10 +9,10 @@ from rich.console import Console
 
 from dragoman import demo
 from dragoman.errors import UserError
-from dragoman.loading import load
 from dragoman.phrasebook import corpus
 from dragoman.training import checks, session
-from dragoman.translator import Translator
+from dragoman.translation.loading import load
+from dragoman.translation.translator import Translator
 from tests import toy
 from tests.golden import Golden
 

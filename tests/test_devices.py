@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from dragoman import devices
-from dragoman.config import DeviceConfig
+from dragoman.configuration.config import DeviceConfig
 from dragoman.devices import Device, choose
 from dragoman.errors import UserError
 from tests.golden import Golden

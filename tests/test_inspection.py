@@ -9,16 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dragoman import inspection, loading
-from dragoman.components import Spec
-from dragoman.config import ModelConfig
-from dragoman.data.corpus import Pair
-from dragoman.data.pharaoh import Gold, read_pharaoh
+from dragoman import inspection
+from dragoman.configuration.components import Spec
+from dragoman.configuration.config import ModelConfig
+from dragoman.corpus.examples import Pair
+from dragoman.corpus.pharaoh import Gold, read_pharaoh
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import Bleu
 from dragoman.inspection import Sentences
 from dragoman.model import build
 from dragoman.run import Run
+from dragoman.translation import loading
 from dragoman.visualisation.report import Example
 from tests import toy
 from tests.golden import Golden

@@ -9,13 +9,14 @@ from typing import Any, Literal, get_args, get_origin
 import pytest
 from typer.testing import CliRunner
 
-from dragoman import components, sections
 from dragoman.cli import app
 from dragoman.commands import evaluate
 from dragoman.commands.options import Layers, Searches, Tokenisers
-from dragoman.components import Spec
-from dragoman.config import UNTRANSLATED, Config, LanguageConfig
-from dragoman.data.images import Layer
+from dragoman.configuration import components, sections
+from dragoman.configuration.components import Spec
+from dragoman.configuration.config import UNTRANSLATED, Config, LanguageConfig
+from dragoman.configuration.sections import Section
+from dragoman.corpus.images import Layer
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import METRICS, Metric, Score, Tokenise
 from dragoman.model.decoder.rnn import TIMINGS, AttendKind
@@ -25,8 +26,7 @@ from dragoman.model.self_attention import POSITIONS, PositionsKind
 from dragoman.model.weights import read_note
 from dragoman.run import Run
 from dragoman.search.ranking import NORMALISATIONS, NormalisationKind
-from dragoman.search.searches import SEARCHES
-from dragoman.sections import Section
+from dragoman.search.table import SEARCHES
 from dragoman.text.tokenise import TOKENISERS
 from dragoman.training import checks, session
 from tests import toy

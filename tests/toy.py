@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dragoman.components import plain
-from dragoman.config import Config
+from dragoman.configuration.components import plain
+from dragoman.configuration.config import Config
 from dragoman.training import checks, session
 
 WORDS = {"one": "un", "two": "deux", "three": "trois", "four": "quatre", "five": "cinq", "six": "six"}

@@ -49,10 +49,10 @@ def debug_data(config: Configuration) -> None:
 
 def _schema(wanted: bool) -> bool:
     if wanted:
-        from dragoman import configuration
+        from dragoman.configuration import document
         from dragoman.training import checks
 
-        typer.echo(configuration.schema(checks.PARTS), nl=False)
+        typer.echo(document.schema(checks.PARTS), nl=False)
         raise typer.Exit
     return wanted
 

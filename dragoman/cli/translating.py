@@ -33,9 +33,9 @@ app = typer.Typer()
 
 def _schema(wanted: bool) -> bool:
     if wanted:
-        from dragoman import translation_form
+        from dragoman.translation import json_form
 
-        typer.echo(translation_form.schema(), nl=False)
+        typer.echo(json_form.schema(), nl=False)
         raise typer.Exit
     return wanted
 

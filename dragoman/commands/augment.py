@@ -6,14 +6,14 @@ from pathlib import Path
 
 from dragoman.commands import outputs
 from dragoman.commands.lines import PORTION, one_line, one_stream, portions, tell
-from dragoman.components import Spec
-from dragoman.data.corpus import parallel
+from dragoman.configuration.components import Spec
+from dragoman.corpus.examples import parallel
 from dragoman.data.source import only_text
 from dragoman.errors import UserError
 from dragoman.files import LONGEST_TEXT, read_lines, shown, write_atomically
-from dragoman.loading import load
 from dragoman.text.noise import Noise
-from dragoman.translator import Translator
+from dragoman.translation.loading import load
+from dragoman.translation.translator import Translator
 
 
 def back(run: Path, target: Path, prefix: Path, tag: str, beam: int | None) -> None:

@@ -6,16 +6,17 @@ from pathlib import Path
 
 import typer
 
-from dragoman import configuration, inspection, torchrun
+from dragoman import inspection, torchrun
 from dragoman.commands.lines import tell
 from dragoman.commands.options import overrides
-from dragoman.config import DataConfig, LanguageConfig
+from dragoman.configuration import document
+from dragoman.configuration.config import DataConfig, LanguageConfig
 from dragoman.data.vocabulary import SPECIALS
 from dragoman.model.inputs import Regions
 from dragoman.run import Run, RunFolder
 from dragoman.training import checks, session
 from dragoman.training.finishing import finished
-from dragoman.training.objectives.objectives import OBJECTIVES
+from dragoman.training.objectives.table import OBJECTIVES
 
 CHARACTERS = 200  # assumed where the data alone say how many symbols there are
 NUMBERS = 2048  # assumed of a region
@@ -69,7 +70,7 @@ def _symbols(side: LanguageConfig) -> int:
 def debug_config(words: Sequence[str]) -> None:
     """Print a configuration with every option spelled out and explained, and what its model has to learn."""
     config = checks.complete(checks.load_config(*overrides(words)))
-    typer.echo(configuration.commented(config, checks.PARTS), nl=False)
+    typer.echo(document.commented(config, checks.PARTS), nl=False)
     data, target = config.data, _symbols(config.text.target)
     symbols = _symbols(config.text.source)
     regions = {name: Regions(NUMBERS, name not in config.model.start_only) for name in data.features}

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import typer
 
-from dragoman import configuration
-from dragoman import initialise as first
 from dragoman.commands.lines import one_line, tell
 from dragoman.commands.options import overrides
-from dragoman.config import TABLES
-from dragoman.data import statistics, tables
-from dragoman.data.corpus import feature_files, read_examples
-from dragoman.data.features import FeatureFile
+from dragoman.configuration import document
+from dragoman.configuration.config import TABLES
+from dragoman.corpus import initialise as first
+from dragoman.corpus import statistics, tables
+from dragoman.corpus.examples import feature_files, read_examples
+from dragoman.corpus.features import FeatureFile
 from dragoman.text.printable import printable
 
 
@@ -30,7 +30,7 @@ def debug_data(words: Sequence[str]) -> None:
 
     Only what concerns data is checked: the parts of the model, which `debug config` checks, would take torch.
     """
-    config = configuration.load(*overrides(words))
+    config = document.load(*overrides(words))
     data, tokenisers = config.data, (config.text.source.tokeniser, config.text.target.tokeniser)
     for pair in data.language_pairs:
         texts = tuple(name for name in pair.sources if name not in data.features)

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
-from dragoman import components
 from dragoman.commands.lines import one_stream, tell
-from dragoman.components import Spec
-from dragoman.data.features import Given
+from dragoman.configuration import components
+from dragoman.configuration.components import Spec
+from dragoman.configuration.messages import nearest
+from dragoman.corpus.features import Given
 from dragoman.errors import UserError
 from dragoman.evaluation.languages import wrong_language
 from dragoman.evaluation.metrics import METRICS, Score
 from dragoman.files import LONGEST_TEXT, read_lines, shown
-from dragoman.wording import nearest
 
 if TYPE_CHECKING:
-    from dragoman.loading import Engine
-    from dragoman.translator import Translator
+    from dragoman.translation.loading import Engine
+    from dragoman.translation.translator import Translator
 
 
 class Text(NamedTuple):
@@ -88,9 +88,9 @@ def evaluate_run(
     With `way.candidates`, the same scores once more with these, and how much of the references they cover.
     """
     from dragoman import inspection  # these take torch, which scoring a file does without
-    from dragoman.loading import load
     from dragoman.run import Run
     from dragoman.training.validation import likelihood
+    from dragoman.translation.loading import load
 
     translator = load(runs, weights=way.weights, engine=way.engine)
     sources = _sources(source, translator, references)

@@ -8,8 +8,8 @@ from rich.progress import track
 from dragoman import devices
 from dragoman.commands import outputs
 from dragoman.commands.lines import tell
-from dragoman.config import DeviceConfig
-from dragoman.data.images import Layer, Network, extract, images
+from dragoman.configuration.config import DeviceConfig
+from dragoman.corpus.images import Layer, Network, extract, images
 from dragoman.errors import UserError
 
 

@@ -14,9 +14,9 @@ from pydantic import ValidationError
 from typer.core import TyperGroup
 
 from dragoman import torchrun
+from dragoman.configuration.messages import LIMITS, explain
 from dragoman.errors import Terminated, UserError
 from dragoman.text.printable import printable
-from dragoman.wording import LIMITS, explain
 
 UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EBADF}
 UsageError: type[Any] = typer.BadParameter.__mro__[1]  # its home depends on the version of typer

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from dragoman import devices
 from dragoman.commands import outputs
 from dragoman.commands.lines import one_stream, tell
-from dragoman.data.corpus import parallel, sides
-from dragoman.data.filters import Filters
+from dragoman.corpus.examples import parallel, sides
+from dragoman.corpus.filters import Filters
 from dragoman.data.language import Language
 from dragoman.data.lexicon import estimate
 from dragoman.data.preparation import BLOCK, STORE

@@ -10,8 +10,8 @@ from typing import IO, Generic, NamedTuple, TypeVar
 
 import typer
 
-from dragoman.data.corpus import Pair, parallel
-from dragoman.data.features import FeatureFile, beside
+from dragoman.corpus.examples import Pair, parallel
+from dragoman.corpus.features import FeatureFile, beside
 from dragoman.errors import UserError
 from dragoman.files import all_written, shown, write_atomically, write_in_parts
 from dragoman.text.normalise import Normaliser
@@ -95,11 +95,11 @@ def tell(text: str) -> None:
 
 def warn(source: Path, first: int, left_out: Iterable[int]) -> None:
     """Tell of lines from number `first` on, of which so many symbols each were not read."""
-    from dragoman import reading  # takes torch, which scoring a file does without
+    from dragoman.translation import inputs  # takes torch, which scoring a file does without
 
     for number, symbols in enumerate(left_out, start=first):
         if symbols:
-            tell(f"{shown(source)}:{number}: too long, only the first {reading.LONGEST:,} symbols were read")
+            tell(f"{shown(source)}:{number}: too long, only the first {inputs.LONGEST:,} symbols were read")
 
 
 def apart(option: str, path: Path | None, target: Path | None) -> None:

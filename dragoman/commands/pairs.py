@@ -9,18 +9,18 @@ import typer
 from dragoman.commands import outputs
 from dragoman.commands.lines import PORTION, one_stream, output, pair_portions
 from dragoman.commands.sources import arrays, text_of
-from dragoman.data import pharaoh
-from dragoman.data.corpus import Pair
-from dragoman.data.features import FeatureFile
-from dragoman.data.pharaoh import Links
+from dragoman.configuration.messages import figure
+from dragoman.corpus import pharaoh
+from dragoman.corpus.examples import Pair
+from dragoman.corpus.features import FeatureFile
+from dragoman.corpus.pharaoh import Links
 from dragoman.data.source import only_text
 from dragoman.errors import UserError
 from dragoman.evaluation import alignment
-from dragoman.loading import load
-from dragoman.result import Result
-from dragoman.translation import Scored
-from dragoman.translator import Translator
-from dragoman.wording import figure
+from dragoman.translation.loading import load
+from dragoman.translation.result import Result
+from dragoman.translation.translation import Scored
+from dragoman.translation.translator import Translator
 
 
 def score(

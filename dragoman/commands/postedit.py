@@ -9,18 +9,18 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from dragoman import result
 from dragoman.commands import outputs
 from dragoman.commands.lines import PORTION, apart, one_line, one_stream, output, portions, warn
 from dragoman.commands.resuming import done_before, kept, left_behind, noting, progress
-from dragoman.data.corpus import side_by_side
-from dragoman.data.features import FeatureSource
+from dragoman.corpus.examples import side_by_side
+from dragoman.corpus.features import FeatureSource
 from dragoman.errors import UserError
 from dragoman.files import all_written, partial, read_lines
-from dragoman.loading import load
-from dragoman.result import Result
 from dragoman.run import RunFolder
-from dragoman.translator import Translator
+from dragoman.translation import result
+from dragoman.translation.loading import load
+from dragoman.translation.result import Result
+from dragoman.translation.translator import Translator
 from dragoman.visualisation import changes
 from dragoman.visualisation.changes import Revision
 

@@ -15,7 +15,7 @@ from rich.progress import Progress, ProgressColumn, Task
 from rich.text import Text
 
 from dragoman.commands.lines import is_typed
-from dragoman.data.features import FORMS, Given
+from dragoman.corpus.features import FORMS, Given
 from dragoman.errors import UserError
 from dragoman.files import appended, held, is_special, lines_in, note, partial, read_lines, shown
 

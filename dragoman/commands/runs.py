@@ -11,20 +11,20 @@ import typer
 from dragoman import __version__, devices, inspection
 from dragoman.commands import outputs
 from dragoman.commands.lines import one_stream, tell
-from dragoman.config import DeviceConfig
-from dragoman.data.corpus import corpus_files, read_examples
-from dragoman.data.pharaoh import Gold, read_gold
+from dragoman.configuration.config import DeviceConfig
+from dragoman.configuration.messages import figure
+from dragoman.corpus.examples import corpus_files, read_examples
+from dragoman.corpus.pharaoh import Gold, read_gold
 from dragoman.data.source import only_text
 from dragoman.errors import UserError
 from dragoman.files import LONGEST_TEXT, read_lines
-from dragoman.loading import load
 from dragoman.model.weights import fill, mean, write_tensors
-from dragoman.reading import Text
 from dragoman.run import Run, RunFolder
 from dragoman.text.printable import printable
 from dragoman.training import checkpoint
+from dragoman.translation.inputs import Text
+from dragoman.translation.loading import load
 from dragoman.visualisation.report import RunView, page
-from dragoman.wording import figure
 
 LIBRARIES = ("torch", "numpy", "sentencepiece", "sacrebleu", "safetensors", "pydantic", "ruamel.yaml", "typer", "rich")
 

@@ -5,13 +5,13 @@ from itertools import repeat
 from pathlib import Path
 
 from dragoman.commands.lines import one_stream
-from dragoman.components import Spec
-from dragoman.data.corpus import side_by_side
-from dragoman.data.features import FeatureFile, FeatureSource, Given, beside
+from dragoman.configuration.components import Spec
+from dragoman.corpus.examples import side_by_side
+from dragoman.corpus.features import FeatureFile, FeatureSource, Given, beside
 from dragoman.data.language import Language
 from dragoman.errors import UserError
 from dragoman.files import LONGEST_TEXT, read_lines, shown
-from dragoman.translator import Translator
+from dragoman.translation.translator import Translator
 
 
 def named(given: Sequence[str], translator: Translator) -> dict[str, Path]:

@@ -15,16 +15,16 @@ from rich.console import Console
 from dragoman.commands import outputs, sources
 from dragoman.commands.lines import PORTION, Output, is_typed, one_line, one_stream, output, portions, warn
 from dragoman.commands.resuming import Options, done_before, kept, left_behind, noting, progress
-from dragoman.data.features import Given
-from dragoman.data.pharaoh import pharaoh
+from dragoman.corpus.features import Given
+from dragoman.corpus.pharaoh import pharaoh
 from dragoman.errors import UserError
 from dragoman.evaluation.latency import average_lagging
 from dragoman.files import all_written, read_lines, read_words
-from dragoman.loading import Engine, load
-from dragoman.result import Result
 from dragoman.run import RunFolder
-from dragoman.translation import Translation
-from dragoman.translator import Translator
+from dragoman.translation.loading import Engine, load
+from dragoman.translation.result import Result
+from dragoman.translation.translation import Translation
+from dragoman.translation.translator import Translator
 from dragoman.visualisation import heatmap
 
 

@@ -10,12 +10,12 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from dragoman.config import DataConfig, TextConfig
+from dragoman.configuration.config import DataConfig, TextConfig
+from dragoman.corpus.examples import Example, read_examples
+from dragoman.corpus.features import Array, FeatureFiles, FeatureSource
+from dragoman.corpus.filters import Report
 from dragoman.data.batch import Batch, SourceBatch, pad, pad_regions
 from dragoman.data.batch import Sequence as Symbols
-from dragoman.data.corpus import Example, read_examples
-from dragoman.data.features import Array, FeatureFiles, FeatureSource
-from dragoman.data.filters import Report
 from dragoman.data.language import Language
 from dragoman.data.learning import open_sources
 from dragoman.data.preparation import STORE, load, prepare

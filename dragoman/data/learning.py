@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dragoman.config import DataConfig, LanguageConfig, LanguagePair, TextConfig
-from dragoman.data.corpus import open_features, read_texts
-from dragoman.data.features import FeatureFiles, FeatureSource
+from dragoman.configuration.config import DataConfig, LanguageConfig, LanguagePair, TextConfig
+from dragoman.corpus.examples import open_features, read_texts
+from dragoman.corpus.features import FeatureFiles, FeatureSource
 from dragoman.data.language import Language
 from dragoman.data.marks import marks
 from dragoman.data.source import Source

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from dragoman.config import DataConfig
+from dragoman.configuration.config import DataConfig
 from dragoman.data.vocabulary import SPECIALS
 from dragoman.errors import UserError
 from dragoman.files import read_lines, write_atomically

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from dragoman.config import DataConfig, LanguagePair, TextConfig
-from dragoman.data.corpus import alignment_files, corpus_files, feature_files, read_aligned, sides
-from dragoman.data.features import FeatureFiles, FeatureSource
-from dragoman.data.filters import Filters, Numbers, Report
+from dragoman.configuration.config import DataConfig, LanguagePair, TextConfig
+from dragoman.corpus.examples import alignment_files, corpus_files, feature_files, read_aligned, sides
+from dragoman.corpus.features import FeatureFiles, FeatureSource
+from dragoman.corpus.filters import Filters, Numbers, Report
+from dragoman.corpus.pharaoh import Gold
 from dragoman.data.language import Language
 from dragoman.data.learning import learn, names, open_sources, texts_in, texts_of
 from dragoman.data.marks import foreign, marks, target_marks, write_spoken
-from dragoman.data.pharaoh import Gold
 from dragoman.data.source import Source
 from dragoman.data.store import Rows, discard, new_store, read_header
 from dragoman.data.vocabulary import EOS

@@ -2,7 +2,7 @@
 
 from typing import TypeAlias
 
-from dragoman.data.features import FeatureSource
+from dragoman.corpus.features import FeatureSource
 from dragoman.data.language import Language
 from dragoman.errors import UserError
 

@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dragoman.data.pharaoh import Gold, Link, Links
+from dragoman.corpus.pharaoh import Gold, Link, Links
 from dragoman.errors import UserError
 
 Weights: TypeAlias = NDArray[np.float64]

@@ -9,10 +9,10 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
-from dragoman.components import Count
-from dragoman.config import UNTRANSLATED
+from dragoman.configuration.components import Count
+from dragoman.configuration.config import UNTRANSLATED
+from dragoman.configuration.messages import figure
 from dragoman.errors import UserError
-from dragoman.wording import figure
 
 Tokenise: TypeAlias = Literal["13a", "intl", "zh", "char", "none"]
 Smoothing: TypeAlias = Literal["exp", "floor", "add-k", "none"]

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol, TypeVar, runtime_checkable
 
-from dragoman.components import Path
+from dragoman.configuration.components import Path
 
 Part = TypeVar("Part")
 

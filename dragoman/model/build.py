@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
-from dragoman import components, sections
-from dragoman.components import Path, Problem, Spec
-from dragoman.config import Config, ModelConfig
+from dragoman.configuration import components, sections
+from dragoman.configuration.components import Path, Problem, Spec
+from dragoman.configuration.config import Config, ModelConfig
 from dragoman.data.language import Language
 from dragoman.data.source import Source
 from dragoman.data.vocabulary import SymbolTable
@@ -22,18 +22,18 @@ from dragoman.model.attention.chain import Chain
 from dragoman.model.attention.normalisers import NORMALISERS
 from dragoman.model.attention.scores import SCORES
 from dragoman.model.attention.sources.combination import Combination
-from dragoman.model.attention.sources.combinations import COMBINATIONS
 from dragoman.model.attention.sources.separate import Concatenation
+from dragoman.model.attention.sources.table import COMBINATIONS
+from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.attention.terms.term import Sizes
-from dragoman.model.attention.terms.terms import TERMS
 from dragoman.model.attention.windows import WINDOWS
 from dragoman.model.bridge import BRIDGES, Bridge, Zero
 from dragoman.model.decoder.decoder import Decoder
-from dragoman.model.decoder.decoders import DECODERS
 from dragoman.model.decoder.inputs import Cursor, Edited, PreviousSymbol
+from dragoman.model.decoder.table import DECODERS
 from dragoman.model.embedding import EMBEDDINGS
 from dragoman.model.emission import Chained, Direct
-from dragoman.model.encoder.encoders import ENCODERS, FEATURE_ENCODERS
+from dragoman.model.encoder.table import ENCODERS, FEATURE_ENCODERS
 from dragoman.model.inputs import Regions, SourceInput, build_embeddings, build_readers, model_inputs
 from dragoman.model.memory import StateShape
 from dragoman.model.output.full import OUTPUTS, Full

@@ -6,16 +6,16 @@ from typing import Literal, NamedTuple
 
 from torch import nn
 
-from dragoman import components
-from dragoman.components import Spec
-from dragoman.config import Config, ModelConfig
+from dragoman.configuration import components
+from dragoman.configuration.components import Spec
+from dragoman.configuration.config import Config, ModelConfig
 from dragoman.data.language import Language
 from dragoman.data.source import Source
 from dragoman.data.vocabulary import SymbolTable
 from dragoman.model.assembly import Assemble
 from dragoman.model.embedding import EMBEDDINGS, Embedding
-from dragoman.model.encoder.encoders import ENCODERS, FEATURE_ENCODERS
 from dragoman.model.encoder.reader import Reader
+from dragoman.model.encoder.table import ENCODERS, FEATURE_ENCODERS
 
 
 class Regions(NamedTuple):

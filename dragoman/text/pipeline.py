@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from dragoman.components import Spec, build, complete, plain
+from dragoman.configuration.components import Spec, build, complete, plain
 from dragoman.errors import UserError
 from dragoman.files import read_lines, write_atomically
 from dragoman.text.normalise import Normaliser

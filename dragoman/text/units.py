@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from dragoman.components import Count
+from dragoman.configuration.components import Count
 from dragoman.text.subword import Bpe, Unigram
 from dragoman.text.tokenise import Tokeniser, punctuation
 from dragoman.text.unit import JOINER, SPACE, UnfitUnitError, Unit, escape, spell, unescape

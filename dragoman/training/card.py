@@ -3,16 +3,16 @@
 import hashlib
 from pathlib import Path
 
-from dragoman.config import Config
+from dragoman.configuration.config import Config
+from dragoman.configuration.messages import figure
+from dragoman.corpus.features import FeatureSource
 from dragoman.data.dataset import Dataset
-from dragoman.data.features import FeatureSource
 from dragoman.data.language import Language
 from dragoman.files import write_atomically
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import RunFolder
 from dragoman.training.progress import Progress
 from dragoman.training.validation import Validation
-from dragoman.wording import figure
 
 SEAL = "\n<!-- written by dragoman train, which writes it again while it is as it was: {} -->\n"
 

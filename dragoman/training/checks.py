@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dragoman import components, configuration, sections
-from dragoman.components import Problem
-from dragoman.config import Config, TextConfig
+from dragoman.configuration import components, document, sections
+from dragoman.configuration.components import Problem
+from dragoman.configuration.config import Config, TextConfig
 from dragoman.evaluation.metrics import METRICS
 from dragoman.model import build
 from dragoman.model.attention.normalisers import NORMALISERS
-from dragoman.model.attention.terms.terms import TERMS
-from dragoman.search.searches import SEARCHES
+from dragoman.model.attention.terms.table import TERMS
+from dragoman.search.table import SEARCHES
 from dragoman.text.units import UNITS
 from dragoman.training.objectives.objective import indistinct, untaught
-from dragoman.training.objectives.objectives import OBJECTIVES
 from dragoman.training.objectives.penalties import PENALTIES
+from dragoman.training.objectives.table import OBJECTIVES
 from dragoman.training.optimiser import OPTIMISERS
 from dragoman.training.schedule import SCHEDULES
 
@@ -147,12 +147,12 @@ CHECKS = (build.problems, problems)
 
 def load_config(path: str | Path, overrides: dict[str, str] | None = None) -> Config:
     """A configuration checked to the last option; UserError with a line for each problem."""
-    return configuration.load(path, overrides or {}, checks=CHECKS)
+    return document.load(path, overrides or {}, checks=CHECKS)
 
 
 def schema() -> dict[str, Any]:
     """The JSON schema of a configuration, for editors: every key with its description, default and kinds of parts."""
-    found: dict[str, Any] = json.loads(configuration.schema(PARTS))
+    found: dict[str, Any] = json.loads(document.schema(PARTS))
     return found
 
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from dragoman import configuration
-from dragoman.config import Config
+from dragoman.configuration import document
+from dragoman.configuration.config import Config
 from dragoman.data.language import Language
 from dragoman.files import write_atomically
 from dragoman.model.seq2seq import Seq2Seq
@@ -33,7 +33,7 @@ def reverse(run: Training, model: Seq2Seq) -> Direction:
         source.save(folder.path, "source")
         data.target.save(folder.path, "target")
         with write_atomically(folder.config) as file:
-            file.write(configuration.dump(config))
+            file.write(document.dump(config))
     journal = Journal(folder, quiet=True) if run.workers.leads else Silence(folder)
     validator = Validator(config, data, run.device, folder)
     return Direction(config, folder, data, model, journal, validator, Selection(folder))

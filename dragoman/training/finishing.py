@@ -3,18 +3,18 @@
 import math
 from collections.abc import Sequence
 
-from dragoman.config import Config
+from dragoman.configuration.config import Config
+from dragoman.configuration.messages import figure
 from dragoman.evaluation.metrics import higher_is_better
 from dragoman.model.weights import read_note
 from dragoman.run import RunFolder, chosen_among, told
 from dragoman.training import card, checkpoint
 from dragoman.training.journal import Journal
-from dragoman.training.objectives.objectives import OBJECTIVES
+from dragoman.training.objectives.table import OBJECTIVES
 from dragoman.training.progress import Progress
 from dragoman.training.trainer import judged, reached
 from dragoman.training.training import Training
 from dragoman.training.validation import Validation
-from dragoman.wording import figure
 
 
 def finish(run: Training) -> None:

@@ -7,8 +7,9 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from dragoman import __version__, configuration, sections
-from dragoman.config import Config
+from dragoman import __version__
+from dragoman.configuration import document, sections
+from dragoman.configuration.config import Config
 from dragoman.data.preparation import STORE
 from dragoman.data.store import PART, discard, sweep
 from dragoman.errors import UserError
@@ -56,7 +57,7 @@ def write_config(folder: RunFolder, config: Config) -> None:
     with suppress(UserError):
         if folder.config.is_file() and not any(sections.differences(complete(load_config(folder.config)), config)):
             return
-    _write(folder.config, configuration.dump(config))
+    _write(folder.config, document.dump(config))
 
 
 def _begun(folder: RunFolder) -> bool:

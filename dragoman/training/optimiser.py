@@ -7,7 +7,7 @@ import torch
 from pydantic import Field
 from torch import nn
 
-from dragoman.components import Positive, Rate
+from dragoman.configuration.components import Positive, Rate
 
 Epsilon = Annotated[float, Field(ge=1e-30)]  # less may be 0 in float32, and 0 / 0 is not a number
 Decay = Annotated[float, Field(ge=0)]

@@ -1,6 +1,6 @@
 """What a training goes through: the batches of its epochs, and how many steps that takes."""
 
-from dragoman.config import Config
+from dragoman.configuration.config import Config
 from dragoman.data.batching import Mixture, Plan
 from dragoman.data.dataset import Dataset
 

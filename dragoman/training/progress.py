@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from dragoman.components import dotted
+from dragoman.configuration.components import dotted
 from dragoman.errors import UserError
 
 VERSION = 3  # of what stands here, and of the rule that puts batches together (data/batching.py)

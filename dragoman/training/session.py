@@ -5,8 +5,9 @@ from pathlib import Path
 
 import torch
 
-from dragoman import components, configuration, devices
-from dragoman.config import Config
+from dragoman import devices
+from dragoman.configuration import components, document
+from dragoman.configuration.config import Config
 from dragoman.data.dataset import Dataset
 from dragoman.data.language import Language
 from dragoman.errors import UserError
@@ -22,8 +23,8 @@ from dragoman.training.finishing import finish, finished
 from dragoman.training.folder import opened, write_config
 from dragoman.training.journal import Journal, Silence
 from dragoman.training.objectives.objective import Objective, ObjectiveContext
-from dragoman.training.objectives.objectives import OBJECTIVES
 from dragoman.training.objectives.penalties import PENALTIES
+from dragoman.training.objectives.table import OBJECTIVES
 from dragoman.training.optimiser import OPTIMISERS
 from dragoman.training.plan import length
 from dragoman.training.progress import Progress
@@ -42,7 +43,7 @@ def train(config: Config, *, quiet: bool = False) -> RunFolder:
     Under torchrun every worker calls this. UserError for what the user can mend; KeyboardInterrupt after Ctrl-C,
     with everything saved.
     """
-    configuration.check(config, CHECKS)
+    document.check(config, CHECKS)
     config = complete(config)
     folder = RunFolder(Path(config.run))
     with ExitStack() as stack:

@@ -9,7 +9,8 @@ from statistics import fmean
 import torch
 
 from dragoman import devices
-from dragoman.config import TrainingConfig
+from dragoman.configuration.config import TrainingConfig
+from dragoman.configuration.messages import figure
 from dragoman.data.batch import Batch
 from dragoman.data.batching import prefetch
 from dragoman.errors import UserError
@@ -20,7 +21,6 @@ from dragoman.training.plan import epoch_plan
 from dragoman.training.progress import Progress, Validated, peak_memory
 from dragoman.training.training import Training
 from dragoman.training.validation import Validation
-from dragoman.wording import figure
 
 AHEAD = 8  # batches prepared while the model works
 LOG_EVERY = 50  # steps between two rows of metrics

@@ -6,7 +6,7 @@ from functools import cached_property
 import torch
 from torch import nn
 
-from dragoman.config import Config
+from dragoman.configuration.config import Config
 from dragoman.data.dataset import Dataset
 from dragoman.devices import Device
 from dragoman.model.seq2seq import Seq2Seq

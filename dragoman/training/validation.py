@@ -7,21 +7,21 @@ from typing import NamedTuple
 
 import torch
 
-from dragoman import components
-from dragoman.config import Config, LanguagePair
+from dragoman.configuration import components
+from dragoman.configuration.config import Config, LanguagePair
+from dragoman.configuration.messages import figure
 from dragoman.data.batch import Batch
 from dragoman.data.dataset import Dataset
 from dragoman.devices import Device
 from dragoman.evaluation.metrics import METRICS, Score
 from dragoman.files import write_atomically
-from dragoman.loading import taught
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.result import Result
 from dragoman.run import RunFolder
 from dragoman.search.ensemble import Ensemble
-from dragoman.translation import Translation
-from dragoman.translator import Translator
-from dragoman.wording import figure
+from dragoman.translation.loading import taught
+from dragoman.translation.result import Result
+from dragoman.translation.translation import Translation
+from dragoman.translation.translator import Translator
 
 
 class Likelihood(NamedTuple):

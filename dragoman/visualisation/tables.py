@@ -5,9 +5,9 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from dragoman.configuration.messages import figure
 from dragoman.visualisation.curves import COLOURS
 from dragoman.visualisation.markup import breakable, escape
-from dragoman.wording import figure
 
 
 class Bucket(NamedTuple):

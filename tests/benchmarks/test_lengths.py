@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import lengths
 from benchmarks.corpus import DEV, TEST, TRAIN
-from dragoman.data.corpus import Pair
+from dragoman.corpus.examples import Pair
 from dragoman.training import checks
 
 PAIRS = [Pair("a b c d e", "f g"), Pair("h i j k l m n", "o")]

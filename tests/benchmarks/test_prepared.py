@@ -4,7 +4,7 @@ import gzip
 from pathlib import Path
 
 from benchmarks.prepared import Corpus, aligned, documents
-from dragoman.data.pharaoh import read_gold
+from dragoman.corpus.pharaoh import read_gold
 
 
 def test_documents_are_two_sentences_each(tmp_path: Path) -> None:

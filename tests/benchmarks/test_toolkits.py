@@ -8,7 +8,7 @@ import pytest
 from benchmarks import toolkits
 from benchmarks.jobs import Job
 from benchmarks.toolkits import PEERS
-from dragoman.model.attention.terms.terms import TERMS
+from dragoman.model.attention.terms.table import TERMS
 
 TRAIN = Job("train", rows=80, threads=1, folder="nowhere")
 

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import zero_shot
 from benchmarks.corpus import DEV, TEST, TRAIN
-from dragoman.data.corpus import read_pairs
+from dragoman.corpus.examples import read_pairs
 
 FIGURES = {"bleu": 12.34, "wrong": 5.0}
 

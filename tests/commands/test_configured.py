@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from dragoman.commands import configured
-from dragoman.config import DataConfig
+from dragoman.configuration.config import DataConfig
 
 PAIR = {"source": "en", "target": "de", "train": "a", "dev": "b"}
 

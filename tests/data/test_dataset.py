@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dragoman.components import Spec
-from dragoman.config import DataConfig, TextConfig
+from dragoman.configuration.components import Spec
+from dragoman.configuration.config import DataConfig, TextConfig
+from dragoman.corpus.examples import Example
+from dragoman.corpus.filters import Report
 from dragoman.data import learning, preparation, store
 from dragoman.data.batching import Plan, prefetch
-from dragoman.data.corpus import Example
 from dragoman.data.dataset import Dataset
-from dragoman.data.filters import Report
 from dragoman.data.vocabulary import EOS, UNK, Vocabulary
 from dragoman.errors import UserError
 from dragoman.text.pipeline import TextPipeline

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dragoman.data import tables
-from dragoman.data.corpus import read_pairs
-from dragoman.data.pharaoh import read_gold
-from dragoman.data.tables import header, languages, read_table
+from dragoman.corpus import tables
+from dragoman.corpus.examples import read_pairs
+from dragoman.corpus.pharaoh import read_gold
+from dragoman.corpus.tables import header, languages, read_table
 from dragoman.errors import UserError
 from dragoman.files import read_lines, read_words
 

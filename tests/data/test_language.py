@@ -2,7 +2,7 @@
 
 import pytest
 
-from dragoman.components import Spec
+from dragoman.configuration.components import Spec
 from dragoman.data.language import Language
 from dragoman.data.vocabulary import Vocabulary
 from dragoman.errors import UserError

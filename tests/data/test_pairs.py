@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dragoman.config import DataConfig, TextConfig
+from dragoman.configuration.config import DataConfig, TextConfig
+from dragoman.corpus.examples import Example
 from dragoman.data import learning, preparation
-from dragoman.data.corpus import Example
 from dragoman.data.dataset import Dataset
 from dragoman.data.vocabulary import EOS
 from dragoman.text.mark import Mark

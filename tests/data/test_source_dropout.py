@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dragoman.config import DataConfig, LanguageConfig, TextConfig
+from dragoman.configuration.config import DataConfig, LanguageConfig, TextConfig
 from dragoman.data.dataset import Dataset
 
 ROWS = np.arange(400)

@@ -15,8 +15,8 @@ pytest.importorskip("onnxruntime")
 
 import dragoman
 from dragoman.commands import lexicon
-from dragoman.components import Spec
-from dragoman.config import DeviceConfig
+from dragoman.configuration.components import Spec
+from dragoman.configuration.config import DeviceConfig
 from dragoman.deployment import engine, export
 from dragoman.errors import UserError
 from dragoman.model.attention.scores import Additive

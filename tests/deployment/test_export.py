@@ -16,7 +16,7 @@ from dragoman.deployment import export
 from dragoman.deployment.engine import VERSION, Note, OnnxModel
 from dragoman.model.attention.normalisers import NORMALISERS
 from dragoman.model.attention.scores import SCORES
-from dragoman.model.attention.terms.terms import TERMS
+from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.bridge import BRIDGES
 from dragoman.model.decoder.rnn import TIMINGS
 from dragoman.model.features import FEATURES

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from dragoman.data.pharaoh import pharaoh, read_pharaoh
+from dragoman.corpus.pharaoh import pharaoh, read_pharaoh
 from dragoman.errors import UserError
 from dragoman.evaluation.alignment import by_words, error_rate, links
 from tests.golden import Golden

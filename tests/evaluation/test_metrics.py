@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.components import Spec, build, problems
-from dragoman.config import UNTRANSLATED
+from dragoman.configuration.components import Spec, build, problems
+from dragoman.configuration.config import UNTRANSLATED
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import (
     METRICS,

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from dragoman import inspection, loading
-from dragoman.data.corpus import read_pairs
-from dragoman.data.pharaoh import Gold, read_gold
+from dragoman import inspection
+from dragoman.corpus.examples import read_pairs
+from dragoman.corpus.pharaoh import Gold, read_gold
 from dragoman.phrasebook import corpus
 from dragoman.training import checks, session
+from dragoman.translation import loading
 from tests import toy
 
 CONFIG = """

@@ -9,12 +9,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.components import Spec, build
+from dragoman.configuration.components import Spec, build
 from dragoman.model.attention.attention import GlobalAttention
 from dragoman.model.attention.normalisers import Softmax
 from dragoman.model.attention.scores import Additive
+from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.attention.terms.term import Sizes
-from dragoman.model.attention.terms.terms import TERMS
 from dragoman.model.memory import Memory
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.greedy import Greedy

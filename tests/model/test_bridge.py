@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from dragoman.components import Spec, problems
+from dragoman.configuration.components import Spec, problems
 from dragoman.model.bridge import BRIDGES, Bridge, Copy, Final, Mean, NoBridge, Zero
 from dragoman.model.memory import Memory, StateShape
 from tests.builders import noise, shaken

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import torch
 
-from dragoman.components import Problem, Spec
-from dragoman.config import ModelConfig
+from dragoman.configuration.components import Problem, Spec
+from dragoman.configuration.config import ModelConfig
 from dragoman.data.batch import Batch
 from dragoman.errors import UserError
 from dragoman.model import build

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.config import ModelConfig
+from dragoman.configuration.config import ModelConfig
 from dragoman.data.batch import Batch
 from dragoman.model import build
 from dragoman.model.decoder.decoder import State, Unrolled

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from dragoman.components import Spec, build
+from dragoman.configuration.components import Spec, build
 from dragoman.data.vocabulary import SymbolTable
 from dragoman.model.embedding import EMBEDDINGS, Table
 

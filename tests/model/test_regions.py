@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from dragoman.config import Config, ModelConfig
+from dragoman.configuration.config import Config, ModelConfig
 from dragoman.data.batch import Batch, Features, Sequence
 from dragoman.errors import UserError
 from dragoman.model import build

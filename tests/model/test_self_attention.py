@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 import torch
 
-from dragoman import components
-from dragoman.components import Spec
+from dragoman.configuration import components
+from dragoman.configuration.components import Spec
 from dragoman.model import build
-from dragoman.model.encoder.encoders import ENCODERS
 from dragoman.model.encoder.self_attention import SelfAttentionEncoder
+from dragoman.model.encoder.table import ENCODERS
 from dragoman.model.self_attention import LONGEST, POSITIONS, Learned, PositionsKind, Rotary, SelfAttention, turned
 from tests.builders import noise, settings, shaken, whole
 from tests.model import loops, transformer

@@ -11,7 +11,7 @@ from dragoman.data.batch import Batch, pad
 from dragoman.data.vocabulary import EOS
 from dragoman.model.attention.normalisers import NORMALISERS
 from dragoman.model.attention.scores import SCORES
-from dragoman.model.attention.terms.terms import TERMS
+from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.attention.windows import WINDOWS
 from dragoman.search.beam import Beam
 from dragoman.search.greedy import Greedy

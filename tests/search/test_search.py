@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman import components
-from dragoman.components import Spec, problems
+from dragoman.configuration import components
+from dragoman.configuration.components import Spec, problems
 from dragoman.data.batch import SourceBatch
 from dragoman.data.vocabulary import BOS, EOS
 from dragoman.errors import UserError
@@ -22,7 +22,7 @@ from dragoman.search.beam import Beam
 from dragoman.search.greedy import Greedy
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.search import Search
-from dragoman.search.searches import SEARCHES
+from dragoman.search.table import SEARCHES
 from tests.builders import BATCH, build_model, sentences
 from tests.golden import Golden
 from tests.search.toys import A, B, C, Chances, Prefix, Written

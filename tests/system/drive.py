@@ -12,7 +12,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training import card
 from dragoman.training.selection import Selection
 from dragoman.training.validation import Validator
-from dragoman.translator import Translator
+from dragoman.translation.translator import Translator
 
 MOMENTS: dict[str, tuple[Any, str]] = {
     "preparation": (ColumnWriter, "append"),  # half of the corpus is in the store

@@ -163,7 +163,7 @@ def _hasten_export(graphs: Path) -> None:
 def _hasten_demo() -> None:
     """The demo with a small corpus and a few steps."""
     from dragoman import demo
-    from dragoman.config import Config
+    from dragoman.configuration.config import Config
     from dragoman.training.checks import load_config
 
     units = {f"text.{side}.unit": "word" for side in ("source", "target")}

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dragoman import configuration
-from dragoman.data.pharaoh import pharaoh
+from dragoman.configuration import document
+from dragoman.corpus.pharaoh import pharaoh
 from tests import toy
 from tests.forms import results
 from tests.system.conftest import Outcome, Shell
@@ -413,7 +413,7 @@ def test_init_takes_the_languages_from_a_header(shell: Shell) -> None:
     shell.write("all.tsv", "en\tfr\tby\n" + "".join(f"{en}\t{fr}\tme\n" for en, fr in lines))
     done = shell("init", "all.tsv", "-o", "mine.yaml", "--columns", "fr,en")
     assert "all.tsv: line 1 is a header and no pair, columns fr, en\n" in done.err
-    data = configuration.load(shell.folder / "mine.yaml").data
+    data = document.load(shell.folder / "mine.yaml").data
     assert (data.source, data.target) == (("fr",), "en")
     assert shell("init", "all.tsv", "-o", "other.yaml", "--columns", "fr").code == 2
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import dragoman
-from dragoman.components import Spec
+from dragoman.configuration.components import Spec
 from dragoman.errors import UserError
 from dragoman.training import session
-from dragoman.translation import Seen
+from dragoman.translation.translation import Seen
 from tests import toy
 from tests.golden import Golden
 from tests.system.conftest import Shell

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import dragoman
-from dragoman import components
+from dragoman.configuration import components
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import Ter
 from dragoman.model.decoder.inputs import Cursor
-from dragoman.reading import Encoded
 from dragoman.run import Run
-from dragoman.search.searches import SEARCHES
+from dragoman.search.table import SEARCHES
 from dragoman.text.edits import OPERATIONS
 from dragoman.training import session
+from dragoman.translation.inputs import Encoded
 from dragoman.visualisation.changes import Change, Revision
 from tests import toy
 from tests.forms import alike, results

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import dragoman
+from dragoman.corpus.pharaoh import pharaoh
 from dragoman.data.dataset import Dataset
 from dragoman.data.language import Language
-from dragoman.data.pharaoh import pharaoh
 from dragoman.data.vocabulary import EOS
 from dragoman.errors import UserError
 from dragoman.run import Run

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.components import Spec
+from dragoman.configuration.components import Spec
 from dragoman.errors import UserError
 from dragoman.text.pipeline import TextPipeline
 from dragoman.text.units import UNITS

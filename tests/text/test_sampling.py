@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from dragoman.components import Spec, build
+from dragoman.configuration.components import Spec, build
 from dragoman.text.sampling import LatticeSampler, MergeDropout
 from dragoman.text.units import UNITS
 

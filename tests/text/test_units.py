@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sentencepiece import SentencePieceProcessor
 
-from dragoman.components import Spec, build
+from dragoman.configuration.components import Spec, build
 from dragoman.errors import UserError
 from dragoman.text import subword
 from dragoman.text.normalise import Normaliser

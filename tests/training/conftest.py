@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.config import Config
+from dragoman.configuration.config import Config
 from dragoman.data.batch import Batch
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
@@ -14,7 +14,7 @@ from dragoman.run import RunFolder
 from dragoman.training import checks, session
 from dragoman.training.journal import Journal
 from dragoman.training.objectives.objective import Objective
-from dragoman.training.objectives.objectives import OBJECTIVES
+from dragoman.training.objectives.table import OBJECTIVES
 from dragoman.training.stopping import Stop
 from dragoman.training.training import Training
 from dragoman.training.workers import Workers

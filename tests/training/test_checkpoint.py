@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from dragoman.components import Spec, build
+from dragoman.configuration.components import Spec, build
 from dragoman.errors import UserError
 from dragoman.model.weights import read_tensors, write_tensors
 from dragoman.training import checkpoint

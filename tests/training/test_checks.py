@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from dragoman.components import Spec
-from dragoman.config import Config
-from dragoman.configuration import ConfigError
+from dragoman.configuration.components import Spec
+from dragoman.configuration.config import Config
+from dragoman.configuration.document import ConfigError
 from dragoman.evaluation.metrics import METRICS
-from dragoman.search.searches import SEARCHES
+from dragoman.search.table import SEARCHES
 from dragoman.text.units import UNITS
 from dragoman.training import checks, session
-from dragoman.training.objectives.objectives import OBJECTIVES
+from dragoman.training.objectives.table import OBJECTIVES
 from dragoman.training.optimiser import OPTIMISERS
 from dragoman.training.schedule import SCHEDULES
 from tests.golden import Golden

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 import dragoman
-from dragoman.config import Config
+from dragoman.configuration.config import Config
 from dragoman.data.batch import Batch
 from dragoman.data.vocabulary import EOS, SymbolTable
 from dragoman.errors import UserError
@@ -24,7 +24,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import Run, RunFolder
 from dragoman.training import session, trainer
 from dragoman.training.objectives.objective import Objective, ObjectiveContext
-from dragoman.training.objectives.objectives import OBJECTIVES
+from dragoman.training.objectives.table import OBJECTIVES
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
 from dragoman.training.training import Training
 from tests import toy

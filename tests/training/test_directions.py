@@ -8,16 +8,16 @@ import pytest
 
 from dragoman.commands import runs as commands
 from dragoman.commands.lexicon import lexicon
-from dragoman.components import Spec
-from dragoman.data.corpus import Example
+from dragoman.configuration.components import Spec
+from dragoman.corpus.examples import Example
 from dragoman.data.dataset import Dataset
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import METRICS
-from dragoman.loading import load
 from dragoman.run import Run, RunFolder
 from dragoman.search import candidates
 from dragoman.training import session
 from dragoman.training.directions import reversed_config
+from dragoman.translation.loading import load
 from tests import toy
 from tests.golden import Golden
 

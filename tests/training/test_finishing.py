@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.config import Config
+from dragoman.configuration.config import Config
 from dragoman.run import RunFolder, told
 from dragoman.training import card, session
 from dragoman.training.finishing import finished

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from dragoman.components import Spec, build
+from dragoman.configuration.components import Spec, build
 from dragoman.training.optimiser import OPTIMISERS
 
 GRADIENTS = torch.tensor([[0.5, -2.0], [0.1, 1.0], [-0.3, 0.0]], dtype=torch.float64)

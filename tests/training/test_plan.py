@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.config import Config
+from dragoman.configuration.config import Config
 from dragoman.training import session, trainer
 from dragoman.training.plan import length
 from dragoman.training.training import Training

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from dragoman.components import Spec, build
+from dragoman.configuration.components import Spec, build
 from dragoman.training.schedule import SCHEDULES, Constant, Cosine, InverseSquareRoot, Plateau, Schedule
 
 ENDLESS = 10**9  # steps that training takes

@@ -10,7 +10,7 @@ import pytest
 
 import dragoman
 from dragoman import inspection
-from dragoman.config import Config
+from dragoman.configuration.config import Config
 from dragoman.model.weights import read_note, read_tensors, weights
 from dragoman.run import Run, RunFolder
 from dragoman.training import checkpoint, checks, session

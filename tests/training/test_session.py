@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from dragoman import configuration
-from dragoman.config import Config
+from dragoman.configuration import document
+from dragoman.configuration.config import Config
 from dragoman.errors import UserError
 from dragoman.files import alone
 from dragoman.model.output.output import Loss
@@ -135,7 +135,7 @@ def test_what_makes_no_other_run_may_change(made: Callable[..., Config]) -> None
     before = session.train(made(), quiet=True).config.read_bytes()
     assert session.train(made(FREE), quiet=True).config.read_bytes() == before, "a finished run is left alone"
     folder = session.train(made({**FREE, "training.steps": 2}), quiet=True)
-    kept = configuration.load(folder.config)
+    kept = document.load(folder.config)
     assert (kept.training.epochs, kept.search.options["size"], kept.training.average) == (7, 2, 1)
 
 
@@ -173,7 +173,7 @@ def test_a_begun_folder_without_a_state_begins_anew_with_any_configuration(
     refused(made())
     meddle({})
     folder = session.train(made({"seed": 12}), quiet=True)
-    assert configuration.load(folder.config).seed == 12
+    assert document.load(folder.config).seed == 12
 
 
 def test_the_same_command_makes_the_run_and_says_what_it_does(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from dragoman.config import Config
+from dragoman.configuration.config import Config
 from dragoman.errors import UserError
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq

@@ -10,21 +10,21 @@ import pytest
 import sacrebleu
 import torch
 
-from dragoman.config import UNTRANSLATED, Config
+from dragoman.configuration.config import UNTRANSLATED, Config
 from dragoman.data.batch import Sequence
 from dragoman.data.vocabulary import EOS
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import METRICS, higher_is_better
 from dragoman.model.output.output import Readout
 from dragoman.model.weights import read_note, read_tensors
-from dragoman.reading import Reading
-from dragoman.result import Result
 from dragoman.run import RunFolder
 from dragoman.training import session, trainer
 from dragoman.training.trainer import train
 from dragoman.training.training import Training
 from dragoman.training.validation import Likelihood, Validation, likelihood
-from dragoman.translator import Taught, Translator
+from dragoman.translation.inputs import Reading
+from dragoman.translation.result import Result
+from dragoman.translation.translator import Taught, Translator
 from tests import toy
 from tests.builders import BATCH, build_model
 from tests.forms import results

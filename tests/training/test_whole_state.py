@@ -22,7 +22,7 @@ from dragoman.model.weights import NOTE, fill, mean, read_tensors, weights, writ
 from dragoman.run import Run, RunFolder
 from dragoman.training import session
 from dragoman.training.objectives.objective import Objective, ObjectiveContext
-from dragoman.training.objectives.objectives import OBJECTIVES
+from dragoman.training.objectives.table import OBJECTIVES
 from dragoman.training.objectives.teacher_forcing import force
 from tests import toy
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from dragoman import components
-from dragoman.config import AttentionConfig, ModelConfig
+from dragoman.configuration import components
+from dragoman.configuration.config import AttentionConfig, ModelConfig
 from dragoman.data.vocabulary import UNK
 from dragoman.model.assembly import Assemble, blind, refuse
 from dragoman.model.attention.attention import Attention, GlobalAttention, NoAttention
@@ -11,9 +11,9 @@ from dragoman.model.attention.documents import HierarchicalAttention
 from dragoman.model.attention.normalisers import NORMALISERS, Softmax
 from dragoman.model.attention.scores import SCORES, Uniform
 from dragoman.model.attention.sources.combination import Combination, OneSource
-from dragoman.model.attention.sources.combinations import COMBINATIONS
+from dragoman.model.attention.sources.table import COMBINATIONS
+from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.attention.terms.term import Sizes, Term
-from dragoman.model.attention.terms.terms import TERMS
 from dragoman.model.attention.windows import WINDOWS, LocalAttention
 
 

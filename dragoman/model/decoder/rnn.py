@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, cast, final
 import torch
 from torch import Tensor, nn
 
-from dragoman.components import Layers, Rate, Size
+from dragoman.configuration.components import Layers, Rate, Size
 from dragoman.model.attention.attention import Glimpse, GlobalAttention, History
 from dragoman.model.attention.normalisers import Reading
 from dragoman.model.attention.sources.combination import Asked, Combination, OneSource

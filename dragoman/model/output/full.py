@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from dragoman.components import Rate
+from dragoman.configuration.components import Rate
 from dragoman.model.linear import linear, product_kind
 from dragoman.model.output.output import Distribution, Loss, Output, Readout
 from dragoman.model.shapes import Float, Int

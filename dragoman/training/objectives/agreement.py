@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import final
 
-from dragoman.components import Positive
-from dragoman.config import TABLES, Config
+from dragoman.configuration.components import Positive
+from dragoman.configuration.config import TABLES, Config
 from dragoman.data.batch import Batch
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq

@@ -8,13 +8,13 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 from torch.utils.checkpoint import checkpoint
 
-from dragoman import components
-from dragoman.config import Config
+from dragoman.configuration import components
+from dragoman.configuration.config import Config
 from dragoman.data.batch import Batch
 from dragoman.model.attention.chain import NEVER
 from dragoman.model.decoder.decoder import State
-from dragoman.model.decoder.decoders import DECODERS
 from dragoman.model.decoder.rnn import RnnDecoder
+from dragoman.model.decoder.table import DECODERS
 from dragoman.model.output.output import ROWS, Output, Readout
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.shapes import Float, Int

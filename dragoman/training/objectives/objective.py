@@ -6,14 +6,14 @@ from typing import ClassVar, NamedTuple
 
 from torch import Tensor, nn
 
-from dragoman import components
-from dragoman.config import Config
+from dragoman.configuration import components
+from dragoman.configuration.config import Config
 from dragoman.data.batch import Batch
 from dragoman.data.language import Language
 from dragoman.data.source import Source
 from dragoman.evaluation.metrics import Metric
 from dragoman.model.attention.normalisers import NORMALISERS
-from dragoman.model.attention.terms.terms import TERMS
+from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training.objectives.penalties import Penalty

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dragoman.components import Positive
+from dragoman.configuration.components import Positive
 from dragoman.data.batch import Batch
 from dragoman.model.memory import Memory
 from dragoman.model.shapes import Bool, Float

@@ -7,13 +7,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from dragoman.components import Spec
-from dragoman.config import AttentionConfig, Config
+from dragoman.configuration.components import Spec
+from dragoman.configuration.config import AttentionConfig, Config
 from dragoman.data.batch import Batch
 from dragoman.model.attention.attention import GlobalAttention
 from dragoman.model.attention.chain import NEVER
-from dragoman.model.attention.terms.reading import Shift
-from dragoman.model.attention.terms.terms import TERMS
+from dragoman.model.attention.terms.streaming import Shift
+from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.decoder.rnn import RnnDecoder
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq

@@ -7,14 +7,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman import components
-from dragoman.components import Spec
+from dragoman.configuration import components
+from dragoman.configuration.components import Spec
 from dragoman.model.attention.attention import Attended, Attention, GlobalAttention, NoAttention
 from dragoman.model.attention.documents import HierarchicalAttention
 from dragoman.model.attention.normalisers import NORMALISERS, Softmax
 from dragoman.model.attention.scores import SCORES, Dot, Linear, Score, Uniform
+from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.attention.terms.term import Sizes
-from dragoman.model.attention.terms.terms import TERMS
 from dragoman.model.attention.windows import WINDOWS, LocalAttention
 from dragoman.model.memory import Memory
 from dragoman.model.state import select

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.autograd import gradcheck
 
-from dragoman import components
-from dragoman.components import Spec
+from dragoman.configuration import components
+from dragoman.configuration.components import Spec
 from dragoman.model.attention.attention import GlobalAttention
 from dragoman.model.attention.normalisers import NORMALISERS, Normaliser
 from dragoman.model.attention.scores import Bilinear

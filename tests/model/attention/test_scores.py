@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.components import Spec, problems
+from dragoman.configuration.components import Spec, problems
 from dragoman.model.attention.scores import SCORES, Additive, Bilinear, Dot, ScaledDot, Score
 from tests.builders import noise, shaken
 from tests.model import loops

@@ -8,13 +8,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.components import Spec, build, problems
+from dragoman.configuration.components import Spec, build, problems
 from dragoman.model.attention.attention import GlobalAttention, History
 from dragoman.model.attention.normalisers import Softmax
 from dragoman.model.attention.scores import SCORES
+from dragoman.model.attention.terms.recurrent import Track
+from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.attention.terms.term import Moment, Sizes, Term
-from dragoman.model.attention.terms.terms import TERMS
-from dragoman.model.attention.terms.tracks import Track
 from dragoman.model.memory import Memory
 from dragoman.model.state import each_tensor
 from tests.builders import noise, shaken

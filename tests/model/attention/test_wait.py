@@ -10,7 +10,7 @@ from dragoman.model import build
 from dragoman.model.attention.attention import Attention, GlobalAttention
 from dragoman.model.attention.normalisers import Softmax
 from dragoman.model.attention.scores import Additive
-from dragoman.model.attention.terms.reading import Wait
+from dragoman.model.attention.terms.streaming import Wait
 from dragoman.model.attention.terms.term import Sizes
 from dragoman.model.attention.windows import LocalAttention, Monotonic
 from dragoman.model.memory import Memory

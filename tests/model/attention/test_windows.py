@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.components import Spec, problems
+from dragoman.configuration.components import Spec, problems
 from dragoman.model.attention.attention import Attention, GlobalAttention
 from dragoman.model.attention.normalisers import Softmax
 from dragoman.model.attention.scores import Additive

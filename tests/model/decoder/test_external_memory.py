@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import nn
 
-from dragoman.components import Spec, problems
-from dragoman.model.decoder.decoders import DECODERS
+from dragoman.configuration.components import Spec, problems
 from dragoman.model.decoder.external_memory import ExternalMemory
+from dragoman.model.decoder.table import DECODERS
 from dragoman.model.int8 import Int8
 from dragoman.model.linear import computed
 from dragoman.model.memory import Memory

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.components import Spec, problems
+from dragoman.configuration.components import Spec, problems
 from dragoman.model.attention.attention import Attention, GlobalAttention, NoAttention
 from dragoman.model.attention.normalisers import Softmax
 from dragoman.model.attention.scores import SCORES, Dot
@@ -15,8 +15,8 @@ from dragoman.model.attention.sources.combination import Combination, OneSource
 from dragoman.model.attention.terms.term import Moment, Said, Sizes, Term
 from dragoman.model.attention.windows import LocalAttention, Monotonic
 from dragoman.model.decoder.decoder import State
-from dragoman.model.decoder.decoders import DECODERS
 from dragoman.model.decoder.self_attention import SelfAttentionDecoder
+from dragoman.model.decoder.table import DECODERS
 from dragoman.model.int8 import Int8
 from dragoman.model.linear import computed
 from dragoman.model.output.output import Readout

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 import torch
 
-from dragoman.components import Spec, problems
+from dragoman.configuration.components import Spec, problems
 from dragoman.data.vocabulary import BOS
-from dragoman.model.decoder.decoders import DECODERS
 from dragoman.model.decoder.rnn import TIMINGS, RnnDecoder
+from dragoman.model.decoder.table import DECODERS
 from tests.builders import BATCH, build_model
 
 SAMPLE: list[tuple[str, dict[str, Any]]] = [

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from dragoman.components import Spec, problems
+from dragoman.configuration.components import Spec, problems
 from dragoman.model.encoder.convolutional import ConvolutionalEncoder
-from dragoman.model.encoder.encoders import ENCODERS
+from dragoman.model.encoder.table import ENCODERS
 from tests.builders import noise, shaken
 from tests.model import loops
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 import torch
 
-from dragoman.components import Spec, problems
-from dragoman.model.encoder.encoders import ENCODERS
+from dragoman.configuration.components import Spec, problems
 from dragoman.model.encoder.rnn import RnnEncoder
+from dragoman.model.encoder.table import ENCODERS
 from dragoman.model.memory import Memory
 from tests.builders import noise, shaken
 from tests.model import loops

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 import dragoman
-from dragoman.components import Spec
+from dragoman.configuration.components import Spec
+from dragoman.configuration.sections import replaced
 from dragoman.data.batch import Batch, Sequence
 from dragoman.deployment import export
 from dragoman.errors import UserError
@@ -25,7 +26,6 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import read_tensors
 from dragoman.run import Run
 from dragoman.search.beam import Beam
-from dragoman.sections import replaced
 from dragoman.training import checks, session
 from dragoman.training.objectives.hard import Marginal, Reinforce
 from tests import toy

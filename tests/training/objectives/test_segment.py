@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import torch
 
-from dragoman import components
-from dragoman.config import Config
+from dragoman.configuration import components
+from dragoman.configuration.config import Config
 from dragoman.data.batch import Sequence
 from dragoman.model.decoder.rnn import RnnDecoder
 from dragoman.model.output.output import Readout
@@ -16,8 +16,8 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.greedy import Greedy
 from dragoman.search.streaming import Adaptive, stream
 from dragoman.training import checks
-from dragoman.training.objectives.objectives import OBJECTIVES
 from dragoman.training.objectives.segment import Segment, log_likelihood, shift_of
+from dragoman.training.objectives.table import OBJECTIVES
 from tests.builders import BATCH, build_model, context, noise, sentences, settings, whole
 from tests.model.loops import sigmoid
 from tests.training.objectives.test_teacher_forcing import padded

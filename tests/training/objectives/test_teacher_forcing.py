@@ -8,7 +8,7 @@ from dragoman.data.batch import Batch, Sequence, SourceBatch
 from dragoman.data.vocabulary import PAD
 from dragoman.model.output.output import Readout
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.training.objectives.objectives import OBJECTIVES
+from dragoman.training.objectives.table import OBJECTIVES
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
 from tests.builders import BATCH, build_model, context
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dragoman.components import Size
+from dragoman.configuration.components import Size
 from dragoman.model.attention.attention import (
     Attended,
     Attention,

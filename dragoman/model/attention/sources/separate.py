@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, cast, final
 import torch
 from torch import Tensor, nn
 
-from dragoman.components import Size
+from dragoman.configuration.components import Size
 from dragoman.model.attention.attention import Attention, Glimpse, History
 from dragoman.model.attention.normalisers import softmax
 from dragoman.model.attention.sources.combination import Asked, Combination, begin_as_sum

@@ -9,15 +9,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman import components
-from dragoman.components import Spec
+from dragoman.configuration import components
+from dragoman.configuration.components import Spec
 from dragoman.model.attention.attention import Attention, GlobalAttention, History
 from dragoman.model.attention.normalisers import Softmax
 from dragoman.model.attention.scores import SCORES, Additive
 from dragoman.model.attention.sources.combination import Asked, Combination
-from dragoman.model.attention.sources.combinations import COMBINATIONS
+from dragoman.model.attention.sources.table import COMBINATIONS
+from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.attention.terms.term import Sizes
-from dragoman.model.attention.terms.terms import TERMS
 from dragoman.model.memory import Memory
 from dragoman.model.state import select
 from tests.builders import noise, shaken

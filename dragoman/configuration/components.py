@@ -1,0 +1,205 @@
+"""Parts that the configuration names: kind and options, checked against the constructor's signature.
+
+A table maps kinds to constructors. What the assembler supplies are a constructor's positional parameters; its
+keyword-only parameters, with their type hints and defaults, are the options that a user may write.
+"""
+
+import inspect
+import json
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
+
+from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter, ValidationError
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from dragoman.configuration import yaml
+from dragoman.configuration.messages import explain, nearest, shown, type_text
+from dragoman.errors import UserError
+
+Part = TypeVar("Part")
+Path: TypeAlias = yaml.Path
+
+Count = Annotated[int, Field(ge=1, le=10**9)]  # times, steps, sentences, symbols
+Size = Annotated[int, Field(ge=1, le=2**20)]  # numbers in a vector; of 10**9 torch cannot count the bytes of a matrix
+Width = Annotated[int, Field(ge=1, le=1000)]  # positions side by side
+Layers = Annotated[int, Field(ge=1, le=100)]  # made one by one, so that many would take for ever
+Positive = Annotated[float, Field(gt=0)]
+Rate = Annotated[float, Field(ge=0, lt=1)]
+
+
+class Problem(NamedTuple):
+    """One fault of a configuration and the keys that lead to it."""
+
+    path: Path
+    message: str
+
+    def __str__(self) -> str:
+        return f"{dotted(self.path)}: {self.message}" if self.path else self.message
+
+
+def dotted(path: Path) -> str:
+    """The keys as a user writes them: `model.attention.score`."""
+    return ".".join(map(str, path))
+
+
+class Options(Mapping[str, Any]):
+    """An immutable mapping that compares and hashes by value; lists in it become tuples."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = {name: freeze(value) for name, value in values.items()}
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._values.items()))
+
+    def __repr__(self) -> str:
+        return repr(self._values)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """The name of a part and its options. In YAML `additive` or `{kind: additive, size: 512}`."""
+
+    words: ClassVar[str] = "a kind or a mapping with 'kind'"
+
+    kind: str
+    options: Mapping[str, Any] = Options({})
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", Options(self.options))
+
+    def __str__(self) -> str:
+        return self.kind + "".join(f" {name}={value}" for name, value in self.options.items() if value is not None)
+
+    @classmethod
+    def parse(cls, value: Any) -> "Spec":
+        """The Spec that a plain value stands for; ValueError says what is wrong with any other value."""
+        if isinstance(value, Spec):
+            return value
+        if isinstance(value, str):
+            return cls(value)
+        if not isinstance(value, Mapping) or not isinstance(value.get("kind"), str):
+            text = f"expected {cls.words}, found {shown(value)}"
+            raise PydanticCustomError("spec", "{text}", {"text": text})
+        return cls(value["kind"], {name: option for name, option in value.items() if name != "kind"})
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            cls.parse,
+            serialization=core_schema.plain_serializer_function_ser_schema(plain),
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        kind = {"type": "string", "description": "the kind of a part"}
+        described = {"description": "its kind, and options beside it", "properties": {"kind": kind}}
+        return {"anyOf": [kind, {"type": "object", **described, "required": ["kind"]}]}
+
+
+def freeze(value: Any) -> Any:
+    """Lists as tuples, mappings as Options or, where they name a kind, as Specs."""
+    if isinstance(value, (list, tuple)):
+        return tuple(freeze(item) for item in value)
+    if isinstance(value, Mapping) and not isinstance(value, Options):
+        return Spec.parse(value) if isinstance(value.get("kind"), str) else Options(value)
+    return value
+
+
+def plain(value: Any) -> Any:
+    """The opposite of `freeze`: what JSON and YAML can hold. A Spec becomes a mapping with `kind` first."""
+    if isinstance(value, Spec):
+        return {"kind": value.kind, **plain(value.options)}
+    if isinstance(value, Mapping):
+        return {name: plain(item) for name, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def build(table: Mapping[str, Callable[..., Part]], spec: Spec, *parts: Any) -> Part:
+    """The part that `spec` names, made of `parts` and its options. UserError if it does not fit the table."""
+    found = problems(table, spec, ())
+    if found:
+        raise UserError("; ".join(str(problem) for problem in found))
+    return table[spec.kind](*parts, **_completed(table, spec))
+
+
+def problems(table: Mapping[str, Callable[..., Any]], spec: Spec, path: Path) -> list[Problem]:
+    """What is wrong with `spec`, which stands at `path`: its kind, or else each of its options."""
+    if spec.kind not in table:
+        return [Problem((*path, "kind"), f"unknown kind '{spec.kind}', {nearest(spec.kind, table)}")]
+    known = _parameters(table[spec.kind])
+    found = []
+    for name, value in spec.options.items():
+        if name not in known:
+            hint = nearest(name, known) if known else f"'{spec.kind}' has no options"
+            found.append(Problem((*path, name), f"unknown key, {hint}"))
+        else:
+            found += [Problem((*path, name), message) for message in _validated(known[name], value)[1]]
+    for name, parameter in known.items():
+        if parameter.default is parameter.empty and name not in spec.options:
+            found.append(Problem((*path, name), f"required: {type_text(parameter.annotation)}"))
+    return found
+
+
+def options(constructor: Callable[..., Any]) -> list[str]:
+    """The names of the options that a part has."""
+    return list(_parameters(constructor))
+
+
+def complete(table: Mapping[str, Callable[..., Any]], spec: Spec) -> Spec:
+    """The same Spec with every option spelled out, in the constructor's order; a faulty one unchanged."""
+    return spec if problems(table, spec, ()) else Spec(spec.kind, _completed(table, spec))
+
+
+def _completed(table: Mapping[str, Callable[..., Any]], spec: Spec) -> dict[str, Any]:
+    """Every option of a sound Spec, given or by default, as the constructor takes it."""
+    known = _parameters(table[spec.kind])
+    given = {name: _validated(known[name], value)[0] for name, value in spec.options.items()}
+    return {name: given.get(name, parameter.default) for name, parameter in known.items()}
+
+
+def _parameters(constructor: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """The keyword-only parameters with evaluated annotations (of the others some may not be importable)."""
+    parameters = inspect.signature(constructor).parameters.values()
+    found = {parameter.name: parameter for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
+    function = inspect.unwrap(_initialiser(constructor) if inspect.isclass(constructor) else constructor)
+    holder = types.SimpleNamespace(
+        __annotations__={
+            name: Any if parameter.annotation is parameter.empty else parameter.annotation
+            for name, parameter in found.items()
+        }
+    )
+    namespace = getattr(function, "__globals__", {})
+    hints = typing.get_type_hints(holder, globalns=namespace, include_extras=True)
+    return {name: parameter.replace(annotation=hints[name]) for name, parameter in found.items()}
+
+
+def _initialiser(part: type) -> Any:
+    """The `__init__` of a class, its own or the nearest inherited one."""
+    return next(vars(base)["__init__"] for base in part.__mro__ if "__init__" in vars(base))
+
+
+def _validated(parameter: inspect.Parameter, value: Any) -> tuple[Any, list[str]]:
+    """The value as the constructor takes it, or the reasons why it cannot.
+
+    Strict JSON has the rules that fit YAML: neither true nor "3" is a number, but 1 is one with or without
+    a fraction, and a list is a tuple. NaN and infinity are refused.
+    """
+    try:
+        text = json.dumps(plain(value), allow_nan=False)
+        return TypeAdapter(parameter.annotation).validate_json(text, strict=True), []
+    except ValidationError as error:
+        return None, explain(error.errors(), parameter.annotation, value)
+    except (TypeError, ValueError):
+        return None, explain([], parameter.annotation, value)

@@ -1,0 +1,314 @@
+"""The options of a run: one typed tree."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
+
+from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from dragoman.configuration.components import Count, Positive, Rate, Size, Spec
+from dragoman.configuration.sections import Section
+from dragoman.threads import MOST_THREADS
+
+Item = TypeVar("Item")
+
+
+class _Several:
+    """Marks a list of which one may be written without its brackets."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(self._listed, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        listed = handler(schema)
+        return {"anyOf": [listed, listed["items"]]}
+
+    @staticmethod
+    def _listed(value: Any) -> Any:
+        return (value,) if isinstance(value, str | Mapping | Spec) else value
+
+
+Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*$")]  # no name of a file has the character NUL
+Maybe = Annotated[str, Field(pattern=r"^[^\x00]*$")]  # the same, or nothing
+Several = _Several()
+
+
+class DeviceConfig(Section):
+    """The machine that the work is done with."""
+
+    name: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto (a GPU if there is one), cpu, cuda")
+    threads: Annotated[int, Field(ge=0, le=MOST_THREADS)] = Field(
+        0, description="processor threads; 0 = OMP_NUM_THREADS, or one for each core"
+    )
+    precision: Literal["auto", "float32", "bfloat16"] = Field(
+        "auto", description="of matrix products in training: auto (bfloat16 where it is fast), float32, bfloat16"
+    )
+
+
+class LanguagePair(NamedTuple):
+    """A direction to translate in, and its corpora.
+
+    One without `train` is zero-shot; one to the language of its source copies texts, which helps zero-shot ones (Ha et
+    al. 2016).
+    """
+
+    sources: tuple[str, ...]
+    target: str
+    train: tuple[str, ...]
+    dev: str
+
+    @property
+    def name(self) -> str:
+        return f"{'+'.join(self.sources)}-{self.target}"
+
+
+class PairConfig(Section):
+    """A direction that a model of several translates in."""
+
+    words: ClassVar[str] = "with source, target, train and dev"
+
+    source: Text = Field(description="language translated from")
+    target: Text = Field(description="language translated to")
+    train: Annotated[tuple[Text, ...], Several] = Field((), description="training files; none = zero-shot")
+    dev: Text = Field(description="development files")
+
+
+class DataConfig(Section):
+    """The sentence pairs: of one direction, or of those in `pairs`."""
+
+    source: Annotated[tuple[Text, ...], Several] = Field(
+        (), description="language translated from = suffix of its files: PREFIX.en; or a list of several"
+    )
+    target: Maybe = Field("", description="language translated to = suffix of its files")
+    train: Annotated[tuple[Text, ...], Several] = Field(
+        (), description="prefix of the training files, or a .tsv, .csv or .jsonl with such columns"
+    )
+    dev: Maybe = Field("", description="the same for the pairs that training is judged by")
+    pairs: tuple[PairConfig, ...] = Field(
+        (), description="instead of these four, a list of {source, target, train, dev}, for one model of many languages"
+    )
+    temperature: Annotated[float, Field(ge=1)] = Field(
+        1.0, description="T: a pair with n examples is drawn in proportion to n^(1/T); 1 = all as often as they come"
+    )
+    features: Annotated[tuple[Text, ...], Several] = Field(
+        (), description="sources that are numbers, such as images: PREFIX.NAME.npy, .npz or .safetensors"
+    )
+    join: bool = Field(False, description="true = several sources are read as one sequence, one behind the other")
+    own_symbols: bool = Field(
+        True,
+        description="true = without symbols that in training only targets in other languages of `pairs` have",
+    )
+    edits: Text | None = Field(
+        None, description="source that the target is written as edits of (post-editing); null = the target is a text"
+    )
+    alignments: bool = Field(
+        False, description="true = read the word links of the training pairs, PREFIX.SOURCE-TARGET.align (Pharaoh)"
+    )
+    max_length: Count = Field(100, description="symbols in a sentence; longer pairs are left out of training")
+    max_ratio: Annotated[float, Field(ge=1)] = Field(
+        9.0, description="longer side over shorter side, in symbols; pairs above it are left out"
+    )
+
+    @property
+    def language_pairs(self) -> tuple[LanguagePair, ...]:
+        """The directions to translate in, whichever way they are given."""
+        if not self.pairs:
+            return (LanguagePair(self.source, self.target, self.train, self.dev),)
+        return tuple(LanguagePair((pair.source,), pair.target, pair.train, pair.dev) for pair in self.pairs)
+
+    @property
+    def trained(self) -> tuple[LanguagePair, ...]:
+        """Those that are trained on."""
+        return tuple(pair for pair in self.language_pairs if pair.train)
+
+    @property
+    def deciding(self) -> tuple[LanguagePair, ...]:
+        """Those whose validation decides: of what is trained on, all that is no copy."""
+        return tuple(pair for pair in self.trained if pair.target not in pair.sources) or self.trained
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """What the sources are called in a run folder."""
+        return tuple(f"source.{name}" for name in self.source) if len(self.source) > 1 else ("source",)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The language of each side, the target last; of several pairs all that a side may have."""
+        if not self.pairs:
+            return (*self.source, self.target)
+        sides = zip(*((pair.source, pair.target) for pair in self.pairs), strict=True)
+        return tuple(", ".join(dict.fromkeys(side)) for side in sides)
+
+    def places(self, key: Literal["train", "dev"]) -> str:
+        """The corpora of a key in words; of several pairs, each behind its name."""
+        found = {pair.name: pair.dev if key == "dev" else ", ".join(pair.train) for pair in self.language_pairs}
+        named = self.pairs and [f"{name} {place}" for name, place in found.items() if place]
+        return "; ".join(named or found.values())
+
+    @property
+    def several(self) -> bool:
+        """Whether a model reads more than one sequence."""
+        return len(self.source) > 1 and not self.join
+
+    def sequences(self, of_sources: Sequence[Item]) -> tuple[Item, ...]:
+        """One for each sequence that a model reads: those of all sources, or with `join` the first alone."""
+        return tuple(of_sources) if self.several else tuple(of_sources[:1])
+
+    @property
+    def plain(self) -> bool:
+        """Whether one text becomes another as it stands."""
+        return len(self.source) == 1 and not self.features and self.edits is None
+
+    @property
+    def edited(self) -> int | None:
+        """The number of the source that the target is written as edits of."""
+        return None if self.edits is None else self.source.index(self.edits)
+
+    @property
+    def languages(self) -> str:
+        if not self.pairs:
+            return f"{' and '.join(self.source)} to {self.target}"
+        untrained = [pair.name for pair in self.language_pairs if not pair.train]
+        found = ", ".join(pair.name for pair in self.trained)
+        return f"{found}; zero-shot {', '.join(untrained)}" if untrained else found
+
+
+class LanguageConfig(Section):
+    """From text to symbols, for one language."""
+
+    lowercase: bool = Field(False, description="true = translate in lower case")
+    tokeniser: Literal["punctuation", "whitespace"] = Field(
+        "punctuation", description="what separates words: punctuation too, or whitespace alone"
+    )
+    unit: Spec = Field(Spec("bpe"), description="what a symbol is")
+
+
+class TextConfig(Section):
+    """From text to symbols."""
+
+    joint: bool = Field(True, description="one inventory of symbols for all languages")
+    source: LanguageConfig = Field(LanguageConfig(), description="the language translated from, or each of several")
+    target: LanguageConfig = Field(LanguageConfig(), description="the language translated to")
+
+
+class EmbeddingConfig(Section):
+    """Symbols as vectors."""
+
+    size: Size = Field(256, description="numbers in the vector of a symbol")
+    dropout: Rate = Field(0.0, description="share of them that training hides")
+    tie: Literal["none", "output", "languages", "all"] = Field(
+        "none",
+        description="shared tables: output (target = output layer), languages (source = target), all, none",
+    )
+    source: Spec = Field(Spec("table"), description="the vectors of source symbols")
+    target: Spec = Field(Spec("table"), description="the vectors of target symbols")
+
+
+class AttentionConfig(Section):
+    """Where the decoder looks."""
+
+    score: Spec = Field(Spec("additive"), description="how well a query and a key agree")
+    terms: Annotated[tuple[Spec, ...], Several] = Field((), description="what else has a say")
+    normaliser: Spec = Field(Spec("softmax"), description="from energies to weights")
+    window: Spec = Field(Spec("none"), description="the part of the source to look at")
+    sentences: Text | None = Field(
+        None, description="what stands between the sentences of a document, to attend to these too; null = nothing does"
+    )
+
+    def beside_score(self) -> Iterator[str]:
+        """The other keys that a user has set."""
+        fields = type(self).model_fields
+        return (name for name in fields if name != "score" and getattr(self, name) != fields[name].default)
+
+    def chosen(self) -> Iterator[Spec]:
+        """The score, and what else a user has chosen."""
+        yield self.score
+        yield from self.terms
+        for name in ("normaliser", "window"):
+            if getattr(self, name).kind != type(self).model_fields[name].default.kind:
+                yield getattr(self, name)
+
+
+class ModelConfig(Section):
+    """The network."""
+
+    start_symbol: Literal["bos", "eos"] = Field("bos", description="what the decoder reads first: bos or eos")
+    embedding: EmbeddingConfig = Field(EmbeddingConfig(), description="symbols as vectors")
+    encoder: Spec = Field(Spec("rnn"), description="reads the source sentence")
+    features: Spec = Field(Spec("projection"), description="reads sources that are numbers (data.features)")
+    start_only: Annotated[tuple[Text, ...], Several] = Field(
+        (), description="sources among data.features that only start the decoder (bridge) and are not attended to"
+    )
+    bridge: Spec = Field(Spec("final"), description="the decoder's first state")
+    attention: AttentionConfig = Field(AttentionConfig(), description="where the decoder looks")
+    combination: Spec = Field(Spec("concatenation"), description="what becomes of attention to several sources")
+    decoder: Spec = Field(Spec("rnn"), description="writes the target sentence")
+    output: Spec = Field(Spec("full"), description="from features to probabilities of symbols")
+    cursor: bool = Field(
+        False, description="of data.edits: true = the decoder reads the state of the symbol that is edited next, too"
+    )
+
+
+class BatchConfig(Section):
+    """The pairs of one training step."""
+
+    size: Count = Field(80, description="how many of the unit below")
+    unit: Literal["sentences", "tokens"] = Field("sentences", description="sentences or tokens (padding counts)")
+
+
+class TrainingConfig(Section):
+    """From a network to a translator."""
+
+    epochs: Count | None = Field(30, description="passes over the training pairs; null = no limit")
+    steps: Count | None = Field(None, description="training steps; null = no limit; the first limit counts")
+    batch: BatchConfig = Field(BatchConfig(), description="the pairs of one training step")
+    objective: Spec = Field(Spec("teacher_forcing"), description="what is minimised")
+    penalties: Annotated[tuple[Spec, ...], Several] = Field((), description="what else is minimised, of attention")
+    source_dropout: Rate = Field(
+        0.0, description="share of the sources that training hides where there are several, never all of a sentence"
+    )
+    optimiser: Spec = Field(Spec("adam"), description="what is done with gradients")
+    schedule: Spec = Field(Spec("constant"), description="the learning rate from step to step")
+    clip: Positive | None = Field(1.0, description="largest norm of the gradient; null = any")
+    save_every: Count = Field(500, description="steps between saves of the training state")
+    validate_every: Count | None = Field(None, description="steps between validations; null = after each epoch")
+    search: Spec = Field(Spec("greedy"), description="how validation translates")
+    metric: Text = Field("bleu", description="decides what is best: one of `metrics`, or loss, perplexity, accuracy")
+    patience: Count | None = Field(10, description="validations without improvement to stop after; null = never")
+    average: Count = Field(5, description="how many of the best checkpoints the final model is the mean of")
+    skip_limit: Count = Field(20, description="steps in a row with a non-finite loss to stop after")
+
+
+class Config(Section):
+    """Everything that a run depends on."""
+
+    run: Text = Field("runs/model", description="folder that the run is written to")
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = Field(1, description="of every random choice")
+    device: DeviceConfig = Field(DeviceConfig(), description="the machine that the work is done with")
+    data: DataConfig = Field(description="the sentence pairs")
+    text: TextConfig = Field(TextConfig(), description="from text to symbols")
+    model: ModelConfig = Field(ModelConfig(), description="the network")
+    training: TrainingConfig = Field(TrainingConfig(), description="from a network to a translator")
+    search: Spec = Field(Spec("beam"), description="how the best translation is looked for")
+    metrics: Annotated[tuple[Spec, ...], Several] = Field(
+        (Spec("bleu"), Spec("chrf")),
+        description="what translations are scored by",
+    )
+
+    @property
+    def combines(self) -> bool:
+        """Whether a model looks at more than one thing: several sources, or one and a sentinel."""
+        return self.data.several or bool(self.model.combination.options.get("sentinel"))
+
+    @property
+    def chained(self) -> bool:
+        """Whether where a model looks depends on where it looked before, by draws that it sums over."""
+        return bool(self.model.attention.normaliser.options.get("order"))
+
+
+# What validation measures without translating, and whether more of it is better.
+UNTRANSLATED = {"loss": False, "perplexity": False, "accuracy": True}
+CSV = (".csv", ".csv.gz")
+COLUMNS = (".tsv", ".tsv.gz", *CSV)  # of these names under a header, or each source, then the target
+OBJECTS = (".jsonl", ".jsonl.gz")  # JSON Lines: of these keys
+TABLES = (*COLUMNS, *OBJECTS)

@@ -1,0 +1,98 @@
+"""A YAML file to a configuration, with every fault told at once by file, line and key; and back."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path as FilePath
+from typing import Any
+
+from pydantic.json_schema import GenerateJsonSchema
+
+from dragoman.configuration import sections, yaml
+from dragoman.configuration.components import Path, Problem, dotted
+from dragoman.configuration.config import Config
+from dragoman.configuration.messages import shown
+from dragoman.configuration.rules import contradictions, required
+from dragoman.errors import UserError
+from dragoman.files import read_lines
+
+
+class ConfigError(UserError):
+    """Every fault of a configuration, a line each."""
+
+
+TITLE = "dragoman configuration"
+
+Check = Callable[[Config], Iterable[Problem]]
+
+
+def load(path: str | FilePath, overrides: Mapping[str, str] = {}, checks: Sequence[Check] = ()) -> Config:
+    """The configuration in a YAML file (`-` is standard input).
+
+    `overrides` sets dotted keys to values written as YAML; `checks` find what only the layers above can know.
+    Raises ConfigError with all problems, or UserError when the file cannot be read.
+    """
+    document = yaml.read("\n".join(read_lines(path)), "<stdin>" if str(path) == "-" else str(path))
+    if document.value is None and document.faults:
+        raise ConfigError(_told(document, []))
+    if not isinstance(document.value, dict | None):
+        raise ConfigError(f"{document.name}:1: expected keys and values, found {shown(document.value)}")
+    for key, text in sorted(overrides.items(), key=lambda item: item[0].count(".")):
+        yaml.override(document, key, text)
+    values = {"data": {}, **(document.value or {})}
+    found, wrong = sections.problems(Config, values)
+    unfit = {problem.path for problem in found} | {fault.path for fault in document.faults}
+    config = sections.sound(Config, values, unfit) if unfit else Config.model_validate(values, strict=True)
+    if config:
+        every = [required, *checks] if wrong else [required, contradictions, *checks]
+        found += [problem for problem in _problems(config, every) if not _within(problem.path, unfit)]
+    if config is None or found or document.faults:
+        raise ConfigError(_told(document, found))
+    return config
+
+
+def check(config: Config, checks: Sequence[Check]) -> None:
+    """The same for a configuration that was made in Python: ConfigError with all its problems."""
+    found = _problems(config, [required, contradictions, *checks])
+    if found:
+        raise ConfigError("\n".join(map(str, found)))
+
+
+def _problems(config: Config, checks: Sequence[Check]) -> list[Problem]:
+    return [problem for check in checks for problem in check(config)]
+
+
+def _within(path: Path, others: set[Path]) -> bool:
+    return any(path[:length] in others for length in range(len(path) + 1))
+
+
+def _told(document: yaml.Document, problems: list[Problem]) -> str:
+    """A line for each fault and problem, in the order of the file, overrides last."""
+    found = list(document.faults)
+    unread = {fault.path for fault in found}
+    for path, message in problems:
+        if path not in unread:
+            known = document.nearest(path)
+            # `score: dott` has a kind, yet no key of that name.
+            key = path[:-1] if path[-1:] == ("kind",) and path != known else path
+            found.append(yaml.Fault(document.places.get(known, document.place(1)), key, message))
+    lines = []
+    for place, path, message in sorted(found, key=lambda fault: fault.place):
+        named = not path or place.text == f"--{dotted(path)}"
+        lines.append(f"{place.text}: {message}" if named else f"{place.text}: {dotted(path)}: {message}")
+    return "\n".join(lines)
+
+
+def dump(config: Config) -> str:
+    """The complete configuration as YAML; loading it gives an equal one."""
+    return yaml.write(sections.tree(config))
+
+
+def commented(config: Config, tables: Mapping[Path, Mapping[str, Any]] = {}) -> str:
+    """The same with what each key means beside it, and the kinds that it takes of these tables."""
+    return yaml.write(sections.tree(config), dict(sections.notes(Config, tables)))
+
+
+def schema(tables: Mapping[Path, Mapping[str, Any]] = {}) -> str:
+    """The JSON schema of a configuration, which editors complete and check YAML by, with the kinds of these tables."""
+    found = {"$schema": GenerateJsonSchema.schema_dialect, **sections.schema(Config, tables), "title": TITLE}
+    return json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,0 +1,128 @@
+"""Options that are fine one by one and impossible together."""
+
+from collections.abc import Iterator
+
+from dragoman.configuration.components import Problem
+from dragoman.configuration.config import COLUMNS, TABLES, UNTRANSLATED, Config, DataConfig
+from dragoman.configuration.messages import nearest
+
+ONE_PAIR = ("source", "target", "train", "dev")
+
+
+def required(config: Config) -> Iterator[Problem]:
+    """What is missing of a pair of languages, or too much where there is a list of them."""
+    for name in ONE_PAIR:
+        path, given = ("data", name), bool(getattr(config.data, name))
+        if config.data.pairs and given:
+            yield Problem(path, "data.pairs says it for each pair; leave out one of them")
+        elif not config.data.pairs and not given:
+            yield Problem(path, f"required: {DataConfig.model_fields[name].description}")
+
+
+def contradictions(config: Config) -> Iterator[Problem]:
+    """What is wrong with options taken together; what only the parts of a model know is not among it."""
+    data, text, training = config.data, config.text, config.training
+    yield from _pairs(config) if data.pairs else _one_pair(config)
+    if data.join and (len(data.sides) == 1 or data.features or not text.joint):
+        yield Problem(("data", "join"), "is for several texts in one inventory (text.joint: true)")
+    if training.source_dropout and len(data.sides) == 1:
+        yield Problem(("training", "source_dropout"), "hides some of several sources, and there is one")
+    yield from _features(config)
+    if config.model.attention.sentences and len(data.sides) > 1 and (data.features or not text.joint):
+        message = "is one symbol in all sources only where they are texts of one inventory (text.joint: true)"
+        yield Problem(("model", "attention", "sentences"), message)
+    tie = config.model.embedding.tie
+    if tie in ("languages", "all") and not text.joint:
+        yield Problem(("model", "embedding", "tie"), f"'{tie}' needs one inventory (text.joint: true)")
+    if tie == "languages" and data.source and set(data.source) <= set(data.features):
+        yield Problem(("model", "embedding", "tie"), "'languages' is of sources that are texts (data.features are not)")
+    if training.epochs is None and training.steps is None:
+        yield Problem(("training", "steps"), "training would never end: epochs and steps are both null")
+    kinds = [metric.kind for metric in config.metrics]
+    for number, kind in enumerate(kinds):
+        if kind in kinds[:number]:
+            yield Problem(("metrics", number), f"'{kind}' is there already")
+    if training.metric not in (*kinds, *UNTRANSLATED):
+        known = nearest(training.metric, [*kinds, *UNTRANSLATED])
+        yield Problem(("training", "metric"), f"'{training.metric}' is not listed in metrics; {known}")
+
+
+def _one_pair(config: Config) -> Iterator[Problem]:
+    data = config.data
+    if data.target in data.source and not all(name.endswith(COLUMNS) for name in (*data.train, data.dev)):
+        yield Problem(("data", "target"), f"'{data.target}' is data.source too, so both are one file")
+    if data.temperature != 1:
+        yield Problem(("data", "temperature"), "is for drawing from data.pairs, of which there are none")
+    if not data.own_symbols:
+        yield Problem(("data", "own_symbols"), "is for the languages of data.pairs, of which there are none")
+    if data.alignments and len(data.source) > 1:
+        yield Problem(("data", "alignments"), "links are between a target and one source, and there are several")
+    if data.edits is not None:
+        yield from _edits(config)
+    if config.model.cursor and (data.edits is None or data.join):
+        yield Problem(("model", "cursor"), "needs data.edits, and the edited source by itself (data.join: false)")
+    for number, name in enumerate(data.source):
+        if name in data.source[:number]:
+            yield Problem(("data", "source", number), f"'{name}' is there already")
+
+
+def _pairs(config: Config) -> Iterator[Problem]:
+    """Directions are told apart by a symbol of the source, which only those that are trained on teach."""
+    data = config.data
+    if not config.text.joint:
+        yield Problem(("text", "joint"), "a model of data.pairs has one inventory for all languages (true)")
+    for name in ("alignments", "edits", "features"):
+        if getattr(data, name):
+            yield Problem(("data", name), "not for data.pairs")
+    if not data.trained:
+        yield Problem(("data", "pairs"), "no pair has 'train', so there is nothing to train on")
+        return
+    targets = dict.fromkeys(pair.target for pair in data.trained)
+    names = [pair.name for pair in data.language_pairs]
+    tables: dict[str, str] = {}
+    for number, pair in enumerate(data.language_pairs):
+        path = "data", "pairs", number
+        if pair.name in names[:number]:
+            yield Problem(path, f"{pair.name} is there already; 'train' may be a list")
+        for place in (*pair.train, pair.dev):
+            if place.endswith(COLUMNS) and tables.setdefault(place, pair.name) != pair.name:
+                message = f"{place} has the columns of {tables[place]}; name files by prefix, or a table of its own"
+                yield Problem(path, message)
+        if pair.target not in targets:
+            message = f"no pair with 'train' has the target '{pair.target}', so how would the model know to write it?"
+            yield Problem((*path, "target"), message)
+
+
+def _features(config: Config) -> Iterator[Problem]:
+    """Arrays stand beside the files of texts, and are neither edited nor linked word by word."""
+    data, only = config.data, config.model.start_only
+    for number, name in enumerate(data.features):
+        if name not in data.source:
+            yield Problem(("data", "features", number), f"'{name}' is none of data.source: {', '.join(data.source)}")
+        if name in (data.edits, *data.features[:number]):
+            told = "is a text (data.edits)" if name == data.edits else "is there already"
+            yield Problem(("data", "features", number), f"'{name}' {told}")
+    for key, names in (("train", data.train), ("dev", (data.dev,))):
+        for name in names if data.features else ():
+            if name.endswith(TABLES):
+                yield Problem(("data", key), f"data.features stand beside PREFIX files, and {name} is a table")
+    if data.alignments and data.features:
+        yield Problem(("data", "alignments"), "links are between words, and data.features are none")
+    for number, name in enumerate(only):
+        if name not in data.features:
+            yield Problem(("model", "start_only", number), f"'{name}' is none of data.features")
+    if only and set(data.source) <= set(only):
+        yield Problem(("model", "start_only"), "nothing is left to attend to (which is model.attention.score: none)")
+
+
+def _edits(config: Config) -> Iterator[Problem]:
+    """Edits are of symbols, which must be the same whatever they are edited to."""
+    data, text, path = config.data, config.text, ("data", "edits")
+    if data.edits not in data.source:
+        yield Problem(path, f"'{data.edits}' is none of data.source: {', '.join(data.source)}")
+    if not text.joint or text.source != text.target:
+        yield Problem(path, "cuts source and target alike: text.joint: true, text.source and text.target equal")
+    if text.source.unit.options.get("dropout"):
+        yield Problem(path, "are of the same symbols in every epoch; leave out text.source.unit.dropout")
+    if data.alignments:
+        yield Problem(("data", "alignments"), "links are between words, and data.edits makes the target no words")

@@ -1,0 +1,234 @@
+"""Typed mappings that a configuration is made of: from plain values, their faults in words, and back."""
+
+import copy
+import typing
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, ValidationError, model_validator
+from pydantic.fields import FieldInfo
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import CoreSchema, ErrorDetails
+
+from dragoman.configuration.components import Path, Problem, Spec, complete, plain
+from dragoman.configuration.messages import explain, nearest, shown
+
+
+class Section(BaseModel):
+    """Keys and values. Null means a section of defaults, a component without `kind` has the default kind."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_defaults(cls, values: Any) -> Any:
+        if not isinstance(values, Mapping):
+            return values
+        return {name: cls._with_default(name, value) for name, value in values.items()}
+
+    @classmethod
+    def _with_default(cls, name: str, value: Any) -> Any:
+        field = cls.model_fields.get(name)
+        if field is None:
+            return value
+        if value is None and _inner(field):
+            return {}
+        if isinstance(value, Mapping) and isinstance(field.default, Spec) and "kind" not in value:
+            return {"kind": field.default.kind, **value}
+        return tuple(value) if isinstance(value, list) else value
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        found = handler(schema)
+        keys = handler.resolve_ref_schema(found)["properties"]
+        for name, field in cls.model_fields.items():
+            if _inner(field):
+                keys[name] = {"anyOf": [{"$ref": keys[name].pop("$ref")}, {"type": "null"}], **keys[name]}
+            elif isinstance(field.default, Spec):
+                for way in keys[name]["anyOf"]:
+                    way.pop("required", None)  # the default's kind
+        return found
+
+    @classmethod
+    def model_json_schema(cls, *arguments: Any, **options: Any) -> dict[str, Any]:
+        """What YAML may hold, for editors; defaults are written as a user writes them."""
+        return super().model_json_schema(*arguments, **{"schema_generator": _JsonSchema, **options})
+
+
+class _JsonSchema(GenerateJsonSchema):
+    def encode_default(self, dft: Any) -> Any:
+        return tree(dft)
+
+
+Tree = TypeVar("Tree", bound=Section)
+
+
+def _inner(field: FieldInfo) -> type[Section] | None:
+    """The section that stands at a key, if one does."""
+    kind = field.annotation
+    return kind if isinstance(kind, type) and issubclass(kind, Section) else None
+
+
+def _item(field: FieldInfo) -> type[Section] | None:
+    """The section that a list at a key is made of, if it is a list of sections."""
+    kinds = typing.get_args(field.annotation)
+    return kinds[0] if kinds and isinstance(kinds[0], type) and issubclass(kinds[0], Section) else None
+
+
+def _holder(root: type[Section], path: Path) -> tuple[type[Section], Path]:
+    """The innermost section on a path, and the rest of the path: a key of it and what is below that."""
+    length = 0
+    while length < len(path) - 1:
+        field = root.model_fields.get(str(path[length]))
+        inner, item = (field and _inner(field)), (field and _item(field))
+        below = length + (1 if inner else 2)  # past the number of an item
+        if not (inner or item) or below >= len(path):
+            return root, path[length:]
+        root, length = inner or item or root, below
+    return root, path[-1:]
+
+
+def problems(root: type[Section], values: Mapping[str, Any]) -> tuple[list[Problem], bool]:
+    """What keeps values from being a section, and whether more than unknown keys does."""
+    try:
+        root.model_validate(values, strict=True)
+    except ValidationError as error:
+        groups: dict[Path, list[ErrorDetails]] = {}
+        for each in error.errors():
+            below = len(_holder(root, each["loc"])[1]) - 1  # places in a list, names of types
+            groups.setdefault(each["loc"][: len(each["loc"]) - below], []).append(each)
+        found = [
+            Problem(path, text)
+            for path, errors in groups.items()
+            for text in _told(root, path, errors, _value(values, path))
+        ]
+        return found, any(each["type"] != "extra_forbidden" for each in error.errors())
+    return [], False
+
+
+def _value(values: Any, path: Path) -> Any:
+    for name in path:
+        if isinstance(values, list | tuple) and isinstance(name, int):
+            values = values[name]
+        else:
+            values = values.get(name) if isinstance(values, Mapping) else None
+    return values
+
+
+def _told(root: type[Section], path: Path, errors: list[ErrorDetails], value: Any) -> list[str]:
+    """The errors at one key in words."""
+    section, (name, *_) = _holder(root, path)
+    field = section.model_fields.get(str(name))
+    if field is None:
+        return [f"unknown key, {nearest(str(name), section.model_fields)}"]
+    if errors[0]["type"] == "missing":
+        return [f"required: {field.description}"]
+    inner = _inner(field)
+    if inner is not None:
+        return [f"expected the keys {', '.join(inner.model_fields)}; found {shown(value)}"]
+    return explain(errors, field.annotation, value)
+
+
+UNKNOWN = "?"  # stands for a required text
+
+
+def sound(root: type[Tree], values: Mapping[str, Any], unfit: Iterable[Path]) -> Tree | None:
+    """The section without the values at the unfit paths, for checks of the others; None if none is left."""
+    rest = copy.deepcopy(dict(values))
+    for path in unfit:
+        section, (name, *_) = _holder(root, path)
+        holder: Any = rest
+        for key in path[:-1]:
+            if isinstance(holder, list):
+                holder = holder[int(key)]
+                continue
+            inner = holder.get(str(key))
+            holder[str(key)] = holder = inner if isinstance(inner, dict | list) else {}
+        field = section.model_fields.get(str(name))
+        holder.pop(str(path[-1]), None)
+        if field is not None and field.is_required():
+            holder[str(name)] = UNKNOWN
+        elif field is not None and (item := _item(field)):
+            needed = [key for key, each in item.model_fields.items() if each.is_required()]
+            holder[str(name)] = [dict.fromkeys(needed, UNKNOWN)]
+    try:
+        return root.model_validate(rest, strict=True)
+    except ValidationError:
+        return None
+
+
+def tree(value: Any) -> Any:
+    """A section as plain values for YAML, complete, in the order of its fields."""
+    if isinstance(value, Section):
+        return {name: tree(getattr(value, name)) for name in type(value).model_fields}
+    if isinstance(value, tuple):
+        return [tree(item) for item in value]
+    return value.kind if isinstance(value, Spec) and not value.options else plain(value)
+
+
+def at(section: Section, path: Path) -> Any:
+    """What stands at a path."""
+    found: Any = section
+    for name in path:
+        found = getattr(found, str(name))
+    return found
+
+
+def replaced(section: Tree, path: Path, new: Any) -> Tree:
+    """The same section with another value at a path."""
+    name, *below = map(str, path)
+    if below:
+        new = replaced(getattr(section, name), tuple(below), new)
+    return section.model_copy(update={name: new})
+
+
+def specs(section: Section, path: Path) -> dict[Path, Spec]:
+    """The parts that are named at a path, one or a list, each with its own path."""
+    found = at(section, path)
+    return {path: found} if isinstance(found, Spec) else {(*path, n): each for n, each in enumerate(found)}
+
+
+def completed(section: Tree, tables: Mapping[Path, Mapping[str, Any]]) -> Tree:
+    """The same section with every option of the parts at these paths spelled out; `tables` have their constructors."""
+    for path, table in tables.items():
+        full = [complete(table, spec) for spec in specs(section, path).values()]
+        section = replaced(section, path, full[0] if isinstance(at(section, path), Spec) else tuple(full))
+    return section
+
+
+Tables = Mapping[Path, Mapping[str, Any]]  # of parts, by the keys that name one of them, or several
+
+
+def notes(
+    root: type[Section], tables: Mapping[Path, Mapping[str, Any]] = {}, path: Path = ()
+) -> Iterator[tuple[Path, str]]:
+    """What each key means, and the kinds of parts that it takes as far as their table is here."""
+    for name, field in root.model_fields.items():
+        place = (*path, name)
+        kinds = f": {', '.join(tables[place])}" if place in tables else ""
+        yield place, f"{field.description}{kinds}"
+        inner = _inner(field)
+        if inner is not None:
+            yield from notes(inner, tables, place)
+
+
+def schema(root: type[Section], tables: Tables) -> dict[str, Any]:
+    """The JSON schema with the kinds of parts in its descriptions."""
+    found = root.model_json_schema()
+    for path, note in notes(root, tables):
+        keys = found["properties"]
+        for name in path[:-1]:
+            section = keys[name]["anyOf"][0]["$ref"].rpartition("/")[2]
+            keys = found["$defs"][section]["properties"]
+        keys[path[-1]]["description"] = note
+    return found
+
+
+def differences(one: Section, other: Section, path: Path = ()) -> Iterator[Path]:
+    """The keys, below sections, at which two sections of the same type differ."""
+    for name in type(one).model_fields:
+        here, there = getattr(one, name), getattr(other, name)
+        if isinstance(here, Section):
+            yield from differences(here, there, (*path, name))
+        elif here != there:
+            yield (*path, name)

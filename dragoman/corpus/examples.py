@@ -1,0 +1,182 @@
+"""Reading sentence pairs: files of the same prefix, or one with columns."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, zip_longest
+from pathlib import Path
+from typing import NamedTuple
+
+from dragoman.configuration.config import TABLES
+from dragoman.corpus import tables
+from dragoman.corpus.features import FORMS, FeatureFile, FeatureFiles, Given, beside
+from dragoman.corpus.pharaoh import Gold, read_pharaoh
+from dragoman.errors import UserError
+from dragoman.files import LONGEST_TEXT, existing, read_lines
+
+
+class Pair(NamedTuple):
+    """A sentence and its translation, as written."""
+
+    source: str
+    target: str
+
+
+class Example(NamedTuple):
+    """A sentence in the languages that it is translated from, and its translation, as written.
+
+    A source may be an array (regions, size) instead of a text. Of several sources some may be blank, or without
+    regions: this sentence has none of them.
+    """
+
+    sources: tuple[Given, ...]
+    target: str
+
+
+def read_pairs(where: str | Path | Sequence[str], source: str, target: str) -> Iterator[Pair]:
+    """The pairs of a corpus, one after another, as `read_texts` reads them."""
+    return (Pair(*texts) for texts in read_texts(where, (source, target)))
+
+
+def read_examples(
+    where: str | Path | Sequence[str], sources: tuple[str, ...], target: str, features: tuple[str, ...] = ()
+) -> Iterator[Example]:
+    """The same with any number of sources, of which `features` are arrays beside the texts."""
+    files = {name: open_features(where, name) for name in features}
+    texts = tuple(name for name in sources if name not in features)
+    for number, lines in enumerate(read_texts(where, (*texts, target), list(files.values()))):
+        said = iter(lines)
+        yield Example(tuple(files[name][number] if name in files else next(said) for name in sources), lines[-1])
+
+
+def open_features(where: str | Path | Sequence[str], name: str) -> FeatureFiles:
+    """The arrays of a corpus: of the prefix `corpus` those of `corpus.NAME.npy`, or .npz, or .safetensors. UserError
+    where there is no such file.
+    """
+    return FeatureFiles([FeatureFile(path) for path in feature_files(where, name)])
+
+
+def feature_files(where: str | Path | Sequence[str], name: str) -> list[Path]:
+    """Where these arrays are."""
+    return [_first(Path(f"{place}.{name}{form}") for form in FORMS) for place in places(where)]
+
+
+def read_texts(
+    where: str | Path | Sequence[str], names: tuple[str, ...], arrays: Sequence[FeatureFiles] = ()
+) -> Iterator[tuple[str, ...]]:
+    """The lines of a corpus in each language, one after another: of a prefix, a file of columns, or several of them in
+    turn.
+
+    `names` are the suffixes behind the prefix: `corpus` means `corpus.en` and `corpus.de`, each of which may be
+    packed (`corpus.en.gz`). A .tsv, .csv or .jsonl (packed or not) has the languages in columns, as `read_table`
+    finds them. Of a text with more than LONGEST_TEXT characters come so many and one more. Raises UserError for
+    missing files, unequal numbers of lines, and rows without the columns; and where the `arrays` of the corpus are
+    not as many.
+    """
+    for number, place in enumerate(places(where)):
+        if place.endswith(TABLES):
+            yield from tables.read_table(place, names)
+        else:
+            paths = [_side(place, name) for name in names]
+            yield from beside(side_by_side(paths), paths[-1], [each.files[number] for each in arrays])
+
+
+def read_aligned(where: str | Path | Sequence[str], source: str, target: str) -> Iterator[tuple[Pair, Gold]]:
+    """The pairs of a corpus with the links between their words. UserError as `read_pairs` and `read_pharaoh`, and where
+    an alignment file has not as many lines as its place has pairs.
+    """
+    for place, path in zip(places(where), alignment_files(where, source, target), strict=True):
+        both = zip_longest(read_pairs(place, source, target), read_lines(path, LONGEST_TEXT))
+        for number, (pair, line) in enumerate(both, start=1):
+            if pair is None or line is None:
+                more = sum(1 for _ in both)
+                counts = [number + more if here is not None else number - 1 for here in (line, pair)]
+                raise UserError(
+                    f"{path} has {counts[0]:,} lines, {place} has {counts[1]:,} pairs; every pair needs its links"
+                )
+            yield pair, read_pharaoh(line, f"{path}:{number}")
+
+
+def sides(pairs: Iterable[tuple[str, ...]], size: int) -> Iterator[tuple[list[str], ...]]:
+    """The texts of `size` pairs (or of more sides) at a time, by side; the last block may be smaller."""
+    rest = iter(pairs)
+    for first in rest:
+        found = tuple([text] for text in first)
+        for texts in islice(rest, size - 1):  # many pairs that live long would keep the garbage collector busy
+            for side, text in zip(found, texts, strict=True):
+                side.append(text)
+        yield found
+
+
+def corpus_files(where: str | Path | Sequence[str], *names: str) -> list[Path]:
+    """The files that `read_texts` reads. UserError where one is missing."""
+    return [
+        path
+        for place in places(where)
+        for path in ([_table(place)] if place.endswith(TABLES) else [_side(place, name) for name in names])
+    ]
+
+
+def first_line(place: str, names: tuple[str, ...]) -> int:
+    """The line of a place's first example: the second, where the first is a header."""
+    named = tables.header(place, names) if place.endswith(TABLES) else None
+    return named.line + 1 if named else 1
+
+
+def alignment_files(where: str | Path | Sequence[str], source: str, target: str) -> list[Path]:
+    """The file of links of each place: `corpus.en-de.align` beside `corpus.en` or `corpus.tsv`. UserError where one is
+    missing.
+    """
+    stems = (
+        Path(place.removesuffix(".gz")).with_suffix("") if place.endswith(TABLES) else place for place in places(where)
+    )
+    return [_side(str(stem), f"{source}-{target}.align") for stem in stems]
+
+
+def places(where: str | Path | Sequence[str]) -> list[str]:
+    """The prefixes and files of columns of a corpus."""
+    return [str(where)] if isinstance(where, (str, Path)) else list(where)
+
+
+def _side(prefix: str, suffix: str) -> Path:
+    path = existing(f"{prefix}.{suffix}")
+    if not path.exists():
+        raise UserError(f"{path}: no such file (nor {path.name}.gz)")
+    return path
+
+
+def _first(paths: Iterable[Path]) -> Path:
+    """The first that is there. UserError where none is."""
+    wanted, *others = paths
+    for path in (wanted, *others):
+        if path.exists():
+            return path
+    raise UserError(f"{wanted}: no such file (nor {', '.join(path.name for path in others)})")
+
+
+def _table(place: str) -> Path:
+    path = existing(place)
+    if not path.exists():
+        raise UserError(f"{place}: no such file")
+    return path
+
+
+def parallel(source: Path, target: Path) -> Iterator[Pair]:
+    """The lines of two files side by side, as `side_by_side`."""
+    return (Pair(*texts) for texts in side_by_side([source, target]))
+
+
+def side_by_side(paths: Sequence[Path]) -> Iterator[tuple[str, ...]]:
+    """The lines of several files. UserError where one is missing or has more lines than another."""
+    together = zip_longest(*(read_lines(path, LONGEST_TEXT) for path in paths))
+    for number, lines in enumerate(together):
+        if None in lines:
+            more = [line is not None for line in lines]
+            counts = [number + each for each in more]
+            for rest in together:
+                counts = [count + (line is not None) for count, line in zip(counts, rest, strict=True)]
+            first, second = paths[counts.index(max(counts))], paths[counts.index(min(counts))]
+            first, second = sorted((first, second), key=paths.index)
+            found = dict(zip(paths, counts, strict=True))
+            raise UserError(
+                f"{first} has {found[first]:,} lines, {second} has {found[second]:,}; every line needs its translation"
+            )
+        yield lines

@@ -1,0 +1,234 @@
+"""A first configuration for the user's files, with sizes that suit them."""
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic_core import from_json
+
+from dragoman.configuration import document
+from dragoman.configuration.components import Spec
+from dragoman.configuration.config import COLUMNS, TABLES, Config
+from dragoman.corpus import tables
+from dragoman.corpus.dev_split import PARTS, copy
+from dragoman.corpus.examples import Pair, corpus_files, parallel, read_pairs
+from dragoman.corpus.sample import Sample, look
+from dragoman.errors import UserError
+from dragoman.files import read_lines, shown, write_atomically
+
+DEVELOPMENT = ("dev", "valid", "val", "validation", "tune")  # usual names of the files that judge training
+SCHEMA = "dragoman.schema.json"  # beside the configuration; editors take no name with a space
+JOINT = 0.5  # of its text in common letters, from which on languages share their symbols too
+
+
+class Corpus(NamedTuple):
+    """Where the pairs are, as a configuration says it: prefix (or file of columns), and the languages."""
+
+    train: str
+    dev: str
+    source: str
+    target: str
+
+
+class Size(NamedTuple):
+    """Sizes for corpora of up to so many pairs."""
+
+    pairs: float
+    symbols: int
+    embedding: int
+    encoder: int
+    decoder: int
+    dropout: float
+    batch: int
+    epochs: int
+
+
+# More pairs allow more symbols and a wider network, and need less dropout.
+SIZES = (
+    Size(5_000, 1_000, 128, 128, 256, 0.4, 32, 100),
+    Size(20_000, 2_000, 128, 128, 256, 0.35, 32, 60),
+    Size(100_000, 6_000, 192, 192, 384, 0.35, 64, 45),
+    Size(1_000_000, 12_000, 256, 256, 512, 0.2, 80, 20),
+    Size(float("inf"), 24_000, 512, 512, 1024, 0.1, 128, 8),
+)
+
+
+def initialise(
+    source: Path, target: Path | None, config: Path, dev: str | None, columns: Sequence[str] = ()
+) -> list[str]:
+    """Write a commented configuration for the pairs in two files, or in two `columns` of one; the lines to tell about
+    it. Beside it is the JSON schema by which editors complete and check it.
+
+    Where no development pairs are given or found beside the files, some pairs are set aside: the files are copied
+    into a folder beside the configuration, in two parts. UserError where the configuration exists already.
+    """
+    if config.exists():
+        raise UserError(f"{config}: exists already; choose another name with -o, or remove it")
+    schema = config.with_name(SCHEMA)
+    if schema.exists() and not _is_schema(schema):
+        raise UserError(f"{schema}: exists already and is another file, and the schema should be there; rename it")
+    for path in filter(None, (source, target)):
+        if str(path) == "-" or path.is_fifo():
+            raise UserError(f"{path}: init reads its files more than once, so it takes no stream; write it to a file")
+    names, prefix, named = languages(source, target, columns)
+    found = dev or (_beside(prefix, *names) if prefix else None)
+    if found:
+        next(read_pairs(found, *names), None)  # can it be read?
+    folder = config.with_name(f"{config.stem}-data")
+    with ExitStack() as stack:
+        if prefix and found:
+            corpus, told = Corpus(prefix, found, *names), f"training pairs: {prefix}; development pairs: {found}"
+        else:
+            stack.enter_context(_new(folder, names))
+            corpus, told = _copied(source, target, names, folder, found)
+        sample = look(corpus.train, corpus.source, corpus.target)
+        about = [str(sample), told, *named]
+        lines = [
+            *about,
+            "The sizes below were chosen for that; change whatever you like. What stands here are the options that",
+            f"matter most: dragoman debug config {shlex.quote(str(config))} prints all of them.",
+        ]
+        values = choose(corpus, sample, f"runs/{corpus.source}-{corpus.target}")
+        with write_atomically(schema) as file:
+            file.write(document.schema())
+        with write_atomically(config) as file:
+            file.write(f"# yaml-language-server: $schema={SCHEMA}\n")
+            file.writelines([*(f"# {line}\n" for line in lines), "\n", document.commented(values)])
+    return about
+
+
+def _is_schema(path: Path) -> bool:
+    """Whether an earlier `init` wrote the file."""
+    try:
+        found = from_json("\n".join(read_lines(path)))
+    except (UserError, ValueError):
+        return False
+    return isinstance(found, dict) and found.get("title") == document.TITLE
+
+
+@contextmanager
+def _new(folder: Path, names: tuple[str, str]) -> Iterator[None]:
+    """A folder for the pairs in these languages that goes again if what is done with it fails."""
+    if folder.exists():
+        raise UserError(f"{folder}: exists already, and the pairs should be copied there; remove it, or name --dev")
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            for path in (folder / f"{part}.{name}" for part in PARTS for name in names):
+                path.unlink(missing_ok=True)
+            folder.rmdir()
+        raise
+
+
+def _copied(
+    source: Path, target: Path | None, names: tuple[str, str], folder: Path, dev: str | None
+) -> tuple[Corpus, str]:
+    """The pairs as files of one prefix, some of them set aside unless there are development pairs."""
+
+    def pairs() -> Iterator[Pair]:
+        return read_pairs(str(source), *names) if target is None else parallel(source, target)
+
+    if next(pairs(), None) is None:
+        raise UserError(f"{source}: the corpus is empty")
+    train, aside = copy(pairs, folder, names, aside=not dev)
+    corpus = Corpus(str(folder / "train"), dev or str(folder / "dev"), *names)
+    if dev:
+        return corpus, f"{train:,} pairs copied to {corpus.train}; development pairs: {dev}"
+    return corpus, f"no development pairs given (--dev) or found: {aside:,} pairs set aside in {corpus.dev}"
+
+
+class Languages(NamedTuple):
+    """Names of the languages; the prefix of the two files, or the file of columns, empty where there is none in common;
+    and how the names were found, if they stand in a file.
+    """
+
+    names: tuple[str, str]
+    prefix: str
+    told: tuple[str, ...] = ()
+
+
+def languages(source: Path, target: Path | None, columns: Sequence[str] = ()) -> Languages:
+    if target is None:
+        return _of_columns(source, columns)
+    if columns:
+        raise UserError("--columns: is for one file of columns, and there are two files")
+    first, second = (path.with_suffix("") if path.suffix == ".gz" else path for path in (source, target))
+    if first.suffix and second.suffix and first.suffix != second.suffix:
+        same = first.with_suffix("") == second.with_suffix("")
+        return Languages((first.suffix[1:], second.suffix[1:]), str(first.with_suffix("")) if same else "")
+    if first.stem == second.stem:
+        raise UserError(f"{source} and {target}: which languages? Name the files like corpus.en and corpus.de")
+    return Languages((first.stem, second.stem), "")
+
+
+def _of_columns(path: Path, wanted: Sequence[str]) -> Languages:
+    if not str(path).endswith(TABLES):
+        raise UserError(f"{path}: expected a second file, its translation, or a .tsv, .csv or .jsonl with both")
+    found = tables.languages(str(path), wanted)
+    source, target = found.names
+    for name in found.names:
+        if re.search(r"[/\\\x00-\x1f\x7f-\x9f]", name):  # the pairs may have to be copied
+            raise UserError(f"{shown(path)}: '{name}' cannot be the end of a file's name; call the column otherwise")
+    told = f"columns {source}, {target}"
+    if found.header:
+        told = f"line {found.header.line} is a header and no pair, {told}"
+    elif str(path).endswith(COLUMNS):
+        told = f"no header, {told}"
+    return Languages((source, target), str(path), (f"{shown(path)}: {told}",))
+
+
+def _beside(prefix: str, source: str, target: str) -> str | None:
+    """Development pairs under a usual name in the same folder: dev.en for train.en, x.dev.en for x.train.en."""
+    folder, name = Path(prefix).parent, Path(prefix).name
+    for usual in DEVELOPMENT:
+        for candidate in (name.replace("train", usual), usual):
+            found = str(folder / candidate)
+            try:
+                corpus_files(found, source, target)
+            except UserError:
+                continue
+            if found != prefix:
+                return found
+    return None
+
+
+def choose(corpus: Corpus, sample: Sample, run: str) -> Config:
+    """A configuration with sizes for such a corpus: the conditional GRU with additive attention, tied embeddings."""
+    size = next(size for size in SIZES if sample.pairs <= size.pairs)
+    joint = sample.shared >= JOINT
+    tokeniser = "whitespace" if sample.tokenised else "punctuation"
+    symbols = {
+        side: sample.both.symbols(size.symbols) if joint else inventory.symbols(size.symbols // 2)
+        for side, inventory in (("source", sample.source), ("target", sample.target))
+    }
+    sides = {side: {"tokeniser": tokeniser, "unit": Spec("bpe", {"size": count})} for side, count in symbols.items()}
+    longest = max(100, 50 * round(1 + 1.6 * sample.longest / 50))
+    rest = {"layers": 1, "dropout": size.dropout}
+    looks = {"attend": "between", "feed": "nothing", "features": "deep"}
+    validate_every = 2_000 if sample.pairs > 200_000 else None
+    return Config.model_validate(
+        {
+            "run": run,
+            "data": {**corpus._asdict(), "max_length": longest},
+            "text": {"joint": joint, **sides},
+            "model": {
+                "embedding": {"size": size.embedding, "dropout": 0.2, "tie": "all" if joint else "output"},
+                "encoder": Spec("rnn", {"cell": "gru", "size": size.encoder, "direction": "bidirectional", **rest}),
+                "decoder": Spec("rnn", {"cell": "gru", "size": size.decoder, **looks, **rest}),
+                "output": Spec("full", {"label_smoothing": 0.1}),
+            },
+            "training": {
+                "epochs": size.epochs,
+                "batch": {"size": size.batch},
+                "optimiser": Spec("adam", {"learning_rate": 0.001}),
+                "schedule": Spec("plateau", {"warmup": 300}),
+                "validate_every": validate_every,
+            },
+            "search": Spec("beam", {"size": 5}),
+            "metrics": [Spec("bleu", {"tokenise": "none"} if sample.tokenised else {}), Spec("chrf")],
+        }
+    )

@@ -1,0 +1,105 @@
+"""A first look at a corpus, on which the sizes of a configuration depend."""
+
+import re
+from array import array
+from collections import Counter
+from collections.abc import Collection
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from dragoman.corpus.examples import read_pairs
+from dragoman.errors import UserError
+from dragoman.text.normalise import Normaliser
+from dragoman.text.tokenise import punctuation
+
+SAMPLED = 200_000  # pairs that are looked at closely
+BYTES = 256  # symbols that subwords always have, beside one for the space
+
+APART = re.compile(r"\S [.,]( |$)")  # as tokenised text has it
+TOGETHER = re.compile(r"[^\s.,][.,]( |$)")
+RUN = re.compile(r"[^\W\d_]{2,}|\d{2,}")  # characters that subwords may join
+
+
+class Inventory(NamedTuple):
+    """How many different words, characters, and runs of letters or digits there are in a text."""
+
+    words: int
+    characters: int
+    runs: int
+
+    @classmethod
+    def of(cls, words: Collection[str]) -> "Inventory":
+        runs = {run for word in words for run in RUN.findall(word)}
+        return cls(len(words), len(set().union(*words)), len(runs))
+
+    def symbols(self, wanted: int) -> int:
+        """How many subwords to learn from the text: about `wanted`, where it has so many.
+
+        A symbol for each character is the least. Each run can become another, so half of them always can.
+        """
+        least = BYTES + 1 + self.characters
+        return min(max(wanted, least + self.characters), least + self.runs // 2)
+
+
+class Sample(NamedTuple):
+    """What the choice of sizes depends on, of the first 200,000 pairs; `pairs` counts all."""
+
+    pairs: int
+    words: float  # mean of both sides
+    longest: int  # words; 99 % of the sentences have no more
+    source: Inventory
+    target: Inventory
+    both: Inventory
+    shared: float  # how much of one language's text could be spelled with the other's, letter for letter
+    tokenised: bool  # punctuation stands apart
+
+    def __str__(self) -> str:
+        kind = "tokenised" if self.tokenised else "natural"
+        return (
+            f"{self.pairs:,} pairs of {kind} text, {self.words:.1f} words a sentence, 99 % of them up to "
+            f"{self.longest}; {self.both.words:,} different words, {self.both.characters:,} characters"
+        )
+
+
+def look(where: str, source: str, target: str) -> Sample:
+    """What there is to know about a corpus (as `read_pairs` names it) before sizes are chosen. UserError where it has
+    no text.
+    """
+    normalise = Normaliser(lowercase=False)
+    words: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+    lengths = array("i")
+    apart = together = pairs = 0
+    stream = read_pairs(where, source, target)
+    for pair in islice(stream, SAMPLED):
+        pairs += 1
+        for side, text in enumerate(map(normalise, pair)):
+            found = [text[begin:end] for begin, end in punctuation(text)]
+            words[side].update(found)
+            lengths.append(len(found))
+            apart += len(APART.findall(text))
+            together += len(TOGETHER.findall(text))
+    if not all(words):
+        raise UserError(f"{where}: the corpus is empty (a side has no words)")
+    letters = [_letters(side) for side in words]
+    return Sample(
+        pairs=pairs + sum(1 for _ in stream),
+        words=sum(lengths) / len(lengths),
+        longest=int(np.percentile(np.frombuffer(lengths, np.int32), 99)),
+        source=Inventory.of(words[0]),
+        target=Inventory.of(words[1]),
+        both=Inventory.of(words[0].keys() | words[1].keys()),
+        shared=sum(min(share, letters[1].get(letter, 0.0)) for letter, share in letters[0].items()),
+        tokenised=apart > together,
+    )
+
+
+def _letters(words: Counter[str]) -> dict[str, float]:
+    """The share of each character in a text with so many of each word."""
+    counts: Counter[str] = Counter()
+    for word, count in words.items():
+        for character in word:
+            counts[character] += count
+    total = counts.total()
+    return {character: count / total for character, count in counts.items()}

@@ -1,0 +1,181 @@
+"""What a corpus looks like, and which of its lines deserve a look before training."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dragoman.corpus.characters import Unusual
+from dragoman.corpus.examples import read_aligned
+from dragoman.corpus.features import FeatureFile
+from dragoman.corpus.survey import Survey
+from dragoman.errors import UserError
+from dragoman.text.normalise import Normaliser
+from dragoman.text.tokenise import TOKENISERS
+
+SHOWN_LINES = 5  # named for each finding
+SHOWN_CHARACTERS = 10  # named for each side
+
+
+class Distribution(NamedTuple):
+    """Four numbers about a quantity; 95 % of the values do not exceed `most`."""
+
+    mean: float
+    median: float
+    most: float
+    maximum: float
+
+    @classmethod
+    def of(cls, values: npt.NDArray[Any]) -> "Distribution":
+        """Of at least one value."""
+        median, most = np.percentile(values, [50, 95])
+        return cls(float(values.mean()), float(median), float(most), float(values.max()))
+
+    def __str__(self) -> str:
+        return f"mean {self.mean:.1f}, median {self.median:.6g}, 95 % {self.most:.6g}, max {self.maximum:.6g}"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Pairs that share a property, the first few by line number (behind the corpus, where it has several)."""
+
+    name: str
+    count: int
+    lines: tuple[str, ...]
+
+    def __str__(self) -> str:
+        more = ", ..." if self.count > len(self.lines) else ""
+        return f"{self.name}: {self.count:,} (line {', '.join(self.lines)}{more})"
+
+
+class CorpusReport(NamedTuple):
+    """Lengths in words and characters, source words per target word, and what was found."""
+
+    pairs: int
+    source_words: Distribution
+    target_words: Distribution
+    source_characters: Distribution
+    target_characters: Distribution
+    ratio: Distribution
+    findings: tuple[Finding, ...]
+    unusual: tuple[Unusual, ...]
+
+    def __str__(self) -> str:
+        lines = [
+            f"pairs: {self.pairs:,}",
+            f"words in a source: {self.source_words}",
+            f"words in a target: {self.target_words}",
+            f"characters in a source: {self.source_characters}",
+            f"characters in a target: {self.target_characters}",
+            f"source words per target word: {self.ratio}",
+        ]
+        return "\n".join([*lines, *map(str, self.findings), *map(str, self.unusual)])
+
+
+class LinkReport(NamedTuple):
+    """Gold links, and the share of target words that have none (0 to 1)."""
+
+    sure: int
+    possible: int
+    without: float
+    findings: tuple[Finding, ...]
+
+    def __str__(self) -> str:
+        line = f"links: {self.sure:,} sure, {self.possible:,} merely possible; {100 * self.without:.1f} %"
+        return "\n".join([f"{line} of target words have none", *map(str, self.findings)])
+
+
+class FeatureReport(NamedTuple):
+    """Arrays, their regions, the numbers in them, and the lines that have none."""
+
+    size: int
+    regions: Distribution
+    mean: float
+    deviation: float
+    findings: tuple[Finding, ...]
+
+    def __str__(self) -> str:
+        numbers = f"{self.size:,} in a region, mean {self.mean:.3g}, standard deviation {self.deviation:.3g}"
+        return "\n".join([f"regions: {self.regions}", f"numbers: {numbers}", *map(str, self.findings)])
+
+
+def describe_features(file: FeatureFile) -> FeatureReport:
+    """Reads the arrays of a file and reports on them. UserError where one is not sound."""
+    read = ((len(each), each.sum(dtype=np.float64), np.square(each, dtype=np.float64).sum()) for each in file)
+    regions, sums, squares = np.array(list(read)).T
+    mean, square = np.array([sums.sum(), squares.sum()]) / max(1, regions.sum() * file.size)
+    none = np.flatnonzero(regions == 0)
+    lines = tuple(str(line + 1) for line in none[:SHOWN_LINES])
+    findings = (Finding("without regions, or zeros alone", len(none), lines),) if len(none) else ()
+    return FeatureReport(file.size, Distribution.of(regions), mean, max(0.0, square - mean**2) ** 0.5, findings)
+
+
+def describe_links(
+    where: str | Path | Sequence[str],
+    source: str,
+    target: str,
+    *,
+    tokenisers: tuple[str, str] = ("punctuation", "punctuation"),
+) -> LinkReport:
+    """Reads the links of a corpus that is not empty (as `read_aligned` does) and reports on them. UserError also where
+    one lies beyond its sentence pair.
+    """
+    normalise = Normaliser(lowercase=False)
+    sure = possible = words = linked = 0
+    bare: list[str] = []
+    for pair, gold in read_aligned(where, source, target):
+        texts = map(normalise, pair)  # whose words the links of training are between
+        lengths = [len(TOKENISERS[name](text)) or bool(text) for name, text in zip(tokenisers, texts, strict=True)]
+        gold.check(*lengths)
+        sure, possible = sure + len(gold.sure), possible + len(gold.possible - gold.sure)
+        words, linked = words + lengths[1], linked + len({word for _, word in gold.possible})
+        if not gold.possible:
+            bare.append(gold.where)
+    findings = (Finding("pairs without a link", len(bare), tuple(bare[:SHOWN_LINES])),) if bare else ()
+    return LinkReport(sure, possible, 1 - linked / max(words, 1), findings)
+
+
+def describe(
+    where: str | Path | Sequence[str],
+    source: str,
+    target: str,
+    *,
+    sources: tuple[str, ...] = (),
+    tokenisers: tuple[str, str] = ("punctuation", "punctuation"),
+) -> CorpusReport:
+    """Reads a corpus once (as `read_pairs` does) and reports on it; keeps some 50 bytes of every pair. Of a corpus with
+    several `sources`, `source` is the one to report on.
+
+    A pair looks misaligned when its ratio of characters is far from what is usual in this corpus. A shift is
+    told where the lengths in 200 successive pairs agree clearly better with the targets moved by one to three
+    lines. Raises UserError for an empty corpus and for whatever cannot be read.
+    """
+    survey = Survey(where, (TOKENISERS[tokenisers[0]], TOKENISERS[tokenisers[1]]))
+    survey.read(source, target, sources or (source,))
+    if not survey.pairs:
+        raise UserError(f"{', '.join(survey.places)}: the corpus is empty")
+    words = [np.frombuffer(side, np.int32) for side in survey.words]
+    full = (words[0] > 0) & (words[1] > 0)
+    ratios = words[0][full] / words[1][full] if full.any() else np.zeros(1)
+    characters = [np.frombuffer(side, np.int32) for side in survey.characters]
+    return CorpusReport(
+        pairs=survey.pairs,
+        source_words=Distribution.of(words[0]),
+        target_words=Distribution.of(words[1]),
+        source_characters=Distribution.of(characters[0]),
+        target_characters=Distribution.of(characters[1]),
+        ratio=Distribution.of(ratios),
+        findings=tuple(
+            Finding(name, len(lines), tuple(survey.name(int(line)) for line in lines[:SHOWN_LINES]))
+            for name, lines in survey.findings()
+            if len(lines)
+        ),
+        unusual=tuple(
+            unusual
+            for side, alphabet in zip(("source", "target"), survey.alphabets, strict=True)
+            for unusual in alphabet.unusual(side, survey.name)[:SHOWN_CHARACTERS]
+        ),
+    )

@@ -1,0 +1,143 @@
+"""One reading of a corpus that keeps a few numbers of every pair, and what stands out in them."""
+
+import math
+import re
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import blake2b
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from dragoman.corpus.characters import Alphabet
+from dragoman.corpus.examples import Pair, first_line, places, read_examples
+from dragoman.files import LONGEST_TEXT
+from dragoman.text.normalise import Normaliser
+from dragoman.text.tokenise import Tokeniser
+
+FAR = 5.0  # spreads of the log length ratio beyond which a pair looks misaligned,
+LEAST_FAR = math.log(2.5)  # though never below two and a half times the usual ratio,
+LEAST_CHARACTERS = 12  # nor where the longer side has no more characters than this
+BLOCK = 200  # pairs among which a shift between the files is sought
+SHIFTS = (-3, -2, -1, 1, 2, 3)
+SHIFT_GAIN = 0.3  # by which lengths must correlate better after the shift
+
+_NUMBER = re.compile(r"\d+(?:[.,\u00a0\u202f]\d+)*")
+_SEPARATOR = re.compile(r"[.,\u00a0\u202f]")
+_TWICE_DECODED = re.compile(
+    "[\u00c2\u00c3][\u0080-\u00bf\u0152-\u0192\u2013-\u2122]|\u00e2[\u0080\u20ac]|\u00ef\u00bb\u00bf"
+)
+
+Lines = npt.NDArray[np.int64]  # 0-based numbers of pairs, through all places
+
+
+class Survey:
+    """Lengths, hashes and oddities of every pair of a corpus."""
+
+    def __init__(self, where: str | Path | Sequence[str], tokenisers: tuple[Tokeniser, Tokeniser]) -> None:
+        self.places = places(where)
+        self.starts: list[int] = []
+        self._firsts: list[int] = []  # the line of each place's first pair
+        self.pairs = 0
+        self.words = (array("i"), array("i"))
+        self.characters = (array("i"), array("i"))
+        self.alphabets = (Alphabet(), Alphabet())
+        self._hashes = (array("Q"), array("Q"))
+        self._noted = {name: array("q") for name in NOTES}
+        self._normalise = Normaliser(lowercase=False)
+        self._tokenisers = tokenisers
+
+    def read(self, source: str, target: str, sources: tuple[str, ...]) -> None:
+        """Goes through all pairs of one of the sources and the target, which are the suffixes of the files."""
+        for place in self.places:
+            self.starts.append(self.pairs)
+            self._firsts.append(first_line(place, (*sources, target)))
+            for example in read_examples(place, sources, target):
+                self._add(Pair(str(example.sources[sources.index(source)]), example.target))
+
+    def _add(self, pair: Pair) -> None:
+        clean = Pair(*(self._normalise(text).strip() for text in pair))
+        for side, text in enumerate(clean):
+            self.words[side].append(len(self._tokenisers[side](text)))
+            self.characters[side].append(len(text))
+            self.alphabets[side].add(pair[side], self.pairs)
+            self._hashes[side].append(int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little"))
+        for name, applies in NOTES.items():
+            if applies(pair, clean):
+                self._noted[name].append(self.pairs)
+        self.pairs += 1
+
+    def name(self, line: int) -> str:
+        """A line as a user finds it: counted from 1, behind the corpus where there are several."""
+        place = int(np.searchsorted(self.starts, line, "right")) - 1
+        number = str(line - self.starts[place] + self._firsts[place])
+        return number if len(self.places) == 1 else f"{self.places[place]}:{number}"
+
+    def findings(self) -> Iterator[tuple[str, Lines]]:
+        """What stands out and in which pairs."""
+        lengths = [np.frombuffer(side, np.int32).astype(np.float64) for side in self.characters]
+        for name, lines in self._noted.items():
+            yield name, np.frombuffer(lines, np.int64)
+        source, target = (np.frombuffer(side, np.uint64) for side in self._hashes)
+        again = _repeated(source)
+        pair_again = _repeated(source * np.uint64(3) + target)  # wraps around, as hashes may
+        yield "pair repeated", np.flatnonzero(pair_again & (lengths[0] > 0))
+        yield "source repeated with another target", np.flatnonzero(again & ~pair_again & (lengths[0] > 0))
+        yield "lengths unlike the rest, perhaps misaligned", misaligned(*lengths)
+        yield "lengths agree better a line or more apart, perhaps shifted from here on", shifted(*lengths)
+
+
+def _repeated(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+    """True for every value that has occurred before."""
+    again = np.ones(len(hashes), bool)
+    again[np.unique(hashes, return_index=True)[1]] = False
+    return again
+
+
+def misaligned(source: npt.NDArray[np.float64], target: npt.NDArray[np.float64]) -> Lines:
+    """Pairs whose ratio of characters is far from the median, measured by the median deviation."""
+    pairs = np.flatnonzero((source > 0) & (target > 0))
+    if not len(pairs):
+        return pairs
+    ratio = np.log(source[pairs] / target[pairs])
+    away = np.abs(ratio - np.median(ratio))
+    # 1.48 median deviations are the standard deviation of a normal distribution.
+    far = max(FAR * 1.4826 * float(np.median(away)), LEAST_FAR)
+    long_enough = np.maximum(source, target)[pairs] > LEAST_CHARACTERS
+    lines: Lines = pairs[(away > far) & long_enough]
+    return lines
+
+
+def shifted(source: npt.NDArray[np.float64], target: npt.NDArray[np.float64]) -> Lines:
+    """First pairs of the blocks whose lengths correlate clearly better with the target moved a few lines."""
+    found = []
+    for begin in range(0, len(source) - BLOCK + 1, BLOCK):
+        inner = np.arange(begin + max(SHIFTS), begin + BLOCK - max(SHIFTS))
+        straight = _correlation(source[inner], target[inner])
+        if max(_correlation(source[inner], target[inner + shift]) for shift in SHIFTS) > straight + SHIFT_GAIN:
+            found.append(begin)
+    return np.array(found, np.int64)
+
+
+def _correlation(first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]) -> float:
+    centred = [np.log1p(values) - np.log1p(values).mean() for values in (first, second)]
+    norm = float(np.linalg.norm(centred[0]) * np.linalg.norm(centred[1]))
+    return float(centred[0] @ centred[1]) / norm if norm else 0.0
+
+
+def _numbers(text: str) -> list[str]:
+    return sorted(_SEPARATOR.sub("", number) for number in _NUMBER.findall(text))
+
+
+# Of a pair as written and as normalised.
+NOTES: dict[str, Callable[[Pair, Pair], object]] = {
+    "source empty": lambda raw, pair: not pair.source,
+    "target empty": lambda raw, pair: not pair.target,
+    f"longer than {LONGEST_TEXT:,} characters, so not looked at to its end": lambda raw, pair: (
+        max(map(len, raw)) > LONGEST_TEXT
+    ),
+    "target identical to source": lambda raw, pair: pair.source and pair.source == pair.target,
+    "numbers differ": lambda raw, pair: _numbers(pair.source) != _numbers(pair.target),
+    "decoded twice (such as \u00c3\u00a4 for \u00e4)": lambda raw, pair: any(map(_TWICE_DECODED.search, raw)),
+}

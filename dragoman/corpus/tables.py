@@ -1,0 +1,222 @@
+"""Files of columns: TSV, CSV, and JSON Lines (an object a line). Each row is an example, a cell a text."""
+
+import csv
+import json
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from typing import Any, NamedTuple
+
+from dragoman.configuration.config import CSV, OBJECTS
+from dragoman.errors import UserError
+from dragoman.files import LONGEST_TEXT, read_lines, shown
+
+LONGEST_ROW = 10 * LONGEST_TEXT  # characters of a line with all its columns
+PLAIN = ("source", "target")  # columns that nobody has named
+SHOWN = 40  # of what is found instead
+
+# Words that stand above a column: what it is for, or its language.
+ROLES = "source target src tgt trg mt hyp hypothesis pe ref reference original translation input output".split()
+CODES = (
+    "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en "
+    "eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv "
+    "ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne "
+    "ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st "
+    "su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu "
+    "ara bel ben bul cat ces cmn cze dan deu dut ell eng est eus fas fin fra fre ger gle glg gre grc hbs heb hin hrv "
+    "hsb hun hye ice ind isl ita jpn kat kaz khm kor lat lav lit mal mar mkd mlt mon msa nld nno nob nor pan per pol "
+    "por ron rum rus san slk slo slv som spa sqi srp swa swe tam tel tgl tha tur ukr urd uzb vie wel yor yue zho zul"
+).split()
+LANGUAGES = (
+    "afrikaans albanian amharic arabic armenian azerbaijani basque belarusian bengali bosnian breton bulgarian "
+    "catalan chinese croatian czech danish dutch english esperanto estonian finnish french galician georgian german "
+    "greek gujarati hausa hebrew hindi hungarian icelandic igbo indonesian irish italian japanese kannada kazakh "
+    "khmer korean kurdish lao latin latvian lithuanian luxembourgish macedonian malay malayalam maltese marathi "
+    "mongolian nepali norwegian pashto persian polish portuguese punjabi romanian russian sanskrit serbian sinhala "
+    "slovak slovenian somali sorbian spanish swahili swedish tamil telugu thai tibetan turkish ukrainian urdu uzbek "
+    "vietnamese welsh wolof xhosa yiddish yoruba zulu"
+).split()
+NUMBERS = ("id", "no")  # beside two other languages the number of a row, not Indonesian and Norwegian
+KNOWN = frozenset([*ROLES, *CODES, *LANGUAGES])
+
+_DETAILED = re.compile(r"([a-z]+)[-_ ][a-z0-9]{2,8}")  # en-US, pt_BR, source_text
+_LINE_END = re.compile(r"\r?\n")
+_HALF = re.compile("[\ud800-\udfff]")  # half characters, which JSON can spell and no UTF-8 can hold
+
+
+class Row(NamedTuple):
+    """The cells of a row, and the line that it begins in, from 1."""
+
+    line: int
+    cells: list[str]
+
+
+class Columns(NamedTuple):
+    """The names of the columns that hold a pair, and the row that names them if there is one."""
+
+    names: tuple[str, ...]
+    header: Row | None
+
+
+def read_table(path: str, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """The texts in the columns of these names, row by row.
+
+    JSON Lines has them under these keys. A TSV (without quoting) or CSV (quoted where a cell needs it) has them under
+    a header, a first row with all of the names, beside which there may be other columns; without one it has just so
+    many columns, in that order. An end of line inside a cell is a space. Of a cell with more than LONGEST_TEXT
+    characters come the first so many and one more. Raises UserError with file and line for a row that does not have
+    what is asked for.
+    """
+    if path.endswith(OBJECTS):
+        yield from (tuple(_value(row, name, path) for name in names) for row in _objects(path))
+        return
+    rows = _rows(path)
+    first = next(rows, None)
+    if first is None:
+        return
+    header = _header(first, names, path)
+    places = [header.cells.index(name) for name in names] if header else range(len(names))
+    width = len(first.cells) if header else len(names)
+    for row in rows if header else chain([first], rows):
+        if len(row.cells) != width:
+            raise UserError(_ragged(path, row, width, names, header))
+        yield tuple(_text(row.cells[place]) for place in places)
+
+
+def header(path: str, names: Sequence[str]) -> Row | None:
+    """The row that names the columns, where `read_table` takes the first for that."""
+    first = None if path.endswith(OBJECTS) else next(_rows(path), None)
+    return _header(first, names, path) if first else None
+
+
+def about_header(path: str, names: Sequence[str]) -> str | None:
+    """What to tell of the first row: that it is taken for a header, or that it looks like one and is not."""
+    first = None if path.endswith(OBJECTS) else next(_rows(path), None)
+    if first and _header(first, names, path):
+        return f"line {first.line} is a header and no pair, columns {', '.join(first.cells)}"
+    if first and _names_columns(first.cells):
+        wanted = f"for a header it would have {', '.join(names)}"
+        return f"line {first.line} is taken for a pair ({', '.join(first.cells)}); {wanted}"
+    return None
+
+
+def languages(path: str, wanted: Sequence[str] = ()) -> Columns:
+    """Which two columns hold the pairs: the `wanted`, or those that the first row calls languages, source or target.
+
+    A row is taken for a header if it has what is wanted, or if all of its cells differ, at least two of them (of two,
+    both) are such names, and none looks like a sentence. Two columns without a header are source and target, or what is
+    wanted. UserError where it is not clear which two are meant.
+    """
+    cells, header, named = list[str](), None, False
+    if path.endswith(OBJECTS):
+        for row in islice(_objects(path), 1):
+            cells, named = [key for key, value in row.values.items() if isinstance(value, str)], True
+    else:
+        for header in islice(_rows(path), 1):
+            cells = [cell.strip() for cell in header.cells]
+            named = _names_columns(cells) or bool(wanted and set(wanted) <= set(cells))
+    if not named and len(cells) <= 2:
+        return Columns(tuple(wanted) or PLAIN, None)
+    called = [cell for cell in cells if _is_name(cell)]
+    if len(called) > 2:
+        called = [cell for cell in called if cell.lower() not in NUMBERS]
+    two = tuple(wanted or (called if len(called) == 2 else cells))
+    if named and len(two) == 2 and set(two) <= set(cells):
+        return Columns(two, header)
+    found = ", ".join(cell[:SHOWN] for cell in cells[:SHOWN])
+    told = f"{len(cells)} columns; which two? Say --columns NAME,NAME, as line 1 names them"
+    raise UserError(f"{shown(path)}:1: {told} (it has: {found})")
+
+
+def _names_columns(cells: Sequence[str]) -> bool:
+    named = sum(map(_is_name, cells))
+    other = all(len(cell.split()) <= 3 and cell[-1:] not in (".", "!", "?") for cell in cells)
+    return len(set(cells)) == len(cells) and named >= 2 and (named == len(cells) or len(cells) > 2) and other
+
+
+def _is_name(cell: str) -> bool:
+    """Whether it is what people call a column of texts in one language."""
+    name = cell.strip().lower()
+    detailed = _DETAILED.fullmatch(name)
+    return name in KNOWN or bool(detailed and detailed[1] in KNOWN)
+
+
+def _header(first: Row, names: Sequence[str], path: str) -> Row | None:
+    """The first row, where it has all of the names."""
+    cells = [cell.strip() for cell in first.cells]
+    if len(set(names)) < len(names) or not set(names) <= set(cells):
+        return None
+    for name in names:
+        if cells.count(name) > 1:
+            raise UserError(f"{shown(path)}:{first.line}: more than one column is called {name}")
+    return Row(first.line, cells)
+
+
+def _ragged(path: str, row: Row, width: int, names: Sequence[str], header: Row | None) -> str:
+    mark = "comma" if path.endswith(CSV) else "tab"
+    marks = f"one {mark}" if width == 2 else f"{mark}s"
+    hint = "" if header or row.line > 1 else f" (with other columns, line 1 has to name them: {', '.join(names)})"
+    return f"{shown(path)}:{row.line}: expected {width} columns separated by {marks}, found {len(row.cells)}{hint}"
+
+
+def _rows(path: str) -> Iterator[Row]:
+    """The rows of a TSV or CSV, from the first on, whatever it is."""
+    if path.endswith(CSV):
+        return _csv(path)
+    return (Row(number, line.split("\t")) for number, line in _lines(path))
+
+
+def _csv(path: str) -> Iterator[Row]:
+    """Blank lines are no rows."""
+    reader = csv.reader((f"{line}\n" for _, line in _lines(path)), strict=True)
+    line = 1
+    try:
+        for cells in reader:
+            if cells:
+                yield Row(line, cells)
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise UserError(f"{shown(path)}:{line}: not a row of CSV ({error})") from None
+
+
+class Object(NamedTuple):
+    """The values of a row by key, and its line."""
+
+    line: int
+    values: dict[str, Any]
+
+
+def _objects(path: str) -> Iterator[Object]:
+    """Blank lines are no rows."""
+    for number, line in _lines(path):
+        if not line.strip():
+            continue
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise UserError(f"{shown(path)}:{number}: not JSON ({error})") from None
+        if not isinstance(found, dict):
+            raise UserError(f"{shown(path)}:{number}: expected a JSON object, with a text under each key")
+        yield Object(number, found)
+
+
+def _value(row: Object, name: str, path: str) -> str:
+    if name not in row.values:
+        raise UserError(f"{shown(path)}:{row.line}: has no key {name}")
+    value = row.values[name]
+    if not isinstance(value, str):
+        raise UserError(f"{shown(path)}:{row.line}: {name}: expected a text, found {json.dumps(value)[:SHOWN]}")
+    return _text(_HALF.sub("\ufffd", value))
+
+
+def _lines(path: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(read_lines(path, LONGEST_ROW), start=1):
+        if len(line) > LONGEST_ROW:
+            raise UserError(
+                f"{shown(path)}:{number}: more than {LONGEST_ROW:,} characters, the most that a row may have"
+            )
+        yield number, line
+
+
+def _text(cell: str) -> str:
+    return _LINE_END.sub(" ", cell[: LONGEST_TEXT + 1])

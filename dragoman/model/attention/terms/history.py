@@ -1,0 +1,77 @@
+"""What the weights of earlier steps say: those of the last one, and their sums."""
+
+from typing import Any, final
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from dragoman.configuration.components import Positive, Width
+from dragoman.model.attention.terms.term import Moment, Said, Sizes, Term
+from dragoman.model.linear import Linear
+from dragoman.model.memory import Memory
+from dragoman.model.shapes import Float
+
+
+def around(numbers: Float[Tensor, "B T S"], width: int) -> Float[Tensor, "B T S F"]:
+    """Those of the positions j - width ... j + width, for each j; 0 outside."""
+    return functional.pad(numbers, (width, width)).unfold(-1, 2 * width + 1, 1)
+
+
+@final
+class Markov(Term):
+    """`alpha_(t-1),j-k ... alpha_(t-1),j+k` as features (Cohn et al. 2016); `width` is k."""
+
+    def __init__(self, sizes: Sizes, *, width: Width = 1) -> None:
+        super().__init__(sizes, 2 * width + 1)
+        self.width = width
+
+    def start(self, weights: Float[Tensor, "B S"], prepared: Any) -> Any:
+        return ()
+
+    def forward(self, moment: Moment, prepared: Any, carried: Any) -> Said:
+        return Said((), around(moment.weights, self.width))
+
+
+@final
+class Fertility(Term):
+    """`sum_(t'<t) alpha_t',j-k ... sum_(t'<t) alpha_t',j+k` as features (Cohn et al. 2016, local); `width` is k."""
+
+    def __init__(self, sizes: Sizes, *, width: Width = 1) -> None:
+        super().__init__(sizes, 2 * width + 1)
+        self.width = width
+
+    def start(self, weights: Float[Tensor, "B S"], prepared: Any) -> Float[Tensor, "B S"]:
+        return weights
+
+    def forward(self, moment: Moment, prepared: Any, carried: Float[Tensor, "B T S"]) -> Said:
+        total = carried + moment.weights
+        return Said(total, around(total, self.width))
+
+
+@final
+class Coverage(Term):
+    """`C_tj = C_(t-1),j + alpha_tj / Phi_j` from `C_0j = 0`; C_(t-1),j is the feature (Tu et al. 2016, linguistic).
+
+    `Phi_j = N sigm(U_f h_j)` is how many words position j is to become; `fertility` is N. Without it Phi_j = 1.
+    """
+
+    def __init__(self, sizes: Sizes, *, fertility: Positive | None = None) -> None:
+        super().__init__(sizes, 1)
+        self.most = fertility or 1.0
+        self.fertility = None if fertility is None else Linear(sizes.state, 1, bias=False)
+
+    def prepare(self, memory: Memory) -> Any:
+        if self.fertility is None:
+            return ()
+        expected: Tensor = self.fertility(memory.states).squeeze(-1)
+        # What stands at padding could make Phi 0 there, and 0 / 0 would spoil the gradient.
+        return self.most * torch.sigmoid(expected.masked_fill(~memory.mask, 0.0))
+
+    def start(self, weights: Float[Tensor, "B S"], prepared: Any) -> Float[Tensor, "B S"]:
+        return weights
+
+    def forward(self, moment: Moment, prepared: Any, carried: Float[Tensor, "B T S"]) -> Said:
+        added = moment.weights if self.fertility is None else moment.weights / prepared.unsqueeze(1)
+        covered = carried + added
+        return Said(covered, covered.unsqueeze(-1))

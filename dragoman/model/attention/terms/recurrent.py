@@ -1,0 +1,111 @@
+"""What a recurrent cell at each position makes of the steps before."""
+
+from typing import Any, NamedTuple, final
+
+import torch
+from torch import Tensor
+
+from dragoman.configuration.components import Size, Width
+from dragoman.model.attention.terms.history import around
+from dragoman.model.attention.terms.term import Moment, Said, Sizes, Term
+from dragoman.model.embedding import Table
+from dragoman.model.memory import Memory
+from dragoman.model.recurrent import CELLS, Cell, CellKind, CellState, Lstm
+from dragoman.model.shapes import Float
+
+
+class Track(NamedTuple):
+    """The state of a cell at each position, and whether a step has been made: 0 or 1."""
+
+    state: CellState
+    begun: Float[Tensor, "B T S"]
+
+
+class Tracker(Term):
+    """`C_tj = cell(C_(t-1),j; input_tj)` at each position, with shared weights; C_(t-1),j are the features.
+
+    What happened at a step is known to the next one, which then does the update; the first step sees C_0j.
+    """
+
+    ages = True
+
+    def __init__(self, sizes: Sizes, cell: Cell) -> None:
+        super().__init__(sizes, cell.size)
+        self.cell = cell
+
+    def start(self, weights: Float[Tensor, "B S"], prepared: Any) -> Any:
+        zeros = weights.new_zeros(*weights.shape, self.cell.size)
+        return Track((zeros,) * self.cell.components, weights)
+
+    def follow(self, projected: Float[Tensor, "B T S G"], track: Track) -> Said:
+        """The update with this input, from the second step on."""
+        rows = tuple(part.flatten(0, 2) for part in track.state)
+        begun = track.begun.flatten().bool().unsqueeze(1)
+        updated = self.cell(projected.flatten(0, 2), rows)
+        state = tuple(
+            torch.where(begun, new, old).view_as(part)
+            for new, old, part in zip(updated, rows, track.state, strict=True)
+        )
+        return Said(Track(state, torch.ones_like(track.begun)), state[0])
+
+
+@final
+class NeuralCoverage(Tracker):
+    """`C_tj = f(C_(t-1),j, h_j, s_t, alpha_tj)` from `C_0j = 0` (Tu et al. 2016, neural; f is a GRU, or tanh: `rnn`).
+
+    s_t is the query that alpha_t comes from, s_(t-1) where the decoder attends before its update, as in the paper.
+    """
+
+    def __init__(self, sizes: Sizes, *, cell: CellKind = "gru", size: Size = 10) -> None:
+        super().__init__(sizes, CELLS[cell](sizes.state + sizes.query + 1, size))
+        self.sizes = sizes
+
+    def prepare(self, memory: Memory) -> Float[Tensor, "B S G"]:
+        return self.cell.project(memory.states)
+
+    def start(self, weights: Float[Tensor, "B S"], prepared: Float[Tensor, "B S G"]) -> Any:
+        """With the track the last query, projected, which is read once there is one."""
+        return super().start(weights, prepared), weights.new_zeros(weights.size(0), prepared.size(2))
+
+    def forward(self, moment: Moment, prepared: Float[Tensor, "B S G"], carried: Any) -> Said:
+        track, query = carried
+        weights = self.cell.project(moment.weights.unsqueeze(-1), self.sizes.state + self.sizes.query)
+        said = self.follow(prepared.unsqueeze(1) + query.unsqueeze(2) + weights, track)
+        return said._replace(carried=(said.carried, self.cell.project(moment.query, self.sizes.state)))
+
+
+@final
+class CoverageEmbedding(Tracker):
+    """`C_tj = GRU(C_(t-1),j; [y_t, alpha_tj])`, C_0j learnt for each source symbol (Mi et al. 2016)."""
+
+    reads_symbols = True
+
+    def __init__(self, sizes: Sizes, *, size: Size = 10) -> None:
+        super().__init__(sizes, CELLS["gru"](sizes.embedding + 1, size))
+        assert sizes.symbols is not None
+        self.embedding = Table(range(sizes.symbols), size)
+        self.symbol_size = sizes.embedding
+
+    def prepare(self, memory: Memory) -> Float[Tensor, "B S D"]:
+        full: Tensor = self.embedding(memory.ids)
+        return full
+
+    def start(self, weights: Float[Tensor, "B S"], prepared: Float[Tensor, "B S D"]) -> Track:
+        return Track((prepared,), weights)
+
+    def forward(self, moment: Moment, prepared: Float[Tensor, "B S D"], carried: Track) -> Said:
+        symbol = self.cell.project(moment.embedded)
+        weights = self.cell.project(moment.weights.unsqueeze(-1), self.symbol_size)
+        return self.follow(symbol.unsqueeze(2) + weights, carried)
+
+
+@final
+class Recurrent(Tracker):
+    """`C_tj = LSTM(C_(t-1),j; alpha_t,j-k ... alpha_t,j+k)` from zeros (Yang et al. 2016); `width` is k."""
+
+    def __init__(self, sizes: Sizes, *, size: Size = 10, width: Width = 5) -> None:
+        super().__init__(sizes, Lstm(2 * width + 1, size))
+        self.width = width
+
+    def forward(self, moment: Moment, prepared: Any, carried: Track) -> Said:
+        return self.follow(self.cell.project(around(moment.weights, self.width)), carried)

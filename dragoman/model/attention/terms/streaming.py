@@ -1,0 +1,75 @@
+"""How much of the source may be seen while it arrives."""
+
+from typing import Any, final
+
+import torch
+from torch import Tensor
+
+from dragoman.configuration.components import Count
+from dragoman.model.attention.scores import Additive
+from dragoman.model.attention.terms.term import Moment, Said, Sizes, Term
+from dragoman.model.linear import product_kind
+from dragoman.model.memory import Memory
+from dragoman.model.shapes import Bool, Float, Int
+
+
+@final
+class Wait(Term):
+    """Target symbol t sees the first `t + k - 1` source symbols, the end symbol among them (Ma et al. 2019, wait-k).
+
+    That makes a model that translates while its source arrives, if nothing else tells it of what is hidden.
+    """
+
+    hides = True
+
+    def __init__(self, sizes: Sizes, *, k: Count = 3) -> None:
+        super().__init__(sizes, 0)
+        self.k = k
+
+    def prepare(self, memory: Memory) -> Int[Tensor, "B S"]:
+        """How many symbols stand before each."""
+        return memory.mask.cumsum(1) - 1
+
+    def start(self, weights: Float[Tensor, "B S"], prepared: Any) -> Any:
+        return weights.new_zeros(weights.size(0))  # t - 1
+
+    def forward(self, moment: Moment, prepared: Any, carried: Any) -> Said:
+        hidden = prepared.unsqueeze(1) >= carried.unsqueeze(2) + self.k
+        return Said(carried + 1, prior=torch.zeros_like(moment.weights).masked_fill(hidden, float("-inf")))
+
+
+@final
+class Shift(Term):
+    """Reads on or writes: a position that only moves to the right (Yu, Buys and Blunsom 2016, segment to segment).
+
+    `e_ti = v^T tanh(W s_t + U h_i + b)`, `p(emit at i) = sigmoid(e_ti)`; from `a_(t-1)` on, symbol t is written at the
+    first position where that is above a half, and at the last one of the source at the latest. All others are hidden.
+    Trained by the objective `segment`, which sums over all positions.
+    """
+
+    hides = True
+    decides = True
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__(sizes, 0)
+        self.score = Additive(sizes.query, sizes.state)
+
+    def prepare(self, memory: Memory) -> tuple[Float[Tensor, "B S A"], Bool[Tensor, "B S"]]:
+        return self.score.keys(memory.states.to(product_kind(memory.states)), memory.mask), memory.mask
+
+    def energies(self, query: Float[Tensor, "B T Q"], prepared: Any) -> Float[Tensor, "B T S"]:
+        """The log-odds of writing at each position."""
+        energies: Tensor = self.score(query, prepared[0])
+        return energies
+
+    def start(self, weights: Float[Tensor, "B S"], prepared: Any) -> Any:
+        return weights.new_zeros(weights.size(0))  # a_0, the first position
+
+    def forward(self, moment: Moment, prepared: Any, carried: Any) -> Said:
+        mask = prepared[1].unsqueeze(1)
+        place = torch.arange(mask.size(2), device=mask.device)
+        last = (place * mask).amax(2, keepdim=True)
+        writes = (self.energies(moment.query, prepared) > 0) & mask & (place >= carried.unsqueeze(2)) | (place == last)
+        at = (writes.cumsum(2) == 0).sum(2)
+        prior = torch.zeros_like(moment.weights).masked_fill(place != at.unsqueeze(2), float("-inf"))
+        return Said(at.to(carried.dtype), prior=prior)

@@ -1,0 +1,222 @@
+"""What a model reads: what a user gives of each source, as symbols or regions in batches; its attention by words."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.corpus.features import FeatureSource, Given
+from dragoman.data.batch import SourceBatch, pad, pad_regions
+from dragoman.data.source import Source
+from dragoman.data.vocabulary import EOS
+from dragoman.evaluation import alignment
+from dragoman.files import LONGEST_TEXT
+from dragoman.text.mark import Mark, Symbol
+from dragoman.text.pipeline import WordsOf
+from dragoman.translation.translation import Seen, by_words
+
+# Symbols of a source that are read; what follows is left out, and said so in `Translation.left_out`. A text of more
+# than LONGEST_TEXT characters is not even cut into symbols to its end.
+LONGEST = 500
+
+Text: TypeAlias = Given | tuple[Given, ...]  # of the only source, or one of each
+Encoded: TypeAlias = list[Symbol] | NDArray[Any]  # the symbols of a text, or the regions (R, size) of an array
+Weights: TypeAlias = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The sources of a model. `joined`: it reads all of them as one sequence. `taught_end`: it looks at the end symbol
+    from words without a counterpart.
+    """
+
+    sources: tuple[Source, ...]
+    joined: bool = False
+    taught_end: bool = False
+
+    def given(self, text: Text) -> tuple[Given, ...]:
+        """What a user gave of each source. TypeError where that is not one text for each."""
+        given = tuple(text) if isinstance(text, tuple | list) else (text,)
+        if len(given) != len(self.sources):
+            names = ", ".join(source.name for source in self.sources)
+            raise TypeError(f"{len(given)} texts for a model of {len(self.sources)} sources ({names})")
+        return given
+
+    def encoded(self, given: tuple[Given, ...], mark: Sequence[Mark] = ()) -> list[Encoded]:
+        """The symbols of each source, the mark first, or its regions; none of a blank text."""
+        return [_encoded(source, each, mark) for source, each in zip(self.sources, given, strict=True)]
+
+    def batch(self, encoded: Iterable[Sequence[Encoded]], longest: int | None = None) -> tuple[SourceBatch, ...]:
+        """What the model reads of some sentences, cut to so many symbols of each text, as ids. Of several sources, one
+        without symbols is missing; the only one is an end alone, or a region of zeros.
+        """
+        if self.joined:
+            every = (zip(self.sources, row, strict=True) for row in encoded)
+            rows = ([_ids(source, each, longest) for source, each in row if len(each)] for row in every)
+            return (pad([[*chain.from_iterable(row)] or [EOS] for row in rows]),)
+        several = len(self.sources) > 1
+
+        def read(source: Source, column: tuple[Encoded, ...]) -> SourceBatch:
+            if isinstance(source, FeatureSource):
+                blank = np.zeros((0 if several else 1, source.size))
+                return pad_regions([np.asarray(each) if len(each) else blank for each in column], source.size)
+            return pad([_ids(source, each, longest) if len(each) or not several else [] for each in column])
+
+        return tuple(map(read, self.sources, zip(*encoded, strict=True)))
+
+    def seen(
+        self, given: tuple[Given, ...], encoded: list[Encoded], target: WordsOf, weights: tuple[Weights, ...]
+    ) -> tuple[tuple[Seen, ...], Weights | None]:
+        """The sources with the attention (T, S) that they got by words, and a sentinel's, the last of `weights`."""
+        if self.joined:
+            ends = np.cumsum([len(symbols) + 1 if len(symbols) else 0 for symbols in encoded])
+            weights = (*np.split(weights[0], ends, 1)[: len(encoded)], *weights[1:])
+        every = zip(self.sources, given, encoded, weights, strict=False)
+        found = tuple(self._seen(source, _name(each), read, target, part) for source, each, read, part in every)
+        if len(weights) == len(self.sources):
+            return found, None
+        return found, _one_column(weights[-1], target)
+
+    def _seen(self, source: Source, text: str, encoded: Encoded, target: WordsOf, attention: Weights) -> Seen:
+        if isinstance(source, FeatureSource):
+            return _looked_at(source, text, attention[:, : len(encoded)], target)
+        written = spelled(encoded)
+        words = source.text.words(written)
+        if len(encoded) or len(self.sources) == 1:
+            marks = len(encoded) - len(written)
+            between, end = by_words(attention[:, : len(encoded) + 1], target, words, marks)
+        else:  # this source is missing
+            between, end = np.zeros((len(target.words), 0)), np.zeros(len(target.words))
+        share = between.sum(1) + end
+        return Seen(source.name, text, words.words, between, share, end if self.taught_end else None)
+
+    def nothing(self, given: tuple[Given, ...]) -> tuple[Seen, ...]:
+        """The sources of a translation without words."""
+        nothing, none = np.zeros((0, 0)), np.zeros(0)
+        return tuple(
+            Seen(source.name, _name(each), [], nothing, none, regions=isinstance(source, FeatureSource))
+            for source, each in zip(self.sources, given, strict=True)
+        )
+
+
+@dataclass(frozen=True)
+class Readings:
+    """The sources of several models, each of which reads those that it knows: what a user gives of a source goes to
+    every model with a source of that name. The attention on a source is the sum of what they gave it, each by its vote.
+    """
+
+    members: tuple[Reading, ...]
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """Those of the first model, then what others have beside; each name once."""
+        found: dict[str, Source] = {}
+        for source in chain.from_iterable(member.sources for member in self.members):
+            found.setdefault(source.name, source)
+        return tuple(found.values())
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How many sequences each model reads."""
+        return tuple(1 if member.joined else len(member.sources) for member in self.members)
+
+    def given(self, text: Text) -> tuple[Given, ...]:
+        """What a user gave of each source. TypeError where that is not one text for each."""
+        return Reading(self.sources).given(text)
+
+    def encoded(self, given: tuple[Given, ...], mark: Sequence[Mark] = ()) -> list[Encoded]:
+        """The symbols or regions of all sources of the first model, then of the second, and so on."""
+        return [each for member, part in self._each(given) for each in member.encoded(part, mark)]
+
+    def batch(self, encoded: Iterable[Sequence[Encoded]], longest: int | None = None) -> tuple[SourceBatch, ...]:
+        """What the models read, one behind the other."""
+        found, first, rows = list[SourceBatch](), 0, list(encoded)
+        for member in self.members:
+            last = first + len(member.sources)
+            found += member.batch((row[first:last] for row in rows), longest)
+            first = last
+        return tuple(found)
+
+    def seen(
+        self, given: tuple[Given, ...], encoded: list[Encoded], target: WordsOf, weights: tuple[Weights, ...]
+    ) -> tuple[tuple[Seen, ...], Weights | None]:
+        """The sources with what they got of all models, and what a sentinel of any got."""
+        read, looks, found = iter(encoded), iter(weights), dict[str, Seen]()
+        for (member, part), count in zip(self._each(given), self.counts, strict=True):
+            symbols = list(islice(read, len(member.sources)))
+            for seen in member.seen(part, symbols, target, tuple(islice(looks, count)))[0]:
+                found[seen.name] = found[seen.name].beside(seen) if seen.name in found else seen
+        sentinel = next(looks, None)
+        ordered = tuple(found[source.name] for source in self.sources)
+        if sentinel is None:
+            return ordered, None
+        return ordered, _one_column(sentinel, target)
+
+    def nothing(self, given: tuple[Given, ...]) -> tuple[Seen, ...]:
+        """The sources of a translation without words."""
+        return Reading(self.sources).nothing(given)
+
+    def _each(self, given: tuple[Given, ...]) -> list[tuple[Reading, tuple[Given, ...]]]:
+        """What each model takes of what a user gave."""
+        named = {source.name: each for source, each in zip(self.sources, given, strict=True)}
+        return [(member, tuple(named[source.name] for source in member.sources)) for member in self.members]
+
+
+def spelled(encoded: Encoded) -> list[str]:
+    """Those symbols that a text spells."""
+    return [symbol for symbol in encoded if isinstance(symbol, str)]
+
+
+def cut(encoded: list[Encoded], longest: int | None) -> list[Encoded]:
+    """The same with at most so many symbols of a text."""
+    return [each[:longest] if isinstance(each, list) else each for each in encoded]
+
+
+def length(encoded: list[Encoded]) -> int:
+    """Symbols of the longest text."""
+    return max((len(each) for each in encoded if isinstance(each, list)), default=1)
+
+
+def left_out(given: tuple[Given, ...], encoded: list[Encoded]) -> int:
+    """How many symbols are not read, because there are more than LONGEST of a text; beyond LONGEST_TEXT each character
+    counts as one.
+    """
+    beyond = sum(max(0, len(each) - LONGEST_TEXT) for each in given if isinstance(each, str))
+    return beyond + sum(max(0, len(each) - LONGEST) for each in encoded if isinstance(each, list))
+
+
+def _encoded(source: Source, given: Given, mark: Sequence[Mark]) -> Encoded:
+    if isinstance(source, FeatureSource):
+        return source.read(given)
+    if not isinstance(given, str):
+        raise TypeError(f"{source.name}: expected a text, found {type(given).__name__}")
+    text = given[:LONGEST_TEXT]
+    return [*mark, *(source.text.encode(text) if source.text.normalise(text).strip() else [])]
+
+
+def _ids(source: Source, encoded: Encoded, longest: int | None) -> list[int]:
+    """The numbers of a text's symbols and EOS."""
+    assert not isinstance(source, FeatureSource)
+    return [*source.vocabulary.ids(cast(list[Symbol], encoded)[:longest]), EOS]
+
+
+def _name(given: Given) -> str:
+    """A text, or the name of the file that an array comes from."""
+    return "" if isinstance(given, np.ndarray) else str(given)
+
+
+def _one_column(attention: Weights, target: WordsOf) -> Weights:
+    """The attention (T, 1) to something that is one, by target words (target words,)."""
+    found: Weights = alignment.by_words(attention, target.word_of, [0], (len(target.words), 1))[:, 0]
+    return found
+
+
+def _looked_at(source: FeatureSource, text: str, attention: Weights, target: WordsOf) -> Seen:
+    """An array with the attention (T, R) that its regions got."""
+    count = attention.shape[1]
+    between = alignment.by_words(attention, target.word_of, list(range(count)), (len(target.words), count))
+    regions = [str(number) for number in range(1, count + 1)]
+    return Seen(source.name, text, regions, between, between.sum(1), regions=True)

@@ -1,0 +1,153 @@
+"""The keys and values of a translation in JSON, and their JSON schema. docs/results.md tells of them with an example.
+
+What is empty is left out. Unknown keys are ignored when it is read, so that a later version may add some under the same
+number.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import PydanticCustomError
+
+from dragoman.configuration.messages import shown
+
+VERSION: Final = 1
+
+
+def _writable(value: Any) -> Any:
+    """Half characters, which no file can hold, as question marks."""
+    return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else value
+
+
+Text = Annotated[str, BeforeValidator(_writable)]
+Count = Annotated[int, Field(ge=0)]
+Weights = list[float]
+
+
+class Form(BaseModel):
+    """Keys and values of JSON, types exactly as declared."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class StepForm(Form):
+    """A step of the decoder: one symbol."""
+
+    symbol: Text = Field(
+        description="the symbol: a word, a subword, a character, an edit operation, or `</s>`, the end"
+    )
+    word: Count | None = Field(description="the number of its word in tokens, from 0; null if it is a part of none")
+    log_prob: float | None = Field(description="its log-probability in nats; null if that is not finite")
+
+
+class SourceForm(Form):
+    """A source, and the attention that it got."""
+
+    name: Text = Field(description="its name in the configuration, such as its language")
+    text: Text = Field(description="the text as it was given; of an array, the name of its file, if it has one")
+    tokens: list[Text] = Field(description="its words; of an array, the numbers of its regions, from 1")
+    attention: list[Weights] = Field(
+        description="for each target word the weight of each source word, from 0 to 1: (target words, source words)"
+    )
+    share: Weights = Field(
+        description="for each target word the weight of the whole source, its end symbol too: (target words)"
+    )
+    end_attention: Weights | None = Field(
+        None, description="for each target word the weight of the end symbol, if the model is taught to look there"
+    )
+    regions: bool = Field(False, description="whether the source is an array of regions, and not a text")
+    alignment: list[Annotated[list[Count], Field(min_length=2, max_length=2)]] = Field(
+        description="links [source word, target word] from 0, which follow from the weights"
+    )
+
+
+class EditForm(Form):
+    """A word of the edited source, of the translation, or of both."""
+
+    word: Text = Field(description="the word, as it stands between spaces")
+    change: Literal["kept", "deleted", "inserted"] = Field(description="what became of it")
+
+
+class EditsForm(Form):
+    """How a source was post-edited."""
+
+    source: Text = Field(description="the name of the source that was edited")
+    words: list[EditForm] = Field(description="its words and those of the translation, in order")
+
+
+class TranslationForm(Form):
+    """A translation, or a given target under forced decoding, with everything that is known of it."""
+
+    version: Literal[1] = Field(description="of this form")
+    text: Text = Field(description="the translation")
+    tokens: list[Text] = Field(description="its words")
+    score: float | None = Field(
+        description="what the search ranks by, log P under its length normalisation; null if not finite"
+    )
+    log_prob: float | None = Field(
+        description="log P(target given sources) in nats, the end counted; null if not finite"
+    )
+    log_probs: list[float | None] = Field(description="the same of each word, the sum over its symbols: (target words)")
+    steps: list[StepForm] = Field(description="the symbols in the order in which they were decided, the end last")
+    sources: list[SourceForm] = Field(
+        min_length=1, description="what was translated, in the order of the configuration"
+    )
+    sentinel: Weights | None = Field(
+        None, description="for each target word the weight that went to no source, if the model has a sentinel"
+    )
+    left_out: Count = Field(0, description="symbols at the end of overlong sources that were not read")
+    reference: Text | None = Field(None, description="the translation by a person")
+    pair: Text | None = Field(None, description="of a run with several pairs of languages, which one: en-de")
+    edits: EditsForm | None = Field(None, description="what post-editing changed")
+    alternatives: list["TranslationForm"] = Field(
+        [], description="further translations, the next best first, each in this form"
+    )
+
+    @model_validator(mode="after")
+    def _fits(self) -> "TranslationForm":
+        words = len(self.tokens)
+        for number, source in enumerate(self.sources):
+            place = f"sources.{number}"
+            _sized(f"{place}.attention", "rows", source.attention, words)
+            for row, weights in enumerate(source.attention):
+                _sized(f"{place}.attention.{row}", "weights", weights, len(source.tokens))
+            _sized(f"{place}.share", "weights", source.share, words)
+            _sized(f"{place}.end_attention", "weights", source.end_attention, words)
+        _sized("sentinel", "weights", self.sentinel, words)
+        for number, step in enumerate(self.steps):
+            if step.word is not None and step.word >= words:
+                raise _misfit(f"steps.{number}.word: expected the number of one of {words} words, found {step.word}")
+        names = [source.name for source in self.sources]
+        if self.edits and self.edits.source not in names:
+            raise _misfit(f"edits.source: expected one of {', '.join(names)}, found {shown(self.edits.source)}")
+        return self
+
+
+def _sized(place: str, what: str, found: Sequence[object] | None, count: int) -> None:
+    if found is not None and len(found) != count:
+        raise _misfit(f"{place}: expected {count} {what}, found {len(found)}")
+
+
+def _misfit(text: str) -> PydanticCustomError:
+    return PydanticCustomError("misfit", "{text}", {"text": text})
+
+
+def problem(error: ValidationError) -> str:
+    """The first thing that is wrong: the keys that lead to it, and what was expected there."""
+    first = error.errors()[0]
+    place = ".".join(map(str, first["loc"]))
+    if first["type"] == "misfit":
+        return f"{place}.{first['msg']}" if place else first["msg"]
+    if first["type"] == "missing":
+        return f"{place}: required"
+    expected = "an object" if first["type"] == "model_type" else first["msg"].removeprefix("Input should be ")
+    return f"{place}: expected {expected}, found {shown(first['input'])}"
+
+
+def schema() -> str:
+    """The JSON schema of a translation."""
+    found = {"$schema": GenerateJsonSchema.schema_dialect, **TranslationForm.model_json_schema()}
+    return json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

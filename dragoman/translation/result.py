@@ -1,0 +1,184 @@
+"""A translation as JSON and back: what the commands write with `--json`, and a run keeps of its validation."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from dragoman import files
+from dragoman.configuration.messages import shown
+from dragoman.errors import UserError
+from dragoman.translation.json_form import VERSION, EditForm, EditsForm, SourceForm, StepForm, TranslationForm, problem
+from dragoman.translation.translation import Seen, Step, Translation
+from dragoman.visualisation.changes import Revision
+
+PLACES = 6  # decimals of every number
+
+
+class Result(NamedTuple):
+    """A translation, and what is known beside it: its reference; of a run with several pairs of languages, the name of
+    the pair; and the name of the source that was post-edited.
+    """
+
+    translation: Translation
+    reference: str | None = None
+    pair: str | None = None
+    edited: str | None = None
+
+    def json(self) -> dict[str, Any]:
+        """The form as a mapping. Numbers are rounded to 6 decimals, and weights that are not finite are 0."""
+        return self._form.model_dump(exclude_defaults=True)
+
+    def line(self) -> str:
+        """The form as one line of JSON."""
+        return self._form.model_dump_json(exclude_defaults=True)
+
+    @property
+    def _form(self) -> TranslationForm:
+        beside = {"reference": self.reference, "pair": self.pair, "edits": _edits(self.translation, self.edited)}
+        return _form(self.translation, **beside)
+
+    @classmethod
+    def from_json(cls, value: Any) -> "Result":
+        """Reads what `json` gives. UserError where it is something else, or of another version; `alignment`,
+        `log_probs` and the words of `edits` are not read, since they follow from the rest.
+        """
+        if not isinstance(value, Mapping):
+            raise UserError(f"expected a translation as a JSON object, found {shown(value)}")
+        version = value.get("version")
+        if type(version) is not int or version != VERSION:
+            found = shown(version) if "version" in value else "no version"
+            later = ", of a later dragoman" if isinstance(version, int) and version > VERSION else ""
+            raise UserError(f"expected a translation of version {VERSION}, found {found}{later}")
+        try:
+            form = TranslationForm.model_validate(value)
+        except ValidationError as error:
+            raise UserError(problem(error)) from None
+        edited = form.edits.source if form.edits else None
+        return cls(_translation(form), form.reference, form.pair, edited)
+
+    @classmethod
+    def from_line(cls, line: str) -> "Result":
+        """Reads what `line` gives. UserError as above, or where it is not JSON."""
+        try:
+            value = from_json(line, allow_inf_nan=False)
+        except ValueError as error:
+            raise UserError(f"expected a translation as JSON ({error})") from None
+        return cls.from_json(value)
+
+
+def read(path: Path) -> Iterator[Result]:
+    """The translations in a file, one a line. UserError names the file and the line of what is none."""
+    for number, line in enumerate(files.read_lines(path), start=1):
+        try:
+            yield Result.from_line(line)
+        except UserError as error:
+            raise UserError(f"{files.shown(path)}:{number}: {error}") from None
+
+
+def _rounded(translation: Translation) -> Translation:
+    """The numbers as they are written, so that whatever follows from them is the same when they are read."""
+    sources = (
+        each._replace(
+            attention=_weights(each.attention),
+            share=_weights(each.share),
+            end_attention=None if each.end_attention is None else _weights(each.end_attention),
+        )
+        for each in translation.sources
+    )
+    return replace(
+        translation,
+        sources=tuple(sources),
+        score=_number(_figure(translation.score)),
+        log_prob=_number(_figure(translation.log_prob)),
+        steps=tuple(each._replace(log_prob=_number(_figure(each.log_prob))) for each in translation.steps),
+        sentinel=None if translation.sentinel is None else _weights(translation.sentinel),
+    )
+
+
+def _figure(value: float) -> float | None:
+    return round(value, PLACES) + 0.0 if math.isfinite(value) else None  # 0.0, never -0.0
+
+
+def _weights(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.nan_to_num(weights, posinf=0.0, neginf=0.0).round(PLACES) + 0.0
+
+
+def _form(given: Translation, **beside: Any) -> TranslationForm:
+    translation = _rounded(given)
+    return TranslationForm(
+        version=VERSION,
+        text=translation.text,
+        tokens=translation.tokens,
+        score=_figure(translation.score),
+        log_prob=_figure(translation.log_prob),
+        log_probs=[_figure(each) for each in translation.log_probs.tolist()],
+        steps=[
+            StepForm(symbol=each.symbol, word=each.word, log_prob=_figure(each.log_prob)) for each in translation.steps
+        ],
+        sources=list(map(_source_form, translation.sources)),
+        sentinel=_list(translation.sentinel),
+        left_out=translation.left_out,
+        alternatives=[_form(each) for each in translation.alternatives],
+        **beside,
+    )
+
+
+def _source_form(seen: Seen) -> SourceForm:
+    return SourceForm(
+        name=seen.name,
+        text=seen.text,
+        tokens=seen.tokens,
+        attention=seen.attention.tolist(),
+        share=seen.share.tolist(),
+        end_attention=_list(seen.end_attention),
+        regions=seen.regions,
+        alignment=sorted(map(list, seen.alignment)),
+    )
+
+
+def _list(weights: NDArray[np.float64] | None) -> list[float] | None:
+    return None if weights is None else weights.tolist()
+
+
+def _edits(translation: Translation, edited: str | None) -> EditsForm | None:
+    if edited is None:
+        return None
+    before = next(source.text for source in translation.sources if source.name == edited)
+    words = Revision("", before, translation.text).words
+    return EditsForm(source=edited, words=[EditForm(word=each.text, change=each.change.value) for each in words])
+
+
+def _translation(form: TranslationForm) -> Translation:
+    words = len(form.tokens)
+    return Translation(
+        tuple(_seen(source, words) for source in form.sources),
+        form.text,
+        form.tokens,
+        _number(form.score),
+        _number(form.log_prob),
+        tuple(Step(each.symbol, each.word, _number(each.log_prob)) for each in form.steps),
+        _array(form.sentinel),
+        tuple(map(_translation, form.alternatives)),
+        form.left_out,
+    )
+
+
+def _seen(source: SourceForm, words: int) -> Seen:
+    attention = np.array(source.attention, np.float64).reshape(words, len(source.tokens))
+    share = np.array(source.share, np.float64)
+    return Seen(source.name, source.text, source.tokens, attention, share, _array(source.end_attention), source.regions)
+
+
+def _array(weights: list[float] | None) -> NDArray[np.float64] | None:
+    return None if weights is None else np.array(weights, np.float64)
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value

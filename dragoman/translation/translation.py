@@ -1,0 +1,253 @@
+"""What a translator gives: translations, words of one that is under way, scores of given pairs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from reprlib import Repr
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dragoman.corpus.pharaoh import Links
+from dragoman.data.vocabulary import EOS, SPECIALS
+from dragoman.evaluation import alignment
+from dragoman.text.mark import Symbol
+from dragoman.text.pipeline import WordsOf
+from dragoman.visualisation import heatmap
+
+SENTINEL = "sentinel"  # how it is named beside the sources
+SHORT = Repr()  # of texts in what Python shows of an object
+SHORT.maxstring = 60
+
+
+class Seen(NamedTuple):
+    """A source of a target sentence: its language, text and words, and the attention that it got.
+
+    `attention` (target words, source words) gives each target word's weights, which add up to 1 less what went to
+    no word (the end symbol, and the mark that names the target language) and to other sources; `share` (target words,)
+    is what all of this source got. Of a source that is numbers, the words are its `regions`, counted from 1, and the
+    text is the name of its file, if it has one. What only starts the decoder has no words.
+    `end_attention` (target words,) is what went to the end symbol, where the model was taught to look there from words
+    without a counterpart (`unlinked: end`).
+    """
+
+    name: str
+    text: str
+    tokens: list[str]
+    attention: NDArray[np.float64]
+    share: NDArray[np.float64]
+    end_attention: NDArray[np.float64] | None = None
+    regions: bool = False
+
+    def __repr__(self) -> str:
+        target, source = self.attention.shape
+        return f"Seen({SHORT.repr(self.name)}, {SHORT.repr(self.text)}, {source:,} words seen from {target:,})"
+
+    def beside(self, other: "Seen") -> "Seen":
+        """The same source with what another model looked at added; one that read less of it saw its first words."""
+        ends = [each for each in (self.end_attention, other.end_attention) if each is not None]
+        end = np.sum(ends, 0) if ends else None
+        fewer, more = sorted((self, other), key=lambda seen: len(seen.tokens))
+        attention = more.attention.copy()
+        attention[:, : len(fewer.tokens)] += fewer.attention
+        return more._replace(attention=attention, share=self.share + other.share, end_attention=end)
+
+    @property
+    def alignment(self) -> Links:
+        """The source word with most attention for each target word, as (source, target) pairs from 0; none where
+        `end_attention` has more.
+        """
+        return alignment.links(self.attention, end=self.end_attention)
+
+
+class Step(NamedTuple):
+    """A step of the decoder: the symbol that it wrote, by name; the number of the target word that this is a part of,
+    None for the end symbol and for an edit operation that writes nothing; and log P of the symbol in nats.
+    """
+
+    symbol: str
+    word: int | None
+    log_prob: float
+
+
+@dataclass(frozen=True, eq=False)
+class Translation:
+    """A translation, with what the model attended to.
+
+    `sources` are what was translated; `source`, `source_tokens`, `attention`, `end_attention` and `alignment` are those
+    of the only one, or of the first. `tokens` are words; `sentinel` (target words,) is the attention to none of the
+    sources, where the model has a sentinel. `score` is the rank of the search (log-probability under its length
+    normalisation), `log_prob` the plain log P(y | x) in nats, the sum over `steps`, whose last is the end symbol;
+    `log_probs` (target words,) has the sum for each word. `alternatives` are the next best translations, as many as
+    were asked for; `n_best` is this one and those, each text once. `left_out` counts the symbols at the end of overlong
+    sources that were not read; what stands behind the first 50,000 characters is not cut into symbols, so there it
+    counts characters. `dragoman.Result` writes and reads it as JSON.
+    """
+
+    sources: tuple[Seen, ...]
+    text: str
+    tokens: list[str]
+    score: float
+    log_prob: float
+    steps: tuple[Step, ...]
+    sentinel: NDArray[np.float64] | None = None
+    alternatives: tuple["Translation", ...] = ()
+    left_out: int = 0
+
+    @property
+    def n_best(self) -> tuple["Translation", ...]:
+        return (self, *self.alternatives)
+
+    @property
+    def log_probs(self) -> NDArray[np.float64]:
+        found = np.zeros(len(self.tokens))
+        for step in self.steps:
+            if step.word is not None:
+                found[step.word] += step.log_prob
+        return found
+
+    @property
+    def source(self) -> str:
+        return self.sources[0].text
+
+    @property
+    def source_tokens(self) -> list[str]:
+        return self.sources[0].tokens
+
+    @property
+    def attention(self) -> NDArray[np.float64]:
+        return self.sources[0].attention
+
+    @property
+    def end_attention(self) -> NDArray[np.float64] | None:
+        return self.sources[0].end_attention
+
+    @property
+    def alignment(self) -> Links:
+        return self.sources[0].alignment
+
+    @property
+    def shares(self) -> dict[str, NDArray[np.float64]]:
+        """What each source got from each target word (target words,), and the sentinel if there is one (LH fig. 2)."""
+        return shares(self.sources, self.sentinel)
+
+    @property
+    def overview(self) -> "Overview":
+        """What it looked at, as one matrix."""
+        return overview(self.sources, self.sentinel)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"Translation({SHORT.repr(self.text)}, source={SHORT.repr(self.source)}, score={self.score:.4f})"
+
+    def _repr_html_(self) -> str:
+        """A heat map, in a notebook."""
+        seen = self.overview
+        return heatmap.html(seen.attention, seen.columns, self.tokens)
+
+
+class Spoken(NamedTuple):
+    """A word of a translation, and how many words of the source had been read when its last symbol was decided."""
+
+    text: str
+    read: int
+
+
+class Scored(NamedTuple):
+    """A given pair under the model: `log P(target | sources)` in nats, the target as its symbols spell it, and the
+    steps and the attention of forced decoding.
+    """
+
+    log_prob: float
+    sources: tuple[Seen, ...]
+    text: str
+    tokens: list[str]
+    steps: tuple[Step, ...]
+    sentinel: NDArray[np.float64] | None = None
+
+    def __repr__(self) -> str:
+        words = SHORT.repr(" ".join(self.tokens))
+        return f"Scored({words}, log_prob={self.log_prob:.4f}, symbols={self.symbols})"
+
+    @property
+    def symbols(self) -> int:
+        """Their number, the end symbol counted."""
+        return len(self.steps)
+
+    @property
+    def translation(self) -> Translation:
+        """The target as if a search had found it, by its log-probability alone."""
+        return Translation(
+            self.sources, self.text, self.tokens, self.log_prob, self.log_prob, self.steps, self.sentinel
+        )
+
+    @property
+    def source_tokens(self) -> list[str]:
+        return self.sources[0].tokens
+
+    @property
+    def attention(self) -> NDArray[np.float64]:
+        return self.sources[0].attention
+
+    @property
+    def end_attention(self) -> NDArray[np.float64] | None:
+        return self.sources[0].end_attention
+
+    @property
+    def alignment(self) -> Links:
+        return self.sources[0].alignment
+
+
+def shares(sources: tuple[Seen, ...], sentinel: NDArray[np.float64] | None) -> dict[str, NDArray[np.float64]]:
+    """The attention of each target word to each source as a whole, and to a sentinel, by name."""
+    found = {source.name: source.share for source in sources}
+    return found if sentinel is None else {**found, SENTINEL: sentinel}
+
+
+class Overview(NamedTuple):
+    """Attention to everything that there is to look at (target words, columns), and what the columns are called.
+
+    They are the words of the source; of several sources the name of each, with its share, then its words; a sentinel's
+    is the last. Regions are too many to have columns. `shares` are the numbers of those columns that are no words.
+    `text` is what the columns are the words of, as it was written.
+    """
+
+    attention: NDArray[np.float64]
+    columns: list[str]
+    shares: list[int]
+    text: str
+
+
+def overview(sources: tuple[Seen, ...], sentinel: NDArray[np.float64] | None = None) -> Overview:
+    if len(sources) == 1 and sentinel is None and not sources[0].regions:
+        return Overview(sources[0].attention, sources[0].tokens, [], sources[0].text)
+    words = {source.name: (source.attention, source.tokens) for source in sources if not source.regions}
+    parts, columns, numbers = list[NDArray[np.float64]](), list[str](), list[int]()
+    for name, share in shares(sources, sentinel).items():
+        numbers.append(len(columns))
+        attention, tokens = words.get(name, (share[:, None][:, :0], []))
+        parts += [share[:, None], attention]
+        columns += [f"[{name}]", *tokens]
+    text = " ".join(f"[{source.name}] {source.text}" for source in sources) if len(sources) > 1 else sources[0].text
+    return Overview(np.concatenate(parts, 1), columns, numbers, text)
+
+
+def steps(said: Sequence[Symbol], word_of: Sequence[int], log_probs: Sequence[float]) -> tuple[Step, ...]:
+    """What was said, with the word of each symbol (-1: none), and with log-probabilities of these and of the end."""
+    names = [*map(str, said), SPECIALS[EOS]]
+    words = [*(None if word < 0 else word for word in word_of), None]
+    return tuple(Step(*each) for each in zip(names, words, log_probs, strict=True))
+
+
+def by_words(
+    attention: ArrayLike, target: WordsOf, source: WordsOf, marks: int = 0
+) -> tuple[alignment.Weights, alignment.Weights]:
+    """Attention between symbols (T, S + 1), the end of the source last, as attention between words (target words,
+    source words) and from words to what is no word: that end, and so many marks before the source (target words,).
+    """
+    end = len(source.words)  # as if it were a word
+    word_of = [*[end] * marks, *source.word_of, end]
+    weights = alignment.by_words(attention, target.word_of, word_of, (len(target.words), end + 1))
+    return weights[:, :end], weights[:, end]

@@ -1,0 +1,429 @@
+"""Text to translations: everything above (training, commands, services) translates through this."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import torch
+from torch import nn
+
+from dragoman.configuration import components
+from dragoman.configuration.components import Spec
+from dragoman.corpus.features import Given
+from dragoman.corpus.pharaoh import Links
+from dragoman.data.batch import Batch, pad
+from dragoman.data.language import Language
+from dragoman.data.source import Source, only_text, the_text
+from dragoman.data.vocabulary import EOS, UNK
+from dragoman.devices import Device
+from dragoman.errors import UserError
+from dragoman.files import LONGEST_TEXT
+from dragoman.model import linear
+from dragoman.model.attention.terms.streaming import Shift
+from dragoman.model.predictor import Predictor
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.search.candidates import CandidateList, ShortlistPredictor
+from dragoman.search.constraints import All, Constraint, FittingEdits, ForbiddenSymbols, Prefix
+from dragoman.search.decoding import Deadline
+from dragoman.search.ensemble import Ensemble
+from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.search import Search
+from dragoman.search.streaming import Adaptive, EmittedSymbol, StreamingPredictor, WaitK, stream
+from dragoman.search.table import SEARCHES
+from dragoman.text.edits import OPERATIONS, applied, operations
+from dragoman.text.mark import Mark, Symbol
+from dragoman.text.pipeline import WordsOf
+from dragoman.translation import inputs
+from dragoman.translation.inputs import Encoded, Reading, Readings, Text, spelled
+from dragoman.translation.streaming import arriving, spoken
+from dragoman.translation.translation import SHORT, Scored, Spoken, Translation, steps
+
+Item = TypeVar("Item")
+
+BATCH = 4096  # source symbols times beam that are searched at once
+SPARE = 3  # more hypotheses than asked for that are kept for each of an n-best list: some are one text
+SCORE = "score([source], [target])"
+ROWS = 320  # sentences times beam, at most: a processor is not faster with more, and each has numbers for all symbols
+
+
+class Taught(NamedTuple):
+    """How a model was taught to read, and what its symbols mean."""
+
+    reading: Reading | Readings
+    edited: int | None = None  # the number of the source that it writes edits of
+    marks: Mapping[str, Mark] = {}  # what stands before a source, for each language that a model of several has
+    foreign: Mapping[Mark, list[int]] = {}  # what is never said behind each of them
+
+
+class Translator:
+    """A model with what it was taught, a search and a device.
+
+    With a `predictor`, translations are searched with that; a `model` that is still to be read is read when it is first
+    asked for.
+    """
+
+    def __init__(
+        self,
+        model: Seq2Seq | Ensemble | Callable[[], Seq2Seq],
+        taught: Taught,
+        target: Language,
+        search: Spec,
+        device: Device,
+    ) -> None:
+        self._given = model
+        self.reading, self.edited, self.marks, self.foreign = taught
+        self.target = target
+        self.search = search
+        self.device = device
+        self.predictor: Predictor[Any] | None = None  # what searches ask, if it is not the model
+        self.candidates: CandidateList | None = None  # what translations are searched among
+        self.way: linear.Way | None = None  # in which linear maps are computed for them
+
+    def __repr__(self) -> str:
+        sources, targets = ([each.name for each in self.sources], self.targets)
+        told = " to ".join(SHORT.repr(", ".join(names)) for names in (sources, targets))
+        return f"Translator({told}, search={self.search.kind!r}, device={str(self.device.torch_device)!r})"
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        return self.reading.sources
+
+    @property
+    def source(self) -> Language:
+        """The only source. UserError where there are several, or it is numbers."""
+        return the_text(self.sources)
+
+    @cached_property
+    def scorer(self) -> Seq2Seq | Ensemble:
+        """What scores given pairs, and translates where no other engine does."""
+        return self._given if isinstance(self._given, Seq2Seq | Ensemble) else self._given()
+
+    @property
+    def model(self) -> Seq2Seq:
+        """The same of one run. UserError where several translate together."""
+        if isinstance(self.scorer, Ensemble):
+            raise UserError("several runs that translate together have no one model, which this needs")
+        return self.scorer
+
+    @property
+    def edits(self) -> str | None:
+        """The name of the source that the model writes edits of."""
+        return None if self.edited is None else self.sources[self.edited].name
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The languages that it translates to."""
+        return tuple(self.marks) or (self.target.name,)
+
+    def _mark(self, to: str | None) -> list[Mark]:
+        """What stands before a source that is translated to a language. UserError where that is none of the run's."""
+        known = ", ".join(self.targets)
+        if to is None and len(self.targets) > 1:
+            raise UserError(f"to which language? This run translates to {known} (--to LANGUAGE)")
+        if to is not None and to not in self.targets:
+            raise UserError(f"this run does not translate to {to}, but to {known}")
+        return [self.marks[to or self.targets[0]]] if self.marks else []
+
+    def translate(
+        self,
+        texts: Sequence[Text],
+        *,
+        to: str | None = None,
+        n_best: int = 1,
+        beam_size: int | None = None,
+        search: Spec | None = None,
+        prefix: Sequence[str] | None = None,
+        timeout: float | None = None,
+    ) -> list[Translation]:
+        """One translation for each text, in order; the translation of an empty or blank text is empty. Of `n_best` no
+        two are one text in other symbols; where the search has not ended so many different ones, there are fewer.
+
+        With several sources a text is a tuple, of one text for each source; a blank one is taken as missing. For a
+        source that is numbers it is an array (regions, size) or (size,), or the name of a .npy file with one. `to` is
+        the language to translate to, where the run has several (`targets`).
+
+        `prefix` has a text for each, with which its translation begins ("" = anything); its last word may go on. A
+        blank text stays empty. After `timeout` seconds there is a UserError in the place of translations.
+
+        `search` (or `beam_size`, for a beam search of that width) takes the place of the run's own. UserError where
+        it does not give `n_best` translations, or where `to` is missing or another language.
+        """
+        texts = _listed(texts, "translate([text])")
+        if n_best < 1:
+            raise ValueError(f"n_best: expected at least 1, found {n_best}")
+        spec = search or self.search
+        if beam_size is not None:
+            options = spec.options if spec.kind == "beam" else {}
+            spec = Spec("beam", {**options, "size": beam_size})
+        if isinstance(self._given, Ensemble) and spec.options.get("coverage_penalty"):
+            raise UserError("search.coverage_penalty looks at one model's attention, and several translate together")
+        searcher, deadline = components.build(SEARCHES, spec), None if timeout is None else Deadline(timeout)
+        mark = self._mark(to)
+        prefixes = self._prefixes(prefix, len(texts), mark)
+        given = [self.reading.given(text) for text in texts]
+        encoded = [self.reading.encoded(each, mark) for each in given]
+        found: dict[int, list[Hypothesis]] = {}
+        full = [number for number, symbols in enumerate(encoded) if any(len(each) > len(mark) for each in symbols)]
+        lengths, width = [min(inputs.length(each), inputs.LONGEST) for each in encoded], searcher.width
+        for numbers in by_length(full, lengths, BATCH // width, max(1, ROWS // width)):
+            searched = self.hypotheses(
+                searcher,
+                [encoded[number] for number in numbers],
+                n_best,
+                mark,
+                SPARE * (n_best - 1),
+                prefixes=[prefixes[number] for number in numbers] if prefixes else None,
+                seeds=numbers,
+                deadline=deadline,
+            )
+            found.update(zip(numbers, searched, strict=True))
+        return [
+            self._translation(each, encoded[number], found[number], n_best) if number in found else self._nothing(each)
+            for number, each in enumerate(given)
+        ]
+
+    def _nothing(self, given: tuple[Given, ...]) -> Translation:
+        left_out = inputs.left_out(given, [])
+        return Translation(self.reading.nothing(given), "", [], 0.0, 0.0, (), left_out=left_out)
+
+    def simultaneous(self, words: Iterable[str], *, to: str | None = None, wait: int | None = None) -> Iterator[Spoken]:
+        """The translation of a text whose words are still arriving, by greedy search: each word is given as soon as the
+        next one begins, and no source word is taken before it is needed.
+
+        `wait` counts source symbols (wait-k), the one that names the language `to` among them. Nothing else is read,
+        whatever the model; one trained with the term `wait` and as many symbols has learnt to do with that. Without it
+        the model decides when to read, by its term `shift`. UserError where it has none, for an engine other than
+        torch, for candidates, and for hard attention of order 1.
+        """
+        if wait is not None and wait < 1:
+            raise UserError(f"wait is {wait}: at least one source symbol is read before a word is written")
+        if not only_text(self.sources) or self.edited is not None:
+            raise UserError("a source that is still arriving has to be the only one, and translated")
+        if self.predictor or self.way or self.candidates:
+            raise UserError("a source that is still arriving is translated by engine torch, without candidates")
+        if not self.model.emission.direct:
+            raise UserError("a text is not translated while the source arrives by hard attention of order: 1")
+        limit = components.build(SEARCHES, self.search).limit
+        mark = self._mark(to)
+        rest = self.model, arriving(words, self.source, mark), limit, self.device.torch_device
+        model: StreamingPredictor
+        if wait is not None:
+            model = WaitK(*rest, wait)
+        elif any(isinstance(part, Shift) for part in self.model.modules()):
+            model = Adaptive(*rest)
+        else:
+            raise UserError("this model does not decide when to read (it has no term shift); use --wait K")
+        return spoken(self._one_by_one(stream(model, self._forbidden(mark))), self.target)
+
+    def _one_by_one(self, decided: Iterator[EmittedSymbol]) -> Iterator[EmittedSymbol]:
+        """The same symbols, with threads for a row while one is looked for."""
+        while True:
+            with self._threads(1):
+                found = next(decided, None)
+            if found is None:
+                return
+            yield found
+
+    def _threads(self, rows: int) -> AbstractContextManager[None]:
+        """The threads for steps with so many rows; for 0, those for next to nothing."""
+        return self.device.threads_for(rows and rows * self._weights)
+
+    @cached_property
+    def _weights(self) -> int:
+        """How many a row is multiplied by in a step, about."""
+        models = self.scorer.models if isinstance(self.scorer, Ensemble) else (self.scorer,)
+        modules = (each for each in models if isinstance(each, nn.Module))
+        return sum(part.numel() for each in modules for part in each.parameters())
+
+    def left_out(self, text: Text) -> int:
+        """How many symbols of a text are not read, because there are more than LONGEST."""
+        given, mark = self.reading.given(text), [*self.marks.values()][:1]
+        return inputs.left_out(given, self.reading.encoded(given, mark))
+
+    def hypotheses(
+        self,
+        searcher: Search,
+        encoded: Sequence[Sequence[Encoded]],
+        n_best: int = 1,
+        mark: Sequence[Mark] = (),
+        spare: int = 0,
+        *,
+        prefixes: Sequence[list[int]] | None = None,
+        seeds: Sequence[int] = (),
+        deadline: Deadline | None = None,
+    ) -> list[list[Hypothesis]]:
+        """What a search finds for sentences in symbols of each source, in one batch: `n_best` each and up to `spare`
+        more, the best first. `mark` stands before them. `prefixes` are the ids that each begins with, `seeds` those of
+        the random numbers of each, if the search draws any.
+        """
+        sources = tuple(each.to(self.device.torch_device) for each in self.reading.batch(encoded, inputs.LONGEST))
+        prefix = pad(prefixes).ids.to(self.device.torch_device) if prefixes else None
+        model: Predictor[Any] = self.predictor or self.scorer
+        if self.candidates:
+            model = ShortlistPredictor(model, self.candidates, prefix)
+        constraints = [self._forbidden(mark), None if prefix is None else Prefix(prefix)]
+        if self.edited is not None:
+            lengths = torch.tensor([len(each[self.edited][: inputs.LONGEST]) for each in encoded])
+            operations = self.target.vocabulary.ids(OPERATIONS)
+            constraints.append(FittingEdits(lengths.to(self.device.torch_device), operations))
+        given = [each for each in constraints if each]
+        rows = 0 if self.predictor else searcher.width * len(encoded)  # graphs have threads of their own
+        with linear.computed(self.way), self._threads(rows):
+            return searcher(
+                model, sources, n_best, spare, constraint=All(given) if given else None, seeds=seeds, deadline=deadline
+            )
+
+    def _prefixes(self, prefix: Sequence[str] | None, count: int, mark: Sequence[Mark]) -> list[list[int]]:
+        """The ids that each translation begins with. UserError where they cannot be said."""
+        if prefix is None:
+            return []
+        prefix = _listed(prefix, "translate([text], prefix=[text])")
+        if len(prefix) != count:
+            raise ValueError(f"{len(prefix)} prefixes and {count} texts: every text needs its prefix")
+        if self.edited is not None:
+            raise UserError("a prefix is of a text that is written, and this run writes edits of one")
+        forbidden = {UNK, *(number for each in mark for number in self.foreign[each])}
+        return [self._prefix(each, forbidden) for each in prefix]
+
+    def _prefix(self, text: str, forbidden: set[int]) -> list[int]:
+        if not isinstance(text, str):
+            raise TypeError(f"prefix: expected a text, found {type(text).__name__}")
+        symbols = self.target.text.encode(text[:LONGEST_TEXT])
+        if len(symbols) > inputs.LONGEST:
+            raise UserError(f"prefix: has {len(symbols):,} symbols, more than {inputs.LONGEST} ({SHORT.repr(text)})")
+        ids = self.target.vocabulary.ids(symbols)
+        for symbol, number in zip(symbols, ids, strict=True):
+            if number in forbidden:
+                raise UserError(
+                    f"prefix: '{symbol}' of {SHORT.repr(text)} is no symbol of translations to this language"
+                )
+        return ids
+
+    def _forbidden(self, mark: Sequence[Mark]) -> Constraint | None:
+        """What keeps symbols of other languages from being said."""
+        symbols = [number for each in mark for number in self.foreign[each]]
+        if not symbols:
+            return None
+        return ForbiddenSymbols(symbols, len(self.target.vocabulary), self.device.torch_device)
+
+    def score(self, sources: Sequence[Text], targets: Sequence[str], *, to: str | None = None) -> list[Scored]:
+        """`log P(y | x)` of given pairs and the attention of forced decoding (CN 1, SL). Long pairs are scored
+        whole, up to LONGEST_TEXT characters. `to` is the language of the targets, where the run has several.
+        """
+        found: dict[int, Scored] = {}
+        with torch.inference_mode():
+            for pairs, batch in self._batches(sources, targets, self._mark(to)):
+                with self._threads(len(pairs)):
+                    scored = self.scorer.score(batch)
+                for row, (given, symbols, target) in enumerate(pairs):
+                    written, words = self._written(symbols, target)
+                    weights = tuple(part[row, : len(target)].float().cpu().numpy() for part in scored.attention)
+                    log_probs = scored.log_probs[row, : len(target) + 1].double()
+                    seen, sentinel = self.reading.seen(given, symbols, words, weights)
+                    found[int(batch.rows[row])] = Scored(
+                        log_probs.sum().item(),
+                        seen,
+                        self.target.text.decode(written),
+                        words.words,
+                        steps(target, words.word_of, log_probs.tolist()),
+                        sentinel,
+                    )
+        return [found[number] for number in range(len(found))]
+
+    def align(self, sources: Sequence[Text], targets: Sequence[str], *, to: str | None = None) -> list[Links]:
+        """The links between the words of given pairs, (source, target) from 0, by the attention of forced decoding."""
+        return [scored.alignment for scored in self.score(sources, targets, to=to)]
+
+    def pairs(self, sources: Sequence[Text], targets: Sequence[str], *, to: str | None = None) -> Iterator[Batch]:
+        """The pairs in batches of similar length; `rows` are their numbers. Overlong sentences are cut. `to` is the
+        language of the targets, where the run has several.
+        """
+        return (batch for _, batch in self._batches(sources, targets, self._mark(to), inputs.LONGEST))
+
+    def _batches(
+        self, sources: Sequence[Text], targets: Sequence[str], mark: list[Mark], longest: int | None = None
+    ) -> Iterator[tuple[list[tuple[tuple[Given, ...], list[Encoded], list[Symbol]]], Batch]]:
+        """The pairs as texts and symbols, at most `longest` on each side, and as a batch."""
+        sources, targets = _listed(sources, SCORE), _listed(targets, SCORE)
+        if len(sources) != len(targets):
+            raise ValueError(f"{len(sources)} sources and {len(targets)} targets: every source needs its target")
+        for each in targets:
+            if not isinstance(each, str):
+                raise TypeError(f"{self.target.name}: expected a text, found {type(each).__name__}")
+        given = [self.reading.given(text) for text in sources]
+        cut = [inputs.cut(self.reading.encoded(each, mark), longest) for each in given]
+        encoded = [(source, self._said(source, y, longest)) for source, y in zip(cut, targets, strict=True)]
+        lengths = [max(inputs.length(source), len(target)) + 1 for source, target in encoded]
+        most = BATCH if all(isinstance(source, Language) for source in self.sources) else ROWS  # regions take room
+        for numbers in by_length(range(len(encoded)), lengths, BATCH, most):
+            pairs = [(given[number], *encoded[number]) for number in numbers]
+            read = self.reading.batch(symbols for _, symbols, _ in pairs)
+            target = pad([[*self.target.vocabulary.ids(symbols), EOS] for _, _, symbols in pairs])
+            yield pairs, Batch(read, target, np.array(numbers)).to(self.device.torch_device)
+
+    def _translation(
+        self, given: tuple[Given, ...], encoded: list[Encoded], hypotheses: list[Hypothesis], n_best: int
+    ) -> Translation:
+        """The best of these hypotheses, with the `n_best` of different texts."""
+        found = dict[str, Translation]()
+        for hypothesis in hypotheses:
+            said = self.target.vocabulary.marked(hypothesis.symbols)
+            written, words = self._written(encoded, said)
+            text = self.target.text.decode(written)
+            if text in found or len(found) == n_best:
+                continue
+            weights = tuple(part[:-1] for part in hypothesis.attention)
+            read = inputs.cut(encoded, inputs.LONGEST)
+            seen, sentinel = self.reading.seen(given, read, words, weights)
+            found[text] = Translation(
+                seen,
+                text,
+                words.words,
+                hypothesis.score,
+                hypothesis.log_prob,
+                steps(said, words.word_of, hypothesis.log_probs),
+                sentinel,
+                left_out=inputs.left_out(given, encoded),
+            )
+        best, *others = found.values()
+        return replace(best, alternatives=tuple(others))
+
+    def _said(self, encoded: list[Encoded], target: str, longest: int | None) -> list[Symbol]:
+        """At most `longest` symbols that a model is to say of these sources, that it may mean the text."""
+        symbols = self.target.text.encode(target[:LONGEST_TEXT])[:longest]
+        return list(symbols) if self.edited is None else operations(spelled(encoded[self.edited]), symbols)[:longest]
+
+    def _written(self, encoded: list[Encoded], said: list[Symbol]) -> tuple[list[str], WordsOf]:
+        """The symbols of the text that a model means; its words, and for each symbol that it said the word, or -1."""
+        if self.edited is None:
+            symbols = list(map(str, said))
+            return symbols, self.target.text.words(symbols)
+        made = list(applied(spelled(encoded[self.edited]), said))
+        symbols = [symbol for symbol, _ in made]
+        words = self.target.text.words(symbols)
+        by_operation = {number: word for (_, number), word in zip(made, words.word_of, strict=True)}
+        return symbols, WordsOf(words.words, [by_operation.get(number, -1) for number in range(len(said))])
+
+
+def _listed(given: Iterable[Item], example: str) -> list[Item]:
+    """A list of texts. TypeError where it is one text, or none."""
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise TypeError(f"expected a list of texts, as in {example}, found {type(given).__name__}")
+    return list(given)
+
+
+def by_length(numbers: Sequence[int], lengths: Sequence[int], symbols: int, most: int) -> Iterator[list[int]]:
+    """Groups of sentences of similar length, the longest first: at most so many symbols with their padding, and at most
+    so many sentences.
+    """
+    group: list[int] = []
+    for number in sorted(numbers, key=lambda each: (-lengths[each], each)):
+        if group and (len(group) == most or (len(group) + 1) * lengths[group[0]] > symbols):
+            yield group
+            group = []
+        group.append(number)
+    if group:
+        yield group

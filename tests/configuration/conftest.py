@@ -1,0 +1,61 @@
+"""A configuration in a file, with tables of components small enough to know by heart."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from dragoman.configuration import components, document
+from dragoman.configuration.components import Count, Problem
+from dragoman.configuration.config import Config
+from dragoman.configuration.document import ConfigError
+
+
+class Additive:
+    def __init__(self, *, size: Count = 256) -> None: ...
+
+
+class Dot:
+    pass
+
+
+class Rnn:
+    def __init__(self, *, cell: Literal["gru", "lstm"] = "gru", size: Count = 512) -> None: ...
+
+
+SCORES: dict[str, Callable[..., Any]] = {"additive": Additive, "dot": Dot}
+DECODERS: dict[str, Callable[..., Any]] = {"rnn": Rnn}
+
+
+def parts(found: Config) -> list[Problem]:
+    """A check as the model makes it."""
+    model = found.model
+    return [
+        *components.problems(SCORES, model.attention.score, ("model", "attention", "score")),
+        *components.problems(DECODERS, model.decoder, ("model", "decoder")),
+    ]
+
+
+@pytest.fixture
+def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Config]:
+    """Loads a text as the file run.yaml, checked by `parts`."""
+    monkeypatch.chdir(tmp_path)
+
+    def loaded(text: str, overrides: Mapping[str, str] = {}, checks: Sequence[document.Check] = (parts,)) -> Config:
+        Path("run.yaml").write_text(text, encoding="utf-8")
+        return document.load("run.yaml", overrides, checks)
+
+    return loaded
+
+
+@pytest.fixture
+def faults(load: Callable[..., Config]) -> Callable[..., list[str]]:
+    """The lines of the error that loading a text with the arguments of `load` ends with."""
+
+    def told(text: str, **given: Any) -> list[str]:
+        with pytest.raises(ConfigError) as error:
+            load(text, **given)
+        return str(error.value).split("\n")
+
+    return told

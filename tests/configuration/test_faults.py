@@ -1,0 +1,208 @@
+"""Every fault of a configuration file is told at once, with file, line and key."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dragoman.configuration import document
+from dragoman.configuration.components import Problem, Spec
+from dragoman.configuration.config import Config
+from dragoman.configuration.document import ConfigError
+from dragoman.errors import UserError
+from tests.golden import Golden
+
+DATA = "data: {source: en, target: de, train: corpus/train, dev: corpus/dev}\n"
+Load = Callable[..., Config]
+Faults = Callable[..., list[str]]
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("modle: {}", "modle"),
+        ("model: {encoder: rnn, atention: {}}", "model.atention"),
+        ("training: {batch: {units: tokens}}", "training.batch.units"),
+        ("device: {colour: red}", "device.colour"),
+        ("model: {decoder: {siez: 3}}", "model.decoder.siez"),
+        (
+            "model: {attention: {score: dott}}",
+            "model.attention.score",
+        ),
+        ("seed: true", "seed"),
+        ("seed: -1", "seed"),
+        ("seed: 5000000000", "seed"),
+        ("seed: '1'", "seed"),
+        ("seed: 1.0", "seed"),
+        ("seed:", "seed"),
+        ("seed: [1]", "seed"),
+        ("seed: .inf", "seed"),
+        ("run: 2026", "run"),
+        ("run: ''", "run"),
+        ('run: "a\\0b"', "run"),
+        ("text: {joint: yes}", "text.joint"),
+        ("text: {joint: 1}", "text.joint"),
+        ("text: {source: en}", "text.source"),
+        (
+            "training: 5",
+            "training",
+        ),
+        ("training: {clip: 0}", "training.clip"),
+        ("training: {clip: '1'}", "training.clip"),
+        ("training: {average: 0}", "training.average"),
+        ("training: {epochs: 0}", "training.epochs"),
+        (
+            "training: {metric: blue}",
+            "training.metric",
+        ),
+        ("training: {steps: 1e4}", "training.steps"),
+        ("model: {embedding: {dropout: 1}}", "model.embedding.dropout"),
+        ("search: 3", "search"),
+        ("search: {kind: 3}", "search"),
+        (
+            "metrics: [bleu, 3]",
+            "metrics",
+        ),
+        ("seed: 1\nseed: 2", "seed"),
+    ],
+)
+def test_a_fault_has_its_line_and_key(faults: Faults, text: str, key: str, golden: Golden) -> None:
+    (found,) = faults(DATA + text)
+    number = 3 if "\n" in text else 2
+    assert found.startswith(f"run.yaml:{number}: {key}: ")
+    golden(found, text)
+
+
+def test_all_faults_come_at_once_in_the_order_of_the_file(faults: Faults, golden: Golden) -> None:
+    text = """run: [1]
+data:
+  source: 1
+  target: de
+  train: []
+  dve: corpus/dev
+text:
+  joint: perhaps
+  joint: true
+model:
+  decoder:
+    cell: grue
+    size: large
+    hidden: 3
+  attention:
+    score:
+      kind: aditive
+training:
+  clip: -1
+  patience: .nan
+"""
+    found = faults(text)
+    places = [
+        "1: run",
+        "2: data.dev",
+        "3: data.source",
+        "5: data.train",
+        "6: data.dve",
+        "9: text.joint",
+        "12: model.decoder.cell",
+        "13: model.decoder.size",
+        "14: model.decoder.hidden",
+        "17: model.attention.score.kind",
+        "19: training.clip",
+        "20: training.patience",
+    ]
+    for line, place in zip(found, places, strict=True):
+        assert line.startswith(f"run.yaml:{place}: ")
+    golden("\n".join(found))
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("model:\n\tdecoder: rnn", "run.yaml:3"),
+        ("model: {decoder: rnn", "run.yaml:2"),
+        ("model: 'rnn", "run.yaml:2"),
+    ],
+)
+def test_broken_yaml_is_one_line(faults: Faults, text: str, place: str, golden: Golden) -> None:
+    (found,) = faults(DATA + text)
+    assert found.startswith(f"{place}: ")
+    golden(found, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("- a\n- b\n", '["a", "b"]'), ("just a text", '"just a text"'), ("3", "3")]
+)
+def test_something_else_than_a_mapping(faults: Faults, text: str, value: str) -> None:
+    assert faults(text) == [f"run.yaml:1: expected keys and values, found {value}"]
+
+
+def test_files_that_cannot_be_read(tmp_path: Path, golden: Golden) -> None:
+    with pytest.raises(UserError) as raised:
+        document.load(tmp_path / "none.yaml")
+    golden(str(raised.value))
+    with pytest.raises(UserError) as raised:
+        document.load(tmp_path)
+    golden(str(raised.value))
+    binary = tmp_path / "model.safetensors"
+    binary.write_bytes(b"\x08\x00\x00\x00{}\xff\xfe\x00")
+    with pytest.raises(UserError, match=r"model\.safetensors:1:") as error:
+        document.load(binary)
+    golden(str(error.value))
+    assert "\n" not in str(error.value)
+    binary.write_bytes(b"\x08\x00\x00\x00{}")
+    with pytest.raises(ConfigError, match=r"model\.safetensors:1:") as raised:
+        document.load(binary)
+    golden(str(raised.value))
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (
+            "text: {joint: false}\nmodel: {embedding: {tie: all}}",
+            "run.yaml:3: model.embedding.tie",
+        ),
+        (
+            "training:\n  epochs: null",
+            "run.yaml:2: training.steps",
+        ),
+        ("training: {metric: ter}", "run.yaml:2: training.metric"),
+        ("metrics: [chrf, bleu, chrf]", "run.yaml:2: metrics.2"),
+    ],
+)
+def test_contradictions(faults: Faults, text: str, place: str, golden: Golden) -> None:
+    (found,) = faults(DATA + text)
+    assert found.startswith(f"{place}: ")
+    golden(found, text)
+
+
+def test_one_language_on_both_sides_is_one_file_unless_a_table_has_both(load: Load, faults: Faults) -> None:
+    text = DATA.replace("target: de", "target: en")
+    (line,) = faults(text)
+    assert line == "run.yaml:1: data.target: 'en' is data.source too, so both are one file"
+    assert load(text.replace("train,", "train.tsv,").replace("dev}", "dev.tsv.gz}")).data.target == "en"
+
+
+def test_separate_inventories_may_differ_and_joint_ones_may_be_tied(load: Load) -> None:
+    assert load(DATA + "text: {joint: false, source: {unit: word}}").text.source.unit == Spec("word")
+    assert load(DATA + "text: {source: {unit: {dropout: 0.1}}}").text.joint
+    assert load(DATA + "model: {embedding: {tie: all}}").model.embedding.tie == "all"
+    assert load(DATA + "training: {epochs: null, steps: 3, metric: loss}\nmetrics: []").metrics == ()
+
+
+def test_a_wrong_value_makes_no_contradiction_but_parts_are_still_checked(faults: Faults) -> None:
+    text = DATA + "text: {joint: nope, source: {unit: word}}\nmodel: {decoder: {size: 0}}\n"
+    assert faults(text) == [
+        'run.yaml:2: text.joint: expected true or false, found "nope"',
+        "run.yaml:3: model.decoder.size: must be at least 1, found 0",
+    ]
+
+
+def test_problems_of_parts_that_the_user_did_not_write_are_at_the_nearest_key(faults: Faults) -> None:
+    def check(found: Config) -> list[Problem]:
+        return [Problem(("model", "bridge", "kind"), "does not fit"), Problem((), "too slow")]
+
+    assert faults(DATA + "model: {}", checks=[check]) == [
+        "run.yaml:1: too slow",
+        "run.yaml:2: model.bridge: does not fit",
+    ]

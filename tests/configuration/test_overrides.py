@@ -1,0 +1,105 @@
+"""Overrides on the command line: what they reach, and how their faults are told."""
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+
+from dragoman.configuration.components import Spec
+from dragoman.configuration.config import Config
+
+DATA = "data: {source: en, target: de, train: corpus/train, dev: corpus/dev}\n"
+Load = Callable[..., Config]
+Faults = Callable[..., list[str]]
+
+
+def test_overrides_reach_sections_and_specs(load: Load) -> None:
+    text = DATA + "model:\n  attention: {score: {kind: additive, size: 64}}\ntraining: {steps: 10}\n"
+    found = load(
+        text,
+        overrides={
+            "model.decoder.size": "128",
+            "model.attention.score": "dot",
+            "training.steps": "null",
+            "training.clip": "1e-3",
+            "data.source": "no",
+            "text.source.unit": "{kind: word, size: 9}",
+            "text.target.unit": "{kind: word, size: 9}",
+        },
+    )
+    assert found.model.decoder == Spec("rnn", {"size": 128})
+    assert found.model.attention.score == Spec("dot")
+    assert found.training.steps is None
+    assert found.training.clip == 0.001
+    assert found.data.source == ("no",)
+    assert found.text.target.unit == Spec("word", {"size": 9})
+
+
+@pytest.mark.parametrize("written", ["score: additive", "score: {kind: additive, size: 3}", "score: {}", ""])
+def test_an_option_of_a_spec_however_it_is_written(load: Load, written: str) -> None:
+    text = DATA + f"model: {{attention: {{{written}}}}}"
+    found = load(text, overrides={"model.attention.score.size": "7"})
+    assert found.model.attention.score == Spec("additive", {"size": 7})
+
+
+def test_overrides_do_not_depend_on_their_order(load: Load) -> None:
+    given = {"model.decoder.size": "7", "model.decoder": "rnn", "model.decoder.cell": "lstm"}
+    for order in itertools.permutations(given.items()):
+        assert load(DATA, overrides=dict(order)).model.decoder == Spec("rnn", {"size": 7, "cell": "lstm"})
+
+
+def test_everything_by_overrides(load: Load) -> None:
+    given = {"data.source": "en", "data.target": "fr", "data.train": "[a, b]", "data.dev": "d", "run": "r"}
+    assert load("", overrides=given).data.train == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "line"),
+    [
+        ("model.decoder.siez", "3", "--model.decoder.siez: unknown key, did you mean 'size'?"),
+        ("model.decoder.size", "big", '--model.decoder.size: expected a whole number, found "big"'),
+        ("modle.decoder.size", "3", "--modle.decoder.size: modle: unknown key, did you mean 'model'?"),
+        (
+            "model.attention.score",
+            "dott",
+            "--model.attention.score: unknown kind 'dott', did you mean 'dot'?",
+        ),
+        ("training.clip", "-1", "--training.clip: must be more than 0, found -1"),
+        (
+            "training.clip.size",
+            "3",
+            '--training.clip.size: training.clip: expected a number or null, found {"size": 3}',
+        ),
+        ("seed", "", "--seed: expected a whole number, found nothing (null)"),
+        ("seed", "1.5", "--seed: expected a whole number, found 1.5"),
+        ("seed", "[1", "--seed: not readable as YAML (expected ',' or ']', but got '<stream end>')"),
+        ("seed", ".nan", "--seed: .nan is not a finite number"),
+        (
+            "",
+            "3",
+            f"--: unknown key, expected one of {', '.join(sorted(Config.model_fields))}",
+        ),
+        (
+            "model.attention",
+            "{score: dot, scores: dot}",
+            "--model.attention: model.attention.scores: unknown key, did you mean 'score'?",
+        ),
+    ],
+)
+def test_a_fault_of_an_override_names_the_option(faults: Faults, key: str, value: str, line: str) -> None:
+    assert faults(DATA + "training: {clip: 1.0}", overrides={key: value}) == [line]
+
+
+def test_an_override_below_a_text_tells_both(faults: Faults) -> None:
+    found = faults(DATA + "run: here", overrides={"run.x": "3"})
+    assert found == ['--run.x: run: expected text, found {"kind": "here", "x": 3}']
+
+
+def test_faults_of_the_file_come_before_those_of_overrides(faults: Faults) -> None:
+    found = faults(DATA + "seed: x", overrides={"run": "3", "training.average": "0"})
+    assert [line.split(" ")[0] for line in found] == ["run.yaml:2:", "--run:", "--training.average:"]
+
+
+def test_an_override_repairs_a_fault_of_the_file(load: Load) -> None:
+    text = DATA + "seed: x\nmodel: {decoder: {kind: rnnn, hidden: 3}}"
+    assert load(text, overrides={"seed": "3", "model.decoder": "rnn"}).seed == 3

@@ -1,0 +1,270 @@
+"""The first configuration: which files, which sizes."""
+
+import gzip
+import os
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dragoman.configuration import document, yaml
+from dragoman.configuration.config import DeviceConfig
+from dragoman.corpus import initialise
+from dragoman.corpus.examples import Pair, read_pairs
+from dragoman.corpus.initialise import Corpus, choose, languages
+from dragoman.corpus.sample import Inventory, Sample
+from dragoman.errors import UserError
+from dragoman.training import checks, session
+from dragoman.translation.loading import load
+from tests.forms import validator
+from tests.golden import Golden
+
+CORPUS = Corpus("train", "dev", "en", "fr")
+
+
+def write(prefix: Path, sources: list[str], targets: list[str], suffixes: tuple[str, str] = ("en", "fr")) -> None:
+    for suffix, lines in zip(suffixes, (sources, targets), strict=True):
+        Path(f"{prefix}.{suffix}").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+
+
+def sample(pairs: int = 10_000, shared: float = 0.9, tokenised: bool = False, longest: int = 20) -> Sample:
+    one, both = Inventory(5_000, 80, 5_000), Inventory(8_000, 90, 8_000)
+    return Sample(pairs, 10.0, longest, one, one, both, shared, tokenised)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        ("a/train.en", "a/train.fr", (("en", "fr"), "a/train")),
+        ("train.en.gz", "train.fr", (("en", "fr"), "train")),
+        ("x.lc.en", "x.lc.fr", (("en", "fr"), "x.lc")),
+        ("a/train.en", "b/train.fr", (("en", "fr"), "")),
+        ("english.txt", "french.txt", (("english", "french"), "")),
+        ("english", "french", (("english", "french"), "")),
+    ],
+)
+def test_languages_are_read_from_names(source: str, target: str, expected: tuple[object, str]) -> None:
+    assert languages(Path(source), Path(target)) == (*expected, ())
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "row", "columns", "told"),
+    [
+        ("x.tsv", "en\tde\n", "{}\t{}\n", (), "line 1 is a header and no pair, columns en, de"),
+        ("x.csv", "id,de,en\n", '1,"{1}",{0}\n', ("en", "de"), "line 1 is a header and no pair, columns en, de"),
+        ("x.jsonl.gz", "", '{{"n": 1, "en": "{}", "de": "{}"}}\n', (), "columns en, de"),
+        ("x.tsv", "", "{}\t{}\n", ("en", "de"), "no header, columns en, de"),
+    ],
+)
+@pytest.mark.parametrize("dev", [True, False])
+def test_the_languages_of_a_file_of_columns_are_told(
+    name: str, first: str, row: str, columns: tuple[str, ...], told: str, dev: bool, tmp_path: Path
+) -> None:
+    pairs = [Pair(f"number {number}", f"Zahl {number}") for number in range(60)]
+    text = (first + "".join(row.format(*pair) for pair in pairs)).encode()
+    for part in ("train", "dev") if dev else ("train",):
+        (tmp_path / f"{part}.{name}").write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    path, config = tmp_path / f"train.{name}", tmp_path / "c.yaml"
+    about = initialise.initialise(path, None, config, None, columns)
+    assert about[-1] == f"{path}: {told}"
+    assert about[0].startswith("60 pairs" if dev else "57 pairs")
+    data = checks.load_config(config).data
+    assert (*data.source, data.target) == ("en", "de")
+    found = [*read_pairs(data.train, "en", "de"), *(read_pairs(data.dev, "en", "de") if not dev else ())]
+    assert sorted(found) == sorted(pairs)
+    assert data.dev == str(tmp_path / f"dev.{name}" if dev else tmp_path / "c-data" / "dev")
+
+
+def test_columns_that_cannot_be_chosen_are_refused(tmp_path: Path, golden: Golden) -> None:
+    write(tmp_path / "x", ["one"], ["un"])
+    with pytest.raises(UserError, match=r"^--columns:") as raised:
+        languages(tmp_path / "x.en", tmp_path / "x.fr", ("en", "fr"))
+    golden(str(raised.value))
+    (tmp_path / "x.tsv").write_text("a/b\tc\none\tun\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"x\.tsv:") as raised:
+        languages(tmp_path / "x.tsv", None, ("a/b", "c"))
+    golden(str(raised.value))
+    (tmp_path / "y.tsv").write_text("a\x1b[2J\tc\none\tun\n", encoding="utf-8")
+    with pytest.raises(UserError) as raised:
+        languages(tmp_path / "y.tsv", None, ("a\x1b[2J", "c"))
+    golden(str(raised.value))
+    with pytest.raises(UserError, match=r"nothing\.tsv:") as raised:
+        languages(tmp_path / "nothing.tsv", None)
+    golden(str(raised.value))
+
+
+def test_files_of_one_name_do_not_tell_their_languages(golden: Golden) -> None:
+    with pytest.raises(UserError, match=r"a/x.txt and b/x.txt:") as raised:
+        languages(Path("a/x.txt"), Path("b/x.txt"))
+    golden(str(raised.value))
+
+
+@pytest.mark.parametrize("dev", ["dev", "valid", "corpus.dev"])
+def test_development_pairs_beside_the_files_are_found(dev: str, tmp_path: Path) -> None:
+    train = "corpus.train" if dev.startswith("corpus") else "corpus"
+    for name in (train, dev):
+        write(tmp_path / name, ["one two"] * 30, ["un deux"] * 30)
+    config = tmp_path / "c.yaml"
+    told = initialise.initialise(tmp_path / f"{train}.en", tmp_path / f"{train}.fr", config, None)
+    assert told[1] == f"training pairs: {tmp_path / train}; development pairs: {tmp_path / dev}"
+    data = checks.load_config(config).data
+    assert (data.train, data.dev) == ((str(tmp_path / train),), str(tmp_path / dev))
+    assert not (tmp_path / "c-data").exists()
+
+
+def test_without_any_some_pairs_are_set_aside(tmp_path: Path) -> None:
+    generator = random.Random(1)
+    sources = [f"number {generator.randrange(150)}" for _ in range(400)]
+    with gzip.open(tmp_path / "all.tsv.gz", "wt", encoding="utf-8") as file:
+        file.writelines(f"{source}\t{source} too {number}\n" for number, source in enumerate(sources))
+    config = tmp_path / "c.yaml"
+    told = initialise.initialise(tmp_path / "all.tsv.gz", None, config, None)
+    data = checks.load_config(config).data
+    train, dev = (list(read_pairs(where, data.source[0], data.target)) for where in (data.train[0], data.dev))
+    assert data.dev == str(tmp_path / "c-data" / "dev")
+    assert told[1].endswith(f": {len(dev)} pairs set aside in {data.dev}")
+    assert len(train) + len(dev) == 400
+    assert 5 <= len(dev) <= 40
+    assert not {pair.source for pair in train} & {pair.source for pair in dev}
+    assert [pair.source for pair in train] == [s for s in sources if s in {pair.source for pair in train}]
+
+
+def test_given_development_pairs_are_taken(tmp_path: Path) -> None:
+    for folder, suffix in (("a", "en"), ("b", "fr")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / f"train.{suffix}").write_text("one\n" * 30, encoding="utf-8")
+    write(tmp_path / "mine", ["one"], ["un"])
+    config, dev = tmp_path / "c.yaml", str(tmp_path / "mine")
+    told = initialise.initialise(tmp_path / "a" / "train.en", tmp_path / "b" / "train.fr", config, dev)
+    assert told[1] == f"30 pairs copied to {tmp_path / 'c-data' / 'train'}; development pairs: {dev}"
+    assert checks.load_config(config).data.dev == dev
+
+
+@pytest.mark.parametrize("seed", ["0", "1", "2", "3"])
+def test_of_several_development_pairs_the_most_alike_in_name_are_taken(
+    seed: str, tmp_path: Path, repository: Path
+) -> None:
+    """Whatever order the hashes of names have in this process."""
+    for name in ("x.train", "x.dev", "dev"):
+        write(tmp_path / name, ["one two"], ["un deux"])
+    code = (
+        f"from dragoman.corpus import initialise; print(initialise._beside({str(tmp_path / 'x.train')!r}, 'en', 'fr'))"
+    )
+    environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(repository)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{tmp_path / 'x.dev'}\n"
+
+
+@pytest.mark.parametrize(
+    ("sources", "targets"),
+    [
+        (["\u043a\u043e\u0442 \u0441\u043f\u0438\u0442", "\u043f\u0451\u0441 \u0435\u0441\u0442"], ["cat", "dog"]),
+        (["one"], ["1"]),
+        (["what a fine day", "it rained all of it"], ["+ yes", "- no"]),
+        (["a-b c-d e-f a-d", "1:2 3:4"], ["\u4e00\u4e8c", "\u4e09\u56db"]),
+        (["..., ;", "!"], ["one two", "three"]),
+    ],
+)
+def test_what_is_written_can_be_trained_however_little_text_a_side_has(
+    sources: list[str], targets: list[str], tmp_path: Path
+) -> None:
+    for name in ("train", "dev"):
+        write(tmp_path / name, sources * 15, targets * 15)
+    config = tmp_path / "c.yaml"
+    initialise.initialise(tmp_path / "train.en", tmp_path / "train.fr", config, None)
+    small = {"run": str(tmp_path / "run"), "training.steps": "1", "training.validate_every": "1"}
+    small |= {"model.encoder.size": "4", "model.decoder.size": "4", "device.threads": "1"}
+    folder = session.train(checks.load_config(config, small), quiet=True)
+    assert len(load(folder.path, device=DeviceConfig(threads=1)).translate(sources)) == len(sources)
+
+
+def test_the_options_that_matter_most_are_written_out(tmp_path: Path) -> None:
+    for name in ("train", "dev"):
+        write(tmp_path / name, ["one two"] * 30, ["un deux"] * 30)
+    config = tmp_path / "c.yaml"
+    initialise.initialise(tmp_path / "train.en", tmp_path / "train.fr", config, None)
+    text = config.read_text(encoding="utf-8")
+    for option in ("cell: gru", "layers: 1", "direction: bidirectional", "attend: between", "feed: nothing"):
+        assert f"    {option}\n" in text
+    assert f"dragoman debug config {config} prints all of them." in text
+
+
+def test_editors_find_the_schema_that_the_configuration_fits(tmp_path: Path) -> None:
+    for name in ("train", "dev"):
+        write(tmp_path / name, ["one two"] * 30, ["un deux"] * 30)
+    for name in ("my own.yaml", "other.yaml"):  # which have one schema
+        config = tmp_path / name
+        initialise.initialise(tmp_path / "train.en", tmp_path / "train.fr", config, None)
+        first, *_ = text = config.read_text(encoding="utf-8").splitlines()
+        found = re.fullmatch(r"# yaml-language-server: \$schema=(\S+)", first)
+        assert found
+        schema = (tmp_path / found[1]).read_text(encoding="utf-8")
+        assert schema == document.schema()
+        validator(schema).validate(yaml.read("\n".join(text), name).value)
+
+
+@pytest.mark.parametrize("text", ["mine", "{}", '{"title": "mine"}', "[" * 9999, "[]"])
+def test_another_file_is_not_taken_for_the_schema(text: str, tmp_path: Path, golden: Golden) -> None:
+    for name in ("train", "dev"):
+        write(tmp_path / name, ["one two"] * 30, ["un deux"] * 30)
+    (tmp_path / "dragoman.schema.json").write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=r"dragoman\.schema\.json: ") as raised:
+        initialise.initialise(tmp_path / "train.en", tmp_path / "train.fr", tmp_path / "c.yaml", None)
+    golden(str(raised.value), text[:9])
+    assert (tmp_path / "dragoman.schema.json").read_text(encoding="utf-8") == text
+    assert not (tmp_path / "c.yaml").exists()
+
+
+def test_streams_are_refused_since_they_can_be_read_once(tmp_path: Path, golden: Golden) -> None:
+    write(tmp_path / "x", ["one"], ["un"])
+    os.mkfifo(tmp_path / "pipe.fr")
+    for second in (Path("-"), tmp_path / "pipe.fr"):
+        with pytest.raises(UserError, match=f"{second}:") as raised:
+            initialise.initialise(tmp_path / "x.en", second, tmp_path / "c.yaml", None)
+        golden(str(raised.value))
+
+
+def test_a_failure_leaves_nothing(tmp_path: Path, golden: Golden) -> None:
+    write(tmp_path / "x", ["one"], ["un"])
+    config = tmp_path / "c.yaml"
+    with pytest.raises(UserError) as raised:
+        initialise.initialise(tmp_path / "x.en", tmp_path / "x.fr", config, None)
+    golden(str(raised.value))
+    write(tmp_path / "empty", [], [])
+    with pytest.raises(UserError, match=r"empty\.en:") as raised:
+        initialise.initialise(tmp_path / "empty.en", tmp_path / "empty.fr", config, None)
+    golden(str(raised.value))
+    with pytest.raises(UserError, match=r"nothing.en:") as raised:
+        initialise.initialise(tmp_path / "x.en", tmp_path / "x.fr", config, str(tmp_path / "nothing"))
+    golden(str(raised.value))
+    assert {path.name for path in tmp_path.iterdir()} == {"x.en", "x.fr", "empty.en", "empty.fr"}
+
+
+def test_sizes_grow_with_the_corpus() -> None:
+    rich = Inventory(10**6, 90, 10**6)
+    chosen = [choose(CORPUS, sample(pairs)._replace(both=rich), "r") for pairs in (10**3, 10**4, 10**5, 10**6, 10**7)]
+    for key in ("encoder", "decoder"):
+        sizes = [getattr(config.model, key).options["size"] for config in chosen]
+        assert sizes == sorted(sizes)
+    symbols = [config.text.source.unit.options["size"] for config in chosen]
+    assert symbols == sorted(set(symbols))
+    assert chosen[0].training.validate_every is None
+    assert chosen[-1].training.validate_every == 2_000
+
+
+def test_what_was_seen_decides_the_rest() -> None:
+    plain, other = choose(CORPUS, sample(), "r"), choose(CORPUS, sample(shared=0.1, tokenised=True, longest=200), "r")
+    assert plain.text.joint
+    assert plain.model.embedding.tie == "all"
+    assert not other.text.joint
+    assert other.model.embedding.tie == "output"
+    assert other.text.source.tokeniser == "whitespace"
+    assert other.metrics[0].options == {"tokenise": "none"}
+    assert (plain.data.max_length, other.data.max_length) == (100, 350)
+    few = choose(CORPUS, sample()._replace(both=Inventory(120, 90, 100)), "r").text.source.unit.options["size"]
+    assert few == 256 + 1 + 90 + 50
+    apart = choose(CORPUS, sample(shared=0.1)._replace(target=Inventory(2, 10, 2)), "r").text
+    assert [side.unit.options["size"] for side in (apart.source, apart.target)] == [1_000, 256 + 1 + 10 + 1]

@@ -1,0 +1,263 @@
+"""The JSON form of a translation: nothing is lost, the schema is true of it, and what is no translation is told."""
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from dragoman.errors import UserError
+from dragoman.translation import json_form, result
+from dragoman.translation.result import PLACES, Result
+from dragoman.translation.translation import Seen, Step, Translation
+from tests.forms import results, validator
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+NO_OTHERS: st.SearchStrategy[Any] = st.just(())
+NUMBERS = st.floats(-1e4, 0) | st.sampled_from([-math.inf, math.nan])
+
+
+def weights(*shape: int) -> st.SearchStrategy[Any]:
+    return arrays(np.float64, shape, elements=st.floats(0, 1), fill=st.just(0.25))
+
+
+def sources(words: int) -> st.SearchStrategy[Seen]:
+    """A source of up to three words."""
+    return st.lists(TEXTS, max_size=3).flatmap(
+        lambda tokens: st.builds(
+            Seen,
+            TEXTS,
+            TEXTS,
+            st.just(tokens),
+            weights(words, len(tokens)),
+            weights(words),
+            st.none() | weights(words),
+            st.booleans(),
+        )
+    )
+
+
+def translations(others: st.SearchStrategy[Any] = NO_OTHERS) -> st.SearchStrategy[Translation]:
+    """One of up to three words, with `others` beside."""
+
+    def of(tokens: list[str]) -> st.SearchStrategy[Translation]:
+        words = st.none() | st.sampled_from(range(len(tokens))) if tokens else st.none()
+        return st.builds(
+            Translation,
+            st.lists(sources(len(tokens)), min_size=1, max_size=2).map(tuple),
+            TEXTS,
+            st.just(tokens),
+            NUMBERS,
+            NUMBERS,
+            st.lists(st.builds(Step, TEXTS, words, NUMBERS), max_size=4).map(tuple),
+            st.none() | weights(len(tokens)),
+            others,
+            st.integers(0, 9),
+        )
+
+    return st.lists(TEXTS, max_size=3).flatmap(of)
+
+
+@st.composite
+def every(draw: st.DrawFn) -> Result:
+    translation = draw(translations(st.lists(translations(), max_size=1).map(tuple)))
+    names = [source.name for source in translation.sources]
+    return Result(translation, draw(st.none() | TEXTS), draw(st.none() | TEXTS), draw(st.sampled_from([None, *names])))
+
+
+def same_number(one: float, other: float) -> bool:
+    """After rounding; what is not finite is NaN."""
+    return math.isnan(other) if not math.isfinite(one) else abs(one - other) <= 0.51 * 10**-PLACES
+
+
+def same_weights(one: Any, other: Any) -> bool:
+    if one is None or other is None:
+        return one is other
+    return one.shape == other.shape and bool(np.allclose(one, other, rtol=0, atol=0.51 * 10**-PLACES))
+
+
+def same(one: Translation, other: Translation) -> bool:
+    """To rounding."""
+    numbers = [(one.score, other.score), (one.log_prob, other.log_prob)]
+    numbers += [(a.log_prob, b.log_prob) for a, b in zip(one.steps, other.steps, strict=True)]
+    matrices = [(one.sentinel, other.sentinel)]
+    for a, b in zip(one.sources, other.sources, strict=True):
+        if (a.name, a.text, a.tokens, a.regions) != (b.name, b.text, b.tokens, b.regions):
+            return False
+        matrices += [(a.attention, b.attention), (a.share, b.share), (a.end_attention, b.end_attention)]
+    return (
+        (one.text, one.tokens, one.left_out) == (other.text, other.tokens, other.left_out)
+        and [step[:2] for step in one.steps] == [step[:2] for step in other.steps]
+        and all(same_number(*pair) for pair in numbers)
+        and all(same_weights(*pair) for pair in matrices)
+        and all(same(*pair) for pair in zip(one.alternatives, other.alternatives, strict=True))
+    )
+
+
+@pytest.mark.filterwarnings("ignore:Do not use the `random` module")  # as what checks types does
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(every())
+def test_nothing_is_lost(given: Result) -> None:
+    (found,) = results([given.line()])
+    assert found[1:] == given[1:]
+    assert same(given.translation, found.translation)
+    assert json.loads(given.line()) == given.json()
+    assert found.json() == given.json()
+
+
+def example(**options: Any) -> Translation:
+    """Two words from three; the second of two symbols, behind an operation that writes nothing."""
+    attention = np.array([[0.7, 0.2, 0.1], [0.0, 0.25, 0.75]])
+    source = Seen("en", "a b c", ["a", "b", "c"], attention, np.ones(2))
+    steps = (Step("x", 0, -0.5), Step("<delete>", None, -0.1), Step("y", 1, -1.0), Step("z", 1, -0.25))
+    end = Step("</s>", None, -0.125)
+    return Translation((source,), "x yz", ["x", "yz"], -0.9, -1.975, (*steps, end), **options)
+
+
+def test_each_key_tells_what_it_says() -> None:
+    other = example()
+    found = Result(example(alternatives=(other,), left_out=3), "x y", "en-fr", "en").json()
+    assert found["version"] == 1
+    assert (found["text"], found["tokens"]) == ("x yz", ["x", "yz"])
+    assert (found["score"], found["log_prob"]) == (-0.9, -1.975)
+    assert found["log_probs"] == [-0.5, -1.25]
+    assert found["steps"][1] == {"symbol": "<delete>", "word": None, "log_prob": -0.1}
+    assert sum(step["log_prob"] for step in found["steps"]) == pytest.approx(found["log_prob"])
+    assert found["sources"] == [
+        {
+            "name": "en",
+            "text": "a b c",
+            "tokens": ["a", "b", "c"],
+            "attention": [[0.7, 0.2, 0.1], [0.0, 0.25, 0.75]],
+            "share": [1.0, 1.0],
+            "alignment": [[0, 0], [2, 1]],
+        }
+    ]
+    assert (found["left_out"], found["reference"], found["pair"]) == (3, "x y", "en-fr")
+    changes = [("a", "deleted"), ("b", "deleted"), ("c", "deleted"), ("x", "inserted"), ("yz", "inserted")]
+    assert found["edits"] == {"source": "en", "words": [{"word": word, "change": what} for word, what in changes]}
+    assert found["alternatives"] == [Result(other).json()]
+
+
+def test_what_is_empty_is_left_out() -> None:
+    keys = {"version", "text", "tokens", "score", "log_prob", "log_probs", "steps", "sources"}
+    assert Result(example()).json().keys() == keys
+
+
+def test_links_follow_from_the_weights_as_written() -> None:
+    """So that whoever reads the weights finds the same links, though rounding makes two weights equal."""
+    source = Seen("en", "a b", ["a", "b"], np.array([[0.4999999, 0.5000001]]), np.ones(1))
+    written = Result(Translation((source,), "x", ["x"], 0.0, 0.0, ())).json()
+    assert written["sources"][0]["attention"] == [[0.5, 0.5]]
+    assert Result.from_json(written).json() == written
+
+
+def test_half_characters_and_what_is_not_finite_do_no_harm() -> None:
+    source = Seen("en", "a\ud800", ["a\ud800"], np.array([[math.nan]]), np.array([math.inf]))
+    translation = Translation((source,), "\ud800", ["\udfff"], math.nan, -math.inf, (Step("\ud800", 0, -math.inf),))
+    written = json.loads(Result(translation, "\ud800").line().encode())
+    assert (written["text"], written["tokens"], written["reference"]) == ("?", ["?"], "?")
+    assert (written["score"], written["log_prob"], written["log_probs"]) == (None, None, [None])
+    assert written["sources"][0] | {"attention": [[0.0]], "share": [0.0]} == written["sources"][0]
+    assert math.isnan(Result.from_json(written).translation.score)
+
+
+def test_unknown_keys_are_ignored() -> None:
+    written = Result(example()).json()
+    later = {**written, "figures": {"copy": [0.1, 0.9]}, "sources": [{**written["sources"][0], "heads": []}]}
+    validator(json_form.schema()).validate(later)
+    assert Result.from_json(later).json() == written
+
+
+def without(key: str) -> dict[str, Any]:
+    return {name: value for name, value in Result(example()).json().items() if name != key}
+
+
+def changed(path: str, value: Any) -> dict[str, Any]:
+    """The example with another value at a dotted path."""
+    found = Result(example(sentinel=np.zeros(2), alternatives=(example(),)), edited="en").json()
+    *above, last = (int(key) if key.isdigit() else key for key in path.split("."))
+    holder: Any = found
+    for key in above:
+        holder = holder[key]
+    holder[last] = value
+    return found
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ([], "expected a translation as a JSON object, found []"),
+        (without("version"), "expected a translation of version 1, found no version"),
+        (changed("version", 2), "expected a translation of version 1, found 2, of a later dragoman"),
+        (changed("version", True), "expected a translation of version 1, found true"),
+        (without("text"), "text: required"),
+        (changed("text", 3), "text: expected a valid string, found 3"),
+        (changed("tokens", "x"), 'tokens: expected a valid list, found "x"'),
+        (changed("score", "x"), 'score: expected a valid number, found "x"'),
+        (changed("score", math.inf), "score: expected a finite number, found Infinity"),
+        (changed("sources", []), "sources: "),
+        (changed("steps.0", 3), "steps.0: expected an object, found 3"),
+        (changed("steps.0.word", 2), "steps.0.word: expected the number of one of 2 words, found 2"),
+        (changed("steps.0.word", -1), "steps.0.word: expected greater than or equal to 0, found -1"),
+        (changed("sentinel", [0.5]), "sentinel: expected 2 weights, found 1"),
+        (changed("sources.0.attention", [[1, 0, 0]]), "sources.0.attention: expected 2 rows, found 1"),
+        (changed("sources.0.attention.1", [1]), "sources.0.attention.1: expected 3 weights, found 1"),
+        (changed("sources.0.share", []), "sources.0.share: expected 2 weights, found 0"),
+        (changed("sources.0.end_attention", [1]), "sources.0.end_attention: expected 2 weights, found 1"),
+        (changed("sources.0.regions", 1), "sources.0.regions: expected a valid boolean, found 1"),
+        (changed("alternatives.0.sources.0.share", []), "alternatives.0.sources.0.share: expected 2 weights, found 0"),
+        (changed("edits.source", "de"), 'edits.source: expected one of en, found "de"'),
+    ],
+)
+def test_what_is_no_translation_is_told_by_file_line_and_key(value: Any, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "found.jsonl"
+    path.write_text(f"{Result(example()).line()}\n{json.dumps(value)}\n", encoding="utf-8")
+    if math.inf != (value["score"] if isinstance(value, dict) else 0):  # which is no JSON either
+        with pytest.raises(UserError) as error:
+            list(result.read(path))
+        assert str(error.value).startswith(f"{path}:2: {told}")
+    with pytest.raises(UserError) as error:
+        Result.from_json(value)
+    assert str(error.value).startswith(told)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("line", ["", "[", '{"version": 1', "NaN", "[" * 9999, '{"version": 1, "text": "\\ud800"}'])
+def test_what_is_no_json_is_told(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "found.jsonl"
+    path.write_text(f"{line}\n", encoding="utf-8")
+    with pytest.raises(UserError, match=rf"^{re.escape(str(path))}:1: expected a translation as JSON \("):
+        list(result.read(path))
+
+
+@pytest.mark.parametrize(
+    "value", [without("text"), changed("text", 3), changed("score", "x"), changed("version", 2), changed("steps.0", 3)]
+)
+def test_the_schema_refuses_what_cannot_be_read(value: dict[str, Any]) -> None:
+    assert not validator(json_form.schema()).is_valid(value)
+
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "results.md"
+
+
+def test_the_documented_example_is_one() -> None:
+    (block,) = re.findall(r"```json\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
+    (found,) = results([json.dumps(json.loads(block), ensure_ascii=False, separators=(",", ":"))])
+    assert found.translation.alternatives
+    assert found.translation.alignment
+
+
+def test_every_key_is_documented_with_the_words_of_the_schema() -> None:
+    told = DOCUMENT.read_text(encoding="utf-8")
+    schema = json.loads(json_form.schema())
+    for form in schema["$defs"].values():
+        for key, value in form["properties"].items():
+            assert f"| `{key}` |" in told
+            assert value["description"] in told, key

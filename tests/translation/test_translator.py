@@ -1,0 +1,588 @@
+"""Text to translations: order, odd texts, search, attention between words, scores of given pairs."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dragoman
+from dragoman import devices
+from dragoman.configuration.components import Spec
+from dragoman.configuration.config import DeviceConfig
+from dragoman.data.batch import Batch, pad
+from dragoman.errors import UserError
+from dragoman.evaluation.alignment import by_words
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.run import Run
+from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.search import Search
+from dragoman.training import session
+from dragoman.translation import inputs
+from dragoman.translation import translator as module
+from dragoman.translation.translation import Scored
+from dragoman.translation.translator import Translator, by_length
+from tests import toy
+from tests.golden import Golden
+
+TEXTS = [source for source, _ in toy.pairs(12, 5)]
+ONE_STEP = {"training.epochs": None, "training.steps": 1}
+OTHERS: dict[str, dict[str, Any]] = {
+    "subwords": {**toy.SUBWORDS, **ONE_STEP},
+    "characters": {"text.source.unit": "character", "text.target.unit": "character", **ONE_STEP},
+    "no attention": {"model.attention.score": "none", **ONE_STEP},
+    "shift": {
+        "model.attention": {"score": "uniform", "terms": "shift"},
+        "model.encoder": {"kind": "rnn", "size": 12, "direction": "forward"},
+        "model.bridge": "zero",
+        "training.objective": "segment",
+        **ONE_STEP,
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return toy.trained(tmp_path_factory.getbasetemp())
+
+
+@pytest.fixture(scope="module")
+def translator(run: Path) -> Translator:
+    return dragoman.load(run)
+
+
+@pytest.fixture(scope="module")
+def others(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Translator]:
+    """Translators that have learnt nothing, of other kinds."""
+    folder = tmp_path_factory.mktemp("others")
+    corpus = toy.corpus(folder / "corpus")
+    return {
+        name: dragoman.load(session.train(toy.config(corpus, folder / name, options), quiet=True).path)
+        for name, options in OTHERS.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def post_editor(tmp_path_factory: pytest.TempPathFactory) -> Translator:
+    """One that has learnt nothing, and writes edits of its only source."""
+    folder = toy.corpus(tmp_path_factory.mktemp("edits"))
+    for part in ("train", "dev"):
+        lines = (folder / f"{part}.fr").read_text("utf-8").splitlines()
+        (folder / f"{part}.mt").write_text("".join(f"six {line}\n" for line in lines), "utf-8")
+    words = {"tokeniser": "whitespace", "unit": "word"}
+    options = {
+        "data.source": "mt",
+        "data.edits": "mt",
+        "text": {"joint": True, "source": words, "target": words},
+        **ONE_STEP,
+    }
+    return dragoman.load(session.train(toy.config(folder, folder / "run", options), quiet=True).path)
+
+
+@pytest.mark.spec("C13")
+@pytest.mark.parametrize(
+    ("before", "after", "rows"),
+    [
+        ("un deux trois", "un trois", [0, 2]),  # keep, delete, keep
+        ("six un deux", "un deux", [1, 2]),  # delete, keep, keep
+        ("un deux", "un trois", [0, 1]),  # keep, trois, delete
+    ],
+)
+def test_what_a_deleted_word_was_looked_at_with_is_no_words_attention(
+    before: str, after: str, rows: list[int], post_editor: Translator
+) -> None:
+    (scored,) = post_editor.score([before], [after])
+    (batch,) = post_editor.pairs([before], [after])
+    with torch.no_grad():
+        (weights,) = post_editor.model.score(batch).attention
+    assert scored.tokens == after.split()
+    np.testing.assert_allclose(scored.attention, weights[0, rows, :-1].numpy(), atol=1e-6)
+
+
+def test_translates_each_text_in_its_place(translator: Translator) -> None:
+    found = translator.translate(TEXTS)
+    assert [each.source for each in found] == TEXTS
+    wanted = [target for _, target in toy.pairs(12, 5)]
+    assert sum(each.text == target for each, target in zip(found, wanted, strict=True)) >= 10
+    assert translator.translate([]) == []
+
+
+@pytest.mark.parametrize("size", [1, 20, 4096])
+def test_other_texts_in_the_batch_change_nothing(
+    size: int, translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = [translator.translate([text])[0] for text in TEXTS]
+    monkeypatch.setattr(module, "BATCH", size)
+    for one, other in zip(translator.translate(TEXTS), alone, strict=True):
+        assert (one.text, one.tokens, one.source_tokens) == (other.text, other.tokens, other.source_tokens)
+        assert (one.score, one.log_prob) == pytest.approx((other.score, other.log_prob), abs=1e-5)
+        np.testing.assert_allclose(one.attention, other.attention, atol=1e-5)
+
+
+@pytest.mark.parametrize("text", ["", " ", "   ", "\t", "\x00", "\ufeff", "\u2028", " \x07 \u0085"])
+def test_nothing_to_translate_gives_nothing(text: str, translator: Translator) -> None:
+    before, empty, after = translator.translate(["one two", text, "two three"], n_best=2)
+    assert (before.text, after.text) == ("deux un", "trois deux")
+    assert (empty.source, empty.text, empty.tokens, empty.source_tokens, empty.log_prob) == (text, "", [], [], 0.0)
+    assert empty.attention.shape == (0, 0)
+    assert empty.alignment == frozenset()
+    assert [each.text for each in empty.n_best] == [""]
+    assert "<svg" in empty._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "text", ["one\x00 two", "one\u2028two", "one\ttwo", "\ufeffone two", "one\x85two", "o\x1bne two\x7f"]
+)
+def test_control_characters_are_not_translated(text: str, translator: Translator) -> None:
+    found = translator.translate([text])[0]
+    assert (found.source, found.text, found.source_tokens) == (text, "deux un", ["one", "two"])
+
+
+@pytest.mark.parametrize("text", ["\ud800", "<s> </s> <pad>", "\U0001f600 ‏שלום one", "a" * 300, "one\n\ntwo"])
+def test_any_text_gets_a_translation(text: str, translator: Translator, others: dict[str, Translator]) -> None:
+    for each in (translator, *others.values()):
+        (found,) = each.translate([text], search=Spec("greedy", {"length_ratio": 0.01}))
+        assert found.source == text
+        assert found.attention.shape == (len(found.tokens), len(found.source_tokens))
+
+
+def test_what_is_left_out_of_an_overlong_text_is_counted(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inputs, "LONGEST", 4)
+    long, short = translator.translate(["one two three four five six one", "one two three four"])
+    assert (long.left_out, short.left_out) == (3, 0)
+    assert long.source_tokens == short.source_tokens == ["one", "two", "three", "four"]
+    assert long.text == short.text
+    assert long.attention.shape == (len(long.tokens), 4)
+
+
+def test_a_megabyte_of_text_is_read_to_its_limit(translator: Translator) -> None:
+    (found,) = translator.translate(["one " * 250_000], search=Spec("greedy", {"length_ratio": 0.01}))
+    assert found.left_out > 249_000
+    assert len(found.source_tokens) == inputs.LONGEST
+
+
+def test_lists_alternatives_the_best_first(translator: Translator) -> None:
+    (found,) = translator.translate(["one two three"], n_best=3)
+    assert found.n_best[0].text == found.text == "trois deux un"
+    assert len({each.text for each in found.n_best}) == 3
+    scores = [each.score for each in found.n_best]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] == found.score
+    for each in found.n_best:
+        assert each.attention.shape == (len(each.tokens), 3)
+        assert each.score == pytest.approx(each.log_prob / (len(each.tokens) + 1))
+    assert [each.text for each in translator.translate(["one two three"])[0].n_best] == [found.text]
+
+
+def test_a_list_of_one_text_alone_is_shorter_than_asked_for(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = translator.hypotheses
+
+    def repeated(search: Search, encoded: Any, *rest: Any, **options: Any) -> list[list[Hypothesis]]:
+        return [[found[0], *found] for found in real(search, encoded, *rest, **options)]
+
+    wanted = [[each.text for each in found.n_best] for found in translator.translate(TEXTS[:3], n_best=2)]
+    monkeypatch.setattr(translator, "hypotheses", repeated)
+    assert [[each.text for each in found.n_best] for found in translator.translate(TEXTS[:3], n_best=2)] == wanted
+    monkeypatch.setattr(
+        translator, "hypotheses", lambda *all, **options: [[found[0]] * 4 for found in repeated(*all, **options)]
+    )
+    (found,) = translator.translate(["one two"], n_best=2)
+    assert [each.text for each in found.n_best] == [found.text] == ["deux un"]
+
+
+def test_a_wider_beam_or_another_search_takes_the_place_of_the_runs_own(translator: Translator) -> None:
+    assert translator.search.kind == "beam"
+    assert len(translator.translate(["one two"], n_best=8, beam_size=8)[0].n_best) == 8
+    greedy = translator.translate(TEXTS, search=Spec("greedy"))
+    plain = Spec("beam", {"normalisation": "none"})
+    narrow = translator.translate(TEXTS, beam_size=1, search=plain)
+    assert [each.text for each in greedy] == [each.text for each in narrow]
+    assert [each.score for each in greedy] == pytest.approx([each.log_prob for each in greedy])
+    assert [each.score for each in narrow] == pytest.approx([each.log_prob for each in narrow])
+
+
+@pytest.mark.parametrize("kind", ["words", *OTHERS])
+def test_attention_is_between_words(kind: str, translator: Translator, others: dict[str, Translator]) -> None:
+    each = {"words": translator, **others}[kind]
+    for found in each.translate(["one two three", "six"]):
+        assert found.source_tokens == found.source.split()
+        assert found.attention.shape == (len(found.tokens), len(found.source_tokens))
+        assert (found.attention >= 0).all()
+        assert (found.attention.sum(1) <= 1 + 1e-6).all()
+        assert " ".join(found.tokens).split() == found.text.split() or kind != "words"
+
+
+def test_alignments_are_where_attention_is_strongest(translator: Translator) -> None:
+    (found,) = translator.translate(["three three one two five"])
+    assert found.tokens == ["cinq", "deux", "un", "trois", "trois"]
+    assert {(1, 3), (2, 2), (3, 1), (4, 0)} <= found.alignment
+    assert found.attention.argmax(1).tolist() == [source for _, source in sorted((t, s) for s, t in found.alignment)]
+
+
+def test_without_attention_there_are_no_alignments(others: dict[str, Translator]) -> None:
+    (found,) = others["no attention"].translate(["one two three"])
+    assert found.alignment == frozenset()
+    assert not found.attention.any()
+    (scored,) = others["no attention"].score(["one two"], ["un deux"])
+    assert scored.alignment == frozenset()
+    assert scored.log_prob < 0
+
+
+def test_a_translation_shows_itself(translator: Translator) -> None:
+    found = translator.translate(["one two"])[0]
+    assert str(found) == found.text == "deux un"
+    page = found._repr_html_()
+    assert "<svg" in page
+    assert all(word in page for word in ("one", "two", "deux", "un"))
+
+
+def test_translations_can_be_compared_and_kept_in_sets(translator: Translator) -> None:
+    first, second = translator.translate(["one two", "one two"])
+    assert first != second
+    assert len({first, second, first}) == 2
+
+
+@pytest.mark.spec("A13")
+def test_scores_are_the_models_log_probabilities_and_forced_attention(translator: Translator) -> None:
+    pairs = toy.pairs(5, 8)
+    found = translator.score([source for source, _ in pairs], [target for _, target in pairs])
+    for (source, target), scored in zip(pairs, found, strict=True):
+        batch = Batch(
+            (pad([translator.source.ids(source)]),), pad([translator.target.ids(target)]), np.zeros(1, np.int64)
+        )
+        with torch.no_grad():
+            scores, _, (weights,) = translator.model.score(batch)
+        assert scored.log_prob == pytest.approx(float(scores.sum()), abs=1e-4)
+        assert scored.symbols == len(target.split()) + 1
+        assert (scored.source_tokens, scored.tokens) == (source.split(), target.split())
+        words = by_words(weights[0, :-1, :-1].numpy(), range(len(scored.tokens)), range(len(scored.source_tokens)))
+        np.testing.assert_allclose(scored.attention, words, atol=1e-5)
+
+
+@pytest.mark.spec("B13")
+def test_words_that_look_at_the_end_have_no_link_where_the_model_was_taught_so(run: Path, tmp_path: Path) -> None:
+    text, translator = "one two three", dragoman.load(run)
+    (plain,), (given,) = translator.translate([text]), translator.score([text], ["un deux trois"])
+    assert plain.end_attention is given.end_attention is None
+    assert len(plain.alignment) == len(plain.tokens)
+    end = plain.attention.max(1) + np.array([1.0, *(-1.0 for _ in plain.tokens[1:])])
+    taught = replace(plain, sources=(plain.sources[0]._replace(end_attention=end),))
+    assert taught.alignment == {(source, target) for source, target in plain.alignment if target}
+    taught_run = shutil.copytree(run, tmp_path / "run")
+    config = (taught_run / "config.yaml").read_text("utf-8")
+    assert "penalties: []" in config
+    penalties = "penalties: [{kind: supervised, unlinked: end}]"
+    (taught_run / "config.yaml").write_text(config.replace("penalties: []", penalties), "utf-8")
+    translator = dragoman.load(taught_run)
+    (found,), (scored,) = translator.translate([text]), translator.score([text], ["un deux trois"])
+    assert found.end_attention is not None
+    assert scored.end_attention is not None
+    np.testing.assert_allclose(found.end_attention + found.attention.sum(1), 1.0, atol=1e-4)
+    np.testing.assert_allclose(scored.end_attention + scored.attention.sum(1), 1.0, atol=1e-4)
+
+
+def test_the_score_of_a_translation_is_that_of_its_search(translator: Translator) -> None:
+    for found in translator.translate(TEXTS[:4]):
+        (scored,) = translator.score([found.source], [found.text])
+        assert scored.log_prob == pytest.approx(found.log_prob, abs=1e-4)
+        np.testing.assert_allclose(scored.attention, found.attention, atol=1e-4)
+
+
+def test_scores_keep_the_order_and_do_not_depend_on_the_batch(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources, targets = zip(*toy.pairs(9, 6), strict=True)
+    whole = translator.score(sources, targets)
+    monkeypatch.setattr(module, "BATCH", 9)
+    for one, other in zip(whole, translator.score(sources, targets), strict=True):
+        assert one.log_prob == pytest.approx(other.log_prob, abs=1e-4)
+        assert (one.tokens, one.source_tokens) == (other.tokens, other.source_tokens)
+
+
+def test_empty_sides_have_scores_too(translator: Translator) -> None:
+    found = translator.score(["", "one", ""], ["un", "", ""])
+    assert [scored.symbols for scored in found] == [2, 1, 1]
+    assert [scored.attention.shape for scored in found] == [(1, 0), (0, 1), (0, 0)]
+    assert all(isinstance(scored, Scored) and scored.log_prob <= 0 for scored in found)
+    assert translator.score([], []) == []
+
+
+def test_pairs_come_in_batches_with_their_numbers(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BATCH", 12)
+    sources, targets = zip(*toy.pairs(9, 6), strict=True)
+    rows: list[int] = []
+    for batch in translator.pairs(sources, targets):
+        for row, ids, mask in zip(batch.rows, batch.target.ids, batch.target.mask, strict=True):
+            assert ids[mask].tolist() == translator.target.ids(targets[row])
+            rows.append(int(row))
+    assert sorted(rows) == list(range(9))
+
+
+@given(st.lists(st.integers(0, 40)), st.integers(0, 100), st.integers(1, 9))
+def test_groups_hold_every_sentence_once_within_the_budget(lengths: list[int], budget: int, most: int) -> None:
+    groups = list(by_length(range(len(lengths)), lengths, budget, most))
+    assert sorted(number for group in groups for number in group) == list(range(len(lengths)))
+    for group in groups:
+        assert len(group) == 1 or len(group) * max(lengths[number] for number in group) <= budget
+        assert len(group) <= most
+    longest = [lengths[number] for group in groups for number in group]
+    assert longest == sorted(longest, reverse=True)
+
+
+@pytest.mark.parametrize(("beam", "most"), [(1, 6), (2, 3), (7, 1)])
+def test_no_more_rows_are_searched_at_once_than_allowed(
+    translator: Translator, beam: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "ROWS", 6)
+    sizes: list[int] = []
+    real = translator.hypotheses
+
+    def seen(search: Search, encoded: Sequence[Any], *rest: Any, **options: Any) -> list[list[Hypothesis]]:
+        sizes.append(len(encoded))
+        return real(search, encoded, *rest, **options)
+
+    monkeypatch.setattr(translator, "hypotheses", seen)
+    texts = ["one two"] * 7
+    assert len(translator.translate(texts, beam_size=beam)) == 7
+    assert max(sizes) == most
+
+
+@pytest.mark.parametrize("kind", ["words", "subwords", "characters"])
+@pytest.mark.parametrize("search", [Spec("greedy"), Spec("beam", {"size": 3})], ids=["greedy", "beam"])
+def test_a_translation_begins_with_its_prefix(
+    kind: str, search: Spec, translator: Translator, others: dict[str, Translator]
+) -> None:
+    """In any batch; where there is none, it is what it is without."""
+    each = {"words": translator, **others}[kind]
+    texts, prefix = ["one two three", "six", "four one"], ["trois deux", "", "cinq un"]
+    found = each.translate(texts, search=search, prefix=prefix)
+    for text, start, translation in zip(texts, prefix, found, strict=True):
+        assert translation.text.startswith(start)
+        (alone,) = each.translate([text], search=search, prefix=[start])
+        assert alone.text == translation.text
+    assert found[1].text == each.translate(["six"], search=search)[0].text
+
+
+def test_a_prefix_has_its_own_probability(translator: Translator) -> None:
+    """What is forced is scored as a reference is."""
+    (found,) = translator.translate(["one two"], prefix=["six six six six"], search=Spec("greedy"))
+    (scored,) = translator.score(["one two"], [found.text])
+    assert found.log_prob == pytest.approx(scored.log_prob, abs=1e-4)
+
+
+def test_prefixes_that_do_not_fit_are_told(translator: Translator) -> None:
+    with pytest.raises(ValueError, match="2 prefixes and 1 texts"):
+        translator.translate(["one"], prefix=["un", "deux"])
+    with pytest.raises(TypeError, match="expected a list of texts"):
+        translator.translate(["one"], prefix="un")
+    with pytest.raises(UserError, match="'Zug' of 'un Zug' is no symbol"):
+        translator.translate(["one"], prefix=["un Zug"])
+    with pytest.raises(UserError, match="501 symbols, more than 500"):
+        translator.translate(["one"], prefix=["un" + " un" * 500])
+
+
+def test_a_translation_has_its_time(translator: Translator) -> None:
+    assert translator.translate(["one"], timeout=300.0)[0].text
+    with pytest.raises(UserError, match="not translated within 0 seconds"):
+        translator.translate(["one"], timeout=0.0)
+
+
+def test_groups_are_of_the_sentences_asked_for() -> None:
+    assert list(by_length([3, 1], [9, 2, 9, 5], 10, 9)) == [[3, 1]]
+
+
+@pytest.mark.parametrize("search", [Spec("greedy"), Spec("beam", {"size": 3})])
+def test_integers_translate_nearly_alike(run: Path, search: Spec) -> None:
+    texts = [source for source, _ in toy.pairs(12, 5)]
+    plain, rounded = (dragoman.load(run, engine=engine).translate(texts, search=search) for engine in ("torch", "int8"))
+    assert [each.text for each in rounded] == [each.text for each in plain]
+    differences = [abs(one.score - other.score) for one, other in zip(plain, rounded, strict=True)]
+    assert 0 < max(differences) < 0.05
+    pairs = texts[:2], [each.text for each in plain[:2]]
+    scored = [dragoman.load(run, engine=engine).score(*pairs) for engine in ("torch", "int8")]
+    assert [each.log_prob for each in scored[0]] == [each.log_prob for each in scored[1]]
+
+
+def test_loads_on_a_chosen_device(run: Path) -> None:
+    found = dragoman.load(run, device=DeviceConfig(name="cpu", threads=1, precision="bfloat16"))
+    assert found.device.precision is torch.bfloat16
+    assert found.translate(["one two"])[0].text == "deux un"
+
+
+def test_a_few_rows_are_done_by_one_thread(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = torch.get_num_threads()
+    found = dragoman.load(run, device=DeviceConfig(name="cpu", threads=2))
+    together = dragoman.load([run, run], device=DeviceConfig(name="cpu", threads=2))
+    weights, threads = sum(part.numel() for part in found.model.parameters()), list[int]()
+
+    def spied(name: str) -> Any:
+        method = getattr(Seq2Seq, name)
+
+        def spy(model: Seq2Seq, *rest: Any) -> Any:
+            threads.append(torch.get_num_threads())
+            return method(model, *rest)
+
+        return spy
+
+    for name in ("begin", "score", "predict"):
+        monkeypatch.setattr(Seq2Seq, name, spied(name))
+    works: list[tuple[int, Callable[[], Any]]] = [
+        (2 * 3 * weights, lambda: found.translate(TEXTS[:2], beam_size=3)),
+        (2 * weights, lambda: found.score(TEXTS[:2], TEXTS[:2])),
+        (2 * weights, lambda: together.translate(TEXTS[:1], search=Spec("greedy"))),
+        (weights, lambda: list(found.simultaneous(TEXTS[0].split(), wait=1))),
+    ]
+    for multiplications, work in works:
+        for small, count in ((multiplications, 2), (multiplications + 1, 1)):
+            monkeypatch.setattr(devices, "SMALL", small)
+            work()
+            assert set(threads) == {count}
+            assert torch.get_num_threads() == 2
+            threads.clear()
+    torch.set_num_threads(before)
+
+
+@pytest.mark.spec("B12")
+@pytest.mark.parametrize("name", ["subwords", "characters", "no attention"])
+def test_words_are_written_while_a_text_arrives(name: str, others: dict[str, Translator]) -> None:
+    """With a wait that sees all, they are those of greedy search; what is written early knows no later word."""
+    translator, texts = others[name], ["one two three four", "five one six two"]
+    for text, whole in zip(texts, translator.translate(texts, search=Spec("greedy")), strict=True):
+        spoken = list(translator.simultaneous(text.split(), wait=1000))
+        assert [word.text for word in spoken] == whole.text.split()
+        assert all(word.read == 4 for word in spoken)
+    one, other = (list(translator.simultaneous(["one", "two", *rest], wait=1)) for rest in (["six"], ["five", "four"]))
+    early = [word for word in one if word.read <= 2]
+    assert other[: len(early)] == early
+
+
+@pytest.mark.spec("B12")
+def test_a_word_is_there_before_the_text_is(translator: Translator) -> None:
+    taken: list[str] = []
+
+    def arriving() -> Iterator[str]:
+        for word in ["one", "two", "three", "four", "five"]:
+            taken.append(word)
+            yield word
+
+    first = next(translator.simultaneous(arriving(), wait=2))
+    assert first.read == 2
+    assert taken == ["one", "two", "three"]
+
+
+def test_nothing_is_written_before_anything_is_read(translator: Translator, golden: Golden) -> None:
+    with pytest.raises(UserError, match=r"^wait is 0:") as raised:
+        translator.simultaneous(["one"], wait=0)  # at once, not at the first word
+    golden(str(raised.value))
+
+
+def test_nothing_is_written_of_blank_texts(translator: Translator) -> None:
+    assert list(translator.simultaneous([], wait=2)) == []
+    assert list(translator.simultaneous(["\u2028"], wait=2)) == []
+
+
+def test_no_other_engine_translates_what_is_arriving(run: Path) -> None:
+    with pytest.raises(dragoman.UserError, match="engine torch, without candidates"):
+        next(dragoman.load(run, engine="int8").simultaneous(["one"], wait=1))
+
+
+@pytest.mark.spec("B12")
+def test_a_model_that_decides_when_to_read_writes_what_greedy_search_writes(others: dict[str, Translator]) -> None:
+    text = "one two three four"
+    spoken = list(others["shift"].simultaneous(text.split()))
+    (whole,) = others["shift"].translate([text], search=Spec("greedy"))
+    assert [word.text for word in spoken] == whole.text.split()
+
+
+def test_a_model_that_does_not_decide_needs_a_wait(translator: Translator) -> None:
+    with pytest.raises(dragoman.UserError, match="use --wait K"):
+        next(translator.simultaneous(["one"]))
+
+
+MISUSED = """
+import sys
+import dragoman
+from tests.golden import Golden
+
+run = sys.argv[1]
+translator = dragoman.load(run)
+calls = [
+    lambda: translator.score(["one"], ["un", "deux"]),
+    lambda: translator.align(["one"], ["un", "deux"]),
+    lambda: list(translator.pairs(["one"], ["un", "deux"])),
+    lambda: translator.score("one", "un"),
+    lambda: translator.score(["one"], None),
+    lambda: translator.score([1], ["un"]),
+    lambda: translator.score(["one"], [b"un"]),
+    lambda: translator.translate("one"),
+    lambda: translator.translate(b"one"),
+    lambda: translator.translate(3),
+    lambda: translator.translate(["one", 2]),
+    lambda: translator.translate(["one"], n_best=0),
+    lambda: dragoman.load(None),
+    lambda: dragoman.load([run, 3]),
+    lambda: dragoman.load([]),
+    lambda: dragoman.load(run, engine="tpu"),
+]
+for call in calls:
+    try:
+        call()
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}")
+"""
+
+
+def test_misuse_is_told_by_pythons_own_exceptions(run: Path, repository: Path) -> None:
+    """In a process of its own: here, wrong types do not come as far as the code."""
+    told = subprocess.run(
+        [sys.executable, "-c", MISUSED, str(run)], cwd=repository, capture_output=True, text=True, check=True
+    )
+    uneven = "ValueError: 1 sources and 2 targets: every source needs its target"
+    folder = "load takes the folder of a run, or several in a list, found"
+    assert told.stdout.splitlines() == [
+        *[uneven] * 3,
+        "TypeError: expected a list of texts, as in score([source], [target]), found str",
+        "TypeError: expected a list of texts, as in score([source], [target]), found NoneType",
+        "TypeError: en: expected a text, found int",
+        "TypeError: fr: expected a text, found bytes",
+        *(
+            f"TypeError: expected a list of texts, as in translate([text]), found {each}"
+            for each in ("str", "bytes", "int")
+        ),
+        "TypeError: en: expected a text, found int",
+        "ValueError: n_best: expected at least 1, found 0",
+        f"TypeError: {folder} NoneType",
+        f"TypeError: {folder} int",
+        f"ValueError: {folder} none",
+        "ValueError: engine 'tpu': expected one of torch, int8, onnx",
+    ]
+
+
+def test_objects_show_themselves_in_one_short_line(run: Path, translator: Translator) -> None:
+    (found,), (long,) = translator.translate(["one two"]), translator.translate(["\x1b one " * 100], beam_size=1)
+    (scored,) = translator.score(["one two"], ["deux un " * 100])
+    told = [*map(repr, (translator, found, long, scored, *long.sources, Run.load(run)))]
+    assert all(len(each) < 200 and each.isprintable() for each in told)
+    assert told[0] == "Translator('en' to 'fr', search='beam', device='cpu')"
+    assert told[1] == f"Translation('deux un', source='one two', score={found.score:.4f})"
+    assert told[-1].startswith("Run('")
+    assert told[-1].endswith("run', en to fr)")
+    assert repr(scored).startswith("Scored('deux un ")
+
+
+def test_links_of_given_pairs_are_those_of_their_scores(translator: Translator) -> None:
+    sources, targets = zip(*toy.pairs(5, 8), strict=True)
+    assert translator.align(sources, targets) == [each.alignment for each in translator.score(sources, targets)]
+    assert translator.align(["one two"], ["deux un"])[0] == {(1, 0), (0, 1)}
