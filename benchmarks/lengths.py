@@ -48,7 +48,7 @@ model:
   output: {{kind: full, label_smoothing: 0.1}}
 training:
   epochs: {epochs}
-  batch: {{size: 2500, unit: tokens}}
+  batch: {{size: 2500, unit: symbols}}
   optimiser: {{kind: adam, learning_rate: 0.0015}}
   schedule: {{kind: inverse_square_root, warmup: 400}}
   metric: loss

@@ -84,7 +84,7 @@ def work(row: Row, options: argparse.Namespace) -> None:
         bleu.append(Bleu(tokenise="none").corpus(found, [[each.target for each in examples]]).value)
     if row.name not in SINGLE:
         example = translations[EXAMPLE]  # of the test set
-        drawing = heatmap.shares(example.shares, example.tokens)
+        drawing = heatmap.shares(example.shares, example.words)
         (options.folder / f"{row.slug}.svg").write_text(drawing, encoding="utf-8")
     parameters = sum(parameter.numel() for parameter in model.model.parameters())
     with write_atomically(result(row, options)) as file:

@@ -66,11 +66,11 @@ class Counted(Objective):
         self.last = (int(batch.target.mask.sum()), len(batch.rows))
         return loss
 
-    def tallies(self) -> tuple[torch.Tensor, ...]:
-        return self.objective.tallies()
+    def batch_statistics(self) -> tuple[torch.Tensor, ...]:
+        return self.objective.batch_statistics()
 
-    def settle(self, updated: bool) -> None:
-        self.objective.settle(updated)
+    def after_step(self, updated: bool) -> None:
+        self.objective.after_step(updated)
 
 
 @final

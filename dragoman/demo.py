@@ -129,4 +129,4 @@ def show(console: Console, model: Translator, sources: Sequence[str]) -> None:
         source, found = (escape(printable(text)) for text in (each.source, each.text))
         console.print(f"{source}\n[bold]{found}[/bold]    [dim]{pharaoh(each.alignment)}[/dim]")
     first = translations[0]
-    console.print(heatmap.terminal(first.attention, first.source_tokens, first.tokens))
+    console.print(heatmap.terminal(first.attention, first.source_words, first.words))

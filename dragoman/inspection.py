@@ -156,18 +156,18 @@ def agreement(
     """How well the attention of forced decoding agrees with gold links. UserError where one is beyond its sentence."""
     scored = translator.score(sources, references, to=to)
     for each, links in zip(scored, gold, strict=True):
-        links.check(len(each.source_tokens), len(each.tokens))
+        links.check(len(each.source_words), len(each.words))
     return alignment.error_rate([each.alignment for each in scored], gold)
 
 
 def example(found: Result, gold: Iterable[tuple[int, int]] | None = None) -> Example:
     """A translation as a report shows it. Gold links are of its one source's words."""
     translation = found.translation
-    seen = translation.overview
+    seen = translation.attention_matrix
     first = len(seen.shares) and seen.shares[0] + 1  # the column of the first word
     return Example(
         seen.columns,
-        translation.tokens,
+        translation.words,
         found.reference,
         seen.attention,
         translation.score,
@@ -227,7 +227,7 @@ def _progress(rows: Sequence[Row]) -> list[tuple[str, str]]:
     last = rows[-1]
     state = "ended" if any(key.startswith("final/") for key in last) else "under way"
     facts = [("training", f"{state}: {last['step']:,} steps, {last['time'] / 60:.1f} minutes")]
-    speeds = [row["train/tokens_per_second"] for row in rows if "train/tokens_per_second" in row]
+    speeds = [row["train/symbols_per_second"] for row in rows if "train/symbols_per_second" in row]
     if speeds:
         facts.append(("speed", f"{float(np.median(speeds)):,.0f} target symbols a second"))
     if last.get("final/memory_gb"):

@@ -88,7 +88,7 @@ def align(
             pharaohs = (" ||| ".join(map(pharaoh.pharaoh, links)) for links in every)
             lines.write(map(_json, scored) if as_json else pharaohs)
             for each, sentence in zip(scored, right[count:] if right else (), strict=False):
-                sentence.check(len(each.source_tokens), len(each.tokens))
+                sentence.check(len(each.source_words), len(each.words))
             count += len(every)
             found += [links[0] for links in every] if right else []
     if gold and right is not None:

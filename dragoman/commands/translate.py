@@ -208,8 +208,8 @@ def _line(pieces: Iterator[str], arrived: list[str]) -> Iterator[str]:
 def _write(texts: Output, number: int, translation: Translation, wanted: Wanted) -> None:
     texts.write(_lines(number, translation, wanted))
     if wanted.show:
-        seen = translation.overview
-        grid = heatmap.terminal(seen.attention, seen.columns, translation.tokens)
+        seen = translation.attention_matrix
+        grid = heatmap.terminal(seen.attention, seen.columns, translation.words)
         Console(stderr=True).print(grid)
 
 

@@ -253,7 +253,7 @@ class BatchConfig(Section):
     """The pairs of one training step."""
 
     size: Count = Field(80, description="how many of the unit below")
-    unit: Literal["sentences", "tokens"] = Field("sentences", description="sentences or tokens (padding counts)")
+    unit: Literal["sentences", "symbols"] = Field("sentences", description="sentences or symbols (padding counts)")
 
 
 class TrainingConfig(Section):

@@ -66,16 +66,16 @@ class Plan:
     shuffled. A pool is made when its turn comes, so that neither time nor memory grows with the corpus.
 
     `sources` and `target` (N + 1,) say where each sentence begins in a column, the last where it ends. A batch
-    of `size` sentences has that many rows, the last one fewer. A batch of `size` tokens is filled while its
+    of `size` sentences has that many rows, the last one fewer. A batch of `size` symbols is filled while its
     rows times its longest sentence, of any source or the target, is at most `size`; a single longer pair is a batch of
-    its own. Hence padding counts as tokens. Where this rule changes, so must the version of training states
+    its own. Hence padding counts as symbols. Where this rule changes, so must the version of training states
     (training/progress.py), which count batches.
     """
 
     sources: tuple[Numbers, ...]
     target: Numbers
     size: int
-    unit: Literal["sentences", "tokens"]
+    unit: Literal["sentences", "symbols"]
     seed: int
     epoch: int
     mixture: Mixture | None = None
@@ -93,7 +93,7 @@ class Plan:
             begin = max(0, begin - len(batches))
 
     def count(self) -> int:
-        """How many batches there are; of tokens, about how many, judged by the first pool."""
+        """How many batches there are; of symbols, about how many, judged by the first pool."""
         if self.unit == "sentences":
             return -(-self._rows // self.size)
         first = self._pool(0) if self._rows else []
@@ -128,7 +128,7 @@ class Plan:
         rows = rows[order]
         if self.unit == "sentences":
             return [rows[begin : begin + self.size] for begin in range(0, len(rows), self.size)]
-        return _by_tokens(rows, np.maximum(source, target)[order], self.size)
+        return _by_symbols(rows, np.maximum(source, target)[order], self.size)
 
 
 def shuffled(places: Numbers, count: int, *seeds: int) -> Numbers:
@@ -165,7 +165,7 @@ def _by_length(source: Numbers, target: Numbers) -> Numbers:
     return np.argsort(first * MOST_SYMBOLS + second, kind="stable")  # other sorts depend on the processor
 
 
-def _by_tokens(rows: Numbers, lengths: Numbers, size: int) -> list[Numbers]:
+def _by_symbols(rows: Numbers, lengths: Numbers, size: int) -> list[Numbers]:
     """Batches of rows in ascending order of these lengths."""
     batches = []
     begin = 0

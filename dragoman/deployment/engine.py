@@ -33,8 +33,8 @@ class Note(NamedTuple):
     weights_digest: str  # SHA-256
     precision: Precision
     start_id: int
-    moving: list[str]  # names of the tensors of the state that change from step to step
-    fixed: list[str]  # names of those that belong to the source
+    step_state: list[str]  # names of the tensors of the state that change from step to step
+    source_state: list[str]  # names of those that belong to the source
     graphs: dict[str, str]  # file: SHA-256
 
 
@@ -45,8 +45,8 @@ BEGUN = {"program": "dragoman", "version": 0}  # a note before anything is expor
 class Tensors(NamedTuple):
     """The state between two steps, as far as a step reads it, in the order of the note's names."""
 
-    moving: tuple[Tensor, ...]
-    fixed: tuple[Tensor, ...]
+    step_state: tuple[Tensor, ...]
+    source_state: tuple[Tensor, ...]
 
 
 @final
@@ -59,8 +59,8 @@ class OnnxModel(Predictor[Tensors]):
     def __init__(self, folder: Path, note: Note, threads: int, output: Callable[[], Output]) -> None:
         self.start_id = note.start_id
         self.weights = note.weights
-        self._moving = len(note.moving)
-        state = [*note.moving, *note.fixed]
+        self._moving = len(note.step_state)
+        state = [*note.step_state, *note.source_state]
         self._start = _Graph(folder / "start.onnx", ["ids", "mask"], threads)
         self._step = _Graph(folder / "step.onnx", ["symbols", *state], threads, kept=True)
         self._output = _Graph(folder / "output.onnx", ["features"], threads)
@@ -76,15 +76,18 @@ class OnnxModel(Predictor[Tensors]):
         self, symbols: Int[Tensor, "R"], state: Tensors
     ) -> tuple[Float[Tensor, "R F"], Float[Tensor, "R S"], Tensors]:
         """Features for an output, the weights of attention, and the state after it."""
-        features, weights, *moving = self._step(symbols, *state.moving, *state.fixed)
-        return features, weights, Tensors(tuple(moving), state.fixed)
+        features, weights, *step_state = self._step(symbols, *state.step_state, *state.source_state)
+        return features, weights, Tensors(tuple(step_state), state.source_state)
 
     def predict(self, symbols: Int[Tensor, "R"], state: Tensors) -> Prediction[Tensors]:
         features, weights, state = self.step(symbols, state)
         return Prediction(self._output(features)[0], (weights,), state)
 
     def reorder(self, state: Tensors, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> Tensors:
-        return Tensors(select(state.moving, rows), state.fixed if sentences is None else select(state.fixed, sentences))
+        return Tensors(
+            select(state.step_state, rows),
+            state.source_state if sentences is None else select(state.source_state, sentences),
+        )
 
     def among(self, symbols: Int[Tensor, "C"]) -> Predictor[Tensors]:
         output = self._torch_output().narrowed(symbols)

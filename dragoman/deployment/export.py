@@ -71,7 +71,7 @@ def write(run: Run, weights: str | None = None, *, int8: bool = False) -> Path:
     precision: Precision = "int8" if int8 else "float32"
     inside = path.is_relative_to(run.folder.path)
     name = str(path.relative_to(run.folder.path)) if inside else str(path.resolve())
-    note = Note(VERSION, name, digest(path), precision, model.start_id, graphs.moving, graphs.fixed, files)
+    note = Note(VERSION, name, digest(path), precision, model.start_id, graphs.step_state, graphs.source_state, files)
     with write_atomically(folder / NOTE) as text:
         json.dump(note._asdict(), text, indent=1)
     return folder
@@ -105,8 +105,8 @@ class Graphs(NamedTuple):
     start: Any
     step: Any
     output: Any
-    moving: list[str]
-    fixed: list[str]
+    step_state: list[str]
+    source_state: list[str]
 
     def models(self) -> dict[str, Any]:
         return {"start": self.start, "step": self.step, "output": self.output}
@@ -118,28 +118,28 @@ def export(model: Seq2Seq) -> Graphs:
     """The graphs of a model in evaluation mode. Tensors of its state that no step reads are left out."""
     ids, mask = _source(3, 5)
     state = _state(model, ids, mask, 3)
-    moving, fixed = _leaves(state.moving), _leaves(state.fixed)
+    step_state, source_state = _leaves(state.step_state), _leaves(state.source_state)
     others = [
-        _leaves((other.moving, other.fixed))
+        _leaves((other.step_state, other.source_state))
         for other in (
             _state(model, *_source(2, 5), 3),
             _state(model, *_source(3, 4), 3),
             _state(model, ids, mask, 2),
         )
     ]
-    names = [f"moving.{number}" for number in range(len(moving))]
-    fixed_names = [f"fixed.{number}" for number in range(len(fixed))]
+    names = [f"step_state.{number}" for number in range(len(step_state))]
+    fixed_names = [f"source_state.{number}" for number in range(len(source_state))]
     all_names = [*names, *fixed_names]
-    axes = tuple(map(_axes, (*moving, *fixed), *others))
+    axes = tuple(map(_axes, (*step_state, *source_state), *others))
     both: Axes = {0: SENTENCES, 1: POSITIONS}
     start = _exported(_Start(model), (ids, mask), (both, both), ["ids", "mask"], all_names)
     after = ["features", "weights", *(f"next.{name}" for name in names)]
-    symbols, *several = (torch.cat([tensor, tensor]) for tensor in (ids[:, 0], *moving))  # two rows of a sentence
-    several_axes = ({**each, 0: ROWS} for each in axes[: len(moving)])
+    symbols, *several = (torch.cat([tensor, tensor]) for tensor in (ids[:, 0], *step_state))  # two rows of a sentence
+    several_axes = ({**each, 0: ROWS} for each in axes[: len(step_state)])
     step = _exported(
         _Step(model, state),
-        (symbols, (*several, *fixed)),
-        ({0: ROWS}, (*several_axes, *axes[len(moving) :])),
+        (symbols, (*several, *source_state)),
+        ({0: ROWS}, (*several_axes, *axes[len(step_state) :])),
         ["symbols", *all_names],
         after,
     )
@@ -186,7 +186,7 @@ class _Start(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
         state = self.model.begin((Sequence(ids, mask),))
-        return tuple(_leaves((state.moving, state.fixed)))
+        return tuple(_leaves((state.step_state, state.source_state)))
 
 
 class _Step(nn.Module):
@@ -199,9 +199,11 @@ class _Step(nn.Module):
 
     def forward(self, symbols: Tensor, tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         given = iter(tensors)
-        moving, fixed = each_tensor(lambda _: next(given), (self.like.moving, self.like.fixed))
-        features, weights, state = self.model.step(symbols, self.like._replace(moving=moving, fixed=fixed))
-        return features, weights, *_leaves(state.moving)
+        step_state, source_state = each_tensor(lambda _: next(given), (self.like.step_state, self.like.source_state))
+        features, weights, state = self.model.step(
+            symbols, self.like._replace(step_state=step_state, source_state=source_state)
+        )
+        return features, weights, *_leaves(state.step_state)
 
 
 class _Output(nn.Module):
@@ -288,13 +290,13 @@ def _needs(graph: Any, outputs: Iterable[str]) -> set[str]:
     return needed
 
 
-def _read(step: Any, moving: list[str]) -> set[str]:
+def _read(step: Any, step_state: list[str]) -> set[str]:
     """The inputs that have an effect on what this step or a later one predicts or attends to."""
     needed: set[str] = set()
     wanted = {"features", "weights"}
     while not wanted <= needed:
         needed = _needs(step.graph, wanted)
-        wanted |= {f"next.{name}" for name in moving if name in needed}
+        wanted |= {f"next.{name}" for name in step_state if name in needed}
     return needed
 
 

@@ -15,14 +15,14 @@ class Assemble(Protocol):
     def __call__(self, path: Path, make: Callable[[], Part], instead: Callable[[], Part] | None = None) -> Part: ...
 
 
-def blind(path: Path, hiding: str | None, reads_ahead: bool, instead: str, assemble: Assemble) -> None:
+def require_causal(path: Path, hiding: str | None, reads_ahead: bool, instead: str, assemble: Assemble) -> None:
     """A problem where a part depends on source symbols that a term hides."""
     if hiding and reads_ahead:
         message = f"depends on source symbols that '{hiding}' (attention.terms) hides; use {instead}"
-        assemble(path, refuse(message), lambda: None)
+        assemble(path, failing(message), lambda: None)
 
 
-def refuse(message: str) -> Callable[[], None]:
+def failing(message: str) -> Callable[[], None]:
     """A part that cannot be made."""
 
     def make() -> None:

@@ -15,7 +15,7 @@ from dragoman.data.source import Source
 from dragoman.data.vocabulary import SymbolTable
 from dragoman.errors import UserError
 from dragoman.model import weights
-from dragoman.model.assembly import Assemble, Part, blind, refuse
+from dragoman.model.assembly import Assemble, Part, failing, require_causal
 from dragoman.model.attention.attention import NoAttention
 from dragoman.model.attention.build import build_attention, build_combination, hiding_term
 from dragoman.model.attention.chain import Chain
@@ -194,12 +194,12 @@ def _model(
     )
     if len(attended) < len(readers) and model.bridge.kind in ("zero", "none"):
         told = f"cannot start a decoder that starts from nothing (model.bridge: {model.bridge.kind})"
-        assemble(("model", "start_only"), refuse(told), lambda: None)
+        assemble(("model", "start_only"), failing(told), lambda: None)
     hiding = hiding_term(model.attention)
     ahead = any(encoder.reads_ahead for encoder in encoders)
-    blind(("model", "encoder"), hiding, ahead, "rnn with direction: forward", assemble)
-    blind(("model", "bridge"), hiding, bridge.reads_ahead, "zero", assemble)
-    blind(("model", "decoder"), hiding, decoder.reads_ahead, "no external_memory", assemble)
+    require_causal(("model", "encoder"), hiding, ahead, "rnn with direction: forward", assemble)
+    require_causal(("model", "bridge"), hiding, bridge.reads_ahead, "zero", assemble)
+    require_causal(("model", "decoder"), hiding, decoder.reads_ahead, "no external_memory", assemble)
     tied = target.get_parameter("table") if tie in ("output", "all") else None
     features = decoder.features_size
     output = assemble(

@@ -20,7 +20,7 @@ class Emitted(NamedTuple):
     distribution: Distribution
     weights: Float[Tensor, "R S"]
     state: State  # the decoder's
-    moving: Any  # the emission's
+    step_state: Any  # the emission's
 
 
 # What an output makes of features and, if it asks for them, of the weights that led to these.
@@ -28,13 +28,19 @@ Predict = Callable[[Float[Tensor, "N F"], Callable[[], Float[Tensor, "N S"]]], D
 
 
 class Emission(ABC):
-    """`p(y_t | y_<t)` from what a decoder makes of `y_<t`. What it keeps from step to step is `moving`, () at first."""
+    """`p(y_t | y_<t)` from what a decoder makes of `y_<t`; `step_state`, () at first, is carried from step to step."""
 
     direct: ClassVar[bool]  # from one step of the decoder and nothing else: then references are scored all at once
 
     @abstractmethod
     def step(
-        self, decoder: Decoder, symbols: Int[Tensor, "R"], embedded: Tensor, state: State, moving: Any, predict: Predict
+        self,
+        decoder: Decoder,
+        symbols: Int[Tensor, "R"],
+        embedded: Tensor,
+        state: State,
+        step_state: Any,
+        predict: Predict,
     ) -> Emitted:
         """One step of the decoder, which reads these symbols as `embedded`, and what `predict` makes of it."""
 
@@ -54,10 +60,16 @@ class Direct(Emission):
     direct = True
 
     def step(
-        self, decoder: Decoder, symbols: Int[Tensor, "R"], embedded: Tensor, state: State, moving: Any, predict: Predict
+        self,
+        decoder: Decoder,
+        symbols: Int[Tensor, "R"],
+        embedded: Tensor,
+        state: State,
+        step_state: Any,
+        predict: Predict,
     ) -> Emitted:
         features, weights, state = decoder.step(embedded, state)
-        return Emitted(predict(features, lambda: weights), weights, state, moving)
+        return Emitted(predict(features, lambda: weights), weights, state, step_state)
 
     def marginal(
         self, alpha: Float[Tensor, "B T S"], log_probs: Float[Tensor, "B T S"], real: Bool[Tensor, "B T"]
@@ -86,15 +98,21 @@ class Chained(Emission):
         self.chain = chain  # the decoder's
 
     def step(
-        self, decoder: Decoder, symbols: Int[Tensor, "R"], embedded: Tensor, state: State, moving: Any, predict: Predict
+        self,
+        decoder: Decoder,
+        symbols: Int[Tensor, "R"],
+        embedded: Tensor,
+        state: State,
+        step_state: Any,
+        predict: Predict,
     ) -> Emitted:
         assert isinstance(decoder, RnnDecoder)
-        features, weights, after = decoder.choose(embedded, state)
-        mask, width = state.fixed.mask, weights.size(1)
+        features, weights, after = decoder.step_by_position(embedded, state)
+        mask, width = state.source_state.mask, weights.size(1)
         places = log_weights(weights, mask.repeat_interleave(len(weights) // len(mask), 0))
-        if moving:
+        if step_state:
             column = symbols.view(-1, 1, 1).expand(-1, width, 1)
-            before = moving.places + moving.said.gather(2, column).squeeze(2)
+            before = step_state.places + step_state.said.gather(2, column).squeeze(2)
             places = self.chain(torch.log_softmax(before, 1), places)
         drawn = predict(features.flatten(0, 1), lambda: _everywhere(weights))
         assert drawn.ids is None  # symbols are columns below

@@ -37,8 +37,8 @@ class Part(NamedTuple):
         return id(self.weight), id(self.bias), self.rows, self.columns
 
 
-Way = Callable[[Tensor, Part], Tensor]  # computes `W x + b`
-_way: ContextVar[Way | None] = ContextVar("way", default=None)
+LinearBackend = Callable[[Tensor, Part], Tensor]  # computes `W x + b`
+_backend: ContextVar[LinearBackend | None] = ContextVar("backend", default=None)
 
 
 def linear(
@@ -49,14 +49,14 @@ def linear(
     rows: Slice | None = None,
     columns: Slice | None = None,
 ) -> Float[Tensor, "*rows _"]:
-    """`W x + b`, with those rows of W and b, or those columns of W, in the way that the caller's caller chose."""
-    way, part = _way.get(), Part(weight, bias, rows, columns)
-    return functional.linear(x, *part.cut()) if way is None else way(x, part)
+    """`W x + b`, with those rows of W and b, or those columns of W, in the backend that the caller's caller chose."""
+    backend, part = _backend.get(), Part(weight, bias, rows, columns)
+    return functional.linear(x, *part.cut()) if backend is None else backend(x, part)
 
 
 def plain() -> bool:
-    """No other way was chosen."""
-    return _way.get() is None
+    """No other backend was chosen."""
+    return _backend.get() is None
 
 
 class Linear(nn.Linear):
@@ -67,13 +67,13 @@ class Linear(nn.Linear):
 
 
 @contextmanager
-def computed(way: Way | None) -> Iterator[None]:
-    """Within it linear maps are computed in that way; None is the plain one."""
-    token = _way.set(way)
+def use_backend(backend: LinearBackend | None) -> Iterator[None]:
+    """Within it linear maps are computed in that backend; None is the plain one."""
+    token = _backend.set(backend)
     try:
         yield
     finally:
-        _way.reset(token)
+        _backend.reset(token)
 
 
 def loop() -> AbstractContextManager[None]:
@@ -82,7 +82,7 @@ def loop() -> AbstractContextManager[None]:
     Autograd alone makes a product and an addition of the size of W at every step, and autocast casts W anew at every
     step where it is a slice.
     """
-    return computed(_Loop()) if torch.is_grad_enabled() else nullcontext()
+    return use_backend(_Loop()) if torch.is_grad_enabled() else nullcontext()
 
 
 class _Kept:
@@ -125,7 +125,7 @@ class _Loop:
         return step
 
 
-def product_kind(tensor: Tensor) -> torch.dtype:
+def matmul_dtype(tensor: Tensor) -> torch.dtype:
     """What autocast would multiply it in."""
     device = tensor.device.type
     lower = torch.is_autocast_enabled(device) and tensor.dtype is not torch.float64
@@ -136,7 +136,7 @@ def _map(part: Part) -> _Map:
     kept = _Kept()
     weight, bias = part.cut()
     anchor: Tensor = _Anchor.apply(weight, bias, kept)  # type: ignore[no-untyped-call]
-    kind = product_kind(weight)
+    kind = matmul_dtype(weight)
     low = None if bias is None else bias.detach().to(kind)
     return _Map(part, weight.detach().to(kind), low, anchor, kept)
 

@@ -16,8 +16,8 @@ LONGEST = 1000
 SLOWEST = 10_000.0  # of the wave lengths of rotary positions, over 2 pi
 
 
-class Turns(NamedTuple):
-    """The angles by which pairs of numbers are turned."""
+class Rotations(NamedTuple):
+    """The angles by which pairs of numbers are rotated."""
 
     cosines: Float[Tensor, "T _"]
     sines: Float[Tensor, "T _"]
@@ -35,14 +35,14 @@ class Positions(nn.Module, ABC):
         """The embeddings with their positions in them."""
         return embedded
 
-    def turns(self, embedded: Float[Tensor, "B T E"], places: Int[Tensor, "T"]) -> Turns | None:
-        """How queries and keys are to be turned; None = not at all."""
+    def rotations(self, embedded: Float[Tensor, "B T E"], places: Int[Tensor, "T"]) -> Rotations | None:
+        """How queries and keys are to be rotated; None = not at all."""
         return None
 
 
 @final
 class Rotary(Positions):
-    """`R_t x`: at position t, pair i of the numbers of a query or key is turned by the angle `t 10000^(-2i / d)`.
+    """`R_t x`: at position t, pair i of the numbers of a query or key is rotated by the angle `t 10000^(-2i / d)`.
 
     So `(R_t q) . (R_j k)` depends on t and j through t - j alone (Su et al. 2021, RoFormer, (13)-(16)).
     """
@@ -53,11 +53,11 @@ class Rotary(Positions):
             raise ValueError(f"turns pairs of numbers (positions: rotary), and a head has {head_size}, which is odd")
         self.head_size = head_size
 
-    def turns(self, embedded: Float[Tensor, "B T E"], places: Int[Tensor, "T"]) -> Turns | None:
+    def rotations(self, embedded: Float[Tensor, "B T E"], places: Int[Tensor, "T"]) -> Rotations | None:
         kind, device = torch.promote_types(embedded.dtype, torch.float32), embedded.device
         pairs = torch.arange(0, self.head_size, 2, dtype=kind, device=device)
         angles = places.to(kind).unsqueeze(1) * torch.exp(pairs * (-math.log(SLOWEST) / self.head_size))
-        return Turns(angles.cos(), angles.sin())
+        return Rotations(angles.cos(), angles.sin())
 
 
 @final
@@ -77,11 +77,11 @@ class Learned(Positions):
 
 
 @final
-class Unplaced(Positions):
+class NoPositions(Positions):
     """No positions: an encoder sees a set of symbols; a decoder knows from its mask alone what came before."""
 
 
-POSITIONS: dict[str, type[Positions]] = {"rotary": Rotary, "learned": Learned, "none": Unplaced}
+POSITIONS: dict[str, type[Positions]] = {"rotary": Rotary, "learned": Learned, "none": NoPositions}
 
 
 class Past(NamedTuple):
@@ -104,9 +104,9 @@ class Entry(nn.Module):
 
     def forward(
         self, embedded: Float[Tensor, "B T E"], places: Int[Tensor, "T"]
-    ) -> tuple[Float[Tensor, "B T D"], Turns | None]:
+    ) -> tuple[Float[Tensor, "B T D"], Rotations | None]:
         states: Tensor = self.project(self.scale * self.positions.place(embedded, places))
-        return states, self.positions.turns(embedded, places)
+        return states, self.positions.rotations(embedded, places)
 
 
 class SelfAttention(nn.Module):
@@ -124,13 +124,13 @@ class SelfAttention(nn.Module):
     def forward(
         self,
         states: Float[Tensor, "R T D"],
-        turns: Turns | None,
+        rotations: Rotations | None,
         seen: Bool[Tensor, "*_ T _"] | None = None,
         past: Past | None = None,
     ) -> tuple[Float[Tensor, "R T D"], Past]:
         """`seen` (queries, keys) says what each position may attend to; None = everything."""
         query, key, value = (by_head(part, self.heads) for part in self.project(states).chunk(3, -1))
-        query, key = turned(query, turns).to(value.dtype), turned(key, turns).to(value.dtype)
+        query, key = rotated(query, rotations).to(value.dtype), rotated(key, rotations).to(value.dtype)
         if past is not None:
             key, value = torch.cat([past.keys, key], 2), torch.cat([past.values, value], 2)
         # On processors torch's scaled_dot_product_attention is hardly faster, and four times slower in bfloat16.
@@ -146,12 +146,14 @@ def by_head(states: Float[Tensor, "R T D"], heads: int) -> Float[Tensor, "R K T 
     return states.view(*states.shape[:2], heads, -1).transpose(1, 2)
 
 
-def turned(vectors: Float[Tensor, "R K T P"], turns: Turns | None) -> Float[Tensor, "R K T P"]:
+def rotated(vectors: Float[Tensor, "R K T P"], rotations: Rotations | None) -> Float[Tensor, "R K T P"]:
     """Pairs of neighbouring numbers (a, b) as `(a cos - b sin, a sin + b cos)`."""
-    if turns is None:
+    if rotations is None:
         return vectors
     a, b = vectors[..., 0::2], vectors[..., 1::2]
-    return torch.stack([a * turns.cosines - b * turns.sines, a * turns.sines + b * turns.cosines], -1).flatten(-2)
+    return torch.stack(
+        [a * rotations.cosines - b * rotations.sines, a * rotations.sines + b * rotations.cosines], -1
+    ).flatten(-2)
 
 
 class FeedForward(nn.Sequential):

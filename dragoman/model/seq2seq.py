@@ -34,7 +34,7 @@ class Parts(NamedTuple):
     emission: Emission = Direct()
 
 
-class Moving(NamedTuple):
+class StepState(NamedTuple):
     """What each part changes from step to step."""
 
     decoder: Any
@@ -42,7 +42,7 @@ class Moving(NamedTuple):
     emission: Any = ()
 
 
-class Fixed(NamedTuple):
+class SourceState(NamedTuple):
     """What each part made of the sources."""
 
     decoder: Any
@@ -54,8 +54,8 @@ class Fixed(NamedTuple):
 class Seq2Seq(nn.Module, Predictor[State]):
     """An attentional encoder-decoder, `P(y | x) = prod_t P(y_t | y_<t, x)`.
 
-    `start_symbol` is what the decoder reads before its first word: `<s>`, or `</s>` as in CN's text. The `moving` and
-    `fixed` of its state are those of its parts.
+    `start_symbol` is what the decoder reads before its first word: `<s>`, or `</s>` as in CN's text. Its `step_state`
+    and `source_state` are those of its parts.
     """
 
     def __init__(self, parts: Parts, start_symbol: StartSymbol = "bos") -> None:
@@ -79,9 +79,11 @@ class Seq2Seq(nn.Module, Predictor[State]):
     def start(self, memories: tuple[Memory, ...]) -> State:
         """The state before the first target symbol."""
         attended = tuple(memory for reader, memory in zip(self.readers, memories, strict=True) if reader.attended)
-        moving, fixed, masks = self.decoder.start(attended, self.bridge(memories))
+        step_state, source_state, masks = self.decoder.start(attended, self.bridge(memories))
         inputs, mapped = self.inputs.start(memories)
-        return State(Moving(moving, inputs), Fixed(fixed, mapped, self.output.prepare(memories)), masks)
+        return State(
+            StepState(step_state, inputs), SourceState(source_state, mapped, self.output.prepare(memories)), masks
+        )
 
     def begin(self, sources: tuple[SourceBatch, ...]) -> State:
         """The state before the first target symbol of these sources."""
@@ -91,7 +93,7 @@ class Seq2Seq(nn.Module, Predictor[State]):
         """Read one symbol per row; the features are for the output that predicts the next one (`readout`)."""
         embedded, inputs = self._read(symbols, state)
         features, weights, after = self.decoder.step(embedded, self.decoder_state(state))
-        return Step(features, weights, _after(state, after, inputs, state.moving.emission))
+        return Step(features, weights, _after(state, after, inputs, state.step_state.emission))
 
     def predict(self, symbols: Int[Tensor, "R"], state: State) -> Prediction[State]:
         """A step as searches need it: read one symbol per row, predict the next."""
@@ -104,7 +106,7 @@ class Seq2Seq(nn.Module, Predictor[State]):
             return output.predict(self.readout(features, weights, None, state))
 
         embedded, inputs = self._read(symbols, state)
-        rest = self.decoder_state(state), state.moving.emission, distribution
+        rest = self.decoder_state(state), state.step_state.emission, distribution
         (log_probs, ids, figures), weights, after, emission = self.emission.step(self.decoder, symbols, embedded, *rest)
         following = _after(state, after, inputs, emission)
         return Prediction(log_probs, self.by_source(weights, state), following, ids, figures)
@@ -114,13 +116,13 @@ class Seq2Seq(nn.Module, Predictor[State]):
         return self if output is None else Narrowed(self, output)
 
     def reorder(self, state: State, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> State:
-        fixed = state.fixed if sentences is None else select(state.fixed, sentences)
-        return State(select(state.moving, rows), fixed, select(state.masks, rows))
+        source_state = state.source_state if sentences is None else select(state.source_state, sentences)
+        return State(select(state.step_state, rows), source_state, select(state.masks, rows))
 
     def extend(self, state: State, sources: tuple[SourceBatch, ...]) -> State:
         """The state of one row a sentence after more of the sources has arrived; it keeps what it has seen."""
         fresh = self.begin(sources)
-        return State(grown(state.moving, fresh.moving), fresh.fixed, state.masks)
+        return State(grown(state.step_state, fresh.step_state), fresh.source_state, state.masks)
 
     def unroll(self, state: State, targets: Int[Tensor, "B T"]) -> Unrolled:
         """All steps over a reference: the decoder reads the start symbol and the reference without its last symbol."""
@@ -129,7 +131,7 @@ class Seq2Seq(nn.Module, Predictor[State]):
     def read(self, targets: Int[Tensor, "B T"], state: State) -> Float[Tensor, "B T E"]:
         """What the decoder reads of a reference."""
         shifted = torch.cat([torch.full_like(targets[:, :1], self.start_id), targets[:, :-1]], dim=1)
-        return self.inputs.unroll(shifted, state.moving.inputs, state.fixed.inputs)
+        return self.inputs.unroll(shifted, state.step_state.inputs, state.source_state.inputs)
 
     def forward(self, batch: Batch) -> Unrolled:
         """Teacher forcing over a batch."""
@@ -164,7 +166,7 @@ class Seq2Seq(nn.Module, Predictor[State]):
         """
         if not self.output.reads_source:
             return Readout(features)
-        prepared = state.fixed.output
+        prepared = state.source_state.output
         numbers = sentences() if sentences else _side_by_side(prepared, len(features))
         return Readout(features, self.by_source(weights(), state), numbers, prepared)
 
@@ -177,12 +179,12 @@ class Seq2Seq(nn.Module, Predictor[State]):
 
     def decoder_state(self, state: State) -> State:
         """The decoder's part of a state."""
-        return State(state.moving.decoder, state.fixed.decoder, state.masks)
+        return State(state.step_state.decoder, state.source_state.decoder, state.masks)
 
     def _read(self, symbols: Int[Tensor, "R"], state: State) -> tuple[Float[Tensor, "R E"], Any]:
         """A symbol per row as the decoder reads it, one that the vocabulary does not have as `<unk>`."""
         symbols = symbols.where(symbols < self.target_embedding.symbols, UNK)
-        return self.inputs.step(symbols, state.moving.inputs, state.fixed.inputs)
+        return self.inputs.step(symbols, state.step_state.inputs, state.source_state.inputs)
 
 
 @final
@@ -206,7 +208,7 @@ class Narrowed(Predictor[State]):
 
 def _after(state: State, decoder: State, inputs: Any, emission: Any) -> State:
     """The state behind a step, from that of its parts."""
-    return state._replace(moving=Moving(decoder.moving, inputs, emission))
+    return state._replace(step_state=StepState(decoder.step_state, inputs, emission))
 
 
 def _side_by_side(prepared: Any, rows: int) -> Int[Tensor, "N"]:

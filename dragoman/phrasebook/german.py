@@ -132,7 +132,7 @@ def participle(base: str) -> str:
 
 
 def imperative(base: str) -> str:
-    """Said to one person that one calls du."""
+    """TermOutput to one person that one calls du."""
     er = third_person(base)[1]
     stem = base[:-2] if base.endswith("en") else base[:-1]
     if base in STRONG and er[: len(stem)] != stem and "i" in er:  # gib, lies, hilf, but fahr

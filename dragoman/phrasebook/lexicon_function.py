@@ -99,7 +99,7 @@ in/i three/n weeks/d | dans/i trois/n semaines/d | in/i drei/n Wochen/d
 """
 PRESENT_TIMES = """
 now | maintenant | jetzt
-at/a the/t moment/m | en/a ce/t moment/m | im/a/t Moment/m
+at/a the/t moment/m | en/a ce/t moment/m | im/a/t TermInput/m
 """
 HABITUAL_TIMES = """
 every/e day/d | tous/e les/e jours/d | jeden/e Tag/d

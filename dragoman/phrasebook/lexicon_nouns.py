@@ -198,7 +198,7 @@ village | m village | n Dorf/Dörfer | place visited seen
 town | f ville | f Stadt/Städte | place visited seen
 street | f rue | f Straße/Straßen | place narrow long
 river | f rivière | m Fluss/Flüsse | place seen deep narrow long
-lake | m lac | m See/Seen | place seen deep
+lake | m lac | m See/SourceAttention | place seen deep
 mountain | f montagne | m Berg/Berge | seen high drawn
 tree | m arbre | m Baum/Bäume | plant seen drawn planted high
 wall | m mur | f Mauer/Mauern | built painted coloured high long

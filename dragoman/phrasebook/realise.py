@@ -13,10 +13,10 @@ CLOSING = {"english": set(".,?!"), "french": set(".,"), "german": set(".,?!")}
 
 
 class Sentence(NamedTuple):
-    """`tokens` are the words of `text` as the "punctuation" tokeniser splits it."""
+    """`words` are the words of `text` as the "punctuation" tokeniser splits it."""
 
     text: str
-    tokens: tuple[str, ...]
+    words: tuple[str, ...]
 
 
 class Triple(NamedTuple):

@@ -22,11 +22,11 @@ FILE = "lexicon.safetensors"  # in the run's folder
 
 class Candidates(NamedTuple):
     """The symbols (C,) that the sentences of a batch may be translated by, the specials first, and those of them that
-    are `barred` (B, C) for each sentence, since they are another's; None where there is no other.
+    are `disallowed_mask` (B, C) for each sentence, since they are another's; None where there is no other.
     """
 
     symbols: Int[Tensor, "_"]
-    barred: Bool[Tensor, "B _"] | None
+    disallowed_mask: Bool[Tensor, "B _"] | None
 
 
 @final
@@ -144,16 +144,16 @@ class ShortlistPredictor(Predictor[ShortlistState]):
 
     def predict(self, symbols: Int[Tensor, "R"], state: ShortlistState) -> Prediction[ShortlistState]:
         step = state.model.predict(symbols, state.state)
-        ids, barred, log_probs = step.ids, state.candidates.barred, step.log_probs
+        ids, disallowed_mask, log_probs = step.ids, state.candidates.disallowed_mask, step.log_probs
         if ids is not state.candidates.symbols:
             beyond = step.symbols >= self._list.symbols
             known = state.allowed[:, step.symbols.masked_fill(beyond, PAD)] | beyond  # (B, C)
             columns = known.any(0).nonzero().flatten()
-            ids, barred, log_probs = step.symbols[columns], ~known[:, columns], log_probs[:, columns]
-        if barred is not None:
-            by_sentence = log_probs.view(len(barred), -1, log_probs.size(1))
-            log_probs = by_sentence.masked_fill(barred.unsqueeze(1), float("-inf")).view_as(log_probs)
-        alone = barred is None and ids is step.ids and state.model is not self._model  # it is shared already
+            ids, disallowed_mask, log_probs = step.symbols[columns], ~known[:, columns], log_probs[:, columns]
+        if disallowed_mask is not None:
+            by_sentence = log_probs.view(len(disallowed_mask), -1, log_probs.size(1))
+            log_probs = by_sentence.masked_fill(disallowed_mask.unsqueeze(1), float("-inf")).view_as(log_probs)
+        alone = disallowed_mask is None and ids is step.ids and state.model is not self._model  # it is shared already
         shared = log_probs if alone else torch.log_softmax(log_probs, 1)
         return Prediction(shared, step.attention, replace(state, state=step.state), ids, step.figures)
 
@@ -163,7 +163,7 @@ class ShortlistPredictor(Predictor[ShortlistState]):
         model = state.model.reorder(state.state, rows, sentences)
         if sentences is None:
             return replace(state, state=model)
-        candidates = state.candidates._replace(barred=select(state.candidates.barred, sentences))
+        candidates = state.candidates._replace(disallowed_mask=select(state.candidates.disallowed_mask, sentences))
         return ShortlistState(state.model, model, candidates, state.allowed[sentences])
 
     def expand(self, candidates: Iterable[Candidate], step: Prediction[ShortlistState]) -> Iterable[Candidate]:

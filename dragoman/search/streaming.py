@@ -25,7 +25,7 @@ UNKNOWN = sys.maxsize  # a limit, while the source may go on
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class StreamState:
     """The model's own state, None before it has seen anything, and how many source and target symbols it has seen."""
 
     model: State | None
@@ -40,7 +40,7 @@ class EmittedSymbol(NamedTuple):
     read: int
 
 
-class StreamingPredictor(Predictor[Seen]):
+class StreamingPredictor(Predictor[StreamState]):
     """A model whose only source arrives in parts of some symbols, without the end symbol: no part is taken before it is
     needed. All is computed from the symbols read, so that nothing depends on what follows them. Attention, which has
     more positions with each step, is not told.
@@ -56,13 +56,15 @@ class StreamingPredictor(Predictor[Seen]):
         self.ended = False  # all is read
         self._arriving = iter(parts)
 
-    def begin(self, sources: tuple[SourceBatch, ...]) -> Seen:
-        return Seen(None, 0, 0)
+    def begin(self, sources: tuple[SourceBatch, ...]) -> StreamState:
+        return StreamState(None, 0, 0)
 
     @abstractmethod
-    def predict(self, symbols: Int[Tensor, "R"], state: Seen) -> Prediction[Seen]: ...
+    def predict(self, symbols: Int[Tensor, "R"], state: StreamState) -> Prediction[StreamState]: ...
 
-    def reorder(self, state: Seen, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> Seen:
+    def reorder(
+        self, state: StreamState, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None
+    ) -> StreamState:
         assert rows.tolist() == [0]
         return state
 
@@ -80,7 +82,7 @@ class StreamingPredictor(Predictor[Seen]):
             self.ids += part
             self.parts += 1
 
-    def seen(self, state: Seen, source: list[int]) -> Seen:
+    def seen(self, state: StreamState, source: list[int]) -> StreamState:
         """The state where these are the symbols of the source so far."""
         sequence = (self.sequence(source),)
         if state.model is None:
@@ -89,10 +91,10 @@ class StreamingPredictor(Predictor[Seen]):
             return replace(state, model=self.model.extend(state.model, sequence), source=len(source))
         return state
 
-    def predicted(self, symbols: Int[Tensor, "R"], state: Seen) -> Prediction[Seen]:
+    def predicted(self, symbols: Int[Tensor, "R"], state: StreamState) -> Prediction[StreamState]:
         assert state.model is not None
         step = self.model.predict(symbols, state.model)
-        return step.followed_by(Seen(step.state, state.source, state.target + 1))
+        return step.followed_by(StreamState(step.state, state.source, state.target + 1))
 
     def sequence(self, ids: list[int]) -> Sequence:
         return pad([ids]).to(self.device)
@@ -113,7 +115,7 @@ class WaitK(StreamingPredictor):
         self.k = k
         self._visible: list[int] = []
 
-    def predict(self, symbols: Int[Tensor, "R"], state: Seen) -> Prediction[Seen]:
+    def predict(self, symbols: Int[Tensor, "R"], state: StreamState) -> Prediction[StreamState]:
         while len(self.ids) < state.target + self.k and not self.ended:
             self.take()
         whole = [*self.ids, EOS] if self.ended else self.ids
@@ -132,7 +134,7 @@ class Adaptive(StreamingPredictor):
     long as one of what has been read may become.
     """
 
-    def predict(self, symbols: Int[Tensor, "R"], state: Seen) -> Prediction[Seen]:
+    def predict(self, symbols: Int[Tensor, "R"], state: StreamState) -> Prediction[StreamState]:
         while True:
             whole = [*self.ids, EOS]
             state = self.seen(state, whole)

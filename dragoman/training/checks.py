@@ -16,7 +16,7 @@ from dragoman.model.attention.normalisers import NORMALISERS
 from dragoman.model.attention.terms.table import TERMS
 from dragoman.search.table import SEARCHES
 from dragoman.text.units import UNITS
-from dragoman.training.objectives.objective import indistinct, untaught
+from dragoman.training.objectives.objective import check_learnable, check_normalised
 from dragoman.training.objectives.penalties import PENALTIES
 from dragoman.training.objectives.table import OBJECTIVES
 from dragoman.training.optimiser import OPTIMISERS
@@ -96,7 +96,7 @@ def _penalties(config: Config) -> Iterator[Problem]:
     if training.penalties and not OBJECTIVES[training.objective.kind].penalised:
         yield Problem(path, f"objective '{training.objective.kind}' takes none")
     if training.penalties:
-        yield from (Problem(path, message) for message in untaught(config))
+        yield from (Problem(path, message) for message in check_learnable(config))
     kinds = [spec.kind for spec in training.penalties]
     for number, kind in enumerate(kinds):
         if kind in kinds[:number]:
@@ -107,7 +107,7 @@ def _penalties(config: Config) -> Iterator[Problem]:
     for place in supervised:
         if not config.data.alignments:
             yield Problem(place, "'supervised' needs links between words (data.alignments: true)")
-        yield from (Problem(place, message) for message in indistinct(config, "supervised"))
+        yield from (Problem(place, message) for message in check_normalised(config, "supervised"))
         if sparse or hides or attention.window.kind != "none":
             yield Problem(place, "'supervised' cannot raise a weight of 0: no sparse normaliser, window or hiding term")
     if config.data.alignments and not supervised:

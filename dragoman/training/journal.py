@@ -26,7 +26,7 @@ class Journal:
             TextColumn("epoch {task.fields[epoch]}"),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("loss {task.fields[loss]}  {task.fields[speed]} tokens/s"),
+            TextColumn("loss {task.fields[loss]}  {task.fields[speed]} symbols/s"),
             TimeRemainingColumn(compact=True),
             console=self.console,
             transient=True,
@@ -94,7 +94,7 @@ class Journal:
             for name, value in figures.items():
                 self._board.add_scalar(name, value, progress.step)
         if self._task is not None and "train/loss" in figures:
-            speed = f"{figures['train/tokens_per_second']:,.0f}"
+            speed = f"{figures['train/symbols_per_second']:,.0f}"
             self._bar.update(self._task, loss=f"{figures['train/loss']:.4g}", speed=speed)
 
     def say(self, message: str) -> None:

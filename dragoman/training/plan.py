@@ -14,7 +14,7 @@ def epoch_plan(config: Config, data: Dataset, epoch: int) -> Plan:
 
 
 def length(config: Config, data: Dataset) -> int:
-    """How many steps training takes (about, where batches are of tokens), unless it runs out of patience."""
+    """How many steps training takes (about, where batches are of symbols), unless it runs out of patience."""
     settings = config.training
     limits = [settings.steps] if settings.steps else []
     if settings.epochs:

@@ -13,7 +13,7 @@ Warmup = Annotated[int | float, Field(ge=0, le=10**9)]
 Rise = Annotated[int | float, Field(gt=0, le=10**9)]
 Floor = Annotated[float, Field(ge=0, le=1)]
 Factor = Annotated[float, Field(gt=0, lt=1)]
-NEAR = 0.02  # a length is as good as another; of batches of tokens it is not known exactly
+NEAR = 0.02  # a length is as good as another; of batches of symbols it is not known exactly
 
 
 class Schedule(ABC):

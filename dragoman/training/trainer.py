@@ -117,7 +117,7 @@ def _update(run: Training, batch: Batch) -> bool:
         progress.parts = [old + new for old, new in zip(progress.parts or [0.0] * len(parts), parts, strict=True)]
     else:
         progress.skipped, progress.skipped_in_a_row = progress.skipped + 1, progress.skipped_in_a_row + 1
-    run.objective.settle(finite)
+    run.objective.after_step(finite)
     run.journal.step(progress)
     if progress.step % LOG_EVERY == 0:
         _log(run, norm)
@@ -135,7 +135,7 @@ def _log(run: Training, norm: float) -> None:
         figures["train/loss"] = progress.loss / progress.symbols
         for name, part in zip(run.objective.parts, progress.parts, strict=True):
             figures[f"train/{name}"] = part / progress.symbols
-        figures["train/tokens_per_second"] = progress.symbols / progress.updating
+        figures["train/symbols_per_second"] = progress.symbols / progress.updating
     figures["train/learning_rate"] = run.optimiser.param_groups[0]["lr"]
     figures["train/gradient_norm"] = norm
     if progress.skipped:
@@ -203,7 +203,7 @@ def _hopeless(loss: float, symbols: int) -> str:
 
 
 def judged(run: Training, found: Sequence[Validation]) -> Validated:
-    """What decides, of a validation of every direction: the mean where there are two."""
+    """What is_hard, of a validation of every direction: the mean where there are two."""
     value, loss = (fmean(each.values[name] for each in found) for name in (run.config.training.metric, "loss"))
     return Validated(value, loss, run.progress.step)
 

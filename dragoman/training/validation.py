@@ -18,7 +18,7 @@ from dragoman.files import write_atomically
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import RunFolder
 from dragoman.search.ensemble import Ensemble
-from dragoman.translation.loading import taught
+from dragoman.translation.loading import model_conventions
 from dragoman.translation.result import Result
 from dragoman.translation.translation import Translation
 from dragoman.translation.translator import Translator
@@ -77,7 +77,7 @@ class Validator:
 
         Of several pairs of languages each for itself, and the mean of those that are trained on and no copies.
         """
-        known = taught(self.config, self.sources, self.folder.path)
+        known = model_conventions(self.config, self.sources, self.folder.path)
         translator = Translator(model.eval(), known, self.target, self.config.training.search, self.device)
         found = {pair: self._measured(translator, pair) for pair in self.development}
         if not self.config.data.pairs:

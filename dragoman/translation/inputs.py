@@ -16,7 +16,7 @@ from dragoman.evaluation import alignment
 from dragoman.files import LONGEST_TEXT
 from dragoman.text.mark import Mark, Symbol
 from dragoman.text.pipeline import WordsOf
-from dragoman.translation.translation import Seen, by_words
+from dragoman.translation.translation import SourceAttention, by_words
 
 # Symbols of a source that are read; what follows is left out, and said so in `Translation.left_out`. A text of more
 # than LONGEST_TEXT characters is not even cut into symbols to its end.
@@ -28,7 +28,7 @@ Weights: TypeAlias = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Reading:
+class ModelInputs:
     """The sources of a model. `joined`: it reads all of them as one sequence. `taught_end`: it looks at the end symbol
     from words without a counterpart.
     """
@@ -69,7 +69,7 @@ class Reading:
 
     def seen(
         self, given: tuple[Given, ...], encoded: list[Encoded], target: WordsOf, weights: tuple[Weights, ...]
-    ) -> tuple[tuple[Seen, ...], Weights | None]:
+    ) -> tuple[tuple[SourceAttention, ...], Weights | None]:
         """The sources with the attention (T, S) that they got by words, and a sentinel's, the last of `weights`."""
         if self.joined:
             ends = np.cumsum([len(symbols) + 1 if len(symbols) else 0 for symbols in encoded])
@@ -80,7 +80,9 @@ class Reading:
             return found, None
         return found, _one_column(weights[-1], target)
 
-    def _seen(self, source: Source, text: str, encoded: Encoded, target: WordsOf, attention: Weights) -> Seen:
+    def _seen(
+        self, source: Source, text: str, encoded: Encoded, target: WordsOf, attention: Weights
+    ) -> SourceAttention:
         if isinstance(source, FeatureSource):
             return _looked_at(source, text, attention[:, : len(encoded)], target)
         written = spelled(encoded)
@@ -91,24 +93,24 @@ class Reading:
         else:  # this source is missing
             between, end = np.zeros((len(target.words), 0)), np.zeros(len(target.words))
         share = between.sum(1) + end
-        return Seen(source.name, text, words.words, between, share, end if self.taught_end else None)
+        return SourceAttention(source.name, text, words.words, between, share, end if self.taught_end else None)
 
-    def nothing(self, given: tuple[Given, ...]) -> tuple[Seen, ...]:
+    def nothing(self, given: tuple[Given, ...]) -> tuple[SourceAttention, ...]:
         """The sources of a translation without words."""
         nothing, none = np.zeros((0, 0)), np.zeros(0)
         return tuple(
-            Seen(source.name, _name(each), [], nothing, none, regions=isinstance(source, FeatureSource))
+            SourceAttention(source.name, _name(each), [], nothing, none, regions=isinstance(source, FeatureSource))
             for source, each in zip(self.sources, given, strict=True)
         )
 
 
 @dataclass(frozen=True)
-class Readings:
+class CombinedInputs:
     """The sources of several models, each of which reads those that it knows: what a user gives of a source goes to
     every model with a source of that name. The attention on a source is the sum of what they gave it, each by its vote.
     """
 
-    members: tuple[Reading, ...]
+    members: tuple[ModelInputs, ...]
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -125,7 +127,7 @@ class Readings:
 
     def given(self, text: Text) -> tuple[Given, ...]:
         """What a user gave of each source. TypeError where that is not one text for each."""
-        return Reading(self.sources).given(text)
+        return ModelInputs(self.sources).given(text)
 
     def encoded(self, given: tuple[Given, ...], mark: Sequence[Mark] = ()) -> list[Encoded]:
         """The symbols or regions of all sources of the first model, then of the second, and so on."""
@@ -142,9 +144,9 @@ class Readings:
 
     def seen(
         self, given: tuple[Given, ...], encoded: list[Encoded], target: WordsOf, weights: tuple[Weights, ...]
-    ) -> tuple[tuple[Seen, ...], Weights | None]:
+    ) -> tuple[tuple[SourceAttention, ...], Weights | None]:
         """The sources with what they got of all models, and what a sentinel of any got."""
-        read, looks, found = iter(encoded), iter(weights), dict[str, Seen]()
+        read, looks, found = iter(encoded), iter(weights), dict[str, SourceAttention]()
         for (member, part), count in zip(self._each(given), self.counts, strict=True):
             symbols = list(islice(read, len(member.sources)))
             for seen in member.seen(part, symbols, target, tuple(islice(looks, count)))[0]:
@@ -155,11 +157,11 @@ class Readings:
             return ordered, None
         return ordered, _one_column(sentinel, target)
 
-    def nothing(self, given: tuple[Given, ...]) -> tuple[Seen, ...]:
+    def nothing(self, given: tuple[Given, ...]) -> tuple[SourceAttention, ...]:
         """The sources of a translation without words."""
-        return Reading(self.sources).nothing(given)
+        return ModelInputs(self.sources).nothing(given)
 
-    def _each(self, given: tuple[Given, ...]) -> list[tuple[Reading, tuple[Given, ...]]]:
+    def _each(self, given: tuple[Given, ...]) -> list[tuple[ModelInputs, tuple[Given, ...]]]:
         """What each model takes of what a user gave."""
         named = {source.name: each for source, each in zip(self.sources, given, strict=True)}
         return [(member, tuple(named[source.name] for source in member.sources)) for member in self.members]
@@ -214,9 +216,9 @@ def _one_column(attention: Weights, target: WordsOf) -> Weights:
     return found
 
 
-def _looked_at(source: FeatureSource, text: str, attention: Weights, target: WordsOf) -> Seen:
+def _looked_at(source: FeatureSource, text: str, attention: Weights, target: WordsOf) -> SourceAttention:
     """An array with the attention (T, R) that its regions got."""
     count = attention.shape[1]
     between = alignment.by_words(attention, target.word_of, list(range(count)), (len(target.words), count))
     regions = [str(number) for number in range(1, count + 1)]
-    return Seen(source.name, text, regions, between, between.sum(1), regions=True)
+    return SourceAttention(source.name, text, regions, between, between.sum(1), regions=True)

@@ -39,7 +39,7 @@ class StepForm(Form):
     symbol: Text = Field(
         description="the symbol: a word, a subword, a character, an edit operation, or `</s>`, the end"
     )
-    word: Count | None = Field(description="the number of its word in tokens, from 0; null if it is a part of none")
+    word: Count | None = Field(description="the number of its word in words, from 0; null if it is a part of none")
     log_prob: float | None = Field(description="its log-probability in nats; null if that is not finite")
 
 
@@ -48,7 +48,7 @@ class SourceForm(Form):
 
     name: Text = Field(description="its name in the configuration, such as its language")
     text: Text = Field(description="the text as it was given; of an array, the name of its file, if it has one")
-    tokens: list[Text] = Field(description="its words; of an array, the numbers of its regions, from 1")
+    words: list[Text] = Field(description="its words; of an array, the numbers of its regions, from 1")
     attention: list[Weights] = Field(
         description="for each target word the weight of each source word, from 0 to 1: (target words, source words)"
     )
@@ -83,7 +83,7 @@ class TranslationForm(Form):
 
     version: Literal[1] = Field(description="of this form")
     text: Text = Field(description="the translation")
-    tokens: list[Text] = Field(description="its words")
+    words: list[Text] = Field(description="its words")
     score: float | None = Field(
         description="what the search ranks by, log P under its length normalisation; null if not finite"
     )
@@ -108,12 +108,12 @@ class TranslationForm(Form):
 
     @model_validator(mode="after")
     def _fits(self) -> "TranslationForm":
-        words = len(self.tokens)
+        words = len(self.words)
         for number, source in enumerate(self.sources):
             place = f"sources.{number}"
             _sized(f"{place}.attention", "rows", source.attention, words)
             for row, weights in enumerate(source.attention):
-                _sized(f"{place}.attention.{row}", "weights", weights, len(source.tokens))
+                _sized(f"{place}.attention.{row}", "weights", weights, len(source.words))
             _sized(f"{place}.share", "weights", source.share, words)
             _sized(f"{place}.end_attention", "weights", source.end_attention, words)
         _sized("sentinel", "weights", self.sentinel, words)

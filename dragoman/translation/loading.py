@@ -16,8 +16,8 @@ from dragoman.run import Run
 from dragoman.search import candidates as lists
 from dragoman.search.candidates import CandidateList
 from dragoman.search.ensemble import Ensemble
-from dragoman.translation.inputs import Reading, Readings
-from dragoman.translation.translator import Taught, Translator
+from dragoman.translation.inputs import CombinedInputs, ModelInputs
+from dragoman.translation.translator import ModelConventions, Translator
 
 Engine = Literal["torch", "int8", "onnx"]
 
@@ -55,7 +55,7 @@ def load(
     if engine not in get_args(Engine):
         raise ValueError(f"engine '{engine}': expected one of {', '.join(get_args(Engine))}")
     run = Run.load(folder)
-    known = taught(run.config, run.sources, run.folder.path)
+    known = model_conventions(run.config, run.sources, run.folder.path)
     wanted = device or run.config.device
     chosen = devices.choose(wanted if engine == "torch" else wanted.model_copy(update={"name": "cpu"}))
     if engine == "onnx":
@@ -94,18 +94,18 @@ def _together(folders: Sequence[str | Path], weights: str | None, device: Device
             way = spec.get("lowercase"), spec.get("tokeniser")
             if texts.setdefault(source.name, way) != way:
                 raise UserError(f"{folder}: cuts '{source.name}' into other words than the rest (lowercase, tokeniser)")
-    readings = Readings(tuple(cast(Reading, member.reading) for member in members))
+    readings = CombinedInputs(tuple(cast(ModelInputs, member.reading) for member in members))
     try:
         model = Ensemble([member.model for member in members], readings.counts)
     except ValueError as error:
         raise UserError(f"{', '.join(map(str, folders))}: {error}") from error
     unsaid = {mark: sorted(set.intersection(*(set(each.foreign[mark]) for each in members))) for mark in first.foreign}
-    known = Taught(readings, first.edited, first.marks, unsaid)
+    known = ModelConventions(readings, first.edited, first.marks, unsaid)
     return Translator(model, known, first.target, first.search, first.device)
 
 
-def taught(config: Config, sources: tuple[Source, ...], folder: Path) -> Taught:
+def model_conventions(config: Config, sources: tuple[Source, ...], folder: Path) -> ModelConventions:
     """What a model was taught by this configuration in this run folder."""
     taught_end = any(spec.options.get("unlinked") == "end" for spec in config.training.penalties)
-    reading = Reading(sources, config.data.join, taught_end)
-    return Taught(reading, config.data.edited, target_marks(config.data), foreign(config.data, folder))
+    reading = ModelInputs(sources, config.data.join, taught_end)
+    return ModelConventions(reading, config.data.edited, target_marks(config.data), foreign(config.data, folder))

@@ -15,7 +15,7 @@ from dragoman import files
 from dragoman.configuration.messages import shown
 from dragoman.errors import UserError
 from dragoman.translation.json_form import VERSION, EditForm, EditsForm, SourceForm, StepForm, TranslationForm, problem
-from dragoman.translation.translation import Seen, Step, Translation
+from dragoman.translation.translation import SourceAttention, Step, Translation
 from dragoman.visualisation.changes import Revision
 
 PLACES = 6  # decimals of every number
@@ -115,7 +115,7 @@ def _form(given: Translation, **beside: Any) -> TranslationForm:
     return TranslationForm(
         version=VERSION,
         text=translation.text,
-        tokens=translation.tokens,
+        words=translation.words,
         score=_figure(translation.score),
         log_prob=_figure(translation.log_prob),
         log_probs=[_figure(each) for each in translation.log_probs.tolist()],
@@ -130,11 +130,11 @@ def _form(given: Translation, **beside: Any) -> TranslationForm:
     )
 
 
-def _source_form(seen: Seen) -> SourceForm:
+def _source_form(seen: SourceAttention) -> SourceForm:
     return SourceForm(
         name=seen.name,
         text=seen.text,
-        tokens=seen.tokens,
+        words=seen.words,
         attention=seen.attention.tolist(),
         share=seen.share.tolist(),
         end_attention=_list(seen.end_attention),
@@ -156,11 +156,11 @@ def _edits(translation: Translation, edited: str | None) -> EditsForm | None:
 
 
 def _translation(form: TranslationForm) -> Translation:
-    words = len(form.tokens)
+    words = len(form.words)
     return Translation(
         tuple(_seen(source, words) for source in form.sources),
         form.text,
-        form.tokens,
+        form.words,
         _number(form.score),
         _number(form.log_prob),
         tuple(Step(each.symbol, each.word, _number(each.log_prob)) for each in form.steps),
@@ -170,10 +170,12 @@ def _translation(form: TranslationForm) -> Translation:
     )
 
 
-def _seen(source: SourceForm, words: int) -> Seen:
-    attention = np.array(source.attention, np.float64).reshape(words, len(source.tokens))
+def _seen(source: SourceForm, words: int) -> SourceAttention:
+    attention = np.array(source.attention, np.float64).reshape(words, len(source.words))
     share = np.array(source.share, np.float64)
-    return Seen(source.name, source.text, source.tokens, attention, share, _array(source.end_attention), source.regions)
+    return SourceAttention(
+        source.name, source.text, source.words, attention, share, _array(source.end_attention), source.regions
+    )
 
 
 def _array(weights: list[float] | None) -> NDArray[np.float64] | None:

@@ -8,7 +8,7 @@ from dragoman.files import LONGEST_TEXT
 from dragoman.search.streaming import EmittedSymbol
 from dragoman.text.mark import Symbol
 from dragoman.translation import inputs
-from dragoman.translation.translation import Spoken
+from dragoman.translation.translation import StreamedWord
 
 
 def arriving(words: Iterable[str], source: Language, mark: Sequence[Symbol]) -> Iterator[list[int]]:
@@ -26,7 +26,7 @@ def arriving(words: Iterable[str], source: Language, mark: Sequence[Symbol]) -> 
         known = max(known, len(symbols))
 
 
-def spoken(decided: Iterable[EmittedSymbol], target: Language) -> Iterator[Spoken]:
+def spoken(decided: Iterable[EmittedSymbol], target: Language) -> Iterator[StreamedWord]:
     """Each word as soon as the next one begins."""
     symbols, read, told = list[str](), list[int](), 0
     for each in decided:
@@ -38,9 +38,9 @@ def spoken(decided: Iterable[EmittedSymbol], target: Language) -> Iterator[Spoke
     yield from _words(symbols, read, target)[told:]
 
 
-def _words(symbols: list[str], read: list[int], target: Language) -> list[Spoken]:
+def _words(symbols: list[str], read: list[int], target: Language) -> list[StreamedWord]:
     """The words between spaces that these symbols spell."""
     surfaces = target.text.unit.surfaces(symbols)
     letters = [(letter, when) for surface, when in zip(surfaces, read, strict=True) for letter in surface]
     words = [list(word) for blank, word in groupby(letters, key=lambda each: each[0] == " ") if not blank]
-    return [Spoken("".join(letter for letter, _ in word), word[-1][1]) for word in words]
+    return [StreamedWord("".join(letter for letter, _ in word), word[-1][1]) for word in words]

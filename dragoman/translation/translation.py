@@ -20,7 +20,7 @@ SHORT = Repr()  # of texts in what Python shows of an object
 SHORT.maxstring = 60
 
 
-class Seen(NamedTuple):
+class SourceAttention(NamedTuple):
     """A source of a target sentence: its language, text and words, and the attention that it got.
 
     `attention` (target words, source words) gives each target word's weights, which add up to 1 less what went to
@@ -33,7 +33,7 @@ class Seen(NamedTuple):
 
     name: str
     text: str
-    tokens: list[str]
+    words: list[str]
     attention: NDArray[np.float64]
     share: NDArray[np.float64]
     end_attention: NDArray[np.float64] | None = None
@@ -41,15 +41,17 @@ class Seen(NamedTuple):
 
     def __repr__(self) -> str:
         target, source = self.attention.shape
-        return f"Seen({SHORT.repr(self.name)}, {SHORT.repr(self.text)}, {source:,} words seen from {target:,})"
+        return (
+            f"SourceAttention({SHORT.repr(self.name)}, {SHORT.repr(self.text)}, {source:,} words seen from {target:,})"
+        )
 
-    def beside(self, other: "Seen") -> "Seen":
+    def beside(self, other: "SourceAttention") -> "SourceAttention":
         """The same source with what another model looked at added; one that read less of it saw its first words."""
         ends = [each for each in (self.end_attention, other.end_attention) if each is not None]
         end = np.sum(ends, 0) if ends else None
-        fewer, more = sorted((self, other), key=lambda seen: len(seen.tokens))
+        fewer, more = sorted((self, other), key=lambda seen: len(seen.words))
         attention = more.attention.copy()
-        attention[:, : len(fewer.tokens)] += fewer.attention
+        attention[:, : len(fewer.words)] += fewer.attention
         return more._replace(attention=attention, share=self.share + other.share, end_attention=end)
 
     @property
@@ -74,8 +76,8 @@ class Step(NamedTuple):
 class Translation:
     """A translation, with what the model attended to.
 
-    `sources` are what was translated; `source`, `source_tokens`, `attention`, `end_attention` and `alignment` are those
-    of the only one, or of the first. `tokens` are words; `sentinel` (target words,) is the attention to none of the
+    `sources` are what was translated; `source`, `source_words`, `attention`, `end_attention` and `alignment` are those
+    of the only one, or of the first. `words` are words; `sentinel` (target words,) is the attention to none of the
     sources, where the model has a sentinel. `score` is the rank of the search (log-probability under its length
     normalisation), `log_prob` the plain log P(y | x) in nats, the sum over `steps`, whose last is the end symbol;
     `log_probs` (target words,) has the sum for each word. `alternatives` are the next best translations, as many as
@@ -84,9 +86,9 @@ class Translation:
     counts characters. `dragoman.Result` writes and reads it as JSON.
     """
 
-    sources: tuple[Seen, ...]
+    sources: tuple[SourceAttention, ...]
     text: str
-    tokens: list[str]
+    words: list[str]
     score: float
     log_prob: float
     steps: tuple[Step, ...]
@@ -100,7 +102,7 @@ class Translation:
 
     @property
     def log_probs(self) -> NDArray[np.float64]:
-        found = np.zeros(len(self.tokens))
+        found = np.zeros(len(self.words))
         for step in self.steps:
             if step.word is not None:
                 found[step.word] += step.log_prob
@@ -111,8 +113,8 @@ class Translation:
         return self.sources[0].text
 
     @property
-    def source_tokens(self) -> list[str]:
-        return self.sources[0].tokens
+    def source_words(self) -> list[str]:
+        return self.sources[0].words
 
     @property
     def attention(self) -> NDArray[np.float64]:
@@ -132,9 +134,9 @@ class Translation:
         return shares(self.sources, self.sentinel)
 
     @property
-    def overview(self) -> "Overview":
+    def attention_matrix(self) -> "AttentionMatrix":
         """What it looked at, as one matrix."""
-        return overview(self.sources, self.sentinel)
+        return attention_matrix(self.sources, self.sentinel)
 
     def __str__(self) -> str:
         return self.text
@@ -144,11 +146,11 @@ class Translation:
 
     def _repr_html_(self) -> str:
         """A heat map, in a notebook."""
-        seen = self.overview
-        return heatmap.html(seen.attention, seen.columns, self.tokens)
+        seen = self.attention_matrix
+        return heatmap.html(seen.attention, seen.columns, self.words)
 
 
-class Spoken(NamedTuple):
+class StreamedWord(NamedTuple):
     """A word of a translation, and how many words of the source had been read when its last symbol was decided."""
 
     text: str
@@ -161,14 +163,14 @@ class Scored(NamedTuple):
     """
 
     log_prob: float
-    sources: tuple[Seen, ...]
+    sources: tuple[SourceAttention, ...]
     text: str
-    tokens: list[str]
+    words: list[str]
     steps: tuple[Step, ...]
     sentinel: NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
-        words = SHORT.repr(" ".join(self.tokens))
+        words = SHORT.repr(" ".join(self.words))
         return f"Scored({words}, log_prob={self.log_prob:.4f}, symbols={self.symbols})"
 
     @property
@@ -179,13 +181,11 @@ class Scored(NamedTuple):
     @property
     def translation(self) -> Translation:
         """The target as if a search had found it, by its log-probability alone."""
-        return Translation(
-            self.sources, self.text, self.tokens, self.log_prob, self.log_prob, self.steps, self.sentinel
-        )
+        return Translation(self.sources, self.text, self.words, self.log_prob, self.log_prob, self.steps, self.sentinel)
 
     @property
-    def source_tokens(self) -> list[str]:
-        return self.sources[0].tokens
+    def source_words(self) -> list[str]:
+        return self.sources[0].words
 
     @property
     def attention(self) -> NDArray[np.float64]:
@@ -200,13 +200,15 @@ class Scored(NamedTuple):
         return self.sources[0].alignment
 
 
-def shares(sources: tuple[Seen, ...], sentinel: NDArray[np.float64] | None) -> dict[str, NDArray[np.float64]]:
+def shares(
+    sources: tuple[SourceAttention, ...], sentinel: NDArray[np.float64] | None
+) -> dict[str, NDArray[np.float64]]:
     """The attention of each target word to each source as a whole, and to a sentinel, by name."""
     found = {source.name: source.share for source in sources}
     return found if sentinel is None else {**found, SENTINEL: sentinel}
 
 
-class Overview(NamedTuple):
+class AttentionMatrix(NamedTuple):
     """Attention to everything that there is to look at (target words, columns), and what the columns are called.
 
     They are the words of the source; of several sources the name of each, with its share, then its words; a sentinel's
@@ -220,18 +222,20 @@ class Overview(NamedTuple):
     text: str
 
 
-def overview(sources: tuple[Seen, ...], sentinel: NDArray[np.float64] | None = None) -> Overview:
+def attention_matrix(
+    sources: tuple[SourceAttention, ...], sentinel: NDArray[np.float64] | None = None
+) -> AttentionMatrix:
     if len(sources) == 1 and sentinel is None and not sources[0].regions:
-        return Overview(sources[0].attention, sources[0].tokens, [], sources[0].text)
-    words = {source.name: (source.attention, source.tokens) for source in sources if not source.regions}
+        return AttentionMatrix(sources[0].attention, sources[0].words, [], sources[0].text)
+    words = {source.name: (source.attention, source.words) for source in sources if not source.regions}
     parts, columns, numbers = list[NDArray[np.float64]](), list[str](), list[int]()
     for name, share in shares(sources, sentinel).items():
         numbers.append(len(columns))
-        attention, tokens = words.get(name, (share[:, None][:, :0], []))
+        attention, labels = words.get(name, (share[:, None][:, :0], []))
         parts += [share[:, None], attention]
-        columns += [f"[{name}]", *tokens]
+        columns += [f"[{name}]", *labels]
     text = " ".join(f"[{source.name}] {source.text}" for source in sources) if len(sources) > 1 else sources[0].text
-    return Overview(np.concatenate(parts, 1), columns, numbers, text)
+    return AttentionMatrix(np.concatenate(parts, 1), columns, numbers, text)
 
 
 def steps(said: Sequence[Symbol], word_of: Sequence[int], log_probs: Sequence[float]) -> tuple[Step, ...]:

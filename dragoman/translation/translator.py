@@ -37,9 +37,9 @@ from dragoman.text.edits import OPERATIONS, applied, operations
 from dragoman.text.mark import Mark, Symbol
 from dragoman.text.pipeline import WordsOf
 from dragoman.translation import inputs
-from dragoman.translation.inputs import Encoded, Reading, Readings, Text, spelled
+from dragoman.translation.inputs import CombinedInputs, Encoded, ModelInputs, Text, spelled
 from dragoman.translation.streaming import arriving, spoken
-from dragoman.translation.translation import SHORT, Scored, Spoken, Translation, steps
+from dragoman.translation.translation import SHORT, Scored, StreamedWord, Translation, steps
 
 Item = TypeVar("Item")
 
@@ -49,10 +49,10 @@ SCORE = "score([source], [target])"
 ROWS = 320  # sentences times beam, at most: a processor is not faster with more, and each has numbers for all symbols
 
 
-class Taught(NamedTuple):
+class ModelConventions(NamedTuple):
     """How a model was taught to read, and what its symbols mean."""
 
-    reading: Reading | Readings
+    reading: ModelInputs | CombinedInputs
     edited: int | None = None  # the number of the source that it writes edits of
     marks: Mapping[str, Mark] = {}  # what stands before a source, for each language that a model of several has
     foreign: Mapping[Mark, list[int]] = {}  # what is never said behind each of them
@@ -68,7 +68,7 @@ class Translator:
     def __init__(
         self,
         model: Seq2Seq | Ensemble | Callable[[], Seq2Seq],
-        taught: Taught,
+        taught: ModelConventions,
         target: Language,
         search: Spec,
         device: Device,
@@ -80,7 +80,7 @@ class Translator:
         self.device = device
         self.predictor: Predictor[Any] | None = None  # what searches ask, if it is not the model
         self.candidates: CandidateList | None = None  # what translations are searched among
-        self.way: linear.Way | None = None  # in which linear maps are computed for them
+        self.way: linear.LinearBackend | None = None  # in which linear maps are computed for them
 
     def __repr__(self) -> str:
         sources, targets = ([each.name for each in self.sources], self.targets)
@@ -189,7 +189,9 @@ class Translator:
         left_out = inputs.left_out(given, [])
         return Translation(self.reading.nothing(given), "", [], 0.0, 0.0, (), left_out=left_out)
 
-    def simultaneous(self, words: Iterable[str], *, to: str | None = None, wait: int | None = None) -> Iterator[Spoken]:
+    def simultaneous(
+        self, words: Iterable[str], *, to: str | None = None, wait: int | None = None
+    ) -> Iterator[StreamedWord]:
         """The translation of a text whose words are still arriving, by greedy search: each word is given as soon as the
         next one begins, and no source word is taken before it is needed.
 
@@ -271,7 +273,7 @@ class Translator:
             constraints.append(FittingEdits(lengths.to(self.device.torch_device), operations))
         given = [each for each in constraints if each]
         rows = 0 if self.predictor else searcher.width * len(encoded)  # graphs have threads of their own
-        with linear.computed(self.way), self._threads(rows):
+        with linear.use_backend(self.way), self._threads(rows):
             return searcher(
                 model, sources, n_best, spare, constraint=All(given) if given else None, seeds=seeds, deadline=deadline
             )

@@ -31,7 +31,7 @@ CHARTS: Mapping[str, str] = {
     "perplexity": "Perplexity",
     "loss": "Loss",
     "learning_rate": "Learning rate",
-    "tokens_per_second": "Tokens per second",
+    "symbols_per_second": "Symbols per second",
 }
 PHASES = {"valid": "validation", "train": "training"}
 

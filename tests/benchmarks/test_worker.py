@@ -12,12 +12,12 @@ def test_a_counted_objective_is_the_objective_and_counts_target_symbols() -> Non
     model = build_model()
     inner = TeacherForcing(context(penalties={"coverage": Coverage(model.readers[0].encoder.size)}))
     settled: list[bool] = []
-    inner.settle = settled.append  # type: ignore[assignment, method-assign]
-    inner.tallies = lambda: (torch.ones(1),)  # type: ignore[method-assign]
+    inner.after_step = settled.append  # type: ignore[assignment, method-assign]
+    inner.batch_statistics = lambda: (torch.ones(1),)  # type: ignore[method-assign]
     counted = Counted(inner)
     counted(model, BATCH)
-    counted.settle(False)
+    counted.after_step(False)
     assert counted.parts == inner.parts == ("cross_entropy", "coverage")
     assert counted.last == (int(BATCH.target.mask.sum()), 3)
     assert settled == [False]
-    assert counted.tallies() == (torch.ones(1),)
+    assert counted.batch_statistics() == (torch.ones(1),)

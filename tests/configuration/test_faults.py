@@ -22,7 +22,7 @@ Faults = Callable[..., list[str]]
     [
         ("modle: {}", "modle"),
         ("model: {encoder: rnn, atention: {}}", "model.atention"),
-        ("training: {batch: {units: tokens}}", "training.batch.units"),
+        ("training: {batch: {units: symbols}}", "training.batch.units"),
         ("device: {colour: red}", "device.colour"),
         ("model: {decoder: {siez: 3}}", "model.decoder.siez"),
         (

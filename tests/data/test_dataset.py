@@ -244,7 +244,7 @@ def test_links_past_the_words_and_other_faults_are_told(tmp_path: Path, links: l
 def test_plans_and_batches_fit_together(tmp_path: Path) -> None:
     data = Dataset.prepare(corpus(tmp_path), text(), 1, tmp_path / "run")
     source, target = data.train.columns["source"], data.train.columns["target"]
-    for rows in Plan((source.offsets,), target.offsets, 30, "tokens", 1, 0).batches():
+    for rows in Plan((source.offsets,), target.offsets, 30, "symbols", 1, 0).batches():
         batch = data.batch(rows, 0)
         assert max(batch.sources[0].ids.numel(), batch.target.ids.numel()) <= 30
         assert batch.target.mask.sum(1).tolist() == target.lengths[rows].tolist()

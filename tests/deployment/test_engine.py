@@ -55,7 +55,9 @@ def quick(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for graph in graphs:
         graph.doc_string = "again"
     start, step, output = graphs
-    monkeypatch.setattr(export, "export", lambda model: export.Graphs(start, step, output, note.moving, note.fixed))
+    monkeypatch.setattr(
+        export, "export", lambda model: export.Graphs(start, step, output, note.step_state, note.source_state)
+    )
 
 
 def refusal(folder: Path, **options: Any) -> str:

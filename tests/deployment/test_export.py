@@ -131,7 +131,9 @@ def of(tmp_path: Path, model: Seq2Seq, *, int8: bool = False) -> OnnxModel:
     for name, graph in graphs.models().items():
         exported = export.quantised(graph) if int8 else graph
         (tmp_path / f"{name}.onnx").write_bytes(exported.SerializeToString())
-    note = Note(VERSION, "", "", "int8" if int8 else "float32", model.start_id, graphs.moving, graphs.fixed, {})
+    note = Note(
+        VERSION, "", "", "int8" if int8 else "float32", model.start_id, graphs.step_state, graphs.source_state, {}
+    )
     return OnnxModel(tmp_path, note, 1, lambda: model.output)
 
 
@@ -164,7 +166,7 @@ def differences(model: Seq2Seq, exported: OnnxModel, source: Sequence) -> list[f
             other = exported.reorder(got.state, move, sentences_left)
             rows = len(move)
             sentences = sentences if sentences_left is None else len(sentences_left)
-            assert all(len(part) == sentences for part in other.fixed)
+            assert all(len(part) == sentences for part in other.source_state)
     return found
 
 
@@ -211,8 +213,8 @@ def test_a_state_holds_only_what_a_step_reads_and_integers_come_close(tmp_path: 
     exported = of(tmp_path, model, int8=True)
     source = sentences([4, 5, 6], [7], [8, 4])
     state = exported.begin((source,))
-    assert [tuple(tensor.shape) for tensor in state.moving] == [(3, 32)]  # no weights, nothing fed
-    assert [tensor.dtype for tensor in state.fixed] == [torch.float32, torch.float32, torch.bool]
+    assert [tuple(tensor.shape) for tensor in state.step_state] == [(3, 32)]  # no weights, nothing fed
+    assert [tensor.dtype for tensor in state.source_state] == [torch.float32, torch.float32, torch.bool]
     assert 0 < max(differences(model, exported, source)) < 0.05
     from onnx import TensorProto, load
 

@@ -37,7 +37,7 @@ def learn(objective: Objective, steps: int = 200, order: int = 0) -> Seq2Seq:
         (total / symbols).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
-        objective.settle(True)
+        objective.after_step(True)
         schedule.step()
     return model.eval()
 

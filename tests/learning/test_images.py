@@ -126,4 +126,4 @@ def test_a_vector_of_the_picture_starts_the_decoder(tmp_path: Path) -> None:
     others = list(zip(test.sources, np.roll(vectors, 1, 0), strict=True))
     assert right(translator, others, test.captions) <= CHANCE + 0.12
     (found,) = translator.translate([(test.sources[0], vectors[0])])
-    assert found.shares["image"].tolist() == [0.0] * len(found.tokens)  # it is not attended to
+    assert found.shares["image"].tolist() == [0.0] * len(found.words)  # it is not attended to

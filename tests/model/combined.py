@@ -9,7 +9,7 @@ from tests.model import loops
 from tests.model.loops import Vector
 
 
-class Asked(NamedTuple):
+class DecoderQuery(NamedTuple):
     query: Vector  # s_t
     embedded: Vector  # y_(t-1)
     before: Vector  # s_(t-1)
@@ -33,11 +33,11 @@ def energy(p: dict[str, Vector], score: str, own: str, shared: str, s: Vector, h
     return loops.dot(p[f"{shared}.vector"], loops.tanh(inside + p[f"{own}.state.bias"]))
 
 
-def sentinel(p: dict[str, Vector], asked: Asked) -> Vector:
+def sentinel(p: dict[str, Vector], decoder_query: DecoderQuery) -> Vector:
     """(4): `psi = sigmoid(W_y y + W_s s_before + b)`, and `psi * s`."""
-    inside = loops.times(p["sentinel.symbol.weight"], asked.embedded) + p["sentinel.symbol.bias"]
-    inside = inside + loops.times(p["sentinel.state.weight"], asked.before)
-    return np.array([loops.sigmoid(each) * number for each, number in zip(inside, asked.query, strict=True)])
+    inside = loops.times(p["sentinel.symbol.weight"], decoder_query.embedded) + p["sentinel.symbol.bias"]
+    inside = inside + loops.times(p["sentinel.state.weight"], decoder_query.before)
+    return np.array([loops.sigmoid(each) * number for each, number in zip(inside, decoder_query.query, strict=True)])
 
 
 def one(p: dict[str, Vector], score: str, k: int, s: Vector, states: Vector) -> tuple[Vector, Vector]:
@@ -48,11 +48,11 @@ def one(p: dict[str, Vector], score: str, k: int, s: Vector, states: Vector) -> 
 
 
 def apart(
-    p: dict[str, Vector], asked: Asked, sources: Sequence[Vector], kind: str, score: str = "additive"
+    p: dict[str, Vector], decoder_query: DecoderQuery, sources: Sequence[Vector], kind: str, score: str = "additive"
 ) -> Combined:
     """`concatenation` or `sum`; a source without positions has a context of zeros."""
     found = [
-        one(p, score, k, asked.query, states) if len(states) else (np.zeros(0), np.zeros(states.shape[1]))
+        one(p, score, k, decoder_query.query, states) if len(states) else (np.zeros(0), np.zeros(states.shape[1]))
         for k, states in enumerate(sources)
     ]
     contexts = [context for _, context in found]
@@ -61,14 +61,18 @@ def apart(
 
 
 def flat(
-    p: dict[str, Vector], asked: Asked, sources: Sequence[Vector], options: Mapping[str, Any], score: str = "additive"
+    p: dict[str, Vector],
+    decoder_query: DecoderQuery,
+    sources: Sequence[Vector],
+    options: Mapping[str, Any],
+    score: str = "additive",
 ) -> Combined:
     """(6)-(7)."""
     places = [(k, f"attentions.{k}.score", h) for k, states in enumerate(sources) for h in states]
     if options["sentinel"]:
-        places.append((len(sources), "sentinel_score", sentinel(p, asked)))
+        places.append((len(sources), "sentinel_score", sentinel(p, decoder_query)))
     shared = "attentions.0.score"
-    energies = [energy(p, score, own, shared, asked.query, h) + p["bias"][k] for k, own, h in places]
+    energies = [energy(p, score, own, shared, decoder_query.query, h) + p["bias"][k] for k, own, h in places]
     weights = loops.softmax(np.array(energies))
     projected = (
         f"{own}.{PROJECTION.get(score)}" if options["share_projections"] else f"values.{k}" for k, own, _ in places
@@ -80,15 +84,19 @@ def flat(
 
 
 def hierarchical(
-    p: dict[str, Vector], asked: Asked, sources: Sequence[Vector], options: Mapping[str, Any], score: str = "additive"
+    p: dict[str, Vector],
+    decoder_query: DecoderQuery,
+    sources: Sequence[Vector],
+    options: Mapping[str, Any],
+    score: str = "additive",
 ) -> Combined:
     """(8)-(10), among the sources that have positions. A position's weight is that of its source times its own."""
     there = [k for k, states in enumerate(sources) if len(states)]
-    found = {k: one(p, score, k, asked.query, sources[k]) for k in there}
+    found = {k: one(p, score, k, decoder_query.query, sources[k]) for k in there}
     if options["sentinel"]:
-        found[len(sources)] = np.ones(1), sentinel(p, asked)
+        found[len(sources)] = np.ones(1), sentinel(p, decoder_query)
     keys = [loops.times(p[f"keys.{k}.weight"], context) for k, (_, context) in found.items()]
-    query = loops.times(p["query.weight"], asked.query)
+    query = loops.times(p["query.weight"], decoder_query.query)
     energies = [
         loops.dot(p["vector"], loops.tanh(query + key)) + p["bias"][k] for k, key in zip(found, keys, strict=True)
     ]

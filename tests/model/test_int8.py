@@ -9,14 +9,14 @@ import torch
 from torch import nn
 
 from dragoman.model.int8 import Int8
-from dragoman.model.linear import Linear, computed, linear
+from dragoman.model.linear import Linear, linear, use_backend
 from tests.builders import BATCH, build_model
 
 
 def test_it_is_the_plain_product_of_what_was_rounded() -> None:
     torch.manual_seed(0)
     weight, bias, x = nn.Parameter(torch.randn(6, 40)), nn.Parameter(torch.randn(6)), torch.randn(3, 40)
-    with computed(Int8(nn.ParameterList([weight]))), torch.no_grad():
+    with use_backend(Int8(nn.ParameterList([weight]))), torch.no_grad():
         found = linear(x, weight, bias)
     w = (weight / weight.abs().amax(1, keepdim=True) * 127).round() * weight.abs().amax(1, keepdim=True) / 127
     rounded = (x / x.abs().amax(1, keepdim=True) * 127).round() * x.abs().amax(1, keepdim=True) / 127
@@ -31,7 +31,7 @@ def test_rows_do_not_depend_on_each_other(shape: tuple[int, ...]) -> None:
     layer = Linear(40, 8)
     way = Int8(layer)
     x = torch.randn(*shape) * torch.logspace(-3, 3, shape[0]).view(-1, *[1] * (len(shape) - 1))
-    with computed(way), torch.no_grad():
+    with use_backend(way), torch.no_grad():
         together = layer(x)
         alone = torch.stack([layer(row.unsqueeze(0)).squeeze(0) for row in x])
     assert together.shape == (*shape[:-1], 8)
@@ -42,7 +42,7 @@ def test_rows_and_columns_of_a_weight_are_rounded_apart() -> None:
     torch.manual_seed(0)
     weight, bias = nn.Parameter(torch.randn(8, 6)), nn.Parameter(torch.randn(8))
     x = torch.randn(2, 2)
-    with computed(Int8(nn.ParameterList([weight]))), torch.no_grad():
+    with use_backend(Int8(nn.ParameterList([weight]))), torch.no_grad():
         parts = [linear(x, weight, bias, rows=(4, 8), columns=(first, first + 2)) for first in (0, 2, 4)]
     for first, part in zip((0, 2, 4), parts, strict=True):
         torch.testing.assert_close(part, x @ weight[4:, first : first + 2].t() + bias[4:], rtol=0.05, atol=0.05)
@@ -51,14 +51,14 @@ def test_rows_and_columns_of_a_weight_are_rounded_apart() -> None:
 def test_zeros_give_the_bias() -> None:
     bias = torch.tensor([1.0, -2.0, 0.5])
     zeros, ones = (nn.Parameter(fill(3, 4)) for fill in (torch.zeros, torch.ones))
-    with computed(Int8(nn.ParameterList([zeros, ones]))), torch.no_grad():
+    with use_backend(Int8(nn.ParameterList([zeros, ones]))), torch.no_grad():
         assert torch.equal(linear(torch.ones(1, 4), zeros, bias), bias.unsqueeze(0))
         assert torch.equal(linear(torch.zeros(1, 4), ones, bias), bias.unsqueeze(0))
 
 
 def test_weights_that_are_not_the_models_are_used_as_they_are() -> None:
     way = Int8(Linear(4, 3))
-    with computed(way):
+    with use_backend(way):
         for seed in range(3):  # each may lie where the one before lay
             torch.manual_seed(seed)
             weight, x = torch.randn(3, 4), torch.randn(2, 4)
@@ -71,10 +71,10 @@ def test_without_instructions_for_it_sums_are_as_right() -> None:
     program = """if True:
         import torch
         from dragoman.model.int8 import Int8, _exact
-        from dragoman.model.linear import Linear, computed
+        from dragoman.model.linear import Linear, use_backend
         torch.manual_seed(0)
         layer, x = Linear(512, 64), torch.rand(4, 512)
-        with torch.no_grad(), computed(Int8(layer)):
+        with torch.no_grad(), use_backend(Int8(layer)):
             found = layer(x)
         wanted = layer(x)
         print(_exact(), float((found - wanted).std() / wanted.std()))
@@ -95,7 +95,7 @@ def test_a_whole_model_stays_close() -> None:
     way = Int8(model)
     with torch.no_grad():
         plain = model.score(BATCH).log_probs
-        with computed(way):
+        with use_backend(way):
             rounded = model.score(BATCH).log_probs
     assert len(way.rounded) > 8
     assert 0 < (plain - rounded).abs().max() < 0.3

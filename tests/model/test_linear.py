@@ -118,10 +118,10 @@ def test_a_backward_pass_leaves_nothing_to_the_next() -> None:
 
 def test_of_a_frozen_weight_nothing_is_kept() -> None:
     weight, x = torch.randn(4, 4), torch.randn(2, 4, requires_grad=True)
-    way = linear._Loop()
-    with linear.computed(way):
+    backend = linear._Loop()
+    with linear.use_backend(backend):
         linear.linear(x, weight).sum().backward()
-    (used,) = way.maps.values()
+    (used,) = backend.maps.values()
     assert used.kept.pairs == []
     assert x.grad is not None
 

@@ -149,7 +149,7 @@ def test_an_image_that_only_starts_the_decoder() -> None:
         projected = loops.times(p["readers.1.encoder.map.weight"], v) + p["readers.1.encoder.map.bias"]
         z = loops.join(loops.array(text.final[-1][0][row]), projected)
         start = loops.tanh(loops.times(p["bridge.projections.0.weight"], z) + p["bridge.projections.0.bias"])
-        np.testing.assert_allclose(loops.array(state.moving.decoder.layers[0][0][row]), start, atol=1e-12)
+        np.testing.assert_allclose(loops.array(state.step_state.decoder.layers[0][0][row]), start, atol=1e-12)
     scored = model.score(batch(vectors))
     assert [part.shape[2] for part in scored.attention] == [4, 0]
     plain = model.decoder.start((text,), model.bridge(memories))

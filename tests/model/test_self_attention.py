@@ -10,7 +10,7 @@ from dragoman.configuration.components import Spec
 from dragoman.model import build
 from dragoman.model.encoder.self_attention import SelfAttentionEncoder
 from dragoman.model.encoder.table import ENCODERS
-from dragoman.model.self_attention import LONGEST, POSITIONS, Learned, PositionsKind, Rotary, SelfAttention, turned
+from dragoman.model.self_attention import LONGEST, POSITIONS, Learned, PositionsKind, Rotary, SelfAttention, rotated
 from tests.builders import noise, settings, shaken, whole
 from tests.model import loops, transformer
 
@@ -54,10 +54,10 @@ def test_rotary_positions_turn_pairs_and_energies_depend_on_the_distance_alone()
     query, key = noise(1, 1, 5, 6), noise(1, 1, 5, 6, seed=1)
     energies = []
     for first in (0, 7):
-        turns = rotary.turns(noise(1, 5, INPUTS), torch.arange(first, first + 5))
-        one, other = turned(query, turns), turned(key, turns)
+        rotations = rotary.rotations(noise(1, 5, INPUTS), torch.arange(first, first + 5))
+        one, other = rotated(query, rotations), rotated(key, rotations)
         for t in range(5):
-            wanted = transformer.turned(loops.array(query[0, 0, t]), first + t)
+            wanted = transformer.rotated(loops.array(query[0, 0, t]), first + t)
             assert one[0, 0, t].tolist() == pytest.approx(wanted.tolist(), abs=1e-12)
         energies.append(one @ other.transpose(2, 3))
     assert torch.allclose(energies[0], energies[1])

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from dragoman.model import unrolled
-from dragoman.model.linear import computed
+from dragoman.model.linear import use_backend
 from dragoman.model.unrolled import run
 from tests.builders import noise
 from tests.model import loops
@@ -76,7 +76,7 @@ def test_kernels_are_used_where_they_pay(monkeypatch: pytest.MonkeyPatch) -> Non
     with torch.no_grad():
         run(cell, inputs, real)
         assert len(calls) == 1
-        with computed(lambda x, part: torch.nn.functional.linear(x, *part.cut())):
+        with use_backend(lambda x, part: torch.nn.functional.linear(x, *part.cut())):
             run(cell, inputs, real)  # another way of computing linear maps was asked for
         with torch.autocast("cpu", torch.bfloat16):
             run(cell, inputs, real)

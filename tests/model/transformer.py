@@ -20,8 +20,8 @@ def scaled_dot(p: dict[str, Vector], query: Vector, keys: Vector) -> Vector:
     return np.array([loops.dot(query, key) / math.sqrt(len(key)) for key in keys])
 
 
-def turned(vector: Vector, place: int) -> Vector:
-    """Pair i of the numbers turned by `place 10000^(-2i / d)`."""
+def rotated(vector: Vector, place: int) -> Vector:
+    """Pair i of the numbers rotated by `place 10000^(-2i / d)`."""
     found = []
     for i in range(len(vector) // 2):
         angle = place * 10000 ** (-2 * i / len(vector))
@@ -59,7 +59,7 @@ def self_attention(p: dict[str, Vector], x: Vector, count: int, *, rotary: bool,
         size = x.shape[1] // count
         queries, keys = (
             np.array(
-                [loops.join(*(turned(part, t) for part in row.reshape(count, size))) for t, row in enumerate(rows)]
+                [loops.join(*(rotated(part, t) for part in row.reshape(count, size))) for t, row in enumerate(rows)]
             )
             for rows in (queries, keys)
         )

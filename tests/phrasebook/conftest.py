@@ -34,7 +34,7 @@ def samples(repository: Path) -> Samples:
     found: Samples = {key: [] for key in SIZES}
     for line in run.stdout.splitlines():
         split, seed, *said, construction, links = json.loads(line)
-        english, french, german = (Sentence(text, tuple(tokens)) for text, tokens in said)
+        english, french, german = (Sentence(text, tuple(words)) for text, words in said)
         gold = {(source, target): frozenset(map(tuple, pairs)) for source, target, pairs in links}
         found[split, seed].append(Triple(english, french, german, construction, gold))
     return found

@@ -44,12 +44,12 @@ def test_tokens_are_those_of_the_tokeniser(everything: list[Triple]) -> None:
     split = TOKENISERS["punctuation"]
     for item in everything:
         for _, sentence in languages(item):
-            assert sentence.tokens == tuple(sentence.text[begin:end] for begin, end in split(sentence.text))
+            assert sentence.words == tuple(sentence.text[begin:end] for begin, end in split(sentence.text))
 
 
 def test_capital_letter_and_final_mark(everything: list[Triple]) -> None:
     for item in everything:
-        marks = {sentence.tokens[-1] for _, sentence in languages(item)}
+        marks = {sentence.words[-1] for _, sentence in languages(item)}
         assert len(marks) == 1
         assert marks <= {".", "?", "!"}
         for language, sentence in languages(item):
@@ -76,7 +76,7 @@ def test_lengths_vary(train: list[Triple]) -> None:
 
 def test_links_are_inside_the_sentences(everything: list[Triple]) -> None:
     for item in everything:
-        lengths = {language: len(sentence.tokens) for language, sentence in languages(item)}
+        lengths = {language: len(sentence.words) for language, sentence in languages(item)}
         for (source, target), links in item.links.items():
             assert links
             assert all(0 <= i < lengths[source] and 0 <= j < lengths[target] for i, j in links)
@@ -84,17 +84,17 @@ def test_links_are_inside_the_sentences(everything: list[Triple]) -> None:
 
 @pytest.mark.parametrize(("source", "target"), [("en", "fr"), ("en", "de"), ("fr", "de")])
 def test_nearly_every_word_is_linked(everything: list[Triple], source: str, target: str) -> None:
-    linked = content = alone = tokens = 0
+    linked = content = alone = words = 0
     for item in everything:
         sentences = dict(languages(item))
         for side, language in enumerate((source, target)):
             found = {link[side] for link in item.links[source, target]}
-            for place, token in enumerate(sentences[language].tokens):
-                tokens, alone = tokens + 1, alone + (place not in found)
+            for place, token in enumerate(sentences[language].words):
+                words, alone = words + 1, alone + (place not in found)
                 if token.lower() not in FUNCTION_WORDS:
                     content, linked = content + 1, linked + (place in found)
     assert linked / content > 0.99
-    assert alone / tokens < 0.05
+    assert alone / words < 0.05
 
 
 @pytest.mark.parametrize(
@@ -111,21 +111,21 @@ def test_nearly_every_word_is_linked(everything: list[Triple], source: str, targ
 def test_words_are_linked_to_their_translations(train: list[Triple], english: str, french: str, german: str) -> None:
     seen = 0
     for item in train:
-        for place, token in enumerate(item.english.tokens):
+        for place, token in enumerate(item.english.words):
             if token.lower() != english.lower() or item.construction == "naming":  # "my name is": "ich heiße"
                 continue
             seen += 1
             for language, sentence, wanted in (("fr", item.french, french), ("de", item.german, german)):
-                got = [sentence.tokens[j].lower() for i, j in item.links["en", language] if i == place]
+                got = [sentence.words[j].lower() for i, j in item.links["en", language] if i == place]
                 assert got, (english, item)
                 assert all(re.fullmatch(wanted.lower(), word) for word in got), (english, got, item)
     assert seen >= 5
 
 
 def test_two_part_negation_is_linked_to_one_word(train: list[Triple]) -> None:
-    item = next(t for t in train if "doesn't" in t.english.tokens and "pas" in t.french.tokens)
-    place = item.english.tokens.index("doesn't")
-    words = {item.french.tokens[j].lower() for i, j in item.links["en", "fr"] if i == place}
+    item = next(t for t in train if "doesn't" in t.english.words and "pas" in t.french.words)
+    place = item.english.words.index("doesn't")
+    words = {item.french.words[j].lower() for i, j in item.links["en", "fr"] if i == place}
     assert "pas" in words
     assert words & {"ne", "n'"}
 
@@ -185,8 +185,8 @@ def _described(items: Iterable[Triple]) -> set[tuple[str, str]]:
     """Adjective before noun, and noun followed by "is" and adjective."""
     pairs = set()
     for item in items:
-        tokens = item.english.tokens
-        for first, second in pairwise(tokens):
+        words = item.english.words
+        for first, second in pairwise(words):
             if first in ADJECTIVES and second in NOUN_FORMS:
                 pairs.add((first, NOUN_FORMS[second]))
         match = re.match(

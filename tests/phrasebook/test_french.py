@@ -110,8 +110,8 @@ def test_before_a_vowel(everything: list[Triple]) -> None:
 def test_adjectives_agree_with_the_noun_before_them(everything: list[Triple]) -> None:
     seen = 0
     for item in everything:
-        tokens = [token.lower() for token in item.french.tokens]
-        for noun, adjective in itertools.pairwise(tokens):
+        words = [token.lower() for token in item.french.words]
+        for noun, adjective in itertools.pairwise(words):
             forms = next((row.split() for row in ADJECTIVES if adjective in row.split()), None)
             singular = noun.removesuffix("s")
             if forms is None or (noun not in MASCULINE + FEMININE and singular not in MASCULINE + FEMININE):
@@ -153,14 +153,14 @@ def test_verbs_agree_with_their_pronouns(everything: list[Triple]) -> None:
     endings = {"tu": ("s", "x"), "ils": ("nt",), "elles": ("nt",), "nous": ("ons", "sommes")}
     seen = 0
     for item in everything:
-        tokens = [token.lower() for token in item.french.tokens]
-        for place, token in enumerate(tokens):
+        words = [token.lower() for token in item.french.words]
+        for place, token in enumerate(words):
             # "nous" is the subject only at the beginning or after a conjunction
             if token not in endings or (
-                token == "nous" and place and tokens[place - 1] not in {"que", "et", "parce", ","}
+                token == "nous" and place and words[place - 1] not in {"que", "et", "parce", ","}
             ):
                 continue
-            verb = next(t for t in tokens[place + 1 :] if t not in clitics and not (t == "nous" and token == t))
+            verb = next(t for t in words[place + 1 :] if t not in clitics and not (t == "nous" and token == t))
             if token in ("tu", "ils", "elles") and verb == "nous":
                 continue
             seen += 1
@@ -170,9 +170,9 @@ def test_verbs_agree_with_their_pronouns(everything: list[Triple]) -> None:
 
 def test_negation_has_two_parts(everything: list[Triple]) -> None:
     for item in everything:
-        tokens = [token.lower() for token in item.french.tokens]
-        second = sum(token in ("pas", "jamais") for token in tokens)
-        assert second == sum(token in ("ne", "n'") for token in tokens), item.french.text
+        words = [token.lower() for token in item.french.words]
+        second = sum(token in ("pas", "jamais") for token in words)
+        assert second == sum(token in ("ne", "n'") for token in words), item.french.text
 
 
 def test_what_is_denied_takes_de(everything: list[Triple]) -> None:
@@ -181,10 +181,10 @@ def test_what_is_denied_takes_de(everything: list[Triple]) -> None:
     for item in everything:
         if item.construction in ("copula", "comparison", "location", "age", "possession"):  # "être" keeps the article
             continue
-        tokens = item.french.tokens
+        words = item.french.words
         if "joue" in item.french.text:  # "jouer du piano"
             continue
-        for first, second in itertools.pairwise(tokens):
+        for first, second in itertools.pairwise(words):
             assert (
                 first not in ("pas", "jamais")
                 or second not in ("un", "une", "du", "des")

@@ -97,17 +97,17 @@ def test_auxiliary_of_the_perfect(verb: str, transitive: bool, wanted: bool) -> 
     assert german.perfect_with_sein(verb, transitive) == wanted
 
 
-def noun_phrases(tokens: tuple[str, ...]) -> Iterator[tuple[int, str, list[str], str]]:
+def noun_phrases(words: tuple[str, ...]) -> Iterator[tuple[int, str, list[str], str]]:
     """(place, determiner, adjectives, noun) wherever a known noun follows a determiner, adjectives between them."""
-    for place, token in enumerate(tokens):
-        if token.lower() not in READINGS or (place and tokens[place - 1] == ","):  # a relative pronoun
+    for place, token in enumerate(words):
+        if token.lower() not in READINGS or (place and words[place - 1] == ","):  # a relative pronoun
             continue
         end = place + 1
-        while end < len(tokens) and re.fullmatch(r"[a-zäöüß]+e[nrsm]?", tokens[end]) and tokens[end] not in READINGS:
+        while end < len(words) and re.fullmatch(r"[a-zäöüß]+e[nrsm]?", words[end]) and words[end] not in READINGS:
             end += 1
-        between = list(tokens[place + 1 : end])
-        if end < len(tokens) and tokens[end] in GENDER and "morgen" not in between:
-            yield place, token.lower(), between, tokens[end]
+        between = list(words[place + 1 : end])
+        if end < len(words) and words[end] in GENDER and "morgen" not in between:
+            yield place, token.lower(), between, words[end]
 
 
 def cases(determiner: str, adjectives: list[str], noun: str) -> set[str]:
@@ -145,7 +145,7 @@ def test_the_checker_itself(text: str, wanted: set[str]) -> None:
 def test_determiners_adjectives_and_nouns_agree(everything: list[Triple]) -> None:
     plain = described = 0
     for item in everything:
-        for _, determiner, adjectives, noun in noun_phrases(item.german.tokens):
+        for _, determiner, adjectives, noun in noun_phrases(item.german.words):
             plain, described = plain + 1, described + bool(adjectives)
             assert cases(determiner, adjectives, noun), (determiner, adjectives, noun, item.german.text)
     assert plain > 3_000
@@ -155,11 +155,11 @@ def test_determiners_adjectives_and_nouns_agree(everything: list[Triple]) -> Non
 def test_case_of_subjects_and_objects(everything: list[Triple]) -> None:
     seen = {"nominative": 0, "accusative": 0, "dative": 0}
     for item in everything:
-        tokens = item.german.tokens
+        words = item.german.words
         if item.construction not in ("statement", "adjectives", "negation", "placing", "location"):
             continue
-        for at, (place, determiner, adjectives, noun) in enumerate(noun_phrases(tokens)):
-            before = tokens[place - 1].lower() if place else ""
+        for at, (place, determiner, adjectives, noun) in enumerate(noun_phrases(words)):
+            before = words[place - 1].lower() if place else ""
             if place == 0:
                 wanted = "nominative"
             elif item.construction == "location" and before in ("auf", "unter", "hinter", "neben", "vor", "in"):
@@ -263,4 +263,4 @@ def test_separable_prefixes_end_the_main_clause(everything: list[Triple]) -> Non
 def test_nouns_have_capitals(everything: list[Triple]) -> None:
     small = {noun.lower() for noun in GENDER} - {"reise", "koche", "see"}
     for item in everything:
-        assert not small.intersection(item.german.tokens), item.german.text
+        assert not small.intersection(item.german.words), item.german.text

@@ -63,12 +63,12 @@ def test_candidates_are_the_frequent_symbols_and_the_translations_of_the_sentenc
 ) -> None:
     of = lexicon()
     chosen = CandidateList(of, frequent, translations, CPU)
-    symbols, barred = chosen.of(sentences(*SOURCES, width=9).ids)
+    symbols, disallowed_mask = chosen.of(sentences(*SOURCES, width=9).ids)
     each = [expected(of, words, frequent, translations) for words in SOURCES]
     assert symbols.tolist() == sorted(set().union(*each))
     assert symbols[: len(SPECIALS)].tolist() == list(range(len(SPECIALS)))
-    assert barred is not None
-    for row, wanted in zip(barred, each, strict=True):
+    assert disallowed_mask is not None
+    for row, wanted in zip(disallowed_mask, each, strict=True):
         assert set(symbols[~row].tolist()) == wanted
 
 

@@ -72,7 +72,7 @@ def test_reordered_rows_go_on_as_if_all_of_their_state_had_moved(decoder: dict[s
     state = model.predict(torch.tensor([4, 5, 6, 7, 8, 4]), twice).state
     rows, symbols = torch.tensor([1, 0, 2, 2, 5, 4]), torch.tensor([5, 5, 6, 7, 4, 8])
     reordered = model.reorder(state, rows)
-    assert reordered.fixed is state.fixed
+    assert reordered.source_state is state.source_state
     found, expected = model.predict(symbols, reordered), model.predict(symbols, select(state, rows))
     assert torch.equal(found.log_probs, expected.log_probs)
     assert torch.equal(found.attention[0], expected.attention[0])
@@ -100,7 +100,7 @@ def test_the_source_is_there_once_for_all_rows_of_a_sentence(decoder: dict[str, 
             shared, copied = found.state, expected.state
         shared = model.reorder(shared, torch.tensor(rows), None if left is None else torch.tensor(left))
         copied = select(copied, torch.tensor(rows))
-        assert len(shared.fixed.decoder.mask) == (3 if len(rows) == 9 else 2)
+        assert len(shared.source_state.decoder.mask) == (3 if len(rows) == 9 else 2)
 
 
 @searches
@@ -151,7 +151,7 @@ def test_a_model_is_given_no_row_in_vain(search: Search) -> None:
     """
     rows, masks, moves = [], [], []
 
-    class Seen(Written):
+    class StreamState(Written):
         def predict(self, symbols: Tensor, state: Any) -> Any:
             rows.append(len(symbols))
             masks.append(state.masks[0])
@@ -161,7 +161,7 @@ def test_a_model_is_given_no_row_in_vain(search: Search) -> None:
             moves.append(rows.tolist())
             return super().reorder(state, rows, sentences)
 
-    found = search(Seen(late_or_early), (sentences([A], [B], [A]),))
+    found = search(StreamState(late_or_early), (sentences([A], [B], [A]),))
     assert [best.symbols for (best,) in found] == [(), (C,) * 6, ()]
     assert rows == [3] + [search.width] * 6
     assert all(mask is masks[1] for mask in masks[1:])

@@ -63,8 +63,10 @@ class Written(Predictor[State]):
     def reorder(self, state: State, rows: Tensor, sentences: Tensor | None = None) -> State:
         left = torch.arange(len(state.words)) if sentences is None else sentences
         assert torch.equal(rows // state.width, left.repeat_interleave(len(rows) // max(1, len(left))))
-        fixed = (state.words, state.masks) if sentences is None else select((state.words, state.masks), sentences)
-        return State(state.said[rows], *fixed)
+        source_state = (
+            (state.words, state.masks) if sentences is None else select((state.words, state.masks), sentences)
+        )
+        return State(state.said[rows], *source_state)
 
 
 def all_translations(model: Seq2Seq, source: list[int], symbols: int, longest: int) -> dict[Prefix, float]:

@@ -111,11 +111,11 @@ def test_translate_writes_json_that_has_all_that_the_lines_have(options: tuple[s
     assert [line.split(" ||| ")[: 2 + bool(options)] for line in lines] == listed
     for each in found:
         for one in each.translation.n_best:
-            assert one.source_tokens == each.translation.source.split()
+            assert one.source_words == each.translation.source.split()
             assert one.log_prob == pytest.approx(sum(step.log_prob for step in one.steps), abs=1e-5)
             assert one.log_prob <= one.log_probs.sum() + 1e-9  # the end counts, and is no word
-            assert [step.symbol for step in one.steps] == [*one.tokens, "</s>"]
-            assert [step.word for step in one.steps] == [*range(len(one.tokens)), None]
+            assert [step.symbol for step in one.steps] == [*one.words, "</s>"]
+            assert [step.word for step in one.steps] == [*range(len(one.words)), None]
 
 
 def test_an_empty_line_is_json_too(trained: Shell) -> None:

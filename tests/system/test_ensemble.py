@@ -9,7 +9,7 @@ import dragoman
 from dragoman.configuration.components import Spec
 from dragoman.errors import UserError
 from dragoman.training import session
-from dragoman.translation.translation import Seen
+from dragoman.translation.translation import SourceAttention
 from tests import toy
 from tests.golden import Golden
 from tests.system.conftest import Shell
@@ -161,9 +161,9 @@ def test_runs_that_do_not_fit_together_are_told(shell: Shell, tmp_path: Path, go
 
 @pytest.mark.spec("C8")
 def test_a_run_that_reads_less_of_a_text_saw_its_first_words() -> None:
-    whole = Seen("en", "a b c", ["a", "b", "c"], np.full((2, 3), 0.1), np.full(2, 0.4))
-    part = Seen("en", "a b c", ["a"], np.full((2, 1), 0.2), np.full(2, 0.3))
+    whole = SourceAttention("en", "a b c", ["a", "b", "c"], np.full((2, 3), 0.1), np.full(2, 0.4))
+    part = SourceAttention("en", "a b c", ["a"], np.full((2, 1), 0.2), np.full(2, 0.3))
     for found in (whole.beside(part), part.beside(whole)):
-        assert found.tokens == ["a", "b", "c"]
+        assert found.words == ["a", "b", "c"]
         np.testing.assert_allclose(found.attention, [[0.3, 0.1, 0.1]] * 2)
         np.testing.assert_allclose(found.share, [0.7, 0.7])

@@ -86,16 +86,16 @@ def test_texts_are_translated_with_arrays(seen: Shell, golden: Golden) -> None:
     ]
     found = translator.translate(texts, n_best=2)
     assert [len(each.n_best) for each in found] == [2, 2, 2, 1, 2, 2]
-    tokens = [[source.tokens for source in each.sources] for each in found]
+    tokens = [[source.words for source in each.sources] for each in found]
     regions = ["1", "2", "3"]
     words = ["one", "two"]
     assert tokens == [[words, regions], [[], regions], [["six"], []], [[], []], [words, regions], [words, ["1"]]]
     for each in found:
         shapes = [source.attention.shape for source in each.sources]
-        assert shapes == [(len(each.tokens), len(source.tokens)) for source in each.sources] or not each.tokens
-        np.testing.assert_allclose(sum(each.shares.values()), np.ones(len(each.tokens)), atol=1e-5)
+        assert shapes == [(len(each.words), len(source.words)) for source in each.sources] or not each.words
+        np.testing.assert_allclose(sum(each.shares.values()), np.ones(len(each.words)), atol=1e-5)
         np.testing.assert_allclose(each.sources[1].attention.sum(-1), each.shares["image"], atol=1e-6)
-    assert (found[3].text, found[3].tokens) == ("", [])
+    assert (found[3].text, found[3].words) == ("", [])
     assert found[4].log_prob == pytest.approx(found[0].log_prob, abs=1e-4)
     assert (found[0].sources[1].text, found[4].sources[1].text) == ("", str(seen.folder / "0.npy"))
     (alone,) = translator.translate(texts[:1])
@@ -103,7 +103,12 @@ def test_texts_are_translated_with_arrays(seen: Shell, golden: Golden) -> None:
     (scored,) = translator.score(texts[:1], [found[0].text])
     assert scored.log_prob == pytest.approx(found[0].log_prob, abs=1e-4)
     np.testing.assert_allclose(scored.sources[1].attention, found[0].sources[1].attention, atol=1e-4)
-    assert found[0].overview.columns == ["[en]", *words, "[image]", "[sentinel]"]  # regions are too many to be drawn
+    assert found[0].attention_matrix.columns == [
+        "[en]",
+        *words,
+        "[image]",
+        "[sentinel]",
+    ]  # regions are too many to be drawn
     with pytest.raises(UserError, match=r"^image:") as raised:
         translator.translate([("one", np.ones((2, 4)))])
     golden(str(raised.value))
@@ -127,9 +132,9 @@ def test_arrays_come_by_name_or_in_columns(seen: Shell) -> None:
     found = [each.translation for each in results(seen("translate", "run", *NAMED, "--json").lines)]
     assert [each.text for each in found] == named.lines
     text, image = found[0].sources
-    assert (text.name, text.tokens, text.regions) == ("en", ["one", "two"], False)
-    assert (image.name, image.tokens, image.regions) == ("image", ["1", "2", "3"], True)
-    assert image.attention.shape == (len(found[0].tokens), 3)
+    assert (text.name, text.words, text.regions) == ("en", ["one", "two"], False)
+    assert (image.name, image.words, image.regions) == ("image", ["1", "2", "3"], True)
+    assert image.attention.shape == (len(found[0].words), 3)
     assert seen("translate", "run", *NAMED, "--show").code == 0
 
 
@@ -212,10 +217,10 @@ def test_a_vector_starts_the_decoder_and_gets_no_attention(corpus: Path, tmp_pat
     vector = images(1, 7)[0, 0]
     found, other = translator.translate([("one two", vector), ("one two", 30 * vector)])
     assert found.log_prob != pytest.approx(other.log_prob, abs=1e-5)
-    assert [source.tokens for source in found.sources] == [["one", "two"], []]
-    assert found.sources[1].attention.shape == (len(found.tokens), 0)
-    np.testing.assert_allclose(found.shares["en"], np.ones(len(found.tokens)), atol=1e-5)
-    assert found.overview.columns == ["[en]", "one", "two", "[image]"]
+    assert [source.words for source in found.sources] == [["one", "two"], []]
+    assert found.sources[1].attention.shape == (len(found.words), 0)
+    np.testing.assert_allclose(found.shares["en"], np.ones(len(found.words)), atol=1e-5)
+    assert found.attention_matrix.columns == ["[en]", "one", "two", "[image]"]
 
 
 @pytest.mark.spec("C10")
@@ -226,7 +231,7 @@ def test_images_alone_are_captioned(corpus: Path, tmp_path: Path) -> None:
     translator = dragoman.load(folder.path)
     one, other, _ = images(3, 7)
     found = translator.translate([one, other, ""])
-    assert [each.sources[0].tokens for each in found] == [["1", "2", "3"], ["1", "2", "3"], []]
+    assert [each.sources[0].words for each in found] == [["1", "2", "3"], ["1", "2", "3"], []]
     assert found[2].text == ""
     shell = Shell(tmp_path)
     np.save(tmp_path / "some.npy", images(3, 7))

@@ -123,8 +123,8 @@ def test_every_symbol_may_be_said_where_it_is_so_configured(shell: Shell, tmp_pa
 @pytest.mark.spec("E1")
 def test_attention_is_between_words_and_what_the_mark_gets_is_no_words(translator: Translator) -> None:
     (found,) = translator.translate(["one two three"], to="de")
-    assert found.source_tokens == ["one", "two", "three"]
-    assert found.attention.shape == (len(found.tokens), 3)
+    assert found.source_words == ["one", "two", "three"]
+    assert found.attention.shape == (len(found.words), 3)
     (scored,) = translator.score(["one two three"], [found.text], to="de")
     np.testing.assert_allclose(scored.attention, found.attention, atol=1e-4)
     np.testing.assert_allclose(found.sources[0].share, 1, atol=1e-5)
@@ -139,7 +139,7 @@ def test_the_mark_counts_among_the_symbols_that_are_read(
 ) -> None:
     monkeypatch.setattr("dragoman.translation.inputs.LONGEST", 4)
     (found,) = translator.translate(["one two three four five"], to="de")
-    assert (found.left_out, found.source_tokens) == (2, ["one", "two", "three"])
+    assert (found.left_out, found.source_words) == (2, ["one", "two", "three"])
     assert translator.left_out("one two three four five") == 2
     spoken = list(translator.simultaneous("one two three four five".split(), to="de", wait=9))
     assert {word.read for word in spoken} <= {3}

@@ -108,9 +108,9 @@ def test_operations_fit_the_sentence_and_attention_is_by_words_of_the_result(she
     sources = list(zip(lines(shell, "test.en"), lines(shell, "test.mt"), strict=True))
     for found in translator.translate(sources, n_best=3):
         for each in found.n_best:
-            assert each.tokens == each.text.split()
+            assert each.words == each.text.split()
             for seen in each.sources:
-                assert seen.attention.shape == (len(each.tokens), len(seen.tokens))
+                assert seen.attention.shape == (len(each.words), len(seen.words))
     search = components.build(SEARCHES, translator.search)
     searched = translator.hypotheses(search, [translator.reading.encoded(each) for each in sources])
     keep, delete = translator.target.vocabulary.ids(OPERATIONS)

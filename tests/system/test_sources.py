@@ -57,16 +57,16 @@ def test_a_model_of_two_sources_is_trained_and_translates(
     texts = [("one two", "1 2"), ("three", ""), ("", "4 5 6"), ("", "")]
     found = translator.translate(texts, n_best=2)
     assert [len(each.n_best) for each in found] == [2, 2, 2, 1]
-    assert [[source.tokens for source in each.sources] for each in found[:3]] == [
+    assert [[source.words for source in each.sources] for each in found[:3]] == [
         [["one", "two"], ["1", "2"]],
         [["three"], []],
         [[], ["4", "5", "6"]],
     ]
     for each in found[:3]:
         shapes = [source.attention.shape for source in each.sources]
-        assert shapes == [(len(each.tokens), len(source.tokens)) for source in each.sources]
+        assert shapes == [(len(each.words), len(source.words)) for source in each.sources]
         assert (each.sentinel is not None) == isinstance(combination, dict)
-    assert (found[3].text, found[3].tokens) == ("", [])
+    assert (found[3].text, found[3].words) == ("", [])
     alone = translator.translate(texts[1:2])[0]
     assert (alone.text, alone.log_prob) == (found[1].text, pytest.approx(found[1].log_prob, abs=1e-4))
     (scored,) = translator.score(texts[:1], [found[0].text])
@@ -85,7 +85,7 @@ def test_sources_are_read_as_one_sequence(corpus: Path, tmp_path: Path) -> None:
     found = translator.translate(texts)
     for each in found[:3]:
         np.testing.assert_allclose(sum(each.shares.values()), 1, atol=1e-5)
-        assert [seen.attention.shape[1] for seen in each.sources] == [len(seen.tokens) for seen in each.sources]
+        assert [seen.attention.shape[1] for seen in each.sources] == [len(seen.words) for seen in each.sources]
     assert found[2].shares["en"].sum() == 0
     alone = translator.translate(texts[2:3])[0]
     assert (alone.text, alone.log_prob) == (found[2].text, pytest.approx(found[2].log_prob, abs=1e-4))
@@ -259,11 +259,11 @@ def test_every_source_is_weighed_for_every_hypothesis(two: Shell, n_best: int | 
     rows = [found for each in read for found in each.translation.n_best]
     assert len(hypotheses) == 3 * (n_best or 1)
     for row, found in zip(rows, hypotheses, strict=True):
-        assert row.tokens == found.tokens
+        assert row.words == found.words
         assert list(row.shares) == ["en", "digits", "sentinel"]
         np.testing.assert_allclose(sum(row.shares.values()), 1, atol=1e-5)
         for one, other in zip(row.sources, found.sources, strict=True):
-            assert (one.name, one.tokens) == (other.name, other.tokens)
+            assert (one.name, one.words) == (other.name, other.words)
             np.testing.assert_allclose(one.attention, other.attention, atol=1e-4)
             np.testing.assert_allclose(one.share, other.share, atol=1e-4)
             assert (one.attention.sum(1) <= one.share + 1e-5).all()
@@ -275,18 +275,18 @@ def test_every_source_is_weighed_for_every_hypothesis(two: Shell, n_best: int | 
 @pytest.mark.spec("C9")
 def test_the_weights_of_sources_are_drawn_a_row_each_and_a_column_for_each_word(two: Shell) -> None:
     (found,) = dragoman.load(two.folder / "run").translate(TEXTS[:1])
-    figure = ElementTree.fromstring(heatmap.shares(found.shares, found.tokens))
+    figure = ElementTree.fromstring(heatmap.shares(found.shares, found.words))
     svg = "{http://www.w3.org/2000/svg}"
     titles = [cell.findtext(f"{svg}title") for cell in figure.findall(f"{svg}g[@class='cells']/{svg}rect")]
     assert titles == [
         f"{word} → {name} {weight:.2f}"
         for name, weights in found.shares.items()
-        for word, weight in zip(found.tokens, weights, strict=True)
+        for word, weight in zip(found.words, weights, strict=True)
     ]
     shown = [text.text for text in figure.iter(f"{svg}text")]
-    for label in ("en", "digits", "sentinel", *found.tokens):
+    for label in ("en", "digits", "sentinel", *found.words):
         assert label in shown
-    seen = found.overview
+    seen = found.attention_matrix
     assert [seen.columns[number] for number in seen.shares] == ["[en]", "[digits]", "[sentinel]"]
     np.testing.assert_array_equal(seen.attention[:, seen.shares].T, list(found.shares.values()))
     assert "[digits]" in found._repr_html_()
@@ -298,10 +298,12 @@ def test_the_weights_of_sources_are_shown_in_the_terminal(two: Shell, monkeypatc
     shown = two("translate", "run", "both.tsv", "--show").err.splitlines()
     found = dragoman.load(two.folder / "run").translate(TEXTS)[0]
     columns = ["[en]", "one", "two", "[digits]", "1", "2", "[sentinel]"]
-    assert found.overview.columns == columns
+    assert found.attention_matrix.columns == columns
     assert shown[0].split() == columns
-    tenths = [[min(9, int(10 * each + 1e-9)) for each in row if each >= 0.05] for row in found.overview.attention]
-    for line, word, numbers in zip(shown[1:], found.tokens, tenths, strict=False):
+    tenths = [
+        [min(9, int(10 * each + 1e-9)) for each in row if each >= 0.05] for row in found.attention_matrix.attention
+    ]
+    for line, word, numbers in zip(shown[1:], found.words, tenths, strict=False):
         label, *cells = line.split()
         assert label == word
         assert [int(cell) for cell in cells if cell != "·"] == numbers
@@ -338,7 +340,7 @@ def test_one_source_with_a_sentinel(corpus: Path, tmp_path: Path) -> None:
     translator = dragoman.load(session.train(toy.config(corpus, tmp_path / "run", options), quiet=True).path)
     (found,) = translator.translate(["1 2"])
     assert list(found.shares) == ["digits", "sentinel"]
-    assert [*found.overview.columns] == ["[digits]", "1", "2", "[sentinel]"]
+    assert [*found.attention_matrix.columns] == ["[digits]", "1", "2", "[sentinel]"]
 
 
 def test_source_dropout_is_for_several_sources(corpus: Path, tmp_path: Path, golden: Golden) -> None:

@@ -57,8 +57,8 @@ def test_both_runs_are_whole(run: RunFolder) -> None:
     assert Run.load(run.reverse.path).config.text.target.lowercase
     assert "# fr to en" in run.reverse.card.read_text("utf-8")
     one, other = load(run.path), load(run.reverse.path)
-    assert set(one.translate(["two three"])[0].tokens) <= set(toy.WORDS.values())
-    assert set(other.translate(["trois deux"])[0].tokens) <= set(toy.WORDS)
+    assert set(one.translate(["two three"])[0].words) <= set(toy.WORDS.values())
+    assert set(other.translate(["trois deux"])[0].words) <= set(toy.WORDS)
     assert other.score(["trois deux"], ["two three"])[0].attention.shape == (2, 2)
     assert other.model.readers[0].embedding.get_parameter("table").size(0) == len(Run.load(run.path).target.vocabulary)
 
@@ -119,4 +119,4 @@ def test_subword_dropout_and_one_inventory_for_both(corpus: Path, tmp_path: Path
     options = {**toy.SUBWORDS, "training.objective": "agreement", "training.epochs": 1}
     folder = session.train(toy.config(corpus, tmp_path / "run", options), quiet=True)
     assert Run.load(folder.path).config.training.objective == Spec("agreement", {"weight": 1.0})
-    assert load(folder.reverse.path).translate(["deux trois"])[0].source_tokens == ["deux", "trois"]
+    assert load(folder.reverse.path).translate(["deux trois"])[0].source_words == ["deux", "trois"]

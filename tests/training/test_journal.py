@@ -14,7 +14,7 @@ from dragoman.run import RunFolder
 from dragoman.training.journal import Journal, Silence
 from dragoman.training.progress import Progress, Validated
 
-TRAIN = {"train/loss": 2.5, "train/tokens_per_second": 1000.0}
+TRAIN = {"train/loss": 2.5, "train/symbols_per_second": 1000.0}
 VALID = {"valid/loss": 2.0, "valid/bleu": 12.0}
 FINAL = {"final/loss": 2.0, "final/bleu": 13.0}
 
@@ -67,7 +67,7 @@ def steps(folder: RunFolder) -> list[int]:
 def test_a_row_has_step_epoch_and_time_before_its_figures(folder: RunFolder) -> None:
     written(folder)
     first, second = folder.metrics.read_text("utf-8").splitlines()[:2]
-    assert first == '{"step": 2, "epoch": 1, "time": 1.23, "train/loss": 2.5, "train/tokens_per_second": 1000.0}'
+    assert first == '{"step": 2, "epoch": 1, "time": 1.23, "train/loss": 2.5, "train/symbols_per_second": 1000.0}'
     assert second == '{"step": 4, "epoch": 1, "time": 2.0, "valid/loss": 2.0, "valid/bleu": 12.0}'
 
 

@@ -58,8 +58,8 @@ EXTREMES: list[dict[str, Any]] = [
     {"training.schedule": {"kind": "plateau", "patience": 1, "factor": 1e-300, "floor": 0}},
     {"training.schedule": {"kind": "inverse_square_root", "warmup": 10**9}},
     {f"training.{name}": 10**9 for name in COUNTS if name != "steps"},
-    {"training.batch": {"size": 1, "unit": "tokens"}, "training.clip": 1e-300},
-    {"training.batch": {"size": 10**9, "unit": "tokens"}, "training.clip": 1e300},
+    {"training.batch": {"size": 1, "unit": "symbols"}, "training.clip": 1e-300},
+    {"training.batch": {"size": 10**9, "unit": "symbols"}, "training.clip": 1e300},
 ]
 
 

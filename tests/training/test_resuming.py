@@ -33,7 +33,7 @@ PENALISED = {  # with parameters of the objective
 }
 BOTH = {**PLAIN, "training.objective": "agreement"}
 CASES = {"plain": PLAIN, "often": OFTEN, "subwords": {**PLAIN, **toy.SUBWORDS}, "penalised": PENALISED, "both": BOTH}
-TIMES = ("time", "train/tokens_per_second", "final/memory_gb")
+TIMES = ("time", "train/symbols_per_second", "final/memory_gb")
 
 
 class Killed(BaseException):

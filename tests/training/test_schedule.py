@@ -81,7 +81,7 @@ def test_says_what_does_not_fit_the_length_of_training(
 def test_says_nothing_where_all_fits(kind: str) -> None:
     assert not list(made(kind, warmup=10).misfits(0))
     assert not list(made(kind, warmup=10).misfits(100))
-    assert not list(Cosine(1000, steps=1010).misfits(0))  # tokens make batches whose number is not known exactly
+    assert not list(Cosine(1000, steps=1010).misfits(0))  # symbols make batches whose number is not known exactly
 
 
 @pytest.mark.parametrize("kind", SCHEDULES)

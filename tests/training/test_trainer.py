@@ -156,7 +156,7 @@ def test_rows_of_metrics_tell_the_mean_loss_since_the_last(
     for row, pair in zip(logged, (seen[:2], seen[2:4]), strict=True):
         total, symbols = sum(float(loss.total) for loss in pair), sum(loss.symbols for loss in pair)
         assert row["train/loss"] == pytest.approx(total / symbols)
-        assert row["train/tokens_per_second"] > 0
+        assert row["train/symbols_per_second"] > 0
         assert "train/skipped" not in row
     assert [row["time"] for row in logged] == sorted(row["time"] for row in logged)
 
@@ -183,7 +183,7 @@ def test_a_step_that_is_not_finite_is_skipped_and_counted(
     assert (made.progress.skipped, made.progress.skipped_in_a_row, made.progress.step) == (1, 0, 3)
     logged = [row for row in rows(made) if "train/learning_rate" in row]
     assert [row.get("train/skipped", 0) for row in logged] == [0, 1, 1]
-    for figure in ("train/loss", "train/tokens_per_second"):
+    for figure in ("train/loss", "train/symbols_per_second"):
         assert [figure in row for row in logged] == [True, False, True]
     assert all(math.isfinite(value) for row in logged for value in row.values())
 

@@ -63,7 +63,7 @@ class Late(Objective):
         assert isinstance(model.output, Tree)
         return loss if self.steps < 2 else loss._replace(total=loss.total + model.output.late.square().sum())
 
-    def settle(self, updated: bool) -> None:
+    def after_step(self, updated: bool) -> None:
         self.steps += 1
 
 

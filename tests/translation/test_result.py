@@ -15,7 +15,7 @@ from hypothesis.extra.numpy import arrays
 from dragoman.errors import UserError
 from dragoman.translation import json_form, result
 from dragoman.translation.result import PLACES, Result
-from dragoman.translation.translation import Seen, Step, Translation
+from dragoman.translation.translation import SourceAttention, Step, Translation
 from tests.forms import results, validator
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
@@ -27,11 +27,11 @@ def weights(*shape: int) -> st.SearchStrategy[Any]:
     return arrays(np.float64, shape, elements=st.floats(0, 1), fill=st.just(0.25))
 
 
-def sources(words: int) -> st.SearchStrategy[Seen]:
+def sources(words: int) -> st.SearchStrategy[SourceAttention]:
     """A source of up to three words."""
     return st.lists(TEXTS, max_size=3).flatmap(
         lambda tokens: st.builds(
-            Seen,
+            SourceAttention,
             TEXTS,
             TEXTS,
             st.just(tokens),
@@ -88,11 +88,11 @@ def same(one: Translation, other: Translation) -> bool:
     numbers += [(a.log_prob, b.log_prob) for a, b in zip(one.steps, other.steps, strict=True)]
     matrices = [(one.sentinel, other.sentinel)]
     for a, b in zip(one.sources, other.sources, strict=True):
-        if (a.name, a.text, a.tokens, a.regions) != (b.name, b.text, b.tokens, b.regions):
+        if (a.name, a.text, a.words, a.regions) != (b.name, b.text, b.words, b.regions):
             return False
         matrices += [(a.attention, b.attention), (a.share, b.share), (a.end_attention, b.end_attention)]
     return (
-        (one.text, one.tokens, one.left_out) == (other.text, other.tokens, other.left_out)
+        (one.text, one.words, one.left_out) == (other.text, other.words, other.left_out)
         and [step[:2] for step in one.steps] == [step[:2] for step in other.steps]
         and all(same_number(*pair) for pair in numbers)
         and all(same_weights(*pair) for pair in matrices)
@@ -114,7 +114,7 @@ def test_nothing_is_lost(given: Result) -> None:
 def example(**options: Any) -> Translation:
     """Two words from three; the second of two symbols, behind an operation that writes nothing."""
     attention = np.array([[0.7, 0.2, 0.1], [0.0, 0.25, 0.75]])
-    source = Seen("en", "a b c", ["a", "b", "c"], attention, np.ones(2))
+    source = SourceAttention("en", "a b c", ["a", "b", "c"], attention, np.ones(2))
     steps = (Step("x", 0, -0.5), Step("<delete>", None, -0.1), Step("y", 1, -1.0), Step("z", 1, -0.25))
     end = Step("</s>", None, -0.125)
     return Translation((source,), "x yz", ["x", "yz"], -0.9, -1.975, (*steps, end), **options)
@@ -124,7 +124,7 @@ def test_each_key_tells_what_it_says() -> None:
     other = example()
     found = Result(example(alternatives=(other,), left_out=3), "x y", "en-fr", "en").json()
     assert found["version"] == 1
-    assert (found["text"], found["tokens"]) == ("x yz", ["x", "yz"])
+    assert (found["text"], found["words"]) == ("x yz", ["x", "yz"])
     assert (found["score"], found["log_prob"]) == (-0.9, -1.975)
     assert found["log_probs"] == [-0.5, -1.25]
     assert found["steps"][1] == {"symbol": "<delete>", "word": None, "log_prob": -0.1}
@@ -133,7 +133,7 @@ def test_each_key_tells_what_it_says() -> None:
         {
             "name": "en",
             "text": "a b c",
-            "tokens": ["a", "b", "c"],
+            "words": ["a", "b", "c"],
             "attention": [[0.7, 0.2, 0.1], [0.0, 0.25, 0.75]],
             "share": [1.0, 1.0],
             "alignment": [[0, 0], [2, 1]],
@@ -146,23 +146,23 @@ def test_each_key_tells_what_it_says() -> None:
 
 
 def test_what_is_empty_is_left_out() -> None:
-    keys = {"version", "text", "tokens", "score", "log_prob", "log_probs", "steps", "sources"}
+    keys = {"version", "text", "words", "score", "log_prob", "log_probs", "steps", "sources"}
     assert Result(example()).json().keys() == keys
 
 
 def test_links_follow_from_the_weights_as_written() -> None:
     """So that whoever reads the weights finds the same links, though rounding makes two weights equal."""
-    source = Seen("en", "a b", ["a", "b"], np.array([[0.4999999, 0.5000001]]), np.ones(1))
+    source = SourceAttention("en", "a b", ["a", "b"], np.array([[0.4999999, 0.5000001]]), np.ones(1))
     written = Result(Translation((source,), "x", ["x"], 0.0, 0.0, ())).json()
     assert written["sources"][0]["attention"] == [[0.5, 0.5]]
     assert Result.from_json(written).json() == written
 
 
 def test_half_characters_and_what_is_not_finite_do_no_harm() -> None:
-    source = Seen("en", "a\ud800", ["a\ud800"], np.array([[math.nan]]), np.array([math.inf]))
+    source = SourceAttention("en", "a\ud800", ["a\ud800"], np.array([[math.nan]]), np.array([math.inf]))
     translation = Translation((source,), "\ud800", ["\udfff"], math.nan, -math.inf, (Step("\ud800", 0, -math.inf),))
     written = json.loads(Result(translation, "\ud800").line().encode())
-    assert (written["text"], written["tokens"], written["reference"]) == ("?", ["?"], "?")
+    assert (written["text"], written["words"], written["reference"]) == ("?", ["?"], "?")
     assert (written["score"], written["log_prob"], written["log_probs"]) == (None, None, [None])
     assert written["sources"][0] | {"attention": [[0.0]], "share": [0.0]} == written["sources"][0]
     assert math.isnan(Result.from_json(written).translation.score)
@@ -199,7 +199,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         (changed("version", True), "expected a translation of version 1, found true"),
         (without("text"), "text: required"),
         (changed("text", 3), "text: expected a valid string, found 3"),
-        (changed("tokens", "x"), 'tokens: expected a valid list, found "x"'),
+        (changed("words", "x"), 'words: expected a valid list, found "x"'),
         (changed("score", "x"), 'score: expected a valid number, found "x"'),
         (changed("score", math.inf), "score: expected a finite number, found Infinity"),
         (changed("sources", []), "sources: "),

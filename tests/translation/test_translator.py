@@ -103,7 +103,7 @@ def test_what_a_deleted_word_was_looked_at_with_is_no_words_attention(
     (batch,) = post_editor.pairs([before], [after])
     with torch.no_grad():
         (weights,) = post_editor.model.score(batch).attention
-    assert scored.tokens == after.split()
+    assert scored.words == after.split()
     np.testing.assert_allclose(scored.attention, weights[0, rows, :-1].numpy(), atol=1e-6)
 
 
@@ -122,7 +122,7 @@ def test_other_texts_in_the_batch_change_nothing(
     alone = [translator.translate([text])[0] for text in TEXTS]
     monkeypatch.setattr(module, "BATCH", size)
     for one, other in zip(translator.translate(TEXTS), alone, strict=True):
-        assert (one.text, one.tokens, one.source_tokens) == (other.text, other.tokens, other.source_tokens)
+        assert (one.text, one.words, one.source_words) == (other.text, other.words, other.source_words)
         assert (one.score, one.log_prob) == pytest.approx((other.score, other.log_prob), abs=1e-5)
         np.testing.assert_allclose(one.attention, other.attention, atol=1e-5)
 
@@ -131,7 +131,7 @@ def test_other_texts_in_the_batch_change_nothing(
 def test_nothing_to_translate_gives_nothing(text: str, translator: Translator) -> None:
     before, empty, after = translator.translate(["one two", text, "two three"], n_best=2)
     assert (before.text, after.text) == ("deux un", "trois deux")
-    assert (empty.source, empty.text, empty.tokens, empty.source_tokens, empty.log_prob) == (text, "", [], [], 0.0)
+    assert (empty.source, empty.text, empty.words, empty.source_words, empty.log_prob) == (text, "", [], [], 0.0)
     assert empty.attention.shape == (0, 0)
     assert empty.alignment == frozenset()
     assert [each.text for each in empty.n_best] == [""]
@@ -143,7 +143,7 @@ def test_nothing_to_translate_gives_nothing(text: str, translator: Translator) -
 )
 def test_control_characters_are_not_translated(text: str, translator: Translator) -> None:
     found = translator.translate([text])[0]
-    assert (found.source, found.text, found.source_tokens) == (text, "deux un", ["one", "two"])
+    assert (found.source, found.text, found.source_words) == (text, "deux un", ["one", "two"])
 
 
 @pytest.mark.parametrize("text", ["\ud800", "<s> </s> <pad>", "\U0001f600 ‏שלום one", "a" * 300, "one\n\ntwo"])
@@ -151,7 +151,7 @@ def test_any_text_gets_a_translation(text: str, translator: Translator, others: 
     for each in (translator, *others.values()):
         (found,) = each.translate([text], search=Spec("greedy", {"length_ratio": 0.01}))
         assert found.source == text
-        assert found.attention.shape == (len(found.tokens), len(found.source_tokens))
+        assert found.attention.shape == (len(found.words), len(found.source_words))
 
 
 def test_what_is_left_out_of_an_overlong_text_is_counted(
@@ -160,15 +160,15 @@ def test_what_is_left_out_of_an_overlong_text_is_counted(
     monkeypatch.setattr(inputs, "LONGEST", 4)
     long, short = translator.translate(["one two three four five six one", "one two three four"])
     assert (long.left_out, short.left_out) == (3, 0)
-    assert long.source_tokens == short.source_tokens == ["one", "two", "three", "four"]
+    assert long.source_words == short.source_words == ["one", "two", "three", "four"]
     assert long.text == short.text
-    assert long.attention.shape == (len(long.tokens), 4)
+    assert long.attention.shape == (len(long.words), 4)
 
 
 def test_a_megabyte_of_text_is_read_to_its_limit(translator: Translator) -> None:
     (found,) = translator.translate(["one " * 250_000], search=Spec("greedy", {"length_ratio": 0.01}))
     assert found.left_out > 249_000
-    assert len(found.source_tokens) == inputs.LONGEST
+    assert len(found.source_words) == inputs.LONGEST
 
 
 def test_lists_alternatives_the_best_first(translator: Translator) -> None:
@@ -179,8 +179,8 @@ def test_lists_alternatives_the_best_first(translator: Translator) -> None:
     assert scores == sorted(scores, reverse=True)
     assert scores[0] == found.score
     for each in found.n_best:
-        assert each.attention.shape == (len(each.tokens), 3)
-        assert each.score == pytest.approx(each.log_prob / (len(each.tokens) + 1))
+        assert each.attention.shape == (len(each.words), 3)
+        assert each.score == pytest.approx(each.log_prob / (len(each.words) + 1))
     assert [each.text for each in translator.translate(["one two three"])[0].n_best] == [found.text]
 
 
@@ -217,16 +217,16 @@ def test_a_wider_beam_or_another_search_takes_the_place_of_the_runs_own(translat
 def test_attention_is_between_words(kind: str, translator: Translator, others: dict[str, Translator]) -> None:
     each = {"words": translator, **others}[kind]
     for found in each.translate(["one two three", "six"]):
-        assert found.source_tokens == found.source.split()
-        assert found.attention.shape == (len(found.tokens), len(found.source_tokens))
+        assert found.source_words == found.source.split()
+        assert found.attention.shape == (len(found.words), len(found.source_words))
         assert (found.attention >= 0).all()
         assert (found.attention.sum(1) <= 1 + 1e-6).all()
-        assert " ".join(found.tokens).split() == found.text.split() or kind != "words"
+        assert " ".join(found.words).split() == found.text.split() or kind != "words"
 
 
 def test_alignments_are_where_attention_is_strongest(translator: Translator) -> None:
     (found,) = translator.translate(["three three one two five"])
-    assert found.tokens == ["cinq", "deux", "un", "trois", "trois"]
+    assert found.words == ["cinq", "deux", "un", "trois", "trois"]
     assert {(1, 3), (2, 2), (3, 1), (4, 0)} <= found.alignment
     assert found.attention.argmax(1).tolist() == [source for _, source in sorted((t, s) for s, t in found.alignment)]
 
@@ -266,8 +266,8 @@ def test_scores_are_the_models_log_probabilities_and_forced_attention(translator
             scores, _, (weights,) = translator.model.score(batch)
         assert scored.log_prob == pytest.approx(float(scores.sum()), abs=1e-4)
         assert scored.symbols == len(target.split()) + 1
-        assert (scored.source_tokens, scored.tokens) == (source.split(), target.split())
-        words = by_words(weights[0, :-1, :-1].numpy(), range(len(scored.tokens)), range(len(scored.source_tokens)))
+        assert (scored.source_words, scored.words) == (source.split(), target.split())
+        words = by_words(weights[0, :-1, :-1].numpy(), range(len(scored.words)), range(len(scored.source_words)))
         np.testing.assert_allclose(scored.attention, words, atol=1e-5)
 
 
@@ -276,8 +276,8 @@ def test_words_that_look_at_the_end_have_no_link_where_the_model_was_taught_so(r
     text, translator = "one two three", dragoman.load(run)
     (plain,), (given,) = translator.translate([text]), translator.score([text], ["un deux trois"])
     assert plain.end_attention is given.end_attention is None
-    assert len(plain.alignment) == len(plain.tokens)
-    end = plain.attention.max(1) + np.array([1.0, *(-1.0 for _ in plain.tokens[1:])])
+    assert len(plain.alignment) == len(plain.words)
+    end = plain.attention.max(1) + np.array([1.0, *(-1.0 for _ in plain.words[1:])])
     taught = replace(plain, sources=(plain.sources[0]._replace(end_attention=end),))
     assert taught.alignment == {(source, target) for source, target in plain.alignment if target}
     taught_run = shutil.copytree(run, tmp_path / "run")
@@ -308,7 +308,7 @@ def test_scores_keep_the_order_and_do_not_depend_on_the_batch(
     monkeypatch.setattr(module, "BATCH", 9)
     for one, other in zip(whole, translator.score(sources, targets), strict=True):
         assert one.log_prob == pytest.approx(other.log_prob, abs=1e-4)
-        assert (one.tokens, one.source_tokens) == (other.tokens, other.source_tokens)
+        assert (one.words, one.source_words) == (other.words, other.source_words)
 
 
 def test_empty_sides_have_scores_too(translator: Translator) -> None:

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, cast, final
 import torch
 from torch import Tensor, nn
 
-from dragoman.model.attention.normalisers import Normaliser, Reading
+from dragoman.model.attention.normalisers import Normaliser, ReadValues
 from dragoman.model.attention.scores import Score
-from dragoman.model.attention.terms.term import Moment, Said, Term
-from dragoman.model.linear import product_kind
+from dragoman.model.attention.terms.term import Term, TermInput, TermOutput
+from dragoman.model.linear import matmul_dtype
 from dragoman.model.memory import Memory
 from dragoman.model.shapes import Bool, Float, Int
 from dragoman.model.state import Tree, each_tensor
@@ -34,7 +34,7 @@ class History(NamedTuple):
     window: Any = ()  # what the window carries
 
 
-class Glimpse(NamedTuple):
+class AttentionOutput(NamedTuple):
     """What one step sees."""
 
     context: Float[Tensor, "R C"]
@@ -42,7 +42,7 @@ class Glimpse(NamedTuple):
     drawn: Int[Tensor, "R"] | None = None  # the position, where attention is hard
 
 
-SILENCE = Said(())
+NO_TERMS = TermOutput(())
 
 
 class Attention(nn.Module, ABC):
@@ -65,7 +65,7 @@ class Attention(nn.Module, ABC):
     @abstractmethod
     def forward(
         self, query: Float[Tensor, "R Q"], embedded: Float[Tensor, "R E"], attended: Attended, history: History
-    ) -> Glimpse: ...
+    ) -> AttentionOutput: ...
 
 
 @final
@@ -88,7 +88,7 @@ class GlobalAttention(Attention):
         self.at_once = score.product and not self.terms
 
     def prepare(self, memory: Memory) -> Attended:
-        states = memory.states.to(product_kind(memory.states))  # autocast would cast the values anew at every step
+        states = memory.states.to(matmul_dtype(memory.states))  # autocast would cast the values anew at every step
         terms = tuple(term.prepare(memory) for term in self.terms)
         return Attended(self.score.keys(states, memory.mask), states, memory.mask, terms)
 
@@ -100,46 +100,46 @@ class GlobalAttention(Attention):
 
     def forward(
         self, query: Float[Tensor, "R Q"], embedded: Float[Tensor, "R E"], attended: Attended, history: History
-    ) -> Glimpse:
-        said = self.consult(query, embedded, attended, history)
-        weights, reading = self.look(by_sentence(query, attended), attended, said)
-        return Glimpse(by_row(reading.context), History(by_row(weights), said.carried), by_row(reading.drawn))
+    ) -> AttentionOutput:
+        terms = self.term_outputs(query, embedded, attended, history)
+        weights, reading = self.look(by_sentence(query, attended), attended, terms)
+        return AttentionOutput(by_row(reading.context), History(by_row(weights), terms.carried), by_row(reading.drawn))
 
-    def consult(
+    def term_outputs(
         self, query: Float[Tensor, "R Q"], embedded: Float[Tensor, "R E"], attended: Attended, history: History
-    ) -> Said:
+    ) -> TermOutput:
         """What all terms say together."""
         if not self.terms:
-            return SILENCE
-        moment = Moment(*(by_sentence(each, attended) for each in (query, embedded, history.weights)))
+            return NO_TERMS
+        term_input = TermInput(*(by_sentence(each, attended) for each in (query, embedded, history.weights)))
         every = [
-            term(moment, made, by_sentence(carried, attended))
+            term(term_input, made, by_sentence(carried, attended))
             for term, made, carried in zip(self.terms, attended.terms, history.terms, strict=True)
         ]
-        features = [said.features for said in every if said.features is not None]
-        priors = [said.prior for said in every if said.prior is not None]
-        return Said(
-            tuple(by_row(said.carried) for said in every),
+        features = [terms.features for terms in every if terms.features is not None]
+        priors = [terms.prior for terms in every if terms.prior is not None]
+        return TermOutput(
+            tuple(by_row(terms.carried) for terms in every),
             torch.cat(features, -1) if features else None,
             torch.stack(priors).sum(0) if priors else None,
         )
 
     def look(
-        self, query: Float[Tensor, "B T Q"], attended: Attended, said: Said = SILENCE
-    ) -> tuple[Float[Tensor, "B T S"], Reading]:
+        self, query: Float[Tensor, "B T Q"], attended: Attended, terms: TermOutput = NO_TERMS
+    ) -> tuple[Float[Tensor, "B T S"], ReadValues]:
         """The weights of T queries for each sentence, and what they see there; terms are the caller's affair."""
-        weights = self.weights(query, attended, said)
+        weights = self.weights(query, attended, terms)
         return weights, self.normaliser.read(weights, attended.values)
 
-    def weights(self, query: Float[Tensor, "B T Q"], attended: Attended, said: Said) -> Float[Tensor, "B T S"]:
-        weights: Tensor = self.normaliser(self.energies(query, attended, said))
+    def weights(self, query: Float[Tensor, "B T Q"], attended: Attended, terms: TermOutput) -> Float[Tensor, "B T S"]:
+        weights: Tensor = self.normaliser(self.energies(query, attended, terms))
         return weights
 
-    def energies(self, query: Float[Tensor, "B T Q"], attended: Attended, said: Said) -> Float[Tensor, "B T S"]:
+    def energies(self, query: Float[Tensor, "B T Q"], attended: Attended, terms: TermOutput) -> Float[Tensor, "B T S"]:
         """-inf where there is nothing to see."""
-        energies: Tensor = self.score(query, attended.keys, said.features)
-        if said.prior is not None:
-            energies = energies + said.prior
+        energies: Tensor = self.score(query, attended.keys, terms.features)
+        if terms.prior is not None:
+            energies = energies + terms.prior
         return energies.masked_fill(~attended.mask.unsqueeze(1), float("-inf"))
 
 
@@ -166,5 +166,5 @@ class NoAttention(Attention):
 
     def forward(
         self, query: Float[Tensor, "R Q"], embedded: Float[Tensor, "R E"], attended: Attended, history: History
-    ) -> Glimpse:
-        return Glimpse(query.new_zeros(query.size(0), 0), history)
+    ) -> AttentionOutput:
+        return AttentionOutput(query.new_zeros(query.size(0), 0), history)

@@ -5,7 +5,7 @@ from typing import Any
 from dragoman.configuration import components
 from dragoman.configuration.config import AttentionConfig, ModelConfig
 from dragoman.data.vocabulary import UNK
-from dragoman.model.assembly import Assemble, blind, refuse
+from dragoman.model.assembly import Assemble, failing, require_causal
 from dragoman.model.attention.attention import Attention, GlobalAttention, NoAttention
 from dragoman.model.attention.documents import HierarchicalAttention
 from dragoman.model.attention.normalisers import NORMALISERS, Softmax
@@ -22,7 +22,7 @@ def build_attention(attention: AttentionConfig, sizes: Sizes, mark: int | None, 
     path = "model", "attention"
     if attention.score.kind == "none":
         for name in attention.beside_score():
-            assemble((*path, name), refuse("needs attention, and there is none (score: none)"), lambda: None)
+            assemble((*path, name), failing("needs attention, and there is none (score: none)"), lambda: None)
         return NoAttention()
     terms = _terms(attention, sizes, assemble)
     features = sum(term.features for term in terms)
@@ -34,22 +34,22 @@ def build_attention(attention: AttentionConfig, sizes: Sizes, mark: int | None, 
     normaliser = assemble((*path, "normaliser"), lambda: components.build(NORMALISERS, attention.normaliser), Softmax)
     whole = GlobalAttention(score, normaliser, terms)
     hiding = hiding_term(attention)
-    blind((*path, "score"), hiding, score.reads_ahead, "another", assemble)
+    require_causal((*path, "score"), hiding, score.reads_ahead, "another", assemble)
     for number, term in enumerate(terms):
-        blind((*path, "terms", number), hiding, term.reads_ahead or term.ages, "others", assemble)
+        require_causal((*path, "terms", number), hiding, term.reads_ahead or term.updates_unseen, "others", assemble)
     if sum(term.hides for term in terms) > 1:
-        assemble((*path, "terms"), refuse("two of them hide source symbols, so that none may be left"), lambda: None)
-    decides = any(term.decides for term in terms)
+        assemble((*path, "terms"), failing("two of them hide source symbols, so that none may be left"), lambda: None)
+    is_hard = any(term.is_hard for term in terms)
     if attention.sentences is not None and sizes.symbols is None:
-        assemble((*path, "sentences"), refuse("are of symbols, and regions (data.features) are none"), lambda: None)
+        assemble((*path, "sentences"), failing("are of symbols, and regions (data.features) are none"), lambda: None)
     elif attention.sentences is not None:
-        blind((*path, "sentences"), hiding, decides, "null", assemble)
+        require_causal((*path, "sentences"), hiding, is_hard, "null", assemble)
         return assemble((*path, "sentences"), lambda: _hierarchical(attention, whole, sizes, mark), lambda: whole)
     window = components.build(WINDOWS, attention.window, sizes.query)
     if window is None:
         return whole
-    instead = "none" if decides else "none or monotonic"
-    blind((*path, "window"), hiding, decides or window.reads_ahead, instead, assemble)
+    instead = "none" if is_hard else "none or monotonic"
+    require_causal((*path, "window"), hiding, is_hard or window.reads_ahead, instead, assemble)
     return LocalAttention(whole, window)
 
 
@@ -59,7 +59,7 @@ def _terms(attention: AttentionConfig, sizes: Sizes, assemble: Assemble) -> list
     for number, spec in enumerate(attention.terms):
         if sizes.symbols is None and (TERMS[spec.kind].hides or TERMS[spec.kind].reads_symbols):
             told = f"'{spec.kind}' is about symbols, and regions (data.features) are none"
-            assemble(("model", "attention", "terms", number), refuse(told), lambda: None)
+            assemble(("model", "attention", "terms", number), failing(told), lambda: None)
         else:
             found.append(components.build(TERMS, spec, sizes))
     return found

@@ -8,7 +8,7 @@ from torch import Tensor
 from dragoman.model.attention.attention import (
     Attended,
     Attention,
-    Glimpse,
+    AttentionOutput,
     GlobalAttention,
     History,
     by_row,
@@ -16,7 +16,7 @@ from dragoman.model.attention.attention import (
 )
 from dragoman.model.attention.normalisers import Softmax, softmax
 from dragoman.model.attention.scores import Score
-from dragoman.model.attention.terms.term import Said
+from dragoman.model.attention.terms.term import TermOutput
 from dragoman.model.memory import Memory
 from dragoman.model.shapes import Bool, Float
 
@@ -53,10 +53,10 @@ class HierarchicalAttention(Attention):
 
     def forward(
         self, query: Float[Tensor, "R Q"], embedded: Float[Tensor, "R E"], attended: Attended, history: History
-    ) -> Glimpse:
-        said = self.words.consult(query, embedded, attended, history)
-        asked = by_sentence(query, attended)  # (B, T, Q)
-        there, words = self.within(asked, attended, said)  # (B, T, N), (B, T, N, S)
+    ) -> AttentionOutput:
+        terms = self.words.term_outputs(query, embedded, attended, history)
+        queries = by_sentence(query, attended)  # (B, T, Q)
+        there, words = self.within(queries, attended, terms)  # (B, T, N), (B, T, N, S)
         values = attended.values
         contexts = torch.bmm(words.flatten(1, 2).to(values.dtype), values).view(*there.shape, -1)  # (B, T, N, C)
         keys = self.sentence_score.keys(by_row(contexts), by_row(there))
@@ -64,17 +64,17 @@ class HierarchicalAttention(Attention):
         sentences = softmax(energies.masked_fill(~by_row(there), float("-inf"))).unsqueeze(1)
         context = torch.bmm(sentences.to(values.dtype), by_row(contexts))
         weights = (sentences.transpose(1, 2) * by_row(words)).sum(1)  # autocast would round a product of matrices
-        return Glimpse(context.squeeze(1), History(weights, said.carried))
+        return AttentionOutput(context.squeeze(1), History(weights, terms.carried))
 
     def within(
-        self, query: Float[Tensor, "B T Q"], attended: Attended, said: Said
+        self, query: Float[Tensor, "B T Q"], attended: Attended, terms: TermOutput
     ) -> tuple[Bool[Tensor, "B T N"], Float[Tensor, "B T N S"]]:
         """Which sentences have a word that can be seen, and the weights of the words of each, 0 in the others."""
         numbers = attended.sentences
         # A graph that is to serve any document has room for as many sentences as there are words.
         count = numbers.size(1) if torch.compiler.is_exporting() else int(numbers.max()) + 1
         members = numbers.unsqueeze(1) == torch.arange(count, device=numbers.device).unsqueeze(1)  # (B, N, S)
-        energies = self.words.energies(query, attended, said).unsqueeze(2)
+        energies = self.words.energies(query, attended, terms).unsqueeze(2)
         seen = members.unsqueeze(1) & (energies > float("-inf"))
         weights = softmax(energies.masked_fill(~seen, torch.finfo(energies.dtype).min))
         return seen.any(-1), weights.masked_fill(~seen, 0)

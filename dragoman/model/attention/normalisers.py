@@ -13,7 +13,7 @@ from dragoman.model.attention.chain import Chain
 from dragoman.model.shapes import Bool, Float, Int
 
 
-class Reading(NamedTuple):
+class ReadValues(NamedTuple):
     """What is taken from the values."""
 
     context: Float[Tensor, "B T C"]
@@ -28,9 +28,9 @@ class Normaliser(nn.Module, ABC):
     @abstractmethod
     def forward(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]: ...
 
-    def read(self, weights: Float[Tensor, "B T S"], values: Float[Tensor, "B S C"]) -> Reading:
+    def read(self, weights: Float[Tensor, "B T S"], values: Float[Tensor, "B S C"]) -> ReadValues:
         """The expectation `c_t = sum_j alpha_tj h_j`."""
-        return Reading(torch.bmm(weights.to(values.dtype), values))
+        return ReadValues(torch.bmm(weights.to(values.dtype), values))
 
 
 def softmax(energies: Float[Tensor, "*rows S"]) -> Float[Tensor, "*rows S"]:
@@ -161,11 +161,11 @@ class Hard(Normaliser):
     def forward(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]:
         return softmax(energies)
 
-    def read(self, weights: Float[Tensor, "B T S"], values: Float[Tensor, "B S C"]) -> Reading:
+    def read(self, weights: Float[Tensor, "B T S"], values: Float[Tensor, "B S C"]) -> ReadValues:
         # The first of exponential waiting times with these rates is a draw, whatever the weights are: never an error.
         race = weights / torch.empty_like(weights).exponential_() if self.training else weights
         drawn = race.argmax(-1)
-        return Reading(values.gather(1, drawn.unsqueeze(-1).expand(-1, -1, values.size(-1))), drawn)
+        return ReadValues(values.gather(1, drawn.unsqueeze(-1).expand(-1, -1, values.size(-1))), drawn)
 
 
 @final

@@ -29,7 +29,7 @@ class Score(nn.Module, ABC):
     equal_sizes = False
     reads_ahead = False  # whether the energy of a position depends on what follows it
     product = False  # one product with the keys, which is faster for many steps at once and takes no more memory
-    of_query: tuple[str, ...] = ()  # names of the parts that do not depend on the source
+    query_parameters: tuple[str, ...] = ()  # names of the parts that do not depend on the source
     of_states: str | None = None  # name of the matrix that makes keys of states, where there is one
 
     def __init__(self, query_size: int, state_size: int, features: int = 0, width: int = 1) -> None:
@@ -48,9 +48,9 @@ class Score(nn.Module, ABC):
         """The matrix that makes keys of states, where there is one."""
         return getattr(self, self.of_states) if self.of_states else None
 
-    def ask_as(self, other: "Score") -> None:
+    def share_query_parameters(self, other: "Score") -> None:
         """Share with another score, of another source, what does not depend on the source."""
-        for name in self.of_query:
+        for name in self.query_parameters:
             setattr(self, name, getattr(other, name))
         if self.terms is not None:
             self.terms = other.terms
@@ -125,7 +125,7 @@ class Additive(Score):
     `size` is the length of v; by default that of the decoder state.
     """
 
-    of_query = "query", "vector"
+    query_parameters = "query", "vector"
     of_states = "state"
 
     def __init__(self, query_size: int, state_size: int, features: int = 0, *, size: Size | None = None) -> None:
@@ -187,7 +187,7 @@ class Linear(Score):
     on the decoder at all. It exists to show that; use `additive` to translate.
     """
 
-    of_query = ("query",)
+    query_parameters = ("query",)
 
     def __init__(self, query_size: int, state_size: int, features: int = 0) -> None:
         super().__init__(query_size, state_size, features)
@@ -213,7 +213,7 @@ class Convolutional(Score):
     """
 
     reads_ahead = True
-    of_query = "second", "third"
+    query_parameters = "second", "third"
 
     def __init__(
         self,

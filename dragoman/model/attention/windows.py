@@ -11,20 +11,20 @@ from dragoman.configuration.components import Positive, Width
 from dragoman.model.attention.attention import (
     Attended,
     Attention,
-    Glimpse,
+    AttentionOutput,
     GlobalAttention,
     History,
     by_row,
     by_sentence,
 )
 from dragoman.model.attention.gathering import collecting, gathered
-from dragoman.model.attention.terms.term import Said
+from dragoman.model.attention.terms.term import TermOutput
 from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory
 from dragoman.model.shapes import Bool, Float, Int
 
 
-class Place(NamedTuple):
+class WindowPosition(NamedTuple):
     """Where a window stands, and what it carries to the next step."""
 
     centre: Float[Tensor, "B T"]  # p_t; the first position is 0
@@ -50,7 +50,7 @@ class Window(nn.Module, ABC):
         """What is carried into the first step; `weights` are 0."""
 
     @abstractmethod
-    def forward(self, query: Float[Tensor, "B T Q"], mask: Bool[Tensor, "B S"], carried: Any) -> Place: ...
+    def forward(self, query: Float[Tensor, "B T Q"], mask: Bool[Tensor, "B S"], carried: Any) -> WindowPosition: ...
 
 
 @final
@@ -60,8 +60,8 @@ class Monotonic(Window):
     def start(self, weights: Float[Tensor, "B S"]) -> Any:
         return weights.new_zeros(weights.size(0))
 
-    def forward(self, query: Float[Tensor, "B T Q"], mask: Bool[Tensor, "B S"], carried: Any) -> Place:
-        return Place(carried, carried + 1)
+    def forward(self, query: Float[Tensor, "B T Q"], mask: Bool[Tensor, "B S"], carried: Any) -> WindowPosition:
+        return WindowPosition(carried, carried + 1)
 
 
 @final
@@ -83,10 +83,10 @@ class Predictive(Window):
     def start(self, weights: Float[Tensor, "B S"]) -> Any:
         return ()
 
-    def forward(self, query: Float[Tensor, "B T Q"], mask: Bool[Tensor, "B S"], carried: Any) -> Place:
+    def forward(self, query: Float[Tensor, "B T Q"], mask: Bool[Tensor, "B S"], carried: Any) -> WindowPosition:
         guess = self.vector(torch.tanh(self.hidden(query))).squeeze(-1)  # (B, T)
         share = torch.sigmoid(guess.to(torch.promote_types(guess.dtype, torch.float32)))  # bfloat16 counts to 256
-        return Place(mask.sum(1, keepdim=True) * share, carried)
+        return WindowPosition(mask.sum(1, keepdim=True) * share, carried)
 
 
 @final
@@ -109,10 +109,10 @@ class LocalAttention(Attention):
 
     def forward(
         self, query: Float[Tensor, "R Q"], embedded: Float[Tensor, "R E"], attended: Attended, history: History
-    ) -> Glimpse:
-        said = self.inner.consult(query, embedded, attended, history)
-        asked = by_sentence(query, attended)  # (B, T, Q)
-        centre, carried = self.window(asked, attended.mask, by_sentence(history.window, attended))
+    ) -> AttentionOutput:
+        terms = self.inner.term_outputs(query, embedded, attended, history)
+        queries = by_sentence(query, attended)  # (B, T, Q)
+        centre, carried = self.window(queries, attended.mask, by_sentence(history.window, attended))
         at, inside = self.positions(centre, attended.mask)
         first = torch.arange(at.size(0), device=at.device) * attended.mask.size(1)  # of each sentence, all in a row
         rows = (at + first.view(-1, 1, 1)).flatten(0, 1)  # (B T, W)
@@ -127,17 +127,17 @@ class LocalAttention(Attention):
         mask = by_row(inside)
         keys = gathered(attended.keys, rows) * mask.unsqueeze(2)  # a score may look at neighbours
         window = Attended(keys, gathered(attended.values, rows), mask)
-        words = Said((), cut(said.features), cut(said.prior))
-        weights = self.inner.weights(by_row(asked).unsqueeze(1), window, words)  # (B T, 1, W)
+        words = TermOutput((), cut(terms.features), cut(terms.prior))
+        weights = self.inner.weights(by_row(queries).unsqueeze(1), window, words)  # (B T, 1, W)
         if self.window.deviation is not None:
             distance = (at - centre.unsqueeze(2)).view(weights.shape)
             weights = weights * torch.exp(-(distance**2) / (2 * self.window.deviation**2))
         context, drawn = self.inner.normaliser.read(weights, window.values)
         nothing = weights.new_zeros(*at.shape[:2], attended.mask.size(1))
         everywhere = nothing.scatter_add(2, at, weights.view(at.shape))  # what lies outside is 0 and adds nothing
-        return Glimpse(
+        return AttentionOutput(
             context.squeeze(1),
-            History(by_row(everywhere), said.carried, by_row(carried)),
+            History(by_row(everywhere), terms.carried, by_row(carried)),
             None if drawn is None else by_row(at).gather(1, drawn).squeeze(1),
         )
 

@@ -13,11 +13,11 @@ from dragoman.model.shapes import Float, Int
 class State(NamedTuple):
     """A decoder between two steps: nested tuples of tensors, of a form that only the decoder knows.
 
-    Several rows, side by side, can belong to one sentence, of which `fixed` has one.
+    Several rows, side by side, can belong to one sentence, of which `source_state` has one.
     """
 
-    moving: Any  # what changes from step to step
-    fixed: Any  # what was made of the sources
+    step_state: Any  # what changes from step to step
+    source_state: Any  # what was made of the sources
     masks: Any  # dropout of one sentence, drawn when it starts
 
 
@@ -37,7 +37,7 @@ class Unrolled(NamedTuple):
     drawn: Int[Tensor, "B T"] | None = None  # the positions that hard attention drew
 
 
-class Choice(NamedTuple):
+class StepByPosition(NamedTuple):
     """The outcome of one step in evaluation, with the features that it would have if attention drew each position."""
 
     features: Float[Tensor, "R S F"]
@@ -45,7 +45,7 @@ class Choice(NamedTuple):
     state: State
 
 
-class Choices(NamedTuple):
+class StepsByPosition(NamedTuple):
     """All steps over a reference, with the features that each would have if attention drew each position."""
 
     queries: Float[Tensor, "B T D"]

@@ -13,8 +13,8 @@ from dragoman.model.shapes import Float, Int
 
 
 class DecoderInput(nn.Module, ABC):
-    """Symbols to vectors. What it makes of the sources once a sentence is `fixed`, what changes from step to step is
-    `moving`: nested tuples of tensors, passed in and returned.
+    """Maps symbols to vectors. `source_state` is computed from the sources once a sentence, `step_state` changes from
+    step to step; both are nested tuples of tensors, passed in and returned.
     """
 
     def __init__(self, embedding: Embedding) -> None:
@@ -23,16 +23,16 @@ class DecoderInput(nn.Module, ABC):
 
     @abstractmethod
     def start(self, memories: tuple[Memory, ...]) -> tuple[Any, Any]:
-        """`moving` and `fixed` before the first symbol."""
+        """`step_state` and `source_state` before the first symbol."""
 
     @abstractmethod
-    def step(self, symbols: Int[Tensor, "R"], moving: Any, fixed: Any) -> tuple[Float[Tensor, "R E"], Any]:
-        """The vectors of one symbol a row, of which several, side by side, can belong to one sentence; and `moving`
+    def step(self, symbols: Int[Tensor, "R"], step_state: Any, source_state: Any) -> tuple[Float[Tensor, "R E"], Any]:
+        """The vectors of one symbol a row, of which several, side by side, can belong to one sentence; and `step_state`
         behind it.
         """
 
     @abstractmethod
-    def unroll(self, symbols: Int[Tensor, "B T"], moving: Any, fixed: Any) -> Float[Tensor, "B T E"]:
+    def unroll(self, symbols: Int[Tensor, "B T"], step_state: Any, source_state: Any) -> Float[Tensor, "B T E"]:
         """The vectors of all symbols that a decoder reads."""
 
 
@@ -43,10 +43,10 @@ class PreviousSymbol(DecoderInput):
     def start(self, memories: tuple[Memory, ...]) -> tuple[Any, Any]:
         return (), ()
 
-    def step(self, symbols: Int[Tensor, "R"], moving: Any, fixed: Any) -> tuple[Float[Tensor, "R E"], Any]:
-        return self.embedding(symbols), moving
+    def step(self, symbols: Int[Tensor, "R"], step_state: Any, source_state: Any) -> tuple[Float[Tensor, "R E"], Any]:
+        return self.embedding(symbols), step_state
 
-    def unroll(self, symbols: Int[Tensor, "B T"], moving: Any, fixed: Any) -> Float[Tensor, "B T E"]:
+    def unroll(self, symbols: Int[Tensor, "B T"], step_state: Any, source_state: Any) -> Float[Tensor, "B T E"]:
         embedded: Tensor = self.embedding(symbols)
         return embedded
 
@@ -77,13 +77,13 @@ class Cursor(DecoderInput):
         mapped: Tensor = self.map(memory.states).masked_fill(~memory.mask.unsqueeze(-1), 0.0)
         return torch.zeros(mapped.size(0), dtype=torch.long, device=mapped.device), mapped
 
-    def step(self, symbols: Int[Tensor, "R"], moving: Any, fixed: Any) -> tuple[Float[Tensor, "R E"], Any]:
-        place = moving + self._moves(symbols)
-        return self.embedding(symbols) + self._at(fixed, place.unsqueeze(1)).squeeze(1), place
+    def step(self, symbols: Int[Tensor, "R"], step_state: Any, source_state: Any) -> tuple[Float[Tensor, "R E"], Any]:
+        place = step_state + self._moves(symbols)
+        return self.embedding(symbols) + self._at(source_state, place.unsqueeze(1)).squeeze(1), place
 
-    def unroll(self, symbols: Int[Tensor, "B T"], moving: Any, fixed: Any) -> Float[Tensor, "B T E"]:
+    def unroll(self, symbols: Int[Tensor, "B T"], step_state: Any, source_state: Any) -> Float[Tensor, "B T E"]:
         embedded: Tensor = self.embedding(symbols)
-        return embedded + self._at(fixed, moving.unsqueeze(1) + self._moves(symbols).cumsum(1))
+        return embedded + self._at(source_state, step_state.unsqueeze(1) + self._moves(symbols).cumsum(1))
 
     def _moves(self, symbols: Int[Tensor, "*_"]) -> Int[Tensor, "*_"]:
         """1 behind a symbol that is an operation on the next one, 0 behind others."""

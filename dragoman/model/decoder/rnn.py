@@ -7,10 +7,10 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.configuration.components import Layers, Rate, Size
-from dragoman.model.attention.attention import Glimpse, GlobalAttention, History
-from dragoman.model.attention.normalisers import Reading
-from dragoman.model.attention.sources.combination import Asked, Combination, OneSource
-from dragoman.model.decoder.decoder import Choice, Choices, Decoder, State, Step, Unrolled
+from dragoman.model.attention.attention import AttentionOutput, GlobalAttention, History
+from dragoman.model.attention.normalisers import ReadValues
+from dragoman.model.attention.sources.combination import Combination, DecoderQuery, OneSource
+from dragoman.model.decoder.decoder import Decoder, State, Step, StepByPosition, StepsByPosition, Unrolled
 from dragoman.model.decoder.external_memory import Cells, ExternalMemory
 from dragoman.model.dropout import Dropout
 from dragoman.model.features import FEATURES, FeaturesKind, Sizes
@@ -33,7 +33,7 @@ class Masks(NamedTuple):
     features: Tensor | None
 
 
-class Moving(NamedTuple):
+class StepState(NamedTuple):
     """What changes from step to step."""
 
     layers: tuple[CellState, ...]
@@ -42,24 +42,24 @@ class Moving(NamedTuple):
     cells: Cells | tuple[()] = ()  # of an external memory
 
 
-class _Turn(NamedTuple):
-    """What one turn of the recurrence made."""
+class _StepOutput(NamedTuple):
+    """What one step_output of the recurrence made."""
 
     layers: tuple[CellState, ...]
     output: Float[Tensor, "B D"]  # of the top layer
-    glimpse: Glimpse
+    looked: AttentionOutput
 
 
-class _Course(NamedTuple):
-    """All turns over a reference."""
+class _UnrolledSteps(NamedTuple):
+    """All step_outputs over a reference."""
 
     outputs: Float[Tensor, "B T D"]
     weights: Float[Tensor, "B T S"]
-    reading: Reading
+    reading: ReadValues
     fed: Float[Tensor, "B T F"] | None  # for `feed: attentional`
 
 
-Timing = Callable[["RnnDecoder", Tensor, Tensor, State], _Turn]
+Timing = Callable[["RnnDecoder", Tensor, Tensor, State], _StepOutput]
 
 
 @final
@@ -153,98 +153,102 @@ class RnnDecoder(Decoder):
         )
         attended = self.attention.prepare(memories)
         cells = self.external.start(memories) if self.external else ()
-        moving = Moving(layers, like.new_zeros(like.size(0), self.fed_size), self.attention.start(attended), cells)
-        return State(moving, attended, masks)
+        step_state = StepState(
+            layers, like.new_zeros(like.size(0), self.fed_size), self.attention.start(attended), cells
+        )
+        return State(step_state, attended, masks)
 
     def step(self, embedded: Float[Tensor, "B E"], state: State) -> Step:
-        turn, state = self._advance(embedded, self.cells[0].project(embedded), state, self.attend)
+        step_output, state = self._advance(embedded, self.cells[0].project(embedded), state, self.attend)
         if self.feed == "attentional":
-            features = state.moving.fed
+            features = state.step_state.fed
         else:
-            features = self.features(turn.output, turn.glimpse.context, embedded)
-        return Step(self.dropout.step(features, state.masks.features), turn.glimpse.history.weights, state)
+            features = self.features(step_output.output, step_output.looked.context, embedded)
+        return Step(self.dropout.step(features, state.masks.features), step_output.looked.history.weights, state)
 
     def unroll(self, embedded: Float[Tensor, "B T E"], state: State) -> Unrolled:
         """What does not depend on the loop is computed for all steps at once."""
-        course = self._course(embedded, state)
-        if course.fed is None:
-            features = self.features(course.outputs, course.reading.context, embedded)
+        unrolled = self._unrolled(embedded, state)
+        if unrolled.fed is None:
+            features = self.features(unrolled.outputs, unrolled.reading.context, embedded)
         else:
-            features = course.fed
+            features = unrolled.fed
         features = self.dropout.steps(features, state.masks.features)
-        return Unrolled(features, course.weights, course.reading.drawn)
+        return Unrolled(features, unrolled.weights, unrolled.reading.drawn)
 
-    def choose(self, embedded: Float[Tensor, "R E"], state: State) -> Choice:
+    def step_by_position(self, embedded: Float[Tensor, "R E"], state: State) -> StepByPosition:
         """One step of `choices`, in evaluation."""
-        turn, state = self._advance(embedded, self.cells[0].project(embedded), state, self.attend)
-        weights = turn.glimpse.history.weights
+        step_output, state = self._advance(embedded, self.cells[0].project(embedded), state, self.attend)
+        weights = step_output.looked.history.weights
         rows, width = weights.shape
-        values = state.fixed.values
+        values = state.source_state.values
         contexts = values.repeat_interleave(rows // values.size(0), 0)
-        output, read = (each.unsqueeze(1).expand(-1, width, -1) for each in (turn.output, embedded))
-        return Choice(self.features(output, contexts, read), weights, state)
+        output, read = (each.unsqueeze(1).expand(-1, width, -1) for each in (step_output.output, embedded))
+        return StepByPosition(self.features(output, contexts, read), weights, state)
 
-    def choices(self, embedded: Float[Tensor, "B T E"], state: State) -> Choices:
+    def unroll_by_position(self, embedded: Float[Tensor, "B T E"], state: State) -> StepsByPosition:
         """For `attend: after` with `feed: nothing`, where no state depends on what was drawn before it."""
-        course = self._course(embedded, state)
+        unrolled = self._unrolled(embedded, state)
 
         def everywhere(each: Tensor, axis: int) -> Tensor:
             """(B, T, X) or (B, S, X) as (B, T, S, X)."""
-            return each.unsqueeze(axis).expand(*course.weights.shape, -1)
+            return each.unsqueeze(axis).expand(*unrolled.weights.shape, -1)
 
-        contexts = everywhere(state.fixed.values, 1)
-        features = self.features(everywhere(course.outputs, 2), contexts, everywhere(embedded, 2))
+        contexts = everywhere(state.source_state.values, 1)
+        features = self.features(everywhere(unrolled.outputs, 2), contexts, everywhere(embedded, 2))
         flat = self.dropout.steps(features.flatten(1, 2), state.masks.features)
-        return Choices(course.outputs, course.weights, flat.view_as(features))
+        return StepsByPosition(unrolled.outputs, unrolled.weights, flat.view_as(features))
 
     def by_source(self, weights: Float[Tensor, "*_ S"], state: State) -> tuple[Float[Tensor, "*_ _"], ...]:
-        return self.attention.by_source(weights, state.fixed)
+        return self.attention.by_source(weights, state.source_state)
 
-    def _course(self, embedded: Float[Tensor, "B T E"], state: State) -> _Course:
-        turns: list[_Turn] = []
+    def _unrolled(self, embedded: Float[Tensor, "B T E"], state: State) -> _UnrolledSteps:
+        step_outputs: list[_StepOutput] = []
         fed: list[Tensor] = []
         projected = self.cells[0].project(embedded)
         attend = attend_later if self.at_once else self.attend
         with loop():
             for now, now_projected in zip(embedded.unbind(1), projected.unbind(1), strict=True):
-                turn, state = self._advance(now, now_projected, state, attend)
-                turns.append(turn)
-                fed.append(state.moving.fed)
-        outputs = torch.stack([turn.output for turn in turns], 1)
+                step_output, state = self._advance(now, now_projected, state, attend)
+                step_outputs.append(step_output)
+                fed.append(state.step_state.fed)
+        outputs = torch.stack([step_output.output for step_output in step_outputs], 1)
         if self.at_once:
             assert isinstance(self.attention, OneSource)
             assert isinstance(self.attention.attention, GlobalAttention)
-            weights, reading = self.attention.attention.look(outputs, state.fixed)
+            weights, reading = self.attention.attention.look(outputs, state.source_state)
         else:
-            weights, reading = _together([turn.glimpse for turn in turns])
-        return _Course(outputs, weights, reading, torch.stack(fed, 1) if self.feed == "attentional" else None)
+            weights, reading = _together([step_output.looked for step_output in step_outputs])
+        return _UnrolledSteps(outputs, weights, reading, torch.stack(fed, 1) if self.feed == "attentional" else None)
 
-    def _advance(self, embedded: Tensor, projected: Tensor, state: State, attend: Timing) -> tuple[_Turn, State]:
-        """One turn, and the state after it, with what the next step is to be fed."""
-        beside, cells = state.moving.fed, state.moving.cells
+    def _advance(self, embedded: Tensor, projected: Tensor, state: State, attend: Timing) -> tuple[_StepOutput, State]:
+        """One step_output, and the state after it, with what the next step is to be fed."""
+        beside, cells = state.step_state.fed, state.step_state.cells
         if self.external:
-            read, cells = self.external.read(state.moving.layers[-1][0], cells)
+            read, cells = self.external.read(state.step_state.layers[-1][0], cells)
             beside = torch.cat([beside, read], -1)
         if self.beside_size:
             dropped = self.dropout.step(beside, state.masks.fed)
             projected = projected + self.cells[0].project(dropped, self.input_size)
-        turn = attend(self, embedded, projected, state)
+        step_output = attend(self, embedded, projected, state)
         if self.external:
-            cells = self.external.write(turn.layers[-1][0], cells)
+            cells = self.external.write(step_output.layers[-1][0], cells)
         if self.feed == "context":
-            fed = turn.glimpse.context
+            fed = step_output.looked.context
         elif self.feed == "attentional":
-            fed = self.features(turn.output, turn.glimpse.context, embedded)
+            fed = self.features(step_output.output, step_output.looked.context, embedded)
         else:
-            fed = state.moving.fed
-        return turn, state._replace(moving=Moving(turn.layers, fed, turn.glimpse.history, cells))
+            fed = state.step_state.fed
+        return step_output, state._replace(
+            step_state=StepState(step_output.layers, fed, step_output.looked.history, cells)
+        )
 
-    def look(self, query: Float[Tensor, "B D"], embedded: Float[Tensor, "B E"], state: State) -> Glimpse:
-        asked = Asked(query, embedded, state.moving.layers[-1][0])
-        glimpse: Glimpse = self.attention(asked, state.fixed, state.moving.history)
-        return glimpse
+    def look(self, query: Float[Tensor, "B D"], embedded: Float[Tensor, "B E"], state: State) -> AttentionOutput:
+        decoder_query = DecoderQuery(query, embedded, state.step_state.layers[-1][0])
+        looked: AttentionOutput = self.attention(decoder_query, state.source_state, state.step_state.history)
+        return looked
 
-    def climb(self, first: CellState, state: State) -> tuple[tuple[CellState, ...], Float[Tensor, "B D"]]:
+    def upper_layers(self, first: CellState, state: State) -> tuple[tuple[CellState, ...], Float[Tensor, "B D"]]:
         """From the first layer's new state to the top: all new states, and the output of the last layer.
 
         Each layer reads the output of the one below; with `residual` it is added to its own.
@@ -252,50 +256,50 @@ class RnnDecoder(Decoder):
         layers, output = [first], first[0]
         for depth, cell in enumerate(list(self.cells)[1:], start=1):
             dropped = self.dropout.step(output, state.masks.layers[depth - 1])
-            new = cell(cell.project(dropped), state.moving.layers[depth], state.masks.recurrent[depth])
+            new = cell(cell.project(dropped), state.step_state.layers[depth], state.masks.recurrent[depth])
             layers.append(new)
             output = output + new[0] if self.residual else new[0]
         return tuple(layers), output
 
 
-def attend_before(decoder: RnnDecoder, embedded: Tensor, projected: Tensor, state: State) -> _Turn:
+def attend_before(decoder: RnnDecoder, embedded: Tensor, projected: Tensor, state: State) -> _StepOutput:
     """`c_t = attend(s_(t-1))`, `s_t = cell([x_t; c_t], s_(t-1))`."""
-    glimpse = decoder.look(state.moving.layers[-1][0], embedded, state)
-    dropped = decoder.dropout.step(glimpse.context, state.masks.context)
+    looked = decoder.look(state.step_state.layers[-1][0], embedded, state)
+    dropped = decoder.dropout.step(looked.context, state.masks.context)
     cell = decoder.cells[0]
     projected = projected + cell.project(dropped, decoder.input_size + decoder.beside_size)
-    first = cell(projected, state.moving.layers[0], state.masks.recurrent[0])
-    return _Turn(*decoder.climb(first, state), glimpse)
+    first = cell(projected, state.step_state.layers[0], state.masks.recurrent[0])
+    return _StepOutput(*decoder.upper_layers(first, state), looked)
 
 
-def attend_after(decoder: RnnDecoder, embedded: Tensor, projected: Tensor, state: State) -> _Turn:
+def attend_after(decoder: RnnDecoder, embedded: Tensor, projected: Tensor, state: State) -> _StepOutput:
     """`s_t = cell(x_t, s_(t-1))`, `c_t = attend(s_t)`."""
-    turn = attend_later(decoder, embedded, projected, state)
-    return turn._replace(glimpse=decoder.look(turn.output, embedded, state))
+    step_output = attend_later(decoder, embedded, projected, state)
+    return step_output._replace(looked=decoder.look(step_output.output, embedded, state))
 
 
-def attend_later(decoder: RnnDecoder, embedded: Tensor, projected: Tensor, state: State) -> _Turn:
+def attend_later(decoder: RnnDecoder, embedded: Tensor, projected: Tensor, state: State) -> _StepOutput:
     """`s_t = cell(x_t, s_(t-1))`; the contexts of all t are left to be found together."""
-    first = decoder.cells[0](projected, state.moving.layers[0], state.masks.recurrent[0])
-    layers, output = decoder.climb(first, state)
-    return _Turn(layers, output, Glimpse(output[:, :0], state.moving.history))
+    first = decoder.cells[0](projected, state.step_state.layers[0], state.masks.recurrent[0])
+    layers, output = decoder.upper_layers(first, state)
+    return _StepOutput(layers, output, AttentionOutput(output[:, :0], state.step_state.history))
 
 
-def attend_between(decoder: RnnDecoder, embedded: Tensor, projected: Tensor, state: State) -> _Turn:
+def attend_between(decoder: RnnDecoder, embedded: Tensor, projected: Tensor, state: State) -> _StepOutput:
     """`s' = cell_1(x_t, s_(t-1))`, `c_t = attend(s')`, `s_t = cell_2(c_t, s')`."""
     assert decoder.second is not None
-    middle = decoder.cells[0](projected, state.moving.layers[0], state.masks.recurrent[0])
-    glimpse = decoder.look(middle[0], embedded, state)
-    dropped = decoder.dropout.step(glimpse.context, state.masks.context)
+    middle = decoder.cells[0](projected, state.step_state.layers[0], state.masks.recurrent[0])
+    looked = decoder.look(middle[0], embedded, state)
+    dropped = decoder.dropout.step(looked.context, state.masks.context)
     first = decoder.second(decoder.second.project(dropped), middle, state.masks.recurrent[-1])
-    return _Turn(*decoder.climb(first, state), glimpse)
+    return _StepOutput(*decoder.upper_layers(first, state), looked)
 
 
-def _together(glimpses: list[Glimpse]) -> tuple[Float[Tensor, "B T S"], Reading]:
+def _together(looks: list[AttentionOutput]) -> tuple[Float[Tensor, "B T S"], ReadValues]:
     """What the steps saw, in the form that `GlobalAttention.look` gives."""
-    contexts, weights = zip(*((glimpse.context, glimpse.history.weights) for glimpse in glimpses), strict=True)
-    drawn = [glimpse.drawn for glimpse in glimpses if glimpse.drawn is not None]
-    return torch.stack(weights, 1), Reading(torch.stack(contexts, 1), torch.stack(drawn, 1) if drawn else None)
+    contexts, weights = zip(*((looked.context, looked.history.weights) for looked in looks), strict=True)
+    drawn = [looked.drawn for looked in looks if looked.drawn is not None]
+    return torch.stack(weights, 1), ReadValues(torch.stack(contexts, 1), torch.stack(drawn, 1) if drawn else None)
 
 
 TIMINGS = {"before": attend_before, "after": attend_after, "between": attend_between}

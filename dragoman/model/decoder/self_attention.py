@@ -10,10 +10,10 @@ from dragoman.configuration.components import Layers, Rate, Size
 from dragoman.model.attention.attention import Attended, GlobalAttention, by_row
 from dragoman.model.attention.sources.combination import Combination, OneSource
 from dragoman.model.decoder.decoder import Decoder, State, Step, Unrolled
-from dragoman.model.linear import Linear, product_kind
+from dragoman.model.linear import Linear, matmul_dtype
 from dragoman.model.memory import Memory, StateShape
 from dragoman.model.recurrent import CellState
-from dragoman.model.self_attention import Entry, FeedForward, Past, PositionsKind, SelfAttention, Turns, by_head
+from dragoman.model.self_attention import Entry, FeedForward, Past, PositionsKind, Rotations, SelfAttention, by_head
 from dragoman.model.shapes import Bool, Float
 from dragoman.model.state import each_tensor
 
@@ -72,12 +72,12 @@ class _Layer(nn.Module):
     def forward(
         self,
         states: Float[Tensor, "R T D"],
-        turns: Turns | None,
+        rotations: Rotations | None,
         seen: Bool[Tensor, "T _"] | None,
         past: Past,
         source: Attended,
     ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R T S"], Past]:
-        attended, past = self.attention(self.norms[0](states), turns, seen, past)
+        attended, past = self.attention(self.norms[0](states), rotations, seen, past)
         states = states + self.dropout(attended)
         looked, weights = self.cross(self.norms[1](states), source)
         states = states + self.dropout(looked)
@@ -140,13 +140,13 @@ class SelfAttentionDecoder(Decoder):
     def start(self, memories: tuple[Memory, ...], layers: tuple[CellState, ...]) -> State:
         (memory,) = memories
         states = memory.states
-        nothing = states.new_zeros(states.size(0), self.heads, 0, self.head_size, dtype=product_kind(states))
-        moving = (Past(nothing, nothing),) * len(self.layers)
-        return State(moving, tuple(layer.cross.prepare(memory) for layer in self.layers), ())
+        nothing = states.new_zeros(states.size(0), self.heads, 0, self.head_size, dtype=matmul_dtype(states))
+        step_state = (Past(nothing, nothing),) * len(self.layers)
+        return State(step_state, tuple(layer.cross.prepare(memory) for layer in self.layers), ())
 
     def step(self, embedded: Float[Tensor, "B E"], state: State) -> Step:
-        features, weights, moving = self._advance(embedded.unsqueeze(1), state)
-        return Step(features.squeeze(1), weights.squeeze(1), state._replace(moving=moving))
+        features, weights, step_state = self._advance(embedded.unsqueeze(1), state)
+        return Step(features.squeeze(1), weights.squeeze(1), state._replace(step_state=step_state))
 
     def by_source(self, weights: Float[Tensor, "*_ S"], state: State) -> tuple[Float[Tensor, "*_ _"], ...]:
         return (weights,)
@@ -159,11 +159,11 @@ class SelfAttentionDecoder(Decoder):
         self, embedded: Float[Tensor, "R T E"], state: State
     ) -> tuple[Float[Tensor, "R T F"], Float[Tensor, "R T S"], tuple[Past, ...]]:
         """T symbols further."""
-        first, steps = state.moving[0].keys.size(2), embedded.size(1)
-        states, turns = self.entry(embedded, torch.arange(first, first + steps, device=embedded.device))
+        first, steps = state.step_state[0].keys.size(2), embedded.size(1)
+        states, rotations = self.entry(embedded, torch.arange(first, first + steps, device=embedded.device))
         seen = None if steps == 1 else states.new_ones(steps, first + steps, dtype=torch.bool).tril(first)
-        moving = []
-        for layer, past, source in zip(self.layers, state.moving, state.fixed, strict=True):
-            states, weights, past = layer(states, turns, seen, past, source)
-            moving.append(past)
-        return self.features(self.norm(states)), weights, tuple(moving)
+        step_state = []
+        for layer, past, source in zip(self.layers, state.step_state, state.source_state, strict=True):
+            states, weights, past = layer(states, rotations, seen, past, source)
+            step_state.append(past)
+        return self.features(self.norm(states)), weights, tuple(step_state)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from dragoman.configuration.components import Layers, Rate, Size
 from dragoman.model.encoder.encoder import Encoder
 from dragoman.model.memory import Memory, StateShape
-from dragoman.model.self_attention import Entry, FeedForward, PositionsKind, SelfAttention, Turns
+from dragoman.model.self_attention import Entry, FeedForward, PositionsKind, Rotations, SelfAttention
 from dragoman.model.shapes import Bool, Float
 
 
@@ -24,9 +24,9 @@ class _Layer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(
-        self, states: Float[Tensor, "B S H"], turns: Turns | None, seen: Bool[Tensor, "B 1 S S"]
+        self, states: Float[Tensor, "B S H"], rotations: Rotations | None, seen: Bool[Tensor, "B 1 S S"]
     ) -> Float[Tensor, "B S H"]:
-        attended, _ = self.attention(self.norms[0](states), turns, seen)
+        attended, _ = self.attention(self.norms[0](states), rotations, seen)
         states = states + self.dropout(attended)
         changed: Tensor = self.dropout(self.feed_forward(self.norms[1](states)))
         return states + changed
@@ -63,8 +63,8 @@ class SelfAttentionEncoder(Encoder):
         self.state_shape = StateShape(0, size, 0)
 
     def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> Memory:
-        states, turns = self.entry(embedded, torch.arange(mask.size(1), device=mask.device))
+        states, rotations = self.entry(embedded, torch.arange(mask.size(1), device=mask.device))
         seen = mask[:, None, None, :].expand(-1, -1, mask.size(1), -1)
         for layer in self.layers:
-            states = layer(states, turns, seen)
+            states = layer(states, rotations, seen)
         return Memory(self.norm(states), mask)

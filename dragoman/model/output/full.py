@@ -9,7 +9,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from dragoman.configuration.components import Rate
-from dragoman.model.linear import linear, product_kind
+from dragoman.model.linear import linear, matmul_dtype
 from dragoman.model.output.output import Distribution, Loss, Output, Readout
 from dragoman.model.shapes import Float, Int
 
@@ -80,7 +80,7 @@ class _CrossEntropy(torch.autograd.Function):
         ctx: Any, features: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float, wanted: bool
     ) -> Tensor:
         device, symbols = features.device.type, weight.size(0)
-        kind = product_kind(weight)
+        kind = matmul_dtype(weight)
         exact = torch.promote_types(kind, torch.float32)
         cast, low, offset = weight.to(kind), features.to(kind), bias.to(kind)
         everywhere, extra = smoothing / symbols, 1.0 - smoothing

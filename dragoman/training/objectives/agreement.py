@@ -8,7 +8,7 @@ from dragoman.configuration.config import TABLES, Config
 from dragoman.data.batch import Batch
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.training.objectives.objective import Objective, ObjectiveContext, indistinct, untaught
+from dragoman.training.objectives.objective import Objective, ObjectiveContext, check_learnable, check_normalised
 from dragoman.training.objectives.penalties import both
 from dragoman.training.objectives.teacher_forcing import force
 
@@ -33,8 +33,8 @@ class Agreement(Objective):
     def problems(cls, config: Config) -> Iterator[str]:
         """It needs attention in both directions, and sides that can change places."""
         yield from super().problems(config)
-        yield from untaught(config)
-        yield from indistinct(config, "agreement")
+        yield from check_learnable(config)
+        yield from check_normalised(config, "agreement")
         table = next((name for name in (*config.data.train, config.data.dev) if name.endswith(TABLES)), None)
         if table:
             yield f"'agreement' needs a file for each side, which {table} is not"

@@ -15,13 +15,13 @@ from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training.objectives import lattice as lattices
 from dragoman.training.objectives.lattice import lattice
-from dragoman.training.objectives.objective import Objective, ObjectiveContext, undecided, untaught
+from dragoman.training.objectives.objective import Objective, ObjectiveContext, check_learnable, check_no_hard_term
 
 
 def _problems(kind: str, config: Config) -> Iterator[str]:
     model = config.model
-    yield from undecided(config)
-    yield from untaught(config)
+    yield from check_no_hard_term(config)
+    yield from check_learnable(config)
     if model.attention.normaliser.kind != "hard":
         yield f"{kind} trains hard attention alone; use model.attention.normaliser: hard"
     if model.attention.window.kind == "predictive":
@@ -111,10 +111,10 @@ class Reinforce(Objective):
         drawn = -(reward * chosen + self.entropy * entropy)[real].sum()
         return loss._replace(total=loss.total + drawn - drawn.detach())
 
-    def tallies(self) -> tuple[Tensor, ...]:
+    def batch_statistics(self) -> tuple[Tensor, ...]:
         return (self.tally,)
 
-    def settle(self, updated: bool) -> None:
+    def after_step(self, updated: bool) -> None:
         if updated:
             self.mean.lerp_(self.tally[0] / self.tally[1], 1 - self.decay)
         self.tally.zero_()

@@ -47,7 +47,7 @@ def lattice(model: Seq2Seq, batch: Batch) -> Lattice:
     (source,), target = batch.sources, batch.target
     state = model.begin(batch.sources)
     decoder = model.decoder_state(state)
-    queries, weights, features = model.decoder.choices(model.read(target.ids, state), decoder)
+    queries, weights, features = model.decoder.unroll_by_position(model.read(target.ids, state), decoder)
     pairs = target.mask.unsqueeze(2) & source.mask.unsqueeze(1)  # (B, T, S)
     readout = model.readout(
         features[pairs],

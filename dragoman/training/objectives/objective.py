@@ -51,20 +51,20 @@ class Objective(nn.Module, ABC):
         """What keeps it from training what is configured."""
         if config.model.attention.normaliser.kind == "hard":
             yield "no gradient passes through hard attention; use marginal, or reinforce with order: 0"
-        yield from undecided(config)
+        yield from check_no_hard_term(config)
 
-    def tallies(self) -> tuple[Tensor, ...]:
-        """Sums over the last batch that `settle` needs, over the shares of all workers."""
+    def batch_statistics(self) -> tuple[Tensor, ...]:
+        """Sums over the last batch that `after_step` needs, over the shares of all workers."""
         return ()
 
-    def settle(self, updated: bool) -> None:
+    def after_step(self, updated: bool) -> None:
         """A step is over; it counts if it has updated the weights. Before this nothing that is saved may change."""
 
     @abstractmethod
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss: ...
 
 
-def untaught(config: Config) -> Iterator[str]:
+def check_learnable(config: Config) -> Iterator[str]:
     """A problem where nothing of attention can be learnt."""
     attention = config.model.attention
     if attention.score.kind == "none":
@@ -73,15 +73,15 @@ def untaught(config: Config) -> Iterator[str]:
         yield "all weights that attention can see are alike (model.attention.score: uniform)"
 
 
-def indistinct(config: Config, kind: str) -> Iterator[str]:
+def check_normalised(config: Config, kind: str) -> Iterator[str]:
     """A problem where every weight of a symbol could be 1."""
     normaliser = components.complete(NORMALISERS, config.model.attention.normaliser)
     if normaliser.options.get("divide") is False:
         yield f"'{kind}' would make all weights of model.attention.normaliser: {normaliser.kind} 1; use divide: true"
 
 
-def undecided(config: Config) -> Iterator[str]:
+def check_no_hard_term(config: Config) -> Iterator[str]:
     """A problem where a term has to be taught what to decide."""
     for term in config.model.attention.terms:
-        if TERMS[term.kind].decides:
+        if TERMS[term.kind].is_hard:
             yield f"cannot teach '{term.kind}' (model.attention.terms) where to write; use segment"

@@ -36,11 +36,11 @@ class Segment(Objective):
     @classmethod
     def problems(cls, config: Config) -> Iterator[str]:
         attention = config.model.attention
-        if not any(TERMS[term.kind].decides for term in attention.terms) or attention.score.kind == "none":
+        if not any(TERMS[term.kind].is_hard for term in attention.terms) or attention.score.kind == "none":
             yield "segment needs model.attention.terms: shift"
         elif attention != AttentionConfig(score=Spec("uniform"), terms=attention.terms[:1]):
             yield (
-                "segment looks at the one position that shift decides on, which nothing else can change: "
+                "segment looks at the one position that shift is_hard on, which nothing else can change: "
                 "use model.attention: {score: uniform, terms: shift}"
             )
         yield from lattices.problems("segment", config)
@@ -48,12 +48,12 @@ class Segment(Objective):
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
         found, mask, real = lattice(model, batch), batch.sources[0].mask, batch.target.mask
         shift, place = shift_of(found.decoder)
-        energies = shift.energies(found.queries, found.state.fixed.terms[place]).to(found.log_probs.dtype)
+        energies = shift.energies(found.queries, found.state.source_state.terms[place]).to(found.log_probs.dtype)
         return Loss(-log_likelihood(energies, found.log_probs, mask, real).sum(), int(real.sum()))
 
 
 def shift_of(decoder: RnnDecoder) -> tuple[Shift, int]:
-    """The term that decides, and its place among the terms."""
+    """The term that is_hard, and its place among the terms."""
     assert isinstance(decoder.attention.attention, GlobalAttention)
     return next(
         (term, place) for place, term in enumerate(decoder.attention.attention.terms) if isinstance(term, Shift)

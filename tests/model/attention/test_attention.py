@@ -52,7 +52,7 @@ OPTIONS = {
 def possible(parts: Mapping[str, str]) -> bool:
     """No window may show nothing but what is hidden, and weights of sentences and of words are softmaxes."""
     term, window = parts.get("term", "none"), parts.get("window", "none")
-    hidden = term in TERMS and (TERMS[term].decides or (TERMS[term].hides and window == "predictive"))
+    hidden = term in TERMS and (TERMS[term].is_hard or (TERMS[term].hides and window == "predictive"))
     softmax = parts.get("normaliser", "softmax") == "softmax"
     return window == "none" or not (hidden or (window == "sentences" and not softmax))
 
@@ -104,9 +104,9 @@ def steps(attention: Attention, query: Tensor, source: Memory, embedded: Tensor 
     history = attention.start(attended)
     contexts, weights = [], []
     for t in range(query.size(1)):
-        glimpse = attention(query[:, t], embedded[:, t], attended, history)
-        history = glimpse.history
-        contexts.append(glimpse.context)
+        output = attention(query[:, t], embedded[:, t], attended, history)
+        history = output.history
+        contexts.append(output.context)
         weights.append(history.weights)
     return torch.stack(contexts, 1), torch.stack(weights, 1)
 
@@ -179,17 +179,17 @@ def test_rows_of_a_sentence_keep_their_own_history_when_a_beam_moves_them(varian
     for t in range(STEPS):
         query = torch.stack([first[0][:, t], second[0][:, t]], 1).flatten(0, 1)
         words = torch.stack([first[2][:, t], second[2][:, t]], 1).flatten(0, 1)
-        glimpse = attention(query, words, attended, history)
-        assert torch.allclose(glimpse.history.weights[0::2], first[1][:, t])
-        assert torch.allclose(glimpse.history.weights[1::2], second[1][:, t])
-        history = select(glimpse.history, torch.tensor([1, 0, 3, 2, 5, 4]))
+        output = attention(query, words, attended, history)
+        assert torch.allclose(output.history.weights[0::2], first[1][:, t])
+        assert torch.allclose(output.history.weights[1::2], second[1][:, t])
+        history = select(output.history, torch.tensor([1, 0, 3, 2, 5, 4]))
         first, second = second, first
 
 
 @each_variant
 def test_every_parameter_gets_a_gradient(variant: Variant) -> None:
     """All but the query's in `linear`: its share of the energy is the same everywhere and cancels in a distribution."""
-    if variant.term in TERMS and TERMS[variant.term].decides:
+    if variant.term in TERMS and TERMS[variant.term].is_hard:
         pytest.skip("one position is left, whatever its energy")
     attention = make(variant)
     query, source, words = queries().requires_grad_(), states().requires_grad_(), WORDS_READ.clone().requires_grad_()

@@ -9,7 +9,7 @@ from dragoman.model.attention.attention import Attention, GlobalAttention
 from dragoman.model.attention.documents import HierarchicalAttention
 from dragoman.model.attention.normalisers import Normaliser, Softmax
 from dragoman.model.attention.scores import Additive, Convolutional
-from dragoman.model.attention.terms.term import Moment, Said, Sizes, Term
+from dragoman.model.attention.terms.term import Sizes, Term, TermInput, TermOutput
 from dragoman.model.memory import Memory
 from tests.builders import noise, shaken
 from tests.model import loops
@@ -33,10 +33,10 @@ class Hidden(Term):
     def start(self, weights: Tensor, prepared: object) -> tuple[()]:
         return ()
 
-    def forward(self, moment: Moment, prepared: object, carried: object) -> Said:
-        prior = torch.zeros_like(moment.weights)
+    def forward(self, term_input: TermInput, prepared: object, carried: object) -> TermOutput:
+        prior = torch.zeros_like(term_input.weights)
         prior[0, :, :4] = float("-inf")
-        return Said((), prior=prior)
+        return TermOutput((), prior=prior)
 
 
 def make(*terms: Term) -> HierarchicalAttention:
@@ -46,8 +46,8 @@ def make(*terms: Term) -> HierarchicalAttention:
 
 def look(attention: Attention) -> tuple[Tensor, Tensor]:
     attended = attention.prepare(Memory(STATES, IDS != 1, ids=IDS))
-    glimpse = attention(QUERY, QUERY, attended, attention.start(attended))
-    return glimpse.context, glimpse.history.weights
+    output = attention(QUERY, QUERY, attended, attention.start(attended))
+    return output.context, output.history.weights
 
 
 def assert_printed(attention: HierarchicalAttention, documents: list[list[list[int]]]) -> None:

@@ -12,9 +12,9 @@ from dragoman.configuration.components import Spec, build, problems
 from dragoman.model.attention.attention import GlobalAttention, History
 from dragoman.model.attention.normalisers import Softmax
 from dragoman.model.attention.scores import SCORES
-from dragoman.model.attention.terms.recurrent import Track
+from dragoman.model.attention.terms.recurrent import TrackedState
 from dragoman.model.attention.terms.table import TERMS
-from dragoman.model.attention.terms.term import Moment, Sizes, Term
+from dragoman.model.attention.terms.term import Sizes, Term, TermInput
 from dragoman.model.memory import Memory
 from dragoman.model.state import each_tensor
 from tests.builders import noise, shaken
@@ -43,12 +43,12 @@ def features(term: Term) -> Tensor:
     before = torch.zeros_like(WEIGHTS[:, 0])
     carried, found = term.start(before, prepared), []
     for t in range(STEPS):
-        moment = Moment(*(each.unsqueeze(1) for each in (QUERIES[:, t], READ[:, t], before)))
-        said = term(moment, prepared, each_tensor(lambda tensor: tensor.unsqueeze(1), carried))
-        assert said.prior is None
-        assert said.features is not None
-        found.append(said.features.squeeze(1))
-        carried, before = each_tensor(lambda tensor: tensor.squeeze(1), said.carried), WEIGHTS[:, t]
+        term_input = TermInput(*(each.unsqueeze(1) for each in (QUERIES[:, t], READ[:, t], before)))
+        terms = term(term_input, prepared, each_tensor(lambda tensor: tensor.unsqueeze(1), carried))
+        assert terms.prior is None
+        assert terms.features is not None
+        found.append(terms.features.squeeze(1))
+        carried, before = each_tensor(lambda tensor: tensor.squeeze(1), terms.carried), WEIGHTS[:, t]
     return torch.stack(found, 1)
 
 
@@ -115,10 +115,10 @@ def test_a_word_of_padding_cannot_spoil_the_gradient_of_fertility() -> None:
     weight = next(term.parameters())
     states[1, 2:] = -1e6 * weight.detach().sign()
     prepared = term.prepare(Memory(states, MASK, ids=IDS))
-    moment = Moment(QUERIES[:, :1], READ[:, :1], WEIGHTS[:, :1])
-    said = term(moment, prepared, torch.zeros_like(WEIGHTS[:, :1]))
-    assert said.features is not None
-    said.features.sum().backward()
+    term_input = TermInput(QUERIES[:, :1], READ[:, :1], WEIGHTS[:, :1])
+    terms = term(term_input, prepared, torch.zeros_like(WEIGHTS[:, :1]))
+    assert terms.features is not None
+    terms.features.sum().backward()
     assert weight.grad is not None
     assert weight.grad.abs().sum() > 0
     assert weight.grad.isfinite().all()
@@ -190,20 +190,20 @@ def test_shift() -> None:
         prepared = term.prepare(Memory(STATES, MASK, ids=IDS))
         carried, places = term.start(torch.zeros_like(WEIGHTS[:, 0]), prepared), [0] * ROWS
         for t in range(STEPS):
-            moment = Moment(*(each.unsqueeze(1) for each in (QUERIES[:, t], READ[:, t], WEIGHTS[:, t])))
-            said = term(moment, prepared, carried.unsqueeze(1))
-            assert said.prior is not None
+            term_input = TermInput(*(each.unsqueeze(1) for each in (QUERIES[:, t], READ[:, t], WEIGHTS[:, t])))
+            terms = term(term_input, prepared, carried.unsqueeze(1))
+            assert terms.prior is not None
             for row, length in enumerate(LENGTHS):
                 energies = loops.additive(p, array(QUERIES[row, t]), array(STATES[row, :length]))
                 before, place = places[row], places[row]
                 while place < length - 1 and energies[place] <= 0:
                     place += 1
-                assert said.prior[row, 0].isfinite().nonzero().flatten().tolist() == [place]
-                assert said.prior[row, 0, place] == 0
+                assert terms.prior[row, 0].isfinite().nonzero().flatten().tolist() == [place]
+                assert terms.prior[row, 0, place] == 0
                 stayed += place == before and place < length - 1
                 passed += any(energy > 0 for energy in energies[:before])
                 places[row] = place
-            carried = said.carried.squeeze(1)
+            carried = terms.carried.squeeze(1)
     assert stayed > 3
     assert passed > 3
 
@@ -266,7 +266,7 @@ def test_under_autocast_what_adds_up_keeps_its_precision(kind: str) -> None:
     if kind == "neural_coverage":
         carried, _ = carried
     if kind != "markov":
-        added = carried.state[0] if isinstance(carried, Track) else carried
+        added = carried.state[0] if isinstance(carried, TrackedState) else carried
         assert added.dtype is torch.float32
 
 

@@ -34,9 +34,9 @@ def steps(attention: Attention, states: Tensor = STATES, count: int = STEPS) -> 
     history = attention.start(attended)
     found = []
     for query in QUERIES[:, :count].unbind(1):
-        glimpse = attention(query, query, attended, history)
-        history = glimpse.history
-        found.append((glimpse.context, history.weights))
+        output = attention(query, query, attended, history)
+        history = output.history
+        found.append((output.context, history.weights))
     contexts, weights = zip(*found, strict=True)
     return torch.stack(contexts, 1), torch.stack(weights, 1)
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from dragoman.model.attention.attention import GlobalAttention
 from dragoman.model.attention.normalisers import Softmax
 from dragoman.model.attention.scores import Dot
-from dragoman.model.attention.terms.term import Moment, Said, Sizes, Term
+from dragoman.model.attention.terms.term import Sizes, Term, TermInput, TermOutput
 from dragoman.model.attention.windows import LocalAttention, Monotonic
 from dragoman.model.decoder.rnn import RnnDecoder
 from tests.builders import BATCH, build_model
@@ -64,8 +64,8 @@ class Silent(Term):
     def start(self, weights: Tensor, prepared: Any) -> Any:
         return ()
 
-    def forward(self, moment: Moment, prepared: Any, carried: Any) -> Said:
-        return Said(())
+    def forward(self, moment: TermInput, prepared: Any, carried: Any) -> TermOutput:
+        return TermOutput(())
 
 
 def test_so_do_those_with_terms_or_a_window() -> None:

@@ -69,12 +69,12 @@ def test_the_mask_of_a_context_is_applied_where_it_enters_a_cell(attend: str) ->
     model = build_model(decoder={"attend": attend, "dropout": 0.5})
     state = model.start(model.encode(BATCH.sources))
     state = state._replace(masks=state.masks._replace(context=torch.zeros(3, SIZE).double()))
-    attended = state.fixed.decoder
+    attended = state.source_state.decoder
     attended = attended._replace(values=attended.values + noise(*attended.values.shape))
     symbols = torch.tensor([4, 5, 6])
     one = model.step(symbols, state)
-    other = model.step(symbols, state._replace(fixed=state.fixed._replace(decoder=attended)))
-    assert torch.equal(one.state.moving.decoder.layers[0][0], other.state.moving.decoder.layers[0][0])
+    other = model.step(symbols, state._replace(source_state=state.source_state._replace(decoder=attended)))
+    assert torch.equal(one.state.step_state.decoder.layers[0][0], other.state.step_state.decoder.layers[0][0])
     assert not torch.equal(one.features, other.features)
 
 
@@ -84,7 +84,7 @@ def test_the_mask_of_a_layer_is_applied_to_what_it_reads() -> None:
     state = model.start(model.encode(BATCH.sources))
     state = state._replace(masks=state.masks._replace(layers=(torch.zeros(3, SIZE).double(),)))
     one, other = (
-        model.step(torch.tensor(symbols), state).state.moving.decoder.layers for symbols in ([4, 5, 6], [7, 8, 4])
+        model.step(torch.tensor(symbols), state).state.step_state.decoder.layers for symbols in ([4, 5, 6], [7, 8, 4])
     )
     assert not torch.equal(one[0][0], other[0][0])
     assert torch.equal(one[1][0], other[1][0])
@@ -102,12 +102,12 @@ def test_the_recurrent_mask_of_a_cell_is_its_own(cell: int) -> None:
     recurrent = tuple(ones * (number != cell) for number in range(4))
     state = state._replace(masks=state.masks._replace(recurrent=recurrent))
     symbols = torch.tensor([4, 5, 6])
-    before = model.step(symbols, state).state.moving.decoder.layers
+    before = model.step(symbols, state).state.step_state.decoder.layers
     for layer in range(3):
-        layers = list(state.moving.decoder.layers)
+        layers = list(state.step_state.decoder.layers)
         layers[layer] = (layers[layer][0] + noise(3, SIZE),)
-        moving = state.moving._replace(decoder=state.moving.decoder._replace(layers=tuple(layers)))
-        after = model.step(symbols, state._replace(moving=moving)).state.moving.decoder.layers
+        step_state = state.step_state._replace(decoder=state.step_state.decoder._replace(layers=tuple(layers)))
+        after = model.step(symbols, state._replace(step_state=step_state)).state.step_state.decoder.layers
         forgotten = layer in {0: (0,), 1: (1,), 2: (2,), 3: (0,)}[cell]
         assert torch.equal(before[layer][0], after[layer][0]) == forgotten
 
@@ -117,8 +117,8 @@ def test_the_mask_of_a_fed_vector_is_applied_where_it_enters_the_cell() -> None:
     model = build_model(decoder={"feed": "attentional", "dropout": 0.5})
     state = model.start(model.encode(BATCH.sources))
     state = state._replace(masks=state.masks._replace(fed=torch.zeros(3, SIZE).double()))
-    anything = state.moving._replace(decoder=state.moving.decoder._replace(fed=noise(3, SIZE)))
+    anything = state.step_state._replace(decoder=state.step_state.decoder._replace(fed=noise(3, SIZE)))
     symbols = torch.tensor([4, 5, 6])
     assert torch.equal(
-        model.step(symbols, state).features, model.step(symbols, state._replace(moving=anything)).features
+        model.step(symbols, state).features, model.step(symbols, state._replace(step_state=anything)).features
     )

@@ -12,7 +12,7 @@ from dragoman.configuration.components import Spec, problems
 from dragoman.model.decoder.external_memory import ExternalMemory
 from dragoman.model.decoder.table import DECODERS
 from dragoman.model.int8 import Int8
-from dragoman.model.linear import computed
+from dragoman.model.linear import use_backend
 from dragoman.model.memory import Memory
 from tests.builders import BATCH, SIZE, build_model, noise, shaken
 from tests.model import loops
@@ -158,9 +158,9 @@ def test_a_hypothesis_takes_its_memory_along() -> None:
     state = model.reorder(model.begin(BATCH.sources), torch.tensor([0, 0, 1, 1, 2, 2]))
     state = model.step(torch.tensor([4, 5, 6, 7, 8, 4]), state).state
     swapped = torch.tensor([1, 0, 3, 2, 5, 4])
-    contents = model.reorder(state, swapped).moving.decoder.cells.contents
-    assert torch.equal(contents, state.moving.decoder.cells.contents[swapped])
-    assert not torch.equal(contents, state.moving.decoder.cells.contents)
+    contents = model.reorder(state, swapped).step_state.decoder.cells.contents
+    assert torch.equal(contents, state.step_state.decoder.cells.contents[swapped])
+    assert not torch.equal(contents, state.step_state.decoder.cells.contents)
 
 
 def test_the_mask_of_a_fed_vector_covers_what_is_read() -> None:
@@ -169,13 +169,13 @@ def test_the_mask_of_a_fed_vector_covers_what_is_read() -> None:
     state = model.begin(BATCH.sources)
     assert state.masks.fed.shape == (3, 2 * SIZE)
     state = state._replace(masks=state.masks._replace(fed=torch.zeros(3, 2 * SIZE).double()))
-    cells = state.moving.decoder.cells
-    other = state.moving._replace(
-        decoder=state.moving.decoder._replace(cells=cells._replace(contents=cells.contents + 1))
+    cells = state.step_state.decoder.cells
+    other = state.step_state._replace(
+        decoder=state.step_state.decoder._replace(cells=cells._replace(contents=cells.contents + 1))
     )
     symbols = torch.tensor([4, 5, 6])
-    one, two = (model.step(symbols, state._replace(moving=moving)) for moving in (state.moving, other))
-    assert torch.equal(one.state.moving.decoder.layers[0][0], two.state.moving.decoder.layers[0][0])
+    one, two = (model.step(symbols, state._replace(step_state=step_state)) for step_state in (state.step_state, other))
+    assert torch.equal(one.state.step_state.decoder.layers[0][0], two.state.step_state.decoder.layers[0][0])
 
 
 def test_products_of_8_bit_integers_come_near() -> None:
@@ -183,7 +183,7 @@ def test_products_of_8_bit_integers_come_near() -> None:
     model = build_model(spread=0.1, decoder={"size": 32, "external_memory": CELLS}, **sizes).float()
     with torch.inference_mode():
         exact = model(BATCH).features
-        with computed(Int8(model)):
+        with use_backend(Int8(model)):
             found = model(BATCH).features
     assert 0 < (found - exact).abs().max().item() < 0.05
 

@@ -275,8 +275,8 @@ def test_attending_to_several_sources_and_a_sentinel(cell: str, attend: str, kin
     p = printed(model, memories)
 
     def look(query: Vector, word: Vector, before: Vector) -> Vector:
-        asked = combined.Asked(query, word, before)
-        return combined.LOOPS[kind](p.below("attention."), asked, sources, options).context
+        decoder_query = combined.DecoderQuery(query, word, before)
+        return combined.LOOPS[kind](p.below("attention."), decoder_query, sources, options).context
 
     def loop() -> Iterator[Vector]:
         (state,) = p.first

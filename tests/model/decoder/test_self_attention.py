@@ -12,13 +12,13 @@ from dragoman.model.attention.attention import Attention, GlobalAttention, NoAtt
 from dragoman.model.attention.normalisers import Softmax
 from dragoman.model.attention.scores import SCORES, Dot
 from dragoman.model.attention.sources.combination import Combination, OneSource
-from dragoman.model.attention.terms.term import Moment, Said, Sizes, Term
+from dragoman.model.attention.terms.term import Sizes, Term, TermInput, TermOutput
 from dragoman.model.attention.windows import LocalAttention, Monotonic
 from dragoman.model.decoder.decoder import State
 from dragoman.model.decoder.self_attention import SelfAttentionDecoder
 from dragoman.model.decoder.table import DECODERS
 from dragoman.model.int8 import Int8
-from dragoman.model.linear import computed
+from dragoman.model.linear import use_backend
 from dragoman.model.output.output import Readout
 from dragoman.model.self_attention import POSITIONS, PositionsKind
 from dragoman.model.seq2seq import Seq2Seq
@@ -111,8 +111,8 @@ def test_a_reference_can_go_on_where_another_ended() -> None:
 
 def reordered(state: State, rows: list[int], sentences: list[int] | None = None) -> State:
     """As `Seq2Seq.reorder` does with the decoder's part."""
-    fixed = state.fixed if sentences is None else select(state.fixed, torch.tensor(sentences))
-    return state._replace(moving=select(state.moving, torch.tensor(rows)), fixed=fixed)
+    source_state = state.source_state if sentences is None else select(state.source_state, torch.tensor(sentences))
+    return state._replace(step_state=select(state.step_state, torch.tensor(rows)), source_state=source_state)
 
 
 def test_rows_of_a_sentence_keep_their_own_past_when_a_beam_moves_them() -> None:
@@ -121,7 +121,7 @@ def test_rows_of_a_sentence_keep_their_own_past_when_a_beam_moves_them() -> None
     start = model.decoder_state(model.begin(BATCH.sources))
     one, other = noise(3, STEPS, SIZE, seed=1), noise(3, STEPS, SIZE, seed=2)
     wanted = [model.decoder.unroll(each, start) for each in (one, other)]
-    both = start._replace(moving=tile(start.moving, 2))
+    both = start._replace(step_state=tile(start.step_state, 2))
     together = model.decoder.unroll(torch.stack([one, other], 1).flatten(0, 1), both)
     assert torch.allclose(together.features[0::2], wanted[0].features)
     assert torch.allclose(together.weights[1::2], wanted[1].weights)
@@ -143,8 +143,8 @@ def test_a_step_leaves_the_state_it_was_given_alone() -> None:
     one = model.step(torch.tensor([4, 5, 6]), state)
     model.step(torch.tensor([7, 7, 7]), one.state)
     assert torch.equal(model.step(torch.tensor([4, 5, 6]), state).features, one.features)
-    assert state.moving.decoder[0].keys.size(2) == 0
-    assert one.state.moving.decoder[1].values.shape == (3, 2, 1, 4)
+    assert state.step_state.decoder[0].keys.size(2) == 0
+    assert one.state.step_state.decoder[1].values.shape == (3, 2, 1, 4)
 
 
 def test_features_have_the_size_of_the_embeddings_or_their_own() -> None:
@@ -194,7 +194,7 @@ def test_steps_under_autocast_come_near() -> None:
         for t, embedded in enumerate(read(model).unbind(1)):
             features, _, state = model.decoder.step(embedded, state)
             torch.testing.assert_close(features.float(), wanted[:, t], rtol=0.1, atol=0.15)
-    assert state.moving[0].keys.dtype is torch.bfloat16
+    assert state.step_state[0].keys.dtype is torch.bfloat16
 
 
 def test_8_bit_integers_come_near() -> None:
@@ -202,7 +202,7 @@ def test_8_bit_integers_come_near() -> None:
     way = Int8(model)
     with torch.no_grad():
         plain = model.score(BATCH).log_probs
-        with computed(way):
+        with use_backend(way):
             rounded = model.score(BATCH).log_probs
     assert len(way.rounded) == 2 * 4 + 2 * 8 + 4  # layers of the encoder and the decoder, entries, features, output
     assert 0 < (plain - rounded).abs().max() < 0.5
@@ -217,8 +217,8 @@ class Earlier(Term):
     def start(self, weights: Tensor, prepared: Any) -> Any:
         return ()
 
-    def forward(self, moment: Moment, prepared: Any, carried: Any) -> Said:
-        return Said(())
+    def forward(self, moment: TermInput, prepared: Any, carried: Any) -> TermOutput:
+        return TermOutput(())
 
 
 def windowed(query_size: int, state_size: int) -> Attention:

@@ -18,7 +18,7 @@ from dragoman.deployment import export
 from dragoman.errors import UserError
 from dragoman.model import build
 from dragoman.model.attention.chain import NEVER, Chain, log_weights
-from dragoman.model.attention.normalisers import Normaliser, Reading
+from dragoman.model.attention.normalisers import Normaliser, ReadValues
 from dragoman.model.decoder.rnn import RnnDecoder
 from dragoman.model.emission import Chained
 from dragoman.model.output.output import Readout
@@ -57,8 +57,8 @@ def at_every_position(model: Seq2Seq, batch: Batch, row: int) -> tuple[list[list
         step = model.decoder.step(embedded, state)
         state, previous = step.state, word
         alphas.append(step.weights[0][source.mask[row]].tolist())
-        output = state.moving.layers[-1][0]
-        features = [model.decoder.features(output, h.unsqueeze(0), embedded) for h in state.fixed.values[0]]
+        output = state.step_state.layers[-1][0]
+        features = [model.decoder.features(output, h.unsqueeze(0), embedded) for h in state.source_state.values[0]]
         spoken.append([float(model.output.log_probs(Readout(each))[0, word]) for each in features][: len(alphas[0])])
     return alphas, spoken
 
@@ -296,9 +296,9 @@ class Told(Normaliser):
     def forward(self, energies: Tensor) -> Tensor:
         return torch.softmax(energies, -1)
 
-    def read(self, weights: Tensor, values: Tensor) -> Reading:
+    def read(self, weights: Tensor, values: Tensor) -> ReadValues:
         position = next(self.positions)
-        return Reading(values[:, position : position + 1], torch.full(weights.shape[:2], position))
+        return ReadValues(values[:, position : position + 1], torch.full(weights.shape[:2], position))
 
 
 ONE = pairs([[4]], [[5, 6]])
@@ -364,10 +364,10 @@ def test_the_loss_that_is_reported_is_that_of_the_words_and_the_baseline_their_r
     loss = its(model, TWO)
     words = model.output.loss(Readout(model(TWO).features[TWO.target.mask]), TWO.target.ids[TWO.target.mask])
     assert loss.total.item() == pytest.approx(words.total.item())
-    its.settle(False)
+    its.after_step(False)
     assert its.mean == 0
     its(model, TWO)
-    its.settle(True)
+    its.after_step(True)
     assert its.mean.item() == pytest.approx(-0.25 * words.total.item() / words.symbols)
 
 
@@ -387,12 +387,12 @@ def test_a_killed_training_goes_on_with_the_same_baseline(
         folder = session.train(toy.config(corpus, tmp_path / name, {**options, "training.save_every": 1}), quiet=True)
         return {name: tensor.numpy().tobytes() for name, tensor in read_tensors(folder.last_state)[0].items()}
 
-    straight, settle, steps = train("straight"), Reinforce.settle, itertools.count(1)
+    straight, after_step, steps = train("straight"), Reinforce.after_step, itertools.count(1)
 
     def killed(self: Reinforce, updated: bool) -> None:
         if next(steps) == 5:
             raise Killed
-        settle(self, updated)
+        after_step(self, updated)
 
     with monkeypatch.context() as patch:
         patch.setattr(Reinforce, "settle", killed)

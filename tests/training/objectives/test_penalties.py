@@ -236,11 +236,11 @@ def told(penalty: Fertility, model: Seq2Seq, batch: Batch) -> list[float]:
 def test_fertility_learns_how_many_words_a_word_takes() -> None:
     """Some attention goes to the end symbol, so that fertilities are in proportion to the words, and below."""
     torch.manual_seed(2)
-    penalty, untaught = Fertility(24), Fertility(24)
+    penalty, check_learnable = Fertility(24), Fertility(24)
     model, batch = learn(penalty)
     one, two, three = told(penalty, model, batch)
     assert one + 0.3 < two < three - 0.3
-    one, two, three = told(untaught, model, batch)
+    one, two, three = told(check_learnable, model, batch)
     assert not one + 0.3 < two < three - 0.3
 
 

@@ -96,11 +96,11 @@ def test_the_loss_is_that_of_the_models_own_steps_at_each_position(decoder: dict
             for symbol in target:
                 embedded = model.target_embedding(previous)
                 state = model.step(previous, state).state
-                top = state.moving.decoder.layers[-1][0]
-                query = state.moving.decoder.layers[0][0] + top if decoder.get("residual") else top
-                energies.append(shift.energies(query.unsqueeze(1), state.fixed.decoder.terms[0])[0, 0])
+                top = state.step_state.decoder.layers[-1][0]
+                query = state.step_state.decoder.layers[0][0] + top if decoder.get("residual") else top
+                energies.append(shift.energies(query.unsqueeze(1), state.source_state.decoder.terms[0])[0, 0])
                 features = [
-                    writer.features(query, state.fixed.decoder.values[:, place], embedded)
+                    writer.features(query, state.source_state.decoder.values[:, place], embedded)
                     for place in range(source.size(1))
                 ]
                 words.append(torch.stack([model.output.log_probs(Readout(each))[0, symbol] for each in features]))
@@ -183,7 +183,7 @@ def online(model: Seq2Seq, source: list[int]) -> tuple[list[int], list[int]]:
 @pytest.mark.spec("B12")
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_written_while_a_source_arrives_is_what_greedy_search_writes(seed: int) -> None:
-    """Whoever knows the whole source decides the same, and has looked no further than what had been read."""
+    """Whoever knows the whole source is_hard the same, and has looked no further than what had been read."""
     model = build_model(**OPTIONS, spread=1.5, seed=seed)
     for source in ([4, 5, 6, 7, 8], [8], [7, 7, 5]):
         ((expected,),) = Greedy()(model, (sentences(source),))

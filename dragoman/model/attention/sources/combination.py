@@ -6,13 +6,13 @@ from typing import Any, NamedTuple, final
 
 from torch import Tensor, nn
 
-from dragoman.model.attention.attention import Attention, Glimpse, History
+from dragoman.model.attention.attention import Attention, AttentionOutput, History
 from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory
 from dragoman.model.shapes import Float
 
 
-class Asked(NamedTuple):
+class DecoderQuery(NamedTuple):
     """What a decoder asks at a step."""
 
     query: Float[Tensor, "R Q"]
@@ -21,9 +21,9 @@ class Asked(NamedTuple):
 
 
 class Combination(nn.Module, ABC):
-    """`combination(asked, attended, history)`: one look at all sources for each row.
+    """`combination(decoder_query, attended, history)`: one look at all sources for each row.
 
-    Several rows, side by side, can belong to one sentence. The weights of a glimpse are those of the positions of the
+    Several rows, side by side, can belong to one sentence. The weights of the output are those of the positions of the
     first source, then of the second and so on; a sentinel's comes last.
     """
 
@@ -39,7 +39,7 @@ class Combination(nn.Module, ABC):
         """What is left to the first step, a row per sentence: weights of 0."""
 
     @abstractmethod
-    def forward(self, asked: Asked, attended: Any, history: History) -> Glimpse: ...
+    def forward(self, decoder_query: DecoderQuery, attended: Any, history: History) -> AttentionOutput: ...
 
     @abstractmethod
     def by_source(self, weights: Float[Tensor, "*_ S"], attended: Any) -> tuple[Float[Tensor, "*_ _"], ...]:
@@ -72,9 +72,9 @@ class OneSource(Combination):
     def start(self, attended: Any) -> History:
         return self.attention.start(attended)
 
-    def forward(self, asked: Asked, attended: Any, history: History) -> Glimpse:
-        glimpse: Glimpse = self.attention(asked.query, asked.embedded, attended, history)
-        return glimpse
+    def forward(self, decoder_query: DecoderQuery, attended: Any, history: History) -> AttentionOutput:
+        output: AttentionOutput = self.attention(decoder_query.query, decoder_query.embedded, attended, history)
+        return output
 
     def by_source(self, weights: Float[Tensor, "*_ S"], attended: Any) -> tuple[Float[Tensor, "*_ _"], ...]:
         return (weights,)

@@ -11,7 +11,7 @@ from dragoman.configuration.components import Size
 from dragoman.model.attention.attention import (
     Attended,
     Attention,
-    Glimpse,
+    AttentionOutput,
     GlobalAttention,
     History,
     by_row,
@@ -19,7 +19,7 @@ from dragoman.model.attention.attention import (
 )
 from dragoman.model.attention.normalisers import Hard, LinearChain
 from dragoman.model.attention.scores import Score
-from dragoman.model.attention.sources.combination import Asked, Combination, begin_as_sum
+from dragoman.model.attention.sources.combination import Combination, DecoderQuery, begin_as_sum
 from dragoman.model.attention.sources.sentinel import Sentinel
 from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory
@@ -72,7 +72,7 @@ class Flat(Combination):
         self.sentinel_score = sentinel_score if sentinel else None
         scores = [each.score for each in self.attentions] + ([sentinel_score] if sentinel and sentinel_score else [])
         for score in scores[1:]:
-            score.ask_as(scores[0])
+            score.share_query_parameters(scores[0])
         projections = [score.projection for score in scores]
         if share_projections and None in projections:
             raise ValueError("shares the projections of the score, and this one has none; use additive or bilinear")
@@ -106,20 +106,20 @@ class Flat(Combination):
             weights.append(weights[0].new_zeros(weights[0].size(0), 1))
         return History(torch.cat(weights, -1), histories)
 
-    def forward(self, asked: Asked, attended: Joined, history: History) -> Glimpse:
+    def forward(self, decoder_query: DecoderQuery, attended: Joined, history: History) -> AttentionOutput:
         sentences = attended.values.size(0)
         energies, carried = list[Tensor](), list[Any]()
         for number, (each, source, past) in enumerate(
             zip(self.attentions, attended.sources, history.terms, strict=True)
         ):
-            said = each.consult(asked.query, asked.embedded, source, past)
-            energies.append(each.energies(by_sentence(asked.query, source), source, said) + self.bias[number])
-            carried.append(said.carried)
+            terms = each.term_outputs(decoder_query.query, decoder_query.embedded, source, past)
+            energies.append(each.energies(by_sentence(decoder_query.query, source), source, terms) + self.bias[number])
+            carried.append(terms.carried)
         alone: Tensor | None = None
         if self.sentinel and self.sentinel_score:
-            alone = self.sentinel(asked).unsqueeze(1)  # (R, 1, Q)
+            alone = self.sentinel(decoder_query).unsqueeze(1)  # (R, 1, Q)
             keys = self.sentinel_score.keys(alone, torch.ones_like(alone[..., 0], dtype=torch.bool))
-            energy = self.sentinel_score(asked.query.unsqueeze(1), keys) + self.bias[-1]
+            energy = self.sentinel_score(decoder_query.query.unsqueeze(1), keys) + self.bias[-1]
             energies.append(energy.view(sentences, -1, 1))
         weights = self._normalised(torch.cat(energies, -1))  # (B, T, S)
         values = attended.values
@@ -129,7 +129,7 @@ class Flat(Combination):
             context = context + flat[:, -1:].to(values.dtype) * self.project(len(self.attentions), alone).squeeze(1)
         parts = self.by_source(flat, attended)
         histories = tuple(History(part, each) for part, each in zip(parts, carried, strict=False))
-        return Glimpse(context, History(flat, histories))
+        return AttentionOutput(context, History(flat, histories))
 
     def _normalised(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]:
         """Weights of 0 where a sentence has none of the sources."""

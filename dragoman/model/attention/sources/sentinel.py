@@ -5,7 +5,7 @@ from typing import final
 import torch
 from torch import nn
 
-from dragoman.model.attention.sources.combination import Asked
+from dragoman.model.attention.sources.combination import DecoderQuery
 from dragoman.model.linear import Linear
 from dragoman.model.shapes import Float
 
@@ -22,5 +22,7 @@ class Sentinel(nn.Module):
         self.symbol = Linear(embedding_size, query_size)
         self.state = Linear(query_size, query_size, bias=False)
 
-    def forward(self, asked: Asked) -> Float[torch.Tensor, "R Q"]:
-        return torch.sigmoid(self.symbol(asked.embedded) + self.state(asked.before)) * asked.query
+    def forward(self, decoder_query: DecoderQuery) -> Float[torch.Tensor, "R Q"]:
+        return (
+            torch.sigmoid(self.symbol(decoder_query.embedded) + self.state(decoder_query.before)) * decoder_query.query
+        )

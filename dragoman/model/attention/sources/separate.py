@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.configuration.components import Size
-from dragoman.model.attention.attention import Attention, Glimpse, History
+from dragoman.model.attention.attention import Attention, AttentionOutput, History
 from dragoman.model.attention.normalisers import softmax
-from dragoman.model.attention.sources.combination import Asked, Combination, begin_as_sum
+from dragoman.model.attention.sources.combination import Combination, DecoderQuery, begin_as_sum
 from dragoman.model.attention.sources.sentinel import Sentinel
 from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory
@@ -52,20 +52,20 @@ class Separate(Combination):
         """The weights of all sources in a row."""
         return torch.cat(weights, -1)
 
-    def forward(self, asked: Asked, attended: Several, history: History) -> Glimpse:
-        there = attended.of(asked.query)
+    def forward(self, decoder_query: DecoderQuery, attended: Several, history: History) -> AttentionOutput:
+        there = attended.of(decoder_query.query)
         every = zip(self.attentions, attended.sources, history.terms, strict=True)
         known = torch.split(there, 1, 1)
-        glimpses = [each(asked.query, asked.embedded, *rest) for each, *rest in every]
-        contexts = [glimpse.context * here for glimpse, here in zip(glimpses, known, strict=True)]
-        weights = [glimpse.history.weights * here for glimpse, here in zip(glimpses, known, strict=True)]
-        context, found = self.join(asked, contexts, weights, there)
-        return Glimpse(context, History(found, tuple(glimpse.history for glimpse in glimpses)))
+        outputs = [each(decoder_query.query, decoder_query.embedded, *rest) for each, *rest in every]
+        contexts = [output.context * here for output, here in zip(outputs, known, strict=True)]
+        weights = [output.history.weights * here for output, here in zip(outputs, known, strict=True)]
+        context, found = self.join(decoder_query, contexts, weights, there)
+        return AttentionOutput(context, History(found, tuple(output.history for output in outputs)))
 
     @abstractmethod
     def join(
         self,
-        asked: Asked,
+        decoder_query: DecoderQuery,
         contexts: list[Float[Tensor, "R _"]],
         weights: list[Float[Tensor, "R _"]],
         there: Bool[Tensor, "R N"],
@@ -87,7 +87,7 @@ class Concatenation(Separate):
         self.size = sum(each.size for each in attentions)
 
     def join(
-        self, asked: Asked, contexts: list[Tensor], weights: list[Tensor], there: Bool[Tensor, "R N"]
+        self, decoder_query: DecoderQuery, contexts: list[Tensor], weights: list[Tensor], there: Bool[Tensor, "R N"]
     ) -> tuple[Float[Tensor, "R C"], Float[Tensor, "R S"]]:
         return torch.cat(contexts, -1), self.joined(weights)
 
@@ -104,7 +104,7 @@ class Sum(Separate):
         self.size = sizes[0]
 
     def join(
-        self, asked: Asked, contexts: list[Tensor], weights: list[Tensor], there: Bool[Tensor, "R N"]
+        self, decoder_query: DecoderQuery, contexts: list[Tensor], weights: list[Tensor], there: Bool[Tensor, "R N"]
     ) -> tuple[Float[Tensor, "R C"], Float[Tensor, "R S"]]:
         return torch.stack(contexts).sum(0), self.joined(weights)
 
@@ -150,14 +150,14 @@ class Hierarchical(Separate):
         return super().joined(weights if not self.sentinel else [*weights, weights[0].new_zeros(weights[0].size(0), 1)])
 
     def join(
-        self, asked: Asked, contexts: list[Tensor], weights: list[Tensor], there: Bool[Tensor, "R N"]
+        self, decoder_query: DecoderQuery, contexts: list[Tensor], weights: list[Tensor], there: Bool[Tensor, "R N"]
     ) -> tuple[Float[Tensor, "R C"], Float[Tensor, "R S"]]:
         if self.sentinel:
-            contexts = [*contexts, self.sentinel(asked)]
+            contexts = [*contexts, self.sentinel(decoder_query)]
             there = torch.cat([there, torch.ones_like(there[:, :1])], 1)
         keys = torch.stack([key(context) for key, context in zip(self.keys, contexts, strict=True)], 1)  # (R, N, C)
         values = torch.stack([value(context) for value, context in zip(self.values, contexts, strict=True)], 1)
-        energies = torch.tanh(self.query(asked.query).unsqueeze(1) + keys) @ self.vector + self.bias
+        energies = torch.tanh(self.query(decoder_query.query).unsqueeze(1) + keys) @ self.vector + self.bias
         beta = softmax(energies.masked_fill(~there, torch.finfo(energies.dtype).min)) * there  # none there: all 0
         context = torch.bmm(beta.unsqueeze(1).to(values.dtype), values).squeeze(1)
         shares = torch.split(beta, 1, 1)

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from dragoman.configuration.components import Positive, Width
-from dragoman.model.attention.terms.term import Moment, Said, Sizes, Term
+from dragoman.model.attention.terms.term import Sizes, Term, TermInput, TermOutput
 from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory
 from dragoman.model.shapes import Float
@@ -29,8 +29,8 @@ class Markov(Term):
     def start(self, weights: Float[Tensor, "B S"], prepared: Any) -> Any:
         return ()
 
-    def forward(self, moment: Moment, prepared: Any, carried: Any) -> Said:
-        return Said((), around(moment.weights, self.width))
+    def forward(self, term_input: TermInput, prepared: Any, carried: Any) -> TermOutput:
+        return TermOutput((), around(term_input.weights, self.width))
 
 
 @final
@@ -44,9 +44,9 @@ class Fertility(Term):
     def start(self, weights: Float[Tensor, "B S"], prepared: Any) -> Float[Tensor, "B S"]:
         return weights
 
-    def forward(self, moment: Moment, prepared: Any, carried: Float[Tensor, "B T S"]) -> Said:
-        total = carried + moment.weights
-        return Said(total, around(total, self.width))
+    def forward(self, term_input: TermInput, prepared: Any, carried: Float[Tensor, "B T S"]) -> TermOutput:
+        total = carried + term_input.weights
+        return TermOutput(total, around(total, self.width))
 
 
 @final
@@ -71,7 +71,7 @@ class Coverage(Term):
     def start(self, weights: Float[Tensor, "B S"], prepared: Any) -> Float[Tensor, "B S"]:
         return weights
 
-    def forward(self, moment: Moment, prepared: Any, carried: Float[Tensor, "B T S"]) -> Said:
-        added = moment.weights if self.fertility is None else moment.weights / prepared.unsqueeze(1)
+    def forward(self, term_input: TermInput, prepared: Any, carried: Float[Tensor, "B T S"]) -> TermOutput:
+        added = term_input.weights if self.fertility is None else term_input.weights / prepared.unsqueeze(1)
         covered = carried + added
-        return Said(covered, covered.unsqueeze(-1))
+        return TermOutput(covered, covered.unsqueeze(-1))

@@ -5,7 +5,7 @@ from typing import final
 import torch
 from torch import Tensor
 
-from dragoman.model.attention.terms.term import Moment, Said, Sizes, Term
+from dragoman.model.attention.terms.term import Sizes, Term, TermInput, TermOutput
 from dragoman.model.memory import Memory
 from dragoman.model.shapes import Float
 
@@ -31,7 +31,9 @@ class Position(Term):
         """t - 1, at each position: as one number a row the exporter to ONNX could not follow it."""
         return weights
 
-    def forward(self, moment: Moment, prepared: Float[Tensor, "B S F"], carried: Float[Tensor, "B T S"]) -> Said:
+    def forward(
+        self, term_input: TermInput, prepared: Float[Tensor, "B S F"], carried: Float[Tensor, "B T S"]
+    ) -> TermOutput:
         step = (carried.amax(-1, keepdim=True) + 1).expand_as(carried)  # positions that arrive late know no steps
         places = prepared.unsqueeze(1).expand(*step.shape, -1)
-        return Said(step, torch.cat([step.log1p().unsqueeze(-1), places], -1))
+        return TermOutput(step, torch.cat([step.log1p().unsqueeze(-1), places], -1))

@@ -7,27 +7,27 @@ from torch import Tensor
 
 from dragoman.configuration.components import Size, Width
 from dragoman.model.attention.terms.history import around
-from dragoman.model.attention.terms.term import Moment, Said, Sizes, Term
+from dragoman.model.attention.terms.term import Sizes, Term, TermInput, TermOutput
 from dragoman.model.embedding import Table
 from dragoman.model.memory import Memory
 from dragoman.model.recurrent import CELLS, Cell, CellKind, CellState, Lstm
 from dragoman.model.shapes import Float
 
 
-class Track(NamedTuple):
+class TrackedState(NamedTuple):
     """The state of a cell at each position, and whether a step has been made: 0 or 1."""
 
     state: CellState
     begun: Float[Tensor, "B T S"]
 
 
-class Tracker(Term):
+class RecurrentTerm(Term):
     """`C_tj = cell(C_(t-1),j; input_tj)` at each position, with shared weights; C_(t-1),j are the features.
 
     What happened at a step is known to the next one, which then does the update; the first step sees C_0j.
     """
 
-    ages = True
+    updates_unseen = True
 
     def __init__(self, sizes: Sizes, cell: Cell) -> None:
         super().__init__(sizes, cell.size)
@@ -35,9 +35,9 @@ class Tracker(Term):
 
     def start(self, weights: Float[Tensor, "B S"], prepared: Any) -> Any:
         zeros = weights.new_zeros(*weights.shape, self.cell.size)
-        return Track((zeros,) * self.cell.components, weights)
+        return TrackedState((zeros,) * self.cell.components, weights)
 
-    def follow(self, projected: Float[Tensor, "B T S G"], track: Track) -> Said:
+    def follow(self, projected: Float[Tensor, "B T S G"], track: TrackedState) -> TermOutput:
         """The update with this input, from the second step on."""
         rows = tuple(part.flatten(0, 2) for part in track.state)
         begun = track.begun.flatten().bool().unsqueeze(1)
@@ -46,11 +46,11 @@ class Tracker(Term):
             torch.where(begun, new, old).view_as(part)
             for new, old, part in zip(updated, rows, track.state, strict=True)
         )
-        return Said(Track(state, torch.ones_like(track.begun)), state[0])
+        return TermOutput(TrackedState(state, torch.ones_like(track.begun)), state[0])
 
 
 @final
-class NeuralCoverage(Tracker):
+class NeuralCoverage(RecurrentTerm):
     """`C_tj = f(C_(t-1),j, h_j, s_t, alpha_tj)` from `C_0j = 0` (Tu et al. 2016, neural; f is a GRU, or tanh: `rnn`).
 
     s_t is the query that alpha_t comes from, s_(t-1) where the decoder attends before its update, as in the paper.
@@ -67,15 +67,15 @@ class NeuralCoverage(Tracker):
         """With the track the last query, projected, which is read once there is one."""
         return super().start(weights, prepared), weights.new_zeros(weights.size(0), prepared.size(2))
 
-    def forward(self, moment: Moment, prepared: Float[Tensor, "B S G"], carried: Any) -> Said:
+    def forward(self, term_input: TermInput, prepared: Float[Tensor, "B S G"], carried: Any) -> TermOutput:
         track, query = carried
-        weights = self.cell.project(moment.weights.unsqueeze(-1), self.sizes.state + self.sizes.query)
-        said = self.follow(prepared.unsqueeze(1) + query.unsqueeze(2) + weights, track)
-        return said._replace(carried=(said.carried, self.cell.project(moment.query, self.sizes.state)))
+        weights = self.cell.project(term_input.weights.unsqueeze(-1), self.sizes.state + self.sizes.query)
+        terms = self.follow(prepared.unsqueeze(1) + query.unsqueeze(2) + weights, track)
+        return terms._replace(carried=(terms.carried, self.cell.project(term_input.query, self.sizes.state)))
 
 
 @final
-class CoverageEmbedding(Tracker):
+class CoverageEmbedding(RecurrentTerm):
     """`C_tj = GRU(C_(t-1),j; [y_t, alpha_tj])`, C_0j learnt for each source symbol (Mi et al. 2016)."""
 
     reads_symbols = True
@@ -90,22 +90,22 @@ class CoverageEmbedding(Tracker):
         full: Tensor = self.embedding(memory.ids)
         return full
 
-    def start(self, weights: Float[Tensor, "B S"], prepared: Float[Tensor, "B S D"]) -> Track:
-        return Track((prepared,), weights)
+    def start(self, weights: Float[Tensor, "B S"], prepared: Float[Tensor, "B S D"]) -> TrackedState:
+        return TrackedState((prepared,), weights)
 
-    def forward(self, moment: Moment, prepared: Float[Tensor, "B S D"], carried: Track) -> Said:
-        symbol = self.cell.project(moment.embedded)
-        weights = self.cell.project(moment.weights.unsqueeze(-1), self.symbol_size)
+    def forward(self, term_input: TermInput, prepared: Float[Tensor, "B S D"], carried: TrackedState) -> TermOutput:
+        symbol = self.cell.project(term_input.embedded)
+        weights = self.cell.project(term_input.weights.unsqueeze(-1), self.symbol_size)
         return self.follow(symbol.unsqueeze(2) + weights, carried)
 
 
 @final
-class Recurrent(Tracker):
+class Recurrent(RecurrentTerm):
     """`C_tj = LSTM(C_(t-1),j; alpha_t,j-k ... alpha_t,j+k)` from zeros (Yang et al. 2016); `width` is k."""
 
     def __init__(self, sizes: Sizes, *, size: Size = 10, width: Width = 5) -> None:
         super().__init__(sizes, Lstm(2 * width + 1, size))
         self.width = width
 
-    def forward(self, moment: Moment, prepared: Any, carried: Track) -> Said:
-        return self.follow(self.cell.project(around(moment.weights, self.width)), carried)
+    def forward(self, term_input: TermInput, prepared: Any, carried: TrackedState) -> TermOutput:
+        return self.follow(self.cell.project(around(term_input.weights, self.width)), carried)

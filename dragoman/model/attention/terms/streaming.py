@@ -7,8 +7,8 @@ from torch import Tensor
 
 from dragoman.configuration.components import Count
 from dragoman.model.attention.scores import Additive
-from dragoman.model.attention.terms.term import Moment, Said, Sizes, Term
-from dragoman.model.linear import product_kind
+from dragoman.model.attention.terms.term import Sizes, Term, TermInput, TermOutput
+from dragoman.model.linear import matmul_dtype
 from dragoman.model.memory import Memory
 from dragoman.model.shapes import Bool, Float, Int
 
@@ -33,9 +33,9 @@ class Wait(Term):
     def start(self, weights: Float[Tensor, "B S"], prepared: Any) -> Any:
         return weights.new_zeros(weights.size(0))  # t - 1
 
-    def forward(self, moment: Moment, prepared: Any, carried: Any) -> Said:
+    def forward(self, term_input: TermInput, prepared: Any, carried: Any) -> TermOutput:
         hidden = prepared.unsqueeze(1) >= carried.unsqueeze(2) + self.k
-        return Said(carried + 1, prior=torch.zeros_like(moment.weights).masked_fill(hidden, float("-inf")))
+        return TermOutput(carried + 1, prior=torch.zeros_like(term_input.weights).masked_fill(hidden, float("-inf")))
 
 
 @final
@@ -48,14 +48,14 @@ class Shift(Term):
     """
 
     hides = True
-    decides = True
+    is_hard = True
 
     def __init__(self, sizes: Sizes) -> None:
         super().__init__(sizes, 0)
         self.score = Additive(sizes.query, sizes.state)
 
     def prepare(self, memory: Memory) -> tuple[Float[Tensor, "B S A"], Bool[Tensor, "B S"]]:
-        return self.score.keys(memory.states.to(product_kind(memory.states)), memory.mask), memory.mask
+        return self.score.keys(memory.states.to(matmul_dtype(memory.states)), memory.mask), memory.mask
 
     def energies(self, query: Float[Tensor, "B T Q"], prepared: Any) -> Float[Tensor, "B T S"]:
         """The log-odds of writing at each position."""
@@ -65,11 +65,13 @@ class Shift(Term):
     def start(self, weights: Float[Tensor, "B S"], prepared: Any) -> Any:
         return weights.new_zeros(weights.size(0))  # a_0, the first position
 
-    def forward(self, moment: Moment, prepared: Any, carried: Any) -> Said:
+    def forward(self, term_input: TermInput, prepared: Any, carried: Any) -> TermOutput:
         mask = prepared[1].unsqueeze(1)
         place = torch.arange(mask.size(2), device=mask.device)
         last = (place * mask).amax(2, keepdim=True)
-        writes = (self.energies(moment.query, prepared) > 0) & mask & (place >= carried.unsqueeze(2)) | (place == last)
+        writes = (self.energies(term_input.query, prepared) > 0) & mask & (place >= carried.unsqueeze(2)) | (
+            place == last
+        )
         at = (writes.cumsum(2) == 0).sum(2)
-        prior = torch.zeros_like(moment.weights).masked_fill(place != at.unsqueeze(2), float("-inf"))
-        return Said(at.to(carried.dtype), prior=prior)
+        prior = torch.zeros_like(term_input.weights).masked_fill(place != at.unsqueeze(2), float("-inf"))
+        return TermOutput(at.to(carried.dtype), prior=prior)

@@ -18,7 +18,7 @@ class Sizes(NamedTuple):
     symbols: int | None  # in the source's vocabulary, if it has one
 
 
-class Moment(NamedTuple):
+class TermInput(NamedTuple):
     """What a term sees at a step; T counts the hypotheses of a sentence that are at that step."""
 
     query: Float[Tensor, "B T Q"]
@@ -26,7 +26,7 @@ class Moment(NamedTuple):
     weights: Float[Tensor, "B T S"]  # of the step before; 0 at the first
 
 
-class Said(NamedTuple):
+class TermOutput(NamedTuple):
     """What a term says at a step, and what it carries to the next one."""
 
     carried: Any
@@ -35,7 +35,7 @@ class Said(NamedTuple):
 
 
 class Term(nn.Module, ABC):
-    """`said = term(moment, prepared, carried)`, once a step, before the energies of that step.
+    """`terms = term(term_input, prepared, carried)`, once a step, before the energies of that step.
 
     What the source alone says is found once per sentence, in `prepare`; what changes from step to step is carried, so
     that no term keeps anything. Both are nested tuples of tensors. Carried ones have a row for each hypothesis and, if
@@ -44,10 +44,12 @@ class Term(nn.Module, ABC):
     """
 
     hides = False  # whether it keeps positions from being seen; some is always left
-    decides = False  # whether only one is left, so that no gradient says which it should be
+    is_hard = False  # whether only one is left, so that no gradient says which it should be
     reads_ahead = False  # whether it depends on what follows a symbol
     reads_symbols = False  # whether it depends on which symbol is where
-    ages = False  # whether a position changes before it is seen, as it cannot where the source is still arriving
+    updates_unseen = (
+        False  # whether a position changes before it is seen, as it cannot where the source is still arriving
+    )
 
     def __init__(self, sizes: Sizes, features: int) -> None:
         super().__init__()
@@ -61,4 +63,4 @@ class Term(nn.Module, ABC):
         """What is carried into the first step; `weights` are 0."""
 
     @abstractmethod
-    def forward(self, moment: Moment, prepared: Any, carried: Any) -> Said: ...
+    def forward(self, term_input: TermInput, prepared: Any, carried: Any) -> TermOutput: ...

@@ -14,7 +14,7 @@ from dragoman.configuration.components import Spec
 from dragoman.model.attention.attention import Attention, GlobalAttention, History
 from dragoman.model.attention.normalisers import Softmax
 from dragoman.model.attention.scores import SCORES, Additive
-from dragoman.model.attention.sources.combination import Asked, Combination
+from dragoman.model.attention.sources.combination import Combination, DecoderQuery
 from dragoman.model.attention.sources.table import COMBINATIONS
 from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.attention.terms.term import Sizes
@@ -68,8 +68,8 @@ def make(name: str, sizes: tuple[int, ...], score: str = "additive", terms: tupl
     return shaken(components.build(COMBINATIONS, Spec(kind_of(name), KINDS[name]), *parts)).eval()
 
 
-def asked(seed: int = 0, rows: int = BATCH) -> Asked:
-    return Asked(
+def asked(seed: int = 0, rows: int = BATCH) -> DecoderQuery:
+    return DecoderQuery(
         noise(rows, QUERY, seed=seed), noise(rows, EMBEDDING, seed=seed + 50), noise(rows, QUERY, seed=seed + 60)
     )
 
@@ -79,11 +79,16 @@ def states(source: Memory, row: int) -> Vector:
 
 
 def loop(
-    name: str, combination: Combination, question: Asked, read: tuple[Memory, ...], row: int, score: str = "additive"
+    name: str,
+    combination: Combination,
+    question: DecoderQuery,
+    read: tuple[Memory, ...],
+    row: int,
+    score: str = "additive",
 ) -> Combined:
     """The printed equations, of one sentence."""
     p, kind = loops.numbers(combination), kind_of(name)
-    plain = combined.Asked(*(loops.array(part[row]) for part in question))
+    plain = combined.DecoderQuery(*(loops.array(part[row]) for part in question))
     sources = [states(source, row) for source in read]
     if kind in LOOPS:
         return LOOPS[kind](p, plain, sources, KINDS[name], score)
@@ -93,11 +98,11 @@ def loop(
 def assert_printed(name: str, combination: Combination, read: tuple[Memory, ...], score: str = "additive") -> None:
     """Contexts are those of the loops, and so are the weights of every source and of the sentinel."""
     question, attended = asked(), combination.prepare(read)
-    glimpse = combination(question, attended, combination.start(attended))
-    weights = combination.by_source(glimpse.history.weights, attended)
+    output = combination(question, attended, combination.start(attended))
+    weights = combination.by_source(output.history.weights, attended)
     for row in range(BATCH):
         expected = loop(name, combination, question, read, row, score)
-        np.testing.assert_allclose(loops.array(glimpse.context[row]), expected.context, atol=1e-10)
+        np.testing.assert_allclose(loops.array(output.context[row]), expected.context, atol=1e-10)
         for found, wanted in zip(weights, expected.weights, strict=True):
             np.testing.assert_allclose(loops.array(found[row])[: len(wanted)], wanted, atol=1e-10)
             assert not found[row, len(wanted) :].any()
@@ -137,10 +142,10 @@ def walk(
     for t in range(3):
         question = asked(seed=t)
         if rows is not None:
-            question = Asked(*(part[rows] for part in question))
-        glimpse = combination(question, attended, history)
-        history = glimpse.history
-        yield glimpse.context, combination.by_source(history.weights, attended)
+            question = DecoderQuery(*(part[rows] for part in question))
+        output = combination(question, attended, history)
+        history = output.history
+        yield output.context, combination.by_source(history.weights, attended)
 
 
 each = pytest.mark.parametrize("name", KINDS)
@@ -213,14 +218,14 @@ def test_terms_know_the_past_of_their_own_source(name: str, term: str) -> None:
         question = asked(seed=t)
         every = list(zip(attentions, prepared, pasts, strict=True))
         if kind_of(name) == "flat":
-            said = [each.consult(question.query, question.embedded, source, past) for each, source, past in every]
+            terms = [each.term_outputs(question.query, question.embedded, source, past) for each, source, past in every]
             energies = [
                 each.energies(question.query.unsqueeze(1), source, told).squeeze(1) + bias[k]
-                for k, ((each, source, _), told) in enumerate(zip(every, said, strict=True))
+                for k, ((each, source, _), told) in enumerate(zip(every, terms, strict=True))
             ]
             softmax = torch.softmax(torch.cat(energies, 1), 1) * sum(part.sum(1, keepdim=True) for part in weights[:2])
             expected = list(torch.split(softmax, [energy.size(1) for energy in energies], 1))
-            pasts = [History(part, told.carried) for part, told in zip(expected, said, strict=True)]
+            pasts = [History(part, told.carried) for part, told in zip(expected, terms, strict=True)]
         else:
             pasts = [each(question.query, question.embedded, *rest).history for each, *rest in every]
             expected = [past.weights * part.sum(1, keepdim=True) for past, part in zip(pasts, weights, strict=False)]
@@ -237,8 +242,8 @@ def test_rows_of_a_sentence_keep_their_own_history_when_a_beam_moves_them(name: 
     def alone(seed: int) -> list[Tensor]:
         history, found = combination.start(attended), []
         for t in range(3):
-            glimpse = combination(asked(seed + t), attended, history)
-            history = glimpse.history
+            output = combination(asked(seed + t), attended, history)
+            history = output.history
             found.append(history.weights)
         return found
 
@@ -247,12 +252,12 @@ def test_rows_of_a_sentence_keep_their_own_history_when_a_beam_moves_them(name: 
     for t in range(3):
         seeds = (t, 100 + t) if t % 2 == 0 else (100 + t, t)
         parts = zip(asked(seeds[0]), asked(seeds[1]), strict=True)
-        question = Asked(*(torch.stack(both, 1).flatten(0, 1) for both in parts))
-        glimpse = combination(question, attended, history)
+        question = DecoderQuery(*(torch.stack(both, 1).flatten(0, 1) for both in parts))
+        output = combination(question, attended, history)
         for place in range(2):
             path = paths[place if t % 2 == 0 else 1 - place]
-            torch.testing.assert_close(glimpse.history.weights[place::2], path[t])
-        history = select(glimpse.history, torch.tensor([1, 0, 3, 2, 5, 4]))
+            torch.testing.assert_close(output.history.weights[place::2], path[t])
+        history = select(output.history, torch.tensor([1, 0, 3, 2, 5, 4]))
 
 
 @each
@@ -294,7 +299,7 @@ def test_flat_shares_what_does_not_depend_on_the_source(sentinel: str, score: st
         return part(noise(1, 1, QUERY, seed=8), keys, features)
 
     names = {name for name, _ in scores[0].named_parameters()}
-    shared = {name for name in names if name.startswith(("terms", *scores[0].of_query))}
+    shared = {name for name in names if name.startswith(("terms", *scores[0].query_parameters))}
     assert "terms.weight" in shared
     for name in sorted(names):
         before = [energies(number) for number in range(2)]
