@@ -115,6 +115,14 @@ def test_what_is_demanded_is_said_before_the_end_at_the_latest(search: Search) -
         assert wanted in best.symbols
 
 
+def test_the_end_is_withheld_however_probable_it_is() -> None:
+    def chances(word: int, said: tuple[int, ...]) -> Chances:
+        return {EOS: 0.9, A: 0.09, C: 0.01}
+
+    found = Greedy()(Written(chances), (sentences([4]),), constraint=Contains(torch.tensor([C])))
+    assert C in found[0][0].symbols
+
+
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_every_hypothesis_of_a_beam_says_what_is_demanded(size: int) -> None:
     """Even where the model nearly rules it out."""
