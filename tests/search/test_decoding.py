@@ -13,7 +13,7 @@ from dragoman.data.vocabulary import EOS, PAD, UNK
 from dragoman.errors import UserError
 from dragoman.model.predictor import Candidate, Prediction
 from dragoman.search.beam import Beam
-from dragoman.search.constraints import Constraint, Prefix, Progress
+from dragoman.search.constraints import Constraint, Prefix, Progress, constrained
 from dragoman.search.decoding import Deadline, Proposals, Sentence, Step, Strategy
 from dragoman.search.greedy import Greedy, MostProbable
 from dragoman.search.limits import Limit
@@ -113,6 +113,17 @@ def test_what_is_demanded_is_said_before_the_end_at_the_latest(search: Search) -
     found = search(model, (sentences(*SOURCES),), constraint=Contains(torch.tensor(WANTED)))
     for wanted, (best,) in zip(WANTED, found, strict=True):
         assert wanted in best.symbols
+
+
+def test_the_end_is_withheld_however_probable_it_is() -> None:
+    def chances(word: int, said: tuple[int, ...]) -> Chances:
+        return {EOS: 0.9, A: 0.09, C: 0.01}
+
+    constraint, symbols = Contains(torch.tensor([C])), torch.tensor([EOS, A, C])
+    log_probs = torch.tensor([[0.9, 0.09, 0.01]]).log()
+    assert constrained(log_probs.clone(), symbols, constraint, constraint.start())[0, 0] == float("-inf")
+    found = Greedy()(Written(chances), (sentences([4]),), constraint=constraint)
+    assert C in found[0][0].symbols
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])
