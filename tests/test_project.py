@@ -117,6 +117,13 @@ def test_the_wheel_holds_every_configuration(wheel: ZipFile, repository: Path) -
     assert (here / "attention" / "additive.yaml").is_file()
 
 
+def test_the_wheel_holds_the_lexicon_of_the_phrasebook(wheel: ZipFile) -> None:
+    folder = resources.files("dragoman.phrasebook") / "lexicon"
+    written = {f"dragoman/phrasebook/lexicon/{file.name}": file.read_bytes() for file in folder.iterdir()}
+    packed = {name: wheel.read(name) for name in wheel.namelist() if name.startswith("dragoman/phrasebook/lexicon/")}
+    assert packed == written
+
+
 def test_no_link_of_the_description_is_dead_on_a_package_index(wheel: ZipFile, repository: Path) -> None:
     (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
     found = message_from_bytes(wheel.read(name))

@@ -5,17 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dragoman.phrasebook import english_syntax, french_syntax, german_syntax
-from dragoman.phrasebook.draw import UNFIT, Draw, NoChoice
-from dragoman.phrasebook.grammar import Phrase, words
-from dragoman.phrasebook.lexicon import ACTIVITIES, INTRANSITIVE, TRANSITIVE, named
-from dragoman.phrasebook.lexicon_places import LOCATIONS, PLACES_OF
+from dragoman.phrasebook.draw import Draw, NoChoice
+from dragoman.phrasebook.entries import locations, verbs_of
+from dragoman.phrasebook.grammar import Phrase, phrase, words
 from dragoman.phrasebook.meaning import Clause, Nominal, Noun, NounPhrase, Pronoun, Relative, Verb
 
-TRANSITIVES = list(TRANSITIVE.values())
-INTRANSITIVES = list(INTRANSITIVE.values())
-ACTIVITY = list(ACTIVITIES.values())
-EVENTS = [*INTRANSITIVES, *ACTIVITY]
-PLACES = named(LOCATIONS)
 WOMENS = ("dress", "skirt")
 CHILDREN = ("son", "daughter", "nephew", "niece")
 SPEAKERS = ((1, False), (2, False), (3, False), (1, True), (3, True))
@@ -71,10 +65,11 @@ def timed(draw: Draw, node: Clause, probability: float = 0.45) -> Clause:
 
 def placed(draw: Draw, node: Clause, probability: float = 0.3) -> Clause:
     """Perhaps the place, where one is known for the verb."""
-    options = PLACES_OF.get(node.verb.lemma)
-    if options is None or not draw.chance(probability):
+    if not node.verb.places or not draw.chance(probability):
         return node
-    return replace(node, place=draw.fixed([PLACES[draw.choice(options.split())]], f"{node.key}.where"))
+    location = locations()[draw.choice(node.verb.places)]
+    draw.random.random()  # of no use; but without it all seeds would have other sentences
+    return replace(node, place=phrase(*location.phrase, f"{node.key}.where"))
 
 
 def object_for(
@@ -98,9 +93,7 @@ def object_for(
     definite = True if "definite" in verb.flags else False if "indefinite" in verb.flags else None
     if negated and definite is None:
         definite = "any" not in verb.flags or draw.chance(0.5)
-    thing = draw.thing(
-        noun, key, subject=subject, definite=definite, unfit=UNFIT.get(verb.lemma, ""), adjectives=adjectives
-    )
+    thing = draw.thing(noun, key, subject=subject, definite=definite, unfit=verb.unfit, adjectives=adjectives)
     return replace(thing, determiner="any") if negated and thing.determiner in INDEFINITE else thing
 
 
@@ -122,7 +115,7 @@ def action(
     adjectives: int | None = None,
 ) -> Clause:
     """Somebody does something to something."""
-    verb = verb or draw.choice(TRANSITIVES)
+    verb = verb or draw.choice(verbs_of("transitive"))
     subject = subject or draw.person(f"{key}.s")
     target = object_for(draw, verb, f"{key}.o", subject, negated=negated, adjectives=adjectives)
     tense = tense or tense_of(draw, verb)
@@ -131,7 +124,7 @@ def action(
 
 def event(draw: Draw, key: str = "a", *, subject: Nominal | None = None, negated: bool = False) -> Clause:
     """Somebody does something that needs no object."""
-    verb = draw.choice(ACTIVITY if draw.chance(0.3) else INTRANSITIVES)
+    verb = draw.choice(verbs_of("activity" if draw.chance(0.3) else "intransitive"))
     node = Clause(
         key=key,
         subject=subject or draw.person(f"{key}.s"),
@@ -152,20 +145,12 @@ def happening(draw: Draw, key: str = "a", *, subject: Nominal | None = None, neg
 def taken_up(node: Nominal, key: str) -> Pronoun:
     """The pronoun that takes up a noun phrase."""
     return Pronoun(
-        key=key,
-        plural=node.plural,
-        sex=node.sex,
-        french_gender=node.french_gender,
-        german_gender=node.german_gender,
+        key=key, plural=node.plural, sex=node.sex, french_gender=node.french_gender, german_gender=node.german_gender
     )
 
 
 def relative_to(node: Nominal, key: str) -> Relative:
     """The relative pronoun whose antecedent is the noun phrase."""
     return Relative(
-        key=key,
-        plural=node.plural,
-        sex=node.sex,
-        french_gender=node.french_gender,
-        german_gender=node.german_gender,
+        key=key, plural=node.plural, sex=node.sex, french_gender=node.french_gender, german_gender=node.german_gender
     )

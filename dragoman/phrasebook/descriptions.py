@@ -5,21 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dragoman.phrasebook.clauses import object_for, spoken, tense_of, timed
-from dragoman.phrasebook.draw import DESCRIBED, Draw, NoChoice
+from dragoman.phrasebook.draw import Draw, NoChoice, nouns_with
+from dragoman.phrasebook.entries import adjectives, nouns, verbs
 from dragoman.phrasebook.grammar import Phrase, Word, phrase
-from dragoman.phrasebook.lexicon import ADJECTIVES, NOUNS, PREFERENCES, TRANSITIVE, triples
-from dragoman.phrasebook.meaning import Clause, Name, Noun, NounPhrase
+from dragoman.phrasebook.meaning import Adjective, Clause, Name, Noun, NounPhrase
 from dragoman.phrasebook.predicates import ABSOLUTE, BE, CHARACTER, HAVE, comparison, describing
 from dragoman.phrasebook.realise import with_end
 
-COMPARED = [
-    a
-    for a in ADJECTIVES.values()
-    if a.lemma
-    not in ABSOLUTE
-    | {"new", "cold", "hot", "warm", "clean", "dirty", "tired"}
-    | {"good", "bad", "ill", "happy", "important"}
-]
+BEYOND_COMPARE = {"new", "cold", "hot", "warm", "clean", "dirty", "tired", "good", "bad", "ill", "happy", "important"}
 TRADES = {
     "m": "doctor teacher baker farmer gardener painter engineer lawyer cook waiter actor musician writer journalist"
     " policeman hairdresser butcher student postman".split(),
@@ -27,25 +20,8 @@ TRADES = {
 }
 OWNED = {"vehicle", "worn", "home", "furniture", "pet", "device", "lost"}
 UNOWNED = {"train", "plane", "bus", "lorry", "dress", "skirt"}
-DONE_TO_OWNED = (
-    "repair",
-    "look +for",
-    "find",
-    "lose",
-    "wash",
-    "forget",
-    "sell",
-    "buy",
-    "clean",
-    "hide",
-    "read",
-    "feed",
-)
-STATES = """
-hungry | faim | Hunger
-thirsty | soif | Durst
-afraid | peur | Angst
-"""
+DONE_TO_OWNED = ("repair", "look +for", "find", "lose", "wash", "forget", "sell", "buy", "clean", "hide", "read",
+                 "feed")  # fmt: skip
 
 
 def copula(draw: Draw) -> Phrase:
@@ -53,7 +29,7 @@ def copula(draw: Draw) -> Phrase:
     if draw.chance(0.4):
         subject = draw.person("a.s")
     else:
-        noun = draw.choice([noun for noun in NOUNS.values() if "human" not in noun.classes])
+        noun = draw.choice([noun for noun in nouns().values() if "human" not in noun.classes])
         many = draw.chance(0.25) and "mass" not in noun.classes
         determiner = draw.choice(("the", "the", "this", "my", "your") if "thing" in noun.classes else ("the", "this"))
         subject = draw.noun_phrase(noun, "a.s", determiner=determiner, plural=many)
@@ -65,16 +41,17 @@ def compared(draw: Draw) -> Phrase:
     equal, negation = draw.chance(0.4), "not" if draw.chance(0.3) else ""
     if draw.chance(0.35):
         subject, other = draw.person("a.s", pronouns=0.25), draw.person("b.s", pronouns=0.0)
-        adjective = draw.choice([a for a in CHARACTER if a.lemma not in ("famous", "elegant")])
+        adjective = adjectives()[draw.choice([name for name in CHARACTER if name not in ("famous", "elegant")])]
         if subject.plural != other.plural or subject.plural:
             raise NoChoice
         for node in (subject, other):
             if isinstance(node, NounPhrase):
-                raise_unless_known(draw, adjective.lemma, node.noun)
+                raise_unless_known(draw, adjective, node.noun)
     else:
-        adjective = draw.choice(COMPARED)
-        first = draw.choice([n for n in DESCRIBED[adjective.lemma, draw.held] if "human" not in n.classes])
-        second = draw.choice([n for n in alike(first, DESCRIBED[adjective.lemma, draw.held]) if n is not first])
+        adjective = draw.choice([a for a in adjectives().values() if a.lemma not in ABSOLUTE | BEYOND_COMPARE])
+        known = nouns_with(adjective, draw.held)
+        first = draw.choice([n for n in known if "human" not in n.classes])
+        second = draw.choice([n for n in alike(first, known) if n is not first])
         draw.pairs += 1
         determiner = draw.choice(("the", "the", "this", "your"))
         if determiner == "your" and "thing" not in first.classes:
@@ -87,9 +64,9 @@ def compared(draw: Draw) -> Phrase:
     return with_end(spoken(Clause(key="a", subject=subject, verb=BE, predicate=predicate, negation=negation)), ".")
 
 
-def raise_unless_known(draw: Draw, lemma: str, noun: Noun) -> None:
+def raise_unless_known(draw: Draw, adjective: Adjective, noun: Noun) -> None:
     """A pair of adjective and noun that this split may not use draws again."""
-    draw.choice([n for n in DESCRIBED[lemma, draw.held] if n is noun])
+    draw.choice([n for n in nouns_with(adjective, draw.held) if n is noun])
     draw.pairs += 1
 
 
@@ -107,10 +84,10 @@ def possession(draw: Draw) -> Phrase:
     if owner.plural or (isinstance(owner, Name) and owner.phrase.english[-1].form.endswith(("s", "x", "z"))):
         raise NoChoice
     if draw.chance(0.5):
-        noun = draw.choice([n for n in NOUNS.values() if n.classes & OWNED and n.lemma not in UNOWNED])
+        noun = draw.choice([n for n in nouns().values() if n.classes & OWNED and n.lemma not in UNOWNED])
         thing = draw.noun_phrase(noun, "a.s", determiner="the", plural="pair" in noun.classes, owner=owner)
         return with_end(spoken(describing(draw, thing, "a")), ".")
-    verb, subject = TRANSITIVE[draw.choice(DONE_TO_OWNED)], draw.person("a.s", pronouns=0.8)
+    verb, subject = verbs("transitive")[draw.choice(DONE_TO_OWNED)], draw.person("a.s", pronouns=0.8)
     bare = object_for(draw, verb, "a.o", subject, wanted=" ".join(OWNED))
     if bare.noun.lemma in UNOWNED:
         raise NoChoice
@@ -129,7 +106,7 @@ def profession(draw: Draw) -> Phrase:
         else draw.relation("a.s")
     )
     subject = replace(subject, plural=False)
-    trade = NOUNS[draw.choice(TRADES[subject.sex])]
+    trade = nouns()[draw.choice(TRADES[subject.sex])]
     key = "a.p"
     predicate = Phrase(
         [Word("a", (f"{key}.d",)), Word(trade.english[0], (key,))],
@@ -137,35 +114,24 @@ def profession(draw: Draw) -> Phrase:
         [Word(trade.german[0], (key,))],
     )
     node = Clause(
-        key="a",
-        subject=subject,
-        verb=BE,
-        predicate=predicate,
-        tense=draw.choice(("present", "present", "past")),
+        key="a", subject=subject, verb=BE, predicate=predicate, tense=draw.choice(("present", "present", "past"))
     )
     return with_end(spoken(node), ".")
 
 
 def state(draw: Draw) -> Phrase:
     """I'm hungry (French and German have hunger)."""
-    english, french, german = draw.choice(triples(STATES))
+    fixed = draw.fixed("state")
     subject = draw.person("a.s")
     negation = "not" if draw.chance(0.35) else ""
     tense = draw.choice(("present", "present", "past"))
     ids = ("a.p", "a.not") if negation else ("a.p",)
-    is_ = Clause(
-        key="a",
-        subject=subject,
-        verb=BE,
-        predicate=phrase(english, french, german, "a.p"),
-        tense=tense,
-        negation=negation,
-    )
+    is_ = Clause(key="a", subject=subject, verb=BE, predicate=phrase(*fixed, "a.p"), tense=tense, negation=negation)
     has = replace(is_, verb=HAVE)
     lines = spoken(has)
     line = spoken(is_).english
     if negation:  # kein Hunger
-        kein = "keine" if german == "Angst" else "keinen"
+        kein = "keine" if fixed.german == "Angst" else "keinen"
         at = next(i for i, word in enumerate(lines.german) if word.form == "nicht")
         lines.german[at] = Word(kein, ids[1:])
     return with_end(Phrase(line, lines.french, lines.german), ".")
@@ -173,7 +139,7 @@ def state(draw: Draw) -> Phrase:
 
 def liking(draw: Draw) -> Phrase:
     """My sister likes cheese."""
-    verb = PREFERENCES["like"]
+    verb = verbs("preference")["like"]
     noun = draw.object_of(verb)
     negated = draw.chance(0.3)
     determiner = "bare any" if negated else "bare"

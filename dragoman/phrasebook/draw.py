@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import random
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import cache
 from typing import TypeVar
 
 from dragoman.phrasebook import names
+from dragoman.phrasebook.entries import adjectives, nouns, nouns_of, phrases
 from dragoman.phrasebook.grammar import Line, Phrase, Word, phrase
-from dragoman.phrasebook.lexicon import ADJECTIVES, DITRANSITIVE, NOUNS, PLACING, PREFERENCES, TRANSITIVE, fits, triples
-from dragoman.phrasebook.lexicon_function import (
-    FAR_FUTURE_TIMES,
-    FAR_PAST_TIMES,
-    FREQUENCIES,
-    HABITUAL_TIMES,
-    MANNERS,
-    NEAR_FUTURE_TIMES,
-    NEAR_PAST_TIMES,
-    PRESENT_TIMES,
-)  # fmt: skip
-from dragoman.phrasebook.meaning import Adjective, Name, Nominal, Noun, NounPhrase, Pronoun, Verb
+from dragoman.phrasebook.meaning import Adjective, FixedPhrase, Name, Nominal, Noun, NounPhrase, Pronoun, Verb
 
 HELD_OUT = 9  # one pair of words in nine is kept for the compositional split
+FEW = 3  # a word with so few partners keeps them all: it could not be learnt otherwise
+PRONOUNS = ((1, False, "m"), (2, False, "m"), (3, False, "m"), (3, False, "f"), (1, True, "m"), (3, True, "m"))
+VAGUE, COUNTED = ("some", "several"), ("some", "some", "several", "two", "three")
+ONLY_ONE = {"mother", "father", "grandmother", "grandfather"}
+SECOND = set("red blue green white black yellow grey brown modern round French English German Italian Spanish".split())
+OWNED = {"worn", "lost", "pet", "vehicle", "text", "furniture", "device"}
+POSSESSIVE_OF = {"1": "my", "2": "your", "3m": "his", "3f": "her", "1p": "our", "3p": "their"}
 Item = TypeVar("Item")
 
 
@@ -35,55 +33,23 @@ def held_out(head: str, noun: str) -> bool:
     return zlib.crc32(f"{head}|{noun}".encode()) % HELD_OUT == 0
 
 
-def _partition(heads: Iterable[Verb | Adjective], wanted: str) -> dict[tuple[str, bool], list[Noun]]:
-    """(lemma, held out) -> nouns that go with it."""
-    table: dict[tuple[str, bool], list[Noun]] = {}
-    for head in heads:
-        nouns = [noun for noun in NOUNS.values() if fits(getattr(head, wanted), noun.classes)]
-        for held in (False, True):
-            # A word with hardly any partner keeps them all: it could not be learnt otherwise.
-            table[head.lemma, held] = [n for n in nouns if (len(nouns) > 3 and held_out(head.lemma, n.lemma)) == held]
-    return table
+def _fits(wanted: frozenset[str], having: frozenset[str]) -> bool:
+    """Whether `having` meets one of the `wanted` classes and none that is written with a minus."""
+    return any(name in having for name in wanted) and not any("-" + name in wanted for name in having)
 
 
-OBJECTS = _partition(
-    [verb for table in (TRANSITIVE, DITRANSITIVE, PLACING, PREFERENCES) for verb in table.values()], "objects"
-)
-DESCRIBED = _partition(ADJECTIVES.values(), "classes")
-DESCRIBING = {
-    (noun, held): [a for a in ADJECTIVES.values() if noun in DESCRIBED[a.lemma, held]]
-    for noun in NOUNS.values()
-    for held in (False, True)
-}
-UNFIT = {  # verb: adjectives that its object cannot have
-    "build": "old famous interesting boring calm dark good dangerous", "write": "old famous",
-    "plant": "old ripe delicious fresh",
-    "learn": "useful bad new", "order": "expensive", "have": "important dirty", "cook": "expensive", "buy": "dirty",
-    "choose": "dirty bad", "draw": "expensive new famous good interesting",
-}  # fmt: skip
-KIN = [noun for noun in NOUNS.values() if "kin" in noun.classes]
-PEOPLE = [noun for noun in NOUNS.values() if "person" in noun.classes]
-PRONOUNS = (
-    (1, False, "m"),
-    (2, False, "m"),
-    (3, False, "m"),
-    (3, False, "f"),
-    (1, True, "m"),
-    (3, True, "m"),
-)
-VAGUE, COUNTED = ("some", "several"), ("some", "some", "several", "two", "three")
-ONLY_ONE = {"mother", "father", "grandmother", "grandfather"}
-SECOND = set("red blue green white black yellow grey brown modern round French English German Italian Spanish".split())
-OWNED = {"worn", "lost", "pet", "vehicle", "text", "furniture", "device"}
-POSSESSIVE_OF = {"1": "my", "2": "your", "3m": "his", "3f": "her", "1p": "our", "3p": "their"}
-TIMES = {
-    name: triples(table)
-    for name, table in (
-        ("near past", NEAR_PAST_TIMES), ("far past", FAR_PAST_TIMES), ("near future", NEAR_FUTURE_TIMES),
-        ("far future", FAR_FUTURE_TIMES), ("present", PRESENT_TIMES), ("habitual", HABITUAL_TIMES),
-        ("often", FREQUENCIES), ("manner", MANNERS),
-    )
-}  # fmt: skip
+@cache
+def nouns_with(head: Verb | Adjective, held: bool) -> list[Noun]:
+    """The nouns that go with a verb or an adjective, in the compositional split or in the others."""
+    wanted = head.objects if isinstance(head, Verb) else head.classes
+    found = [noun for noun in nouns().values() if _fits(wanted, noun.classes)]
+    return [noun for noun in found if (len(found) > FEW and held_out(head.lemma, noun.lemma)) == held]
+
+
+@cache
+def adjectives_with(noun: Noun, held: bool) -> list[Adjective]:
+    """The adjectives that are said of a noun, in the compositional split or in the others."""
+    return [adjective for adjective in adjectives().values() if noun in nouns_with(adjective, held)]
 
 
 class Draw:
@@ -105,10 +71,9 @@ class Draw:
         """Whether something with this probability happens."""
         return self.random.random() < probability
 
-    def fixed(self, table: Sequence[tuple[str, str, str]], key: str) -> Phrase:
-        """One of the fixed phrases."""
-        one, two, three = self.choice(table)
-        return phrase(one, two, three, key)
+    def fixed(self, kind: str) -> FixedPhrase:
+        """A word or phrase of the kind, which never inflects."""
+        return self.choice(list(phrases(kind).values()))
 
     def time(self, tense: str, key: str, verb: Verb | None = None) -> Phrase:
         """An adverbial of time that goes with the tense and, if given, with the verb."""
@@ -116,20 +81,20 @@ class Draw:
         if tense in ("past", "future"):
             near = "daily" in flags or ("slow" not in flags and self.chance(0.4))
             tense = f"{'near' if near else 'far'} {tense}"
-        return self.fixed(TIMES[tense], key)
+        return phrase(*self.fixed(tense), key)
 
     def object_of(self, verb: Verb, wanted: str = "") -> Noun:
         """A noun that the verb can have as its object, of one of the wanted classes."""
         self.pairs += 1
-        options = OBJECTS[verb.lemma, self.held]
+        options = nouns_with(verb, self.held)
         return self.choice([n for n in options if not n.classes.isdisjoint(wanted.split())] if wanted else options)
 
-    def adjectives_of(self, noun: Noun, count: int = 1, unfit: str = "") -> tuple[Adjective, ...]:
+    def adjectives_of(self, noun: Noun, count: int, unfit: frozenset[str]) -> tuple[Adjective, ...]:
         """Up to `count` different adjectives that can stand before the noun, one on each side in French."""
         if "kin" in noun.classes:
             return ()
-        avoided = unfit.split()
-        options = [a for a in DESCRIBING[noun, self.held] if "predicate" not in a.classes and a.lemma not in avoided]
+        known = adjectives_with(noun, self.held)
+        options = [a for a in known if "predicate" not in a.classes and a.lemma not in unfit]
         if not options:
             return ()
         self.pairs += 1
@@ -140,7 +105,7 @@ class Draw:
     def predicates_of(self, noun: Noun) -> list[Adjective]:
         """The adjectives that can follow "to be" when the noun is the subject."""
         self.pairs += 1
-        return [a for a in DESCRIBING[noun, self.held] if "attribute" not in a.classes]
+        return [a for a in adjectives_with(noun, self.held) if "attribute" not in a.classes]
 
     def person(self, key: str, *, pronouns: float = 0.4) -> Nominal:
         """Somebody: a pronoun, a relative, somebody by trade, a name."""
@@ -151,25 +116,26 @@ class Draw:
         if draw < 0.35:
             return self.relation(key)
         if draw < 0.65:
-            return self.noun_phrase(self.choice(PEOPLE), key, determiner="the", plural=self.chance(0.2))
+            return self.noun_phrase(self.choice(nouns_of("person")), key, determiner="the", plural=self.chance(0.2))
         return self.first_name(key) if draw < 0.85 else self.titled_name(key)
 
     def relation(self, key: str) -> NounPhrase:
         """ "my brother", "our neighbours"."""
-        noun = self.choice(KIN)
+        noun = self.choice(nouns_of("kin"))
         many = self.chance(0.12) and not noun.classes & ONLY_ONE
         return self.noun_phrase(noun, key, determiner=self.choice(("my", "my", "your", "our")), plural=many)
 
     def first_name(self, key: str) -> Name:
         """A first name that is in the vocabulary."""
         sex = self.choice("fm")
-        line = [Word(self.choice(names.FIRST_NAMES[sex]), (key,))]
+        name = self.fixed("woman" if sex == "f" else "man")
+        line = [Word(name.english, (key,))]
         return _name(key, sex, Phrase(line, line, line), line)
 
     def titled_name(self, key: str) -> Name:
         """ "Mr" or "Mrs" and an invented surname."""
         sex = self.choice("fm")
-        surname = Word(names.invented(names.SURNAME_PARTS, self.random, self.name_split), (f"{key}.n",))
+        surname = Word(names.invented("surname", self.random, self.name_split), (f"{key}.n",))
         english, french, german = {"m": ("Mr", "Monsieur", "Herr"), "f": ("Mrs", "Madame", "Frau")}[sex]
         lines: list[Line] = [[Word(title, (f"{key}.t",)), surname] for title in (english, french, german)]
         oblique = [Word("Herrn" if sex == "m" else "Frau", (f"{key}.t",)), surname]
@@ -206,7 +172,7 @@ class Draw:
         subject: Nominal | None = None,
         definite: bool | None = None,
         adjectives: int | None = None,
-        unfit: str = "",
+        unfit: frozenset[str] = frozenset(),
     ) -> NounPhrase:
         """A noun phrase about the noun: determiner, number, adjectives (by chance where not given).
 

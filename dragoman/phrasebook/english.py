@@ -1,70 +1,30 @@
-"""English morphology: plurals, verb forms, comparison, the indefinite article."""
+"""English morphology: plurals, verb forms, the indefinite article."""
 
 from __future__ import annotations
 
+from functools import cache
+from typing import NamedTuple
+
+from dragoman.phrasebook import tsv
+
 VOWELS = "aeiou"
-IRREGULAR_VERBS = {  # base: past, past participle
-    base: (past, participle)
-    for base, past, participle in map(
-        str.split,
-        """
-        be was been
-        have had had
-        go went gone
-        ride rode ridden
-        read read read
-        write wrote written
-        buy bought bought
-        sell sold sold
-        eat ate eaten
-        drink drank drunk
-        see saw seen
-        hear heard heard
-        find found found
-        lose lost lost
-        build built built
-        know knew known
-        meet met met
-        wear wore worn
-        put put put
-        take took taken
-        show showed shown
-        give gave given
-        send sent sent
-        lend lent lent
-        bring brought brought
-        tell told told
-        cut cut cut
-        choose chose chosen
-        draw drew drawn
-        sing sang sung
-        understand understood understood
-        forget forgot forgotten
-        think thought thought
-        hide hid hidden
-        drive drove driven
-        feed fed fed
-        get got got
-        break broke broken
-        sleep slept slept
-        learn learnt learnt
-        leave left left
-        come came come
-        fall fell fallen
-        wake woke woken
-        begin began begun
-        cost cost cost
-        say said said
-        """.strip().splitlines(),
-    )
-}
 DOUBLING = {"begin", "cut", "forget", "get", "put", "travel"}
-SHORT = set(  # compared with -er
-    "big brave bright clean clever cold dark deep dirty easy fresh friendly funny happy heavy high hot lazy light long"
-    " narrow old pretty rich sad short shy small strong sweet tall warm wide young".split()
-)
 LONG_SOUND = {"hour", "honest"}  # silent h
 CONSONANT_SOUND = ("uni", "use", "euro", "one")
+
+
+class Irregular(NamedTuple):
+    """A verb and its forms."""
+
+    base: str
+    past: str
+    participle: str
+
+
+@cache
+def irregular_verbs() -> dict[str, Irregular]:
+    """By the base."""
+    return {verb.base: verb for verb in tsv.table("english_verbs", Irregular)}
 
 
 def plural(noun: str) -> str:
@@ -94,8 +54,8 @@ def present_participle(verb: str) -> str:
 
 def past(verb: str) -> str:
     """Simple past."""
-    if verb in IRREGULAR_VERBS:
-        return IRREGULAR_VERBS[verb][0]
+    if verb in irregular_verbs():
+        return irregular_verbs()[verb].past
     if verb.endswith("y") and verb[-2] not in VOWELS:
         return verb[:-1] + "ied"
     if verb in DOUBLING:
@@ -105,20 +65,7 @@ def past(verb: str) -> str:
 
 def past_participle(verb: str) -> str:
     """As in "was built"."""
-    return IRREGULAR_VERBS[verb][1] if verb in IRREGULAR_VERBS else past(verb)
-
-
-def comparative(adjective: str) -> str:
-    """One or two words: "older", "more famous"."""
-    if adjective in ("good", "bad"):
-        return {"good": "better", "bad": "worse"}[adjective]
-    if adjective not in SHORT:
-        return f"more {adjective}"
-    if adjective.endswith("y"):
-        return adjective[:-1] + "ier"
-    if adjective.endswith("e"):
-        return adjective + "r"
-    return adjective + (adjective[-1] if adjective in ("big", "hot", "sad") else "") + "er"
+    return irregular_verbs()[verb].participle if verb in irregular_verbs() else past(verb)
 
 
 def indefinite_article(following: str) -> str:

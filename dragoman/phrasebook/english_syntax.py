@@ -144,18 +144,17 @@ def _modal_group(node: Clause, *, question: bool) -> tuple[Line, Line]:
     assert node.modal
     modal, slot, base = node.modal, node.subject.slot, node.verb.english.base
     key, sense, negation = f"{node.key}.v", f"{node.key}.m", f"{node.key}.not"
-    infinitive = [*([Word("to", (), sense)] if modal.english_to else []), Word(base, (key,))]
+    negative, _, plain = modal.english_negative[slot].partition(" ")  # "can't", "doesn't want"
+    infinitive = [*([Word("to", (), sense)] if plain else []), Word(base, (key,))]
     if node.negation == "not":
-        first, *more = modal.english_negative[slot].split()
-        ids = (negation,) if more else (negation, sense)
-        return [Word(first, ids, sense)], [*(Word(form, (sense,)) for form in more), *infinitive]
-    if question and modal.english_helped:
-        do = "did" if modal.lemma == "wanted" else "does" if slot == 2 else "do"
-        plain = {"must": "have"}.get(modal.lemma, "want")
+        ids = (negation,) if plain else (negation, sense)
+        return [Word(negative, ids, sense)], [*words(plain, sense), *infinitive]
+    if not plain:
+        return [Word(modal.english[slot], (sense,))], infinitive
+    if question:
+        do = negative.removesuffix("n't")
         return [Word(do, (f"{node.key}.t",), sense)], [Word(plain, (sense,)), *infinitive]
-    if modal.english_helped:
-        return [], [Word(modal.english[slot], (sense,)), *infinitive]
-    return [Word(modal.english[slot], (sense,))], infinitive
+    return [], [Word(modal.english[slot], (sense,)), *infinitive]
 
 
 def _complements(node: Clause) -> Line:

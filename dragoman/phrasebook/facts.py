@@ -4,43 +4,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dragoman.phrasebook import english, english_syntax, french, french_syntax, german, names
+from dragoman.phrasebook import english, english_syntax, french, german, names
 from dragoman.phrasebook.clauses import joined, nominal, spoken, timed
 from dragoman.phrasebook.draw import Draw, NoChoice
+from dragoman.phrasebook.entries import nouns_of, phrases, verbs
 from dragoman.phrasebook.grammar import Phrase, Word, phrase
-from dragoman.phrasebook.lexicon import NOUNS, SIMPLE, TRANSITIVE
-from dragoman.phrasebook.lexicon_function import NUMBERS
-from dragoman.phrasebook.meaning import Clause, Name, NounPhrase, Pronoun
+from dragoman.phrasebook.meaning import Clause, FixedPhrase, Name, NounPhrase, Pronoun
 from dragoman.phrasebook.predicates import BE, HAVE
 from dragoman.phrasebook.realise import with_end
 from dragoman.phrasebook.times import BECAME
 
+UNPRICED = {"mass", "food", "drink", "stamp", "newspaper", "car", "boat", "house"}
 ALIKE = {"food", "worn", "animal", "plant", "furniture", "text", "place", "building", "small", "lent"}
 YOUNG = ("son", "daughter", "nephew", "niece", "boy", "pupil", "child")
-PASSIVE = (
-    "build",
-    "paint",
-    "repair",
-    "sell",
-    "open",
-    "close",
-    "translate",
-    "write",
-    "sign",
-    "find",
-    "buy",
-    "clean",
-)
+PASSIVE = ("build", "paint", "repair", "sell", "open", "close", "translate", "write", "sign", "find", "buy", "clean")
 
 
 def quantity(draw: Draw) -> Phrase:
     """I bought three apples and two pears."""
-    verb = TRANSITIVE[draw.choice(("buy", "sell", "eat", "order", "see", "draw", "find", "plant"))]
+    verb = verbs("transitive")[draw.choice(("buy", "sell", "eat", "order", "see", "draw", "find", "plant"))]
     first, second = draw.object_of(verb), draw.object_of(verb)
     both = first.classes | second.classes
     if first is second or both & {"mass", "pair"} or not first.classes & second.classes & ALIKE:
         raise NoChoice
-    few = list(NUMBERS)[: None if verb.lemma in ("buy", "sell", "see") else 4]
+    few = list(phrases("number"))[: None if verb.lemma in ("buy", "sell", "see") else 4]
     one, two = (
         nominal(draw.noun_phrase(noun, f"a.{noun.lemma}", determiner=draw.choice(few), plural=True), "accusative")
         for noun in (first, second)
@@ -51,23 +38,23 @@ def quantity(draw: Draw) -> Phrase:
     return with_end(spoken(timed(draw, node, 0.3)), ".")
 
 
+def figure(draw: Draw, first: int, end: int) -> FixedPhrase:
+    """A number in figures."""
+    text = str(draw.random.randrange(first, end))
+    return FixedPhrase(text, text, text)
+
+
 def price(draw: Draw) -> Phrase:
     """The lamp costs 25 euros."""
-    noun = draw.choice(
-        [
-            n
-            for n in NOUNS.values()
-            if n.classes & {"bought"}
-            and not n.classes & {"mass", "food", "drink", "stamp", "newspaper", "car", "boat", "house"}
-        ]
-    )
+    noun = draw.choice([noun for noun in nouns_of("bought") if not noun.classes & UNPRICED])
     thing = draw.noun_phrase(noun, "a.s", determiner=draw.choice(("the", "this")), plural="pair" in noun.classes)
     dear = bool(noun.classes & {"device", "furniture", "vehicle"})
     few = not dear and draw.chance(0.3)
-    amount = draw.choice(list(NUMBERS)) if few else str(draw.random.randrange(*((60, 1000) if dear else (13, 100))))
-    two, three = NUMBERS.get(amount, (amount, amount))
-    cost = phrase(f"{amount}/n euros/e", f"{two}/n euros/e", f"{three}/n Euro/e", "a.p")
-    return with_end(spoken(Clause(key="a", subject=thing, verb=SIMPLE["cost"], predicate=cost, tense="habitual")), ".")
+    amount = draw.fixed("number") if few else figure(draw, 60, 1000) if dear else figure(draw, 13, 100)
+    cost = phrase(f"{amount.english}/n euros/e", f"{amount.french}/n euros/e", f"{amount.german}/n Euro/e", "a.p")
+    return with_end(
+        spoken(Clause(key="a", subject=thing, verb=verbs("simple")["cost"], predicate=cost, tense="habitual")), "."
+    )
 
 
 def age(draw: Draw) -> Phrase:
@@ -76,9 +63,8 @@ def age(draw: Draw) -> Phrase:
     if subject.plural:
         raise NoChoice
     young = isinstance(subject, NounPhrase) and subject.noun.lemma in YOUNG
-    number = draw.choice(list(NUMBERS)) if young else str(draw.random.randrange(19, 90))
-    two, three = NUMBERS.get(number, (number, number))
-    years = phrase(f"{number}/n years/y old/o", f"{two}/n ans/y", f"{three}/n Jahre/y alt/o", "a.p")
+    one, two, three = draw.fixed("number") if young else figure(draw, 19, 90)
+    years = phrase(f"{one}/n years/y old/o", f"{two}/n ans/y", f"{three}/n Jahre/y alt/o", "a.p")
     node = Clause(key="a", subject=subject, verb=BE, predicate=years)
     has = spoken(replace(node, verb=HAVE)).french
     return with_end(spoken(node)._replace(french=has), ".")
@@ -89,9 +75,9 @@ def naming(draw: Draw) -> Phrase:
     who = Pronoun(key="a.s", person=draw.choice((1, 3)), sex=draw.choice("mf"))
     owner = "my" if who.person == 1 else "his" if who.sex == "m" else "her"
     who = replace(who, french_gender=who.sex, german_gender=who.sex)
-    surname = names.invented(names.SURNAME_PARTS, draw.random, draw.name_split)
+    surname = names.invented("surname", draw.random, draw.name_split)
     name = [Word(surname, ("a.n",))]
-    lines = spoken(Clause(key="a", subject=who, verb=SIMPLE["be:called"]))
+    lines = spoken(Clause(key="a", subject=who, verb=verbs("simple")["be:called"]))
     line = [Word(owner, ("a.s",)), Word("name", ("a.v",)), Word("is", (), "a.v")]
     return with_end(Phrase([*line, *name], [*lines.french, *name], [*lines.german, *name]), ".")
 
@@ -102,21 +88,18 @@ def residence(draw: Draw) -> Phrase:
     preposition = {"in": ("à", "in"), "to": ("à", "nach"), "from": ("de", "aus")}[kind]
     where = draw.random.random()
     if where < 0.45:
-        town = names.invented(names.TOWN_PARTS, draw.random, draw.name_split)
+        town = names.invented("town", draw.random, draw.name_split)
         two, three = f"{preposition[0]}/p {town}/n", town
     elif where < 0.75 or kind == "from":
-        town = draw.choice(list(names.TOWNS))
-        two, three = names.TOWNS[town]
+        town, two, three = draw.fixed("town")
         two = f"{preposition[0]}/p {two}/n"
     else:
-        town = draw.choice(list(names.COUNTRIES))
-        two, three = names.COUNTRIES[town]
-        two = "{}/p {}/n".format(*two.split())
+        town, two, three = draw.fixed("country")
     return _residence(draw, kind, phrase(f"{kind}/p {town}/n", two, f"{preposition[1]}/p {three}/n", "a.where"))
 
 
 def _residence(draw: Draw, kind: str, where: Phrase) -> Phrase:
-    verb = SIMPLE[{"in": "live", "to": "go:by", "from": "come"}[kind]]
+    verb = verbs("simple")[{"in": "live", "to": "go:by", "from": "come"}[kind]]
     tense = draw.choice(("past", "present")) if kind == "to" else "habitual"
     node = Clause(key="a", subject=draw.person("a.s"), verb=verb, tense=tense, goal=where)
     if kind == "to" and draw.chance(0.5):  # "he's going to Vienna tomorrow": the present serves
@@ -126,7 +109,7 @@ def _residence(draw: Draw, kind: str, where: Phrase) -> Phrase:
 
 def passive(draw: Draw) -> Phrase:
     """The bridge was built in 1950."""
-    verb = TRANSITIVE[draw.choice(PASSIVE)]
+    verb = verbs("transitive")[draw.choice(PASSIVE)]
     noun = draw.object_of(verb)
     if "mass" in noun.classes or noun.sex:
         raise NoChoice
@@ -141,6 +124,6 @@ def passive(draw: Draw) -> Phrase:
     done = french.agree(french.participle(verb.french.base), thing.french_gender, thing.plural)
     participle = verb.german.prefix + german.participle(verb.german.base)
     one = [Word(english_syntax.WAS[slot], was), Word(english.past_participle(verb.english.base), key), *when.english]
-    two = [Word(french_syntax.HAVE[slot], was), Word("été", was), Word(done, key), *when.french]
+    two = [Word(french.present("avoir")[slot], was), Word("été", was), Word(done, key), *when.french]
     three = [Word(BECAME[slot], was), *when.german, Word(participle, key)]
     return with_end(Phrase([*lines.english, *one], [*lines.french, *two], [*lines.german, *three]), ".")

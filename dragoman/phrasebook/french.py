@@ -2,50 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
+from typing import NamedTuple
+
+from dragoman.phrasebook import tsv
+
 ELIDING = {"le", "la", "je", "me", "te", "se", "ne", "de", "que"}
 ASPIRATED = ("haut", "huit", "onze")
 VOWELS = "aeiouyhàâäéèêëîïôöùûüœæ"
 ETRE = {"aller", "arriver", "partir", "rester", "revenir", "venir"}  # and all reflexive verbs
-IRREGULAR_VERBS = {  # infinitive: je, tu, il, nous, ils; past participle
-    infinitive: (tuple(present), participle)
-    for infinitive, *present, participle in map(
-        str.split,
-        """
-        être suis es est sommes sont été
-        avoir ai as a avons ont eu
-        aller vais vas va allons vont allé
-        faire fais fais fait faisons font fait
-        lire lis lis lit lisons lisent lu
-        écrire écris écris écrit écrivons écrivent écrit
-        boire bois bois boit buvons boivent bu
-        voir vois vois voit voyons voient vu
-        ouvrir ouvre ouvres ouvre ouvrons ouvrent ouvert
-        construire construis construis construit construisons construisent construit
-        traduire traduis traduis traduit traduisons traduisent traduit
-        conduire conduis conduis conduit conduisons conduisent conduit
-        connaître connais connais connaît connaissons connaissent connu
-        prendre prends prends prend prenons prennent pris
-        comprendre comprends comprends comprend comprenons comprennent compris
-        apprendre apprends apprends apprend apprenons apprennent appris
-        mettre mets mets met mettons mettent mis
-        dormir dors dors dort dormons dorment dormi
-        endormir endors endors endort endormons endorment endormi
-        partir pars pars part partons partent parti
-        venir viens viens vient venons viennent venu
-        revenir reviens reviens revient revenons reviennent revenu
-        rire ris ris rit rions rient ri
-        sourire souris souris sourit sourions sourient souri
-        suivre suis suis suit suivons suivent suivi
-        recevoir reçois reçois reçoit recevons reçoivent reçu
-        savoir sais sais sait savons savent su
-        pleuvoir pleus pleus pleut pleuvons pleuvent plu
-        résoudre résous résous résout résolvons résolvent résolu
-        éteindre éteins éteins éteint éteignons éteignent éteint
-        peindre peins peins peint peignons peignent peint
-        dire dis dis dit disons disent dit
-        """.strip().splitlines(),
-    )
-}
 STRESSED_STEMS = {
     "acheter": "achèt",
     "lever": "lèv",
@@ -54,6 +19,24 @@ STRESSED_STEMS = {
     "appeler": "appell",
     "espérer": "espèr",
 }
+
+
+class Irregular(NamedTuple):
+    """A verb and its forms, of which the present is that of je, tu, il, nous, ils."""
+
+    infinitive: str
+    present: tuple[str, ...]
+    participle: str
+
+
+def _irregular(infinitive: str, present: str, participle: str) -> Irregular:
+    return Irregular(infinitive, tsv.by_person(present), participle)
+
+
+@cache
+def irregular_verbs() -> dict[str, Irregular]:
+    """By the infinitive."""
+    return {verb.infinitive: verb for verb in tsv.table("french_verbs", _irregular)}
 
 
 def begins_with_vowel(word: str) -> bool:
@@ -92,8 +75,8 @@ def feminine(adjective: str) -> str:
 
 def present(infinitive: str) -> tuple[str, ...]:
     """je, tu, il, nous, ils."""
-    if infinitive in IRREGULAR_VERBS:
-        return IRREGULAR_VERBS[infinitive][0]
+    if infinitive in irregular_verbs():
+        return irregular_verbs()[infinitive].present
     stem = infinitive[:-2]
     if infinitive.endswith("ir"):
         return tuple(stem + ending for ending in ("is", "is", "it", "issons", "issent"))
@@ -108,8 +91,8 @@ def present(infinitive: str) -> tuple[str, ...]:
 
 def participle(infinitive: str) -> str:
     """Past participle, masculine singular."""
-    if infinitive in IRREGULAR_VERBS:
-        return IRREGULAR_VERBS[infinitive][1]
+    if infinitive in irregular_verbs():
+        return irregular_verbs()[infinitive].participle
     return infinitive[:-2] + {"er": "é", "ir": "i", "re": "u"}[infinitive[-2:]]
 
 

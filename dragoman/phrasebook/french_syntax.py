@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dragoman.phrasebook import french
 from dragoman.phrasebook.english_syntax import tail
+from dragoman.phrasebook.entries import phrases
 from dragoman.phrasebook.grammar import Line, Word, words
-from dragoman.phrasebook.lexicon_function import NUMBERS, POSSESSIVES, QUANTITIES
 from dragoman.phrasebook.meaning import Adjective, Clause, Name, Nominal, NounPhrase, Pronoun, Relative
 
 SUBJECT = ("je", "tu", "il", "nous", "ils")
@@ -14,9 +14,6 @@ INDIRECT = ("me", "te", "lui", "nous", "leur")
 REFLEXIVE = ("me", "te", "se", "nous", "se")
 STRESSED = ("moi", "toi", "lui", "nous", "eux")
 NEGATIONS = {"not": "pas", "never": "jamais"}
-HAVE = french.present("avoir")
-BE = french.present("être")
-GO = french.present("aller")
 
 
 def contracted(preposition: str, key: str, line: Line) -> Line:
@@ -107,7 +104,7 @@ def _determiner(node: NounPhrase, following: str, adjective_first: bool) -> Line
         form = "ces" if plural else "cette" if feminine else "cet" if vowel else "ce"
     elif kind in ("some", "plain"):
         form = ("de" if adjective_first else "des") if plural else "de la" if feminine or vowel else "du"
-    elif kind in POSSESSIVES:
+    elif kind in phrases("possessive"):
         form = possessive(kind, plural, feminine and not vowel)
     elif kind in ("any", "plain never"):
         form = "de"
@@ -116,13 +113,14 @@ def _determiner(node: NounPhrase, following: str, adjective_first: bool) -> Line
     elif kind == "zero":
         form = ""
     else:
-        form = NUMBERS[kind][0] if kind in NUMBERS else QUANTITIES[kind][0] if kind in QUANTITIES else kind
+        fixed = phrases("number").get(kind) or phrases("quantity").get(kind)
+        form = fixed.french if fixed else kind
     return words(form, f"{node.key}.d")
 
 
 def possessive(owner: str, plural: bool, feminine: bool) -> str:
     """mon, ma, mes, notre, nos..."""
-    stem = POSSESSIVES[owner][0]
+    stem = phrases("possessive")[owner].french
     if len(stem) == 1:
         return stem + ("es" if plural else "a" if feminine else "on")
     return {"notre": "nos", "leur": "leurs"}[stem] if plural else stem
@@ -195,7 +193,7 @@ def verb_group(node: Clause) -> Line:
         finite = Word(node.modal.french[slot], (f"{node.key}.m",))
         before, inner, rest = [], own, [Word(base, (key,))]
     elif node.tense == "future":
-        finite = Word(GO[slot], (tense,))
+        finite = Word(french.present("aller")[slot], (tense,))
         before, inner, rest = [], own, [Word(base, (key,))]
     elif node.tense == "past" and base in ("être", "avoir") and not node.verb.french.tail:
         finite = Word(french.imperfect(base)[slot], (key,), tense)
@@ -224,4 +222,5 @@ def _compound_past(node: Clause) -> tuple[Word, Word]:
         agreeing = node.object
     if agreeing is not None:
         form = french.agree(form, agreeing.french_gender, agreeing.plural)
-    return Word((BE if with_etre else HAVE)[slot], (f"{node.key}.t",), key), Word(form, (key,))
+    auxiliary = french.present("être" if with_etre else "avoir")[slot]
+    return Word(auxiliary, (f"{node.key}.t",), key), Word(form, (key,))

@@ -2,58 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+from typing import NamedTuple
+
+from dragoman.phrasebook import tsv
+
 # Verbs whose perfect takes "sein", besides all of gehen and kommen.
 SEIN = {"abfahren", "aufstehen", "aufwachen", "bleiben", "einschlafen", "folgen", "reisen", "sein"}
-STRONG = {  # base: er-form (du-form after a slash where it cannot be derived), participle
-    base: (third, participle)
-    for base, third, participle in map(
-        str.split,
-        """
-        lesen liest gelesen
-        schreiben schreibt geschrieben
-        essen isst gegessen
-        trinken trinkt getrunken
-        sehen sieht gesehen
-        finden findet gefunden
-        verlieren verliert verloren
-        schließen schließt geschlossen
-        waschen wäscht gewaschen
-        helfen hilft geholfen
-        kennen kennt gekannt
-        laden lädt/lädst geladen
-        rufen ruft gerufen
-        treffen trifft getroffen
-        bringen bringt gebracht
-        tragen trägt getragen
-        ziehen zieht gezogen
-        leihen leiht geliehen
-        geben gibt gegeben
-        schneiden schneidet geschnitten
-        verstehen versteht verstanden
-        vergessen vergisst vergessen
-        denken denkt gedacht
-        fahren fährt gefahren
-        gießen gießt gegossen
-        singen singt gesungen
-        bekommen bekommt bekommen
-        zerbrechen zerbricht zerbrochen
-        unterschreiben unterschreibt unterschrieben
-        schlafen schläft geschlafen
-        kommen kommt gekommen
-        gehen geht gegangen
-        stehen steht gestanden
-        bleiben bleibt geblieben
-        heißen heißt geheißen
-        beginnen beginnt begonnen
-        werden wird/wirst geworden
-        sein ist/bist gewesen
-        haben hat/hast gehabt
-        mögen mag/magst gemocht
-        wissen weiß/weißt gewusst
-        streichen streicht gestrichen
-        """.strip().splitlines(),
-    )
-}
 ICH_AS_ER = {"mögen", "wissen"}
 INSEPARABLE = ("be", "ver", "zer", "er", "ent", "ge", "über", "unter")
 # The prepositions of the grammar; "zum", "auf dem" and such stand in the lexicon of places.
@@ -78,6 +33,21 @@ TABLE = {
 }
 
 
+class Strong(NamedTuple):
+    """A verb and its forms for du and for er."""
+
+    infinitive: str
+    du: str
+    er: str
+    participle: str
+
+
+@cache
+def strong_verbs() -> dict[str, Strong]:
+    """By the infinitive, without a separable prefix."""
+    return {verb.infinitive: verb for verb in tsv.table("german_verbs", Strong)}
+
+
 def genitive(noun: str, gender: str) -> str:
     """Singular genitive of a noun that is not weak."""
     if gender == "f":
@@ -95,13 +65,8 @@ def dative_plural(plural: str) -> str:
 
 def third_person(base: str) -> tuple[str, str]:
     """The forms for du and for er."""
-    if base in STRONG:
-        er, _, du = STRONG[base][0].partition("/")
-        stem = base[:-2] if base.endswith("en") else base[:-1]
-        if not du:
-            link = "e" if er == stem + "et" else ""
-            du = er if er[:-1].endswith(("s", "ß", "z", "x")) else er.removesuffix("et" if link else "t") + link + "st"
-        return du, er
+    if base in strong_verbs():
+        return strong_verbs()[base].du, strong_verbs()[base].er
     stem = base[:-2] if base.endswith("en") else base[:-1]
     link = "e" if stem.endswith(("t", "d", "chn", "ffn", "gn")) else ""
     return stem + link + ("t" if stem.endswith(("s", "ß", "z", "x")) else "st"), stem + link + "t"
@@ -125,8 +90,8 @@ def perfect_with_sein(verb: str, transitive: bool) -> bool:
 
 def participle(base: str) -> str:
     """Past participle without a separable prefix."""
-    if base in STRONG:
-        return STRONG[base][1]
+    if base in strong_verbs():
+        return strong_verbs()[base].participle
     prefix = "" if base.endswith("ieren") or base.startswith(INSEPARABLE) else "ge"
     return prefix + third_person(base)[1]
 
@@ -135,6 +100,6 @@ def imperative(base: str) -> str:
     """TermOutput to one person that one calls du."""
     er = third_person(base)[1]
     stem = base[:-2] if base.endswith("en") else base[:-1]
-    if base in STRONG and er[: len(stem)] != stem and "i" in er:  # gib, lies, hilf, but fahr
+    if base in strong_verbs() and er[: len(stem)] != stem and "i" in er:  # gib, lies, hilf, but fahr
         return er.removesuffix("t") if not er.endswith("tt") else er
     return stem + ("e" if stem.endswith(("t", "d", "chn", "ffn", "ier", "tter", "lg", "ös", "klär")) else "")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dragoman.phrasebook import german
 from dragoman.phrasebook.english_syntax import tail
+from dragoman.phrasebook.entries import phrases
 from dragoman.phrasebook.grammar import Line, Word, words
-from dragoman.phrasebook.lexicon_function import NUMBERS, POSSESSIVES, QUANTITIES
 from dragoman.phrasebook.meaning import Adjective, Clause, Name, Nominal, NounPhrase, Pronoun, Relative
 
 PRONOUNS = {  # nominative, accusative, dative
@@ -14,13 +14,8 @@ PRONOUNS = {  # nominative, accusative, dative
 }  # fmt: skip
 RELATIVES = {"m": "der den dem", "f": "die die der", "n": "das das dem", "p": "die die denen"}
 REFLEXIVE = ("mich", "dich", "sich", "uns", "sich")
-FUTURE = german.present("werden")
-HAVE = german.present("haben")
-BE = german.present("sein")
-PAST = {
-    "sein": ("war", "warst", "war", "waren", "waren"),
-    "haben": ("hatte", "hattest", "hatte", "hatten", "hatten"),
-}
+PAST = {"sein": ("war", "warst", "war", "waren", "waren"), "haben": ("hatte", "hattest", "hatte", "hatten", "hatten")}
+INDEFINITE = {"a", "some", "any", "bare", "bare any", "plain", "plain never", "zero"}
 NEGATIONS = {"not": "nicht", "never": "nie"}
 
 
@@ -84,11 +79,13 @@ def _determiner(node: NounPhrase, row: str, case: str) -> tuple[str, str]:
         return {"this": "dies", "every": "jed"}[kind] + german.TABLE["dieser", row, case], "weak"
     if kind in ("some", "bare", "plain", "plain never", "zero"):
         return "", "strong"
-    if kind in NUMBERS or kind.isdigit():
-        return NUMBERS[kind][1] if kind in NUMBERS else kind, "strong"
-    if kind in QUANTITIES:
-        return QUANTITIES[kind][1] + german.TABLE["strong", row, case], "strong"
-    stem = {"a": "ein", "any": "kein", "bare any": "kein"}.get(kind) or POSSESSIVES[kind][1]
+    if kind.isdigit():
+        return kind, "strong"
+    if kind in phrases("number"):
+        return phrases("number")[kind].german, "strong"
+    if kind in phrases("quantity"):
+        return phrases("quantity")[kind].german + german.TABLE["strong", row, case], "strong"
+    stem = {"a": "ein", "any": "kein", "bare any": "kein"}.get(kind) or phrases("possessive")[kind].german
     ending = german.TABLE["ein", row, case]
     return stem + ending, "mixed"
 
@@ -140,11 +137,12 @@ def brackets(node: Clause) -> tuple[Word, tuple[str, Line]]:
     if node.modal:
         return Word(node.modal.german[slot], (f"{node.key}.m",)), (verb.prefix, [Word(verb.base, (key,))])
     if node.tense == "future":
-        return Word(FUTURE[slot], (tense,)), (verb.prefix, [Word(verb.base, (key,))])
+        return Word(german.present("werden")[slot], (tense,)), (verb.prefix, [Word(verb.base, (key,))])
     if node.tense == "past" and verb.base in PAST:
         return Word(PAST[verb.base][slot], (key,), tense), ("", [])
     if node.tense == "past":
-        helper = (HAVE, BE)[german.perfect_with_sein(verb.prefix + verb.base, node.object is not None)][slot]
+        with_sein = german.perfect_with_sein(verb.prefix + verb.base, node.object is not None)
+        helper = german.present("sein" if with_sein else "haben")[slot]
         return Word(helper, (tense,), key), (verb.prefix, [Word(german.participle(verb.base), (key,))])
     return Word(german.present(verb.base)[slot], (key,), tense), (verb.prefix, [])
 
@@ -172,7 +170,7 @@ def middle(node: Clause) -> Line:
     if isinstance(node.recipient, Pronoun):
         pronouns, recipient = pronouns + recipient, []
     definite = isinstance(node.object, Name) or (
-        isinstance(node.object, NounPhrase) and node.object.determiner not in INDEFINITE
+        isinstance(node.object, NounPhrase) and not _indefinite(node.object.determiner)
     )
     time = node.time.german if node.time else []
     often = node.frequency.german if node.frequency else []
@@ -195,4 +193,5 @@ def _kein(node: Clause) -> bool:
     return isinstance(node.object, NounPhrase) and node.object.determiner in ("any", "bare any")
 
 
-INDEFINITE = frozenset({"a", "some", "any", "bare", "bare any", "plain", "plain never", "zero", *NUMBERS, *QUANTITIES})
+def _indefinite(determiner: str) -> bool:
+    return determiner in INDEFINITE or determiner in phrases("number") or determiner in phrases("quantity")

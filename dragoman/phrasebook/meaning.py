@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from dragoman.phrasebook.grammar import Line, Phrase
 
@@ -70,15 +72,61 @@ class GermanVerb:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Verb:
-    """`flags`: "stative" has no progressive, "punctual" is not said of the present."""
+    """`objects` are classes of nouns, `unfit` adjectives that none of them has here, `places` where it is done.
 
+    `flags`: "stative" has no progressive, "punctual" is not said of the present; docs/phrasebook.md has the others.
+    """
+
+    frame: str
     lemma: str
     english: EnglishVerb
     french: FrenchVerb
     german: GermanVerb
-    subjects: frozenset[str]
-    objects: frozenset[str]
-    flags: frozenset[str]
+    objects: frozenset[str] = frozenset()
+    flags: frozenset[str] = frozenset()
+    unfit: frozenset[str] = frozenset()
+    places: Sequence[str] = ()
+
+
+class FixedPhrase(NamedTuple):
+    """The same in three languages, as `grammar.phrase` reads it."""
+
+    english: str
+    french: str
+    german: str
+
+
+class Location(NamedTuple):
+    """Where something happens, and the nouns of what there is."""
+
+    name: str
+    phrase: FixedPhrase
+    contents: list[str]
+
+
+class Preposition(NamedTuple):
+    """A preposition with a verb of being or putting, and the nouns that stand after the two."""
+
+    verb: str
+    phrase: FixedPhrase
+    grounds: list[str]
+
+
+class Errand(NamedTuple):
+    """Where somebody goes, what is done there, and the classes of what it is done to."""
+
+    phrase: FixedPhrase
+    verb: str
+    objects: str
+
+
+class Syllables(NamedTuple):
+    """What names of a kind are invented of."""
+
+    kind: str
+    first: list[str]
+    middle: list[str]
+    last: list[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,13 +177,11 @@ class Name(Nominal):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Modal:
-    """Forms by slot in each language; `english_negative` likewise, with the "to" that follows, if any."""
+    """Forms by slot in each language. The English negative is "can't", or two words where "do" helps: "don't want"."""
 
     lemma: str
     english: tuple[str, ...]
     english_negative: tuple[str, ...]
-    english_to: bool
-    english_helped: bool  # asks its questions with "do"
     french: tuple[str, ...]
     german: tuple[str, ...]
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dragoman.phrasebook import french_syntax, german_syntax
-from dragoman.phrasebook.draw import DESCRIBED, Draw
+from dragoman.phrasebook.draw import Draw, nouns_with
 from dragoman.phrasebook.english_syntax import noun_phrase as english_noun_phrase
+from dragoman.phrasebook.entries import adjectives
 from dragoman.phrasebook.grammar import Phrase, Word, words
-from dragoman.phrasebook.lexicon import ADJECTIVES
 from dragoman.phrasebook.meaning import (
     Adjective,
     Clause,
@@ -18,17 +18,17 @@ from dragoman.phrasebook.meaning import (
     Verb,
 )  # fmt: skip
 
-NONE: frozenset[str] = frozenset()
-BE = Verb("be", EnglishVerb("be"), FrenchVerb("être"), GermanVerb("sein"), NONE, NONE, frozenset({"stative"}))
-HAVE = Verb("have", EnglishVerb("have"), FrenchVerb("avoir"), GermanVerb("haben"), NONE, NONE, frozenset({"stative"}))
+STATIVE = frozenset({"stative"})
+BE = Verb("copula", "be", EnglishVerb("be"), FrenchVerb("être"), GermanVerb("sein"), flags=STATIVE)
+HAVE = Verb("copula", "have", EnglishVerb("have"), FrenchVerb("avoir"), GermanVerb("haben"), flags=STATIVE)
 DEGREES = {"very": ("très", "sehr"), "too": ("trop", "zu"), "really": ("vraiment", "wirklich")}
 ABSOLUTE = {"empty", "ripe", "broken", "secret", "round", "French", "English", "German", "Italian", "Spanish", "red",
             "blue", "green", "white", "black", "yellow", "grey", "brown", "delicious", "full", "wooden"}  # fmt: skip
 EXCESSIVE = set("expensive heavy long short small big old hot cold difficult easy dark tired narrow warm young shy lazy"
                 " nervous high deep light".split())  # fmt: skip
-FEELINGS = [ADJECTIVES[name] for name in ("tired", "ill", "happy", "sad", "nervous", "proud", "calm")]
-CHARACTER = [ADJECTIVES[name] for name in ("friendly", "polite", "clever", "rich", "patient", "shy", "brave", "lazy",
-                                           "strong", "tall", "young", "old", "funny", "famous", "elegant")]  # fmt: skip
+FEELINGS = ("tired", "ill", "happy", "sad", "nervous", "proud", "calm")
+CHARACTER = ("friendly", "polite", "clever", "rich", "patient", "shy", "brave", "lazy", "strong", "tall", "young",
+             "old", "funny", "famous", "elegant")  # fmt: skip
 
 
 def quality(adjective: Adjective, subject: Nominal, key: str, degree: str = "") -> Phrase:
@@ -45,10 +45,10 @@ def suitable(draw: Draw, subject: Nominal) -> Adjective:
     if isinstance(subject, NounPhrase) and not subject.noun.sex:
         return draw.choice(draw.predicates_of(subject.noun))
     if isinstance(subject, NounPhrase):
-        held = [a for a in (*FEELINGS, *CHARACTER) if subject.noun in DESCRIBED[a.lemma, draw.held]]
+        known = [adjectives()[name] for name in (*FEELINGS, *CHARACTER)]
         draw.pairs += 1
-        return draw.choice(held)
-    return draw.choice(FEELINGS if draw.chance(0.6) else CHARACTER)
+        return draw.choice([a for a in known if subject.noun in nouns_with(a, draw.held)])
+    return adjectives()[draw.choice(FEELINGS if draw.chance(0.6) else CHARACTER)]
 
 
 def describing(draw: Draw, subject: Nominal, key: str, *, plain: bool = False) -> Clause:
@@ -57,7 +57,7 @@ def describing(draw: Draw, subject: Nominal, key: str, *, plain: bool = False) -
     degree = ""
     if not plain and adjective.lemma not in ABSOLUTE and draw.chance(0.4):
         degree = draw.choice(("very", "really", "too" if adjective.lemma in EXCESSIVE else "very"))
-    passing = adjective in FEELINGS or "predicate" in adjective.classes
+    passing = adjective.lemma in FEELINGS or "predicate" in adjective.classes
     tense = "past" if passing and draw.chance(0.3) and not plain else "present"
     negation = "not" if not plain and not degree and draw.chance(0.25) else ""
     return Clause(

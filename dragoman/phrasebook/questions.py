@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dragoman.phrasebook import english_syntax, french_syntax, german_syntax
-from dragoman.phrasebook.clauses import TRANSITIVES, action, happening, joined, nominal, placed, spoken, timed
+from dragoman.phrasebook import english_syntax, french, french_syntax, german, german_syntax
+from dragoman.phrasebook.clauses import action, happening, joined, nominal, placed, spoken, timed
 from dragoman.phrasebook.draw import Draw, NoChoice
+from dragoman.phrasebook.entries import modals, verbs, verbs_of
 from dragoman.phrasebook.grammar import Phrase, Word, phrase, words
-from dragoman.phrasebook.lexicon import CLAUSAL, TRANSITIVE
-from dragoman.phrasebook.lexicon_function import MODALS
 from dragoman.phrasebook.meaning import Clause, Name, Nominal, Pronoun
 from dragoman.phrasebook.predicates import describing
 from dragoman.phrasebook.realise import with_end
@@ -19,22 +18,8 @@ INTERROGATIVES = {
 }  # fmt: skip
 WHAT_VERBS = ("read", "write", "buy", "sell", "eat", "drink", "see", "cook", "draw", "sing", "repair", "look +for",
               "order", "choose", "learn", "translate")  # fmt: skip
-COUNT_VERBS = (
-    "buy",
-    "sell",
-    "eat",
-    "see",
-    "read",
-    "order",
-    "write",
-    "plant",
-    "draw",
-    "find",
-    "receive",
-    "lose",
-)
+COUNT_VERBS = ("buy", "sell", "eat", "see", "read", "order", "write", "plant", "draw", "find", "receive", "lose")
 WHERE_VERBS = ("buy", "find", "lose", "see", "hide", "meet", "forget", "order", "plant")
-WHO_VERBS = [verb for verb in TRANSITIVES if "steady" not in verb.flags]
 
 
 def question(node: Clause, interrogative: Phrase | None = None) -> Phrase:
@@ -61,8 +46,8 @@ def where_is(subject: Nominal, key: str) -> Phrase:
     lines = nominal(subject)
     return Phrase(
         [*front.english, Word(english_syntax.BE[slot], is_), *lines.english],
-        [*front.french, Word(french_syntax.BE[slot], is_), *lines.french],
-        [*front.german, Word(german_syntax.BE[slot], is_), *lines.german],
+        [*front.french, Word(french.present("être")[slot], is_), *lines.french],
+        [*front.german, Word(german.present("sein")[slot], is_), *lines.german],
     )
 
 
@@ -72,7 +57,7 @@ def yes_no(draw: Draw) -> Phrase:
         return with_end(question(describing(draw, asked(draw), "a", plain=True)), "?")
     node = happening(draw, subject=asked(draw))
     if draw.chance(0.2) and "steady" not in node.verb.flags:
-        node = replace(node, modal=MODALS["can" if draw.chance(0.5) else "want"])
+        node = replace(node, modal=modals()["can" if draw.chance(0.5) else "want"])
         if node.verb.lemma in ("lose", "forget", "break", "fall =asleep", "wake ~up", "receive"):
             node = replace(node, modal=None)
     return with_end(question(timed(draw, node, 0.35)), "?")
@@ -94,7 +79,7 @@ def open_question(draw: Draw) -> Phrase:
 def asking(draw: Draw, kind: str) -> tuple[Clause, Phrase]:
     """A clause without the adverbial that is asked for, and the interrogative."""
     if kind == "where":
-        verb = TRANSITIVE[draw.choice(WHERE_VERBS)]
+        verb = verbs("transitive")[draw.choice(WHERE_VERBS)]
         node = action(draw, subject=asked(draw), verb=verb, tense="past", adjectives=int(draw.chance(0.15)))
     elif kind == "when":
         node = happening(draw, subject=asked(draw))
@@ -109,7 +94,7 @@ def asking(draw: Draw, kind: str) -> tuple[Clause, Phrase]:
 
 def what(draw: Draw) -> Phrase:
     """What are you reading?"""
-    verb = TRANSITIVE[draw.choice(WHAT_VERBS)]
+    verb = verbs("transitive")[draw.choice(WHAT_VERBS)]
     tense = "past" if "stative" in verb.flags else draw.choice(("present", "past", "future"))
     thing = Pronoun(key="a.w")
     node = Clause(key="a", subject=asked(draw), verb=verb, tense=tense, extracted=thing)
@@ -122,12 +107,13 @@ def who(draw: Draw) -> Phrase:
     """Who broke the vase?"""
     key = "a.s"
     subject = Name(key=key, phrase=phrase("who", "qui", "wer", key), sex="")
-    return with_end(spoken(timed(draw, action(draw, verb=draw.choice(WHO_VERBS), subject=subject), 0.25)), "?")
+    verb = draw.choice([verb for verb in verbs_of("transitive") if "steady" not in verb.flags])
+    return with_end(spoken(timed(draw, action(draw, verb=verb, subject=subject), 0.25)), "?")
 
 
 def how_many(draw: Draw) -> Phrase:
     """How many apples did you buy?"""
-    verb = TRANSITIVE[draw.choice(COUNT_VERBS)]
+    verb = verbs("transitive")[draw.choice(COUNT_VERBS)]
     noun = draw.object_of(verb)
     if "mass" in noun.classes:
         raise NoChoice
@@ -145,7 +131,7 @@ def indirect(draw: Draw) -> Phrase:
     else:
         node, front = asking(draw, kind)
     knows = Clause(
-        key="k", subject=draw.person("k.s", pronouns=0.6), verb=CLAUSAL["know:fact"],
+        key="k", subject=draw.person("k.s", pronouns=0.6), verb=verbs("clausal")["know:fact"],
         negation="not" if kind == "whether" or draw.chance(0.6) else "",
     )  # fmt: skip
     return with_end(joined(spoken(knows), ("", "", ","), front, spoken(node, "subordinate")), ".")

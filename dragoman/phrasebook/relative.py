@@ -5,37 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dragoman.phrasebook import english_syntax, french_syntax, german_syntax
-from dragoman.phrasebook.clauses import (
-    EVENTS,
-    TRANSITIVES,
-    happening,
-    joined,
-    object_for,
-    placed,
-    relative_to,
-    spoken,
-    timed,
-)
-from dragoman.phrasebook.draw import PEOPLE, Draw, NoChoice
+from dragoman.phrasebook.clauses import happening, joined, object_for, placed, relative_to, spoken, timed
+from dragoman.phrasebook.draw import Draw, NoChoice
+from dragoman.phrasebook.entries import errands, nouns_of, verbs, verbs_of
 from dragoman.phrasebook.grammar import Line, Phrase, Word, phrase
-from dragoman.phrasebook.lexicon import ACTIVITIES, SIMPLE, TRANSITIVE, named
-from dragoman.phrasebook.lexicon_places import DIRECTIONS
 from dragoman.phrasebook.meaning import Clause
 from dragoman.phrasebook.predicates import BE, describing
 from dragoman.phrasebook.realise import with_end
 
-ERRANDS = {  # direction: what one does there, to what
-    "market": ("buy", "fruit mass many flower"), "bakery": ("buy", "cake bread"), "library": ("read", "newspaper book"),
-    "museum": ("look +at", "painting"), "restaurant": ("eat", "dish"), "station": ("wait +for", "kin"),
-    "bank": ("sign", "contract"), "park": ("feed", "bird duck"),
-}  # fmt: skip
-ENJOYED = {"sing", "dance", "cook", "travel", "go =for/n a/n walk/n", "go =shopping/n"} | set(ACTIVITIES)
-WHERE_TO = named(DIRECTIONS)
+ENJOYED = {"sing", "dance", "cook", "travel", "go =for/n a/n walk/n", "go =shopping/n"}
 
 
 def subject_relative(draw: Draw) -> Phrase:
     """The woman who is reading the newspaper is my aunt."""
-    noun = draw.choice([n for n in PEOPLE if "child" not in n.classes])
+    noun = draw.choice([n for n in nouns_of("person") if "child" not in n.classes])
     person = draw.noun_phrase(noun, "a.s", determiner="the")
     node = happening(draw, "r", subject=relative_to(person, "r.s"))
     if node.verb.flags & {"steady"}:
@@ -59,7 +42,11 @@ def subject_relative(draw: Draw) -> Phrase:
 def object_relative(draw: Draw) -> Phrase:
     """The lamp that I bought is very old."""
     verb = draw.choice(
-        [v for v in TRANSITIVES if "human" not in v.objects and not v.french.preposition and "steady" not in v.flags]
+        [
+            verb
+            for verb in verbs_of("transitive")
+            if "human" not in verb.objects and not verb.french.preposition and "steady" not in verb.flags
+        ]
     )
     noun = draw.object_of(verb)
     many = "mass" not in noun.classes and draw.chance(0.9 if noun.classes & {"pair", "many"} else 0.2)
@@ -74,9 +61,8 @@ def object_relative(draw: Draw) -> Phrase:
 
 def purpose(draw: Draw) -> Phrase:
     """He's going to the market to buy apples."""
-    place = draw.choice(list(ERRANDS))
-    name, classes = ERRANDS[place]
-    verb = TRANSITIVE[name]
+    to, name, classes = draw.choice(errands())
+    verb = verbs("transitive")[name]
     subject = draw.person("a.s")
     thing = object_for(draw, verb, "b.o", subject, adjectives=0, wanted=classes)
     if name in ("buy", "eat"):
@@ -84,27 +70,26 @@ def purpose(draw: Draw) -> Phrase:
     go = Clause(
         key="a",
         subject=subject,
-        verb=SIMPLE["go"],
+        verb=verbs("simple")["go"],
         tense=draw.choice(("past", "past", "present")),
-        goal=phrase(*WHERE_TO[place], "a.to"),
+        goal=phrase(*to, "a.to"),
     )
     errand = Clause(key="b", subject=subject, verb=verb, object=thing)
-    to = [Word("zu", ("b.to",))]
     aim = Phrase(
         english_syntax.infinitive(errand),
         [Word("pour", ("b.to",)), *french_syntax.infinitive(errand)],
-        [Word(",", ("comma",)), Word("um", ("b.to",)), *german_syntax.infinitive(errand, to)],
+        [Word(",", ("comma",)), Word("um", ("b.to",)), *german_syntax.infinitive(errand, [Word("zu", ("b.to",))])],
     )
     return with_end(joined(spoken(go), aim), ".")
 
 
 def enjoying(draw: Draw) -> Phrase:
     """She likes reading in the garden (German says it with an adverb, "gern")."""
-    verb = draw.choice([verb for verb in EVENTS if verb.lemma in ENJOYED])
+    verb = draw.choice([*(verb for verb in verbs_of("intransitive") if verb.lemma in ENJOYED), *verbs_of("activity")])
     subject = draw.person("a.s")
     negated = draw.chance(0.3)
     doing = placed(draw, Clause(key="b", subject=subject, verb=verb), 0.5)
-    likes = Clause(key="a", subject=subject, verb=SIMPLE["like:doing"], negation="not" if negated else "")
+    likes = Clause(key="a", subject=subject, verb=verbs("simple")["like:doing"], negation="not" if negated else "")
     gern: Line = [Word("gern", ("a.v",))]
     said = replace(doing, frequency=Phrase([], [], gern), tense="present")
     german = german_syntax.clause(said)

@@ -7,8 +7,8 @@ from dataclasses import replace
 from dragoman.phrasebook import english_syntax, french, french_syntax, german, german_syntax
 from dragoman.phrasebook.clauses import joined, object_for
 from dragoman.phrasebook.draw import Draw
+from dragoman.phrasebook.entries import verbs
 from dragoman.phrasebook.grammar import Line, Phrase, Word, words
-from dragoman.phrasebook.lexicon import DITRANSITIVE, TRANSITIVE
 from dragoman.phrasebook.meaning import Clause, NounPhrase, Pronoun
 from dragoman.phrasebook.realise import with_end
 
@@ -21,7 +21,7 @@ YOU = Pronoun(key="you", person=2)
 
 def request(draw: Draw) -> Phrase:
     """Close the door, please."""
-    verb = TRANSITIVE[draw.choice(REQUESTS)]
+    verb = verbs("transitive")[draw.choice(REQUESTS)]
     thing = single(object_for(draw, verb, "a.o", YOU))
     if thing.determiner == "a" and verb.lemma not in ("buy", "order"):
         thing = replace(thing, determiner="the")
@@ -33,7 +33,7 @@ def request(draw: Draw) -> Phrase:
 
 def gift(draw: Draw) -> Phrase:
     """Give me the key, please: "donne-moi" is one word of French."""
-    verb = DITRANSITIVE[draw.choice(("give", "show", "send", "lend", "bring"))]
+    verb = verbs("ditransitive")[draw.choice(("give", "show", "send", "lend", "bring"))]
     thing = object_for(draw, verb, "a.o", YOU)
     if thing.determiner == "your" and verb.lemma == "bring":
         thing = replace(thing, determiner="the")
@@ -49,7 +49,7 @@ def gift(draw: Draw) -> Phrase:
 
 def prohibition(draw: Draw) -> Phrase:
     """Don't forget your umbrella!"""
-    verb = TRANSITIVE[draw.choice(PROHIBITIONS)]
+    verb = verbs("transitive")[draw.choice(PROHIBITIONS)]
     thing = single(object_for(draw, verb, "a.o", YOU, negated=True))
     if thing.determiner in ("a", "any"):
         thing = replace(thing, determiner="this")
@@ -80,11 +80,5 @@ def imperative(node: Clause, please: Line) -> Phrase:
     middle = german_syntax.middle(node)
     pronouns = 1 if isinstance(node.recipient, Pronoun) else 0
     prefix = words(verb.prefix, "a.v")
-    three = [
-        Word(german.imperative(verb.base), ("a.v",)),
-        *middle[:pronouns],
-        *please,
-        *middle[pronouns:],
-        *prefix,
-    ]
+    three = [Word(german.imperative(verb.base), ("a.v",)), *middle[:pronouns], *please, *middle[pronouns:], *prefix]
     return Phrase(one, two, three)

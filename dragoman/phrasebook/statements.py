@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dragoman.phrasebook.clauses import (
-    EVENTS,
     INDEFINITE,
     SPEAKERS,
-    TRANSITIVES,
     action,
     event,
     happening,
@@ -20,11 +18,10 @@ from dragoman.phrasebook.clauses import (
     tense_of,
     timed,
 )  # fmt: skip
-from dragoman.phrasebook.draw import KIN, ONLY_ONE, PEOPLE, TIMES, Draw, NoChoice
+from dragoman.phrasebook.draw import ONLY_ONE, Draw, NoChoice
+from dragoman.phrasebook.entries import modals, nouns, nouns_of, verbs, verbs_of
 from dragoman.phrasebook.german_syntax import clause as german_clause
-from dragoman.phrasebook.grammar import Phrase
-from dragoman.phrasebook.lexicon import DITRANSITIVE, NOUNS, TRANSITIVE
-from dragoman.phrasebook.lexicon_function import MODALS
+from dragoman.phrasebook.grammar import Phrase, phrase
 from dragoman.phrasebook.meaning import Clause, Nominal, NounPhrase, Pronoun
 from dragoman.phrasebook.predicates import BE, quality
 from dragoman.phrasebook.questions import where_is
@@ -44,10 +41,9 @@ TAKING_UP = ("buy", "read", "wear", "eat", "drink", "visit:place", "learn", "ord
 PRAISE = set("good beautiful interesting delicious useful important comfortable pretty elegant funny new easy fresh"
              " famous modern light ripe".split())  # fmt: skip
 BLAME = set("expensive bad boring difficult old strange sad long dangerous heavy dirty cold".split())
-SEPARABLE = [verb for verb in (*TRANSITIVES, *EVENTS) if verb.german.prefix]
+DOING = ("transitive", "intransitive", "activity")
 PEOPLE_VERBS = ("see", "hear", "help", "call", "thank", "meet", "invite", "understand", "know", "look +for", "follow",
                 "wait +for", "visit:person", "find")  # fmt: skip
-GIVING = list(DITRANSITIVE.values())
 
 
 def statement(draw: Draw) -> Phrase:
@@ -70,11 +66,11 @@ def adjectives(draw: Draw) -> Phrase:
 
 def manner(draw: Draw) -> Phrase:
     """My uncle is opening the parcel carefully."""
-    verb = TRANSITIVE[draw.choice(DONE_SOMEHOW)]
+    verb = verbs("transitive")[draw.choice(DONE_SOMEHOW)]
     node = action(draw, verb=verb, tense=draw.choice(("present", "past")))
     if not isinstance(node.object, NounPhrase) or node.object.determiner in INDEFINITE | {"any"}:
         raise NoChoice
-    return with_end(spoken(replace(node, manner=draw.fixed(TIMES["manner"], "a.how"))), ".")
+    return with_end(spoken(replace(node, manner=phrase(*draw.fixed("manner"), "a.how"))), ".")
 
 
 def negation(draw: Draw) -> Phrase:
@@ -94,7 +90,7 @@ def habit(draw: Draw) -> Phrase:
         node = _habitual_action(draw, subject)
     kind = draw.random.random()
     if kind < 0.4:
-        node = replace(node, frequency=draw.fixed(TIMES["often"], "a.often"))
+        node = replace(node, frequency=phrase(*draw.fixed("frequency"), "a.often"))
     elif kind < 0.55:
         node = replace(node, negation="never")
         if isinstance(node.object, NounPhrase) and node.object.determiner == "plain":
@@ -105,7 +101,7 @@ def habit(draw: Draw) -> Phrase:
 
 
 def _habitual_action(draw: Draw, subject: Nominal) -> Clause:
-    verb = TRANSITIVE[draw.choice(list(HABITS))]
+    verb = verbs("transitive")[draw.choice(list(HABITS))]
     thing = object_for(draw, verb, "a.o", subject, adjectives=0, wanted=HABITS[verb.lemma])
     node = Clause(key="a", subject=subject, verb=verb, tense="habitual")
     if "mass" in thing.noun.classes:
@@ -132,18 +128,10 @@ def fronted_time(draw: Draw) -> Phrase:
 
 def modal(draw: Draw) -> Phrase:
     """He can't find his keys; you have to wash the car."""
-    verb = draw.choice([verb for verb in (*TRANSITIVES, *EVENTS) if "steady" not in verb.flags])
-    chosen = MODALS[draw.choice(list(MODALS))]
+    verb = draw.choice([verb for verb in verbs_of(*DOING) if "steady" not in verb.flags])
+    chosen = draw.choice(list(modals().values()))
     willed = chosen.lemma in ("want", "must", "wanted")
-    if willed and verb.lemma in (
-        "lose",
-        "forget",
-        "break",
-        "receive",
-        "fall =asleep",
-        "understand",
-        "wake ~up",
-    ):
+    if willed and verb.lemma in ("lose", "forget", "break", "receive", "fall =asleep", "understand", "wake ~up"):
         raise NoChoice
     subject = draw.person("a.s")
     negated = draw.chance(0.35) and chosen.lemma != "must"
@@ -155,7 +143,7 @@ def modal(draw: Draw) -> Phrase:
 
 def separable(draw: Draw) -> Phrase:
     """She's turning off the radio."""
-    verb = draw.choice(SEPARABLE)
+    verb = draw.choice([verb for verb in verbs_of(*DOING) if verb.german.prefix])
     subject = draw.person("a.s")
     if not verb.objects:
         node = Clause(key="a", subject=subject, verb=verb, tense="past" if "punctual" in verb.flags else "present")
@@ -172,20 +160,20 @@ def somebody(draw: Draw, key: str, other_than: Nominal) -> Pronoun:
 
 def clitic(draw: Draw) -> Phrase:
     """My sister didn't see him yesterday."""
-    verb, subject = TRANSITIVE[draw.choice(PEOPLE_VERBS)], draw.person("a.s")
+    verb, subject = verbs("transitive")[draw.choice(PEOPLE_VERBS)], draw.person("a.s")
     node = Clause(
         key="a", subject=subject, verb=verb, object=somebody(draw, "a.o", subject), tense=tense_of(draw, verb),
         negation="not" if draw.chance(0.35) else "",
     )  # fmt: skip
     if "steady" not in verb.flags and draw.chance(0.25):
         able = ("can",) if verb.lemma in ("hear", "see", "understand") else ("can", "want", "wanted")
-        node = replace(node, modal=MODALS[draw.choice(able)])
+        node = replace(node, modal=modals()[draw.choice(able)])
     return with_end(spoken(timed(draw, node)), ".")
 
 
 def taking_up(draw: Draw) -> Phrase:
     """The coat is expensive, but I'm going to buy it."""
-    verb = TRANSITIVE[draw.choice(TAKING_UP)]
+    verb = verbs("transitive")[draw.choice(TAKING_UP)]
     noun = draw.object_of(verb)
     many = "mass" not in noun.classes and draw.chance(0.9 if noun.classes & {"pair", "many"} else 0.2)
     thing = draw.noun_phrase(noun, "b.s", determiner=draw.choice(("the", "this")), plural=many)
@@ -199,7 +187,7 @@ def taking_up(draw: Draw) -> Phrase:
         negation="not" if negated else "",
     )  # fmt: skip
     if tense == "future" and draw.chance(0.5):
-        second = replace(second, modal=MODALS["want"])
+        second = replace(second, modal=modals()["want"])
     but = praise == negated
     conjunction = (",", ",", ","), ("but", "mais", "aber") if but else ("and", "et", "und")
     return with_end(joined(spoken(first), *conjunction[0 if but else 1 :], spoken(second)), ".")
@@ -207,7 +195,7 @@ def taking_up(draw: Draw) -> Phrase:
 
 def dative(draw: Draw) -> Phrase:
     """My uncle gave the children a ball."""
-    verb = draw.choice(GIVING)
+    verb = draw.choice(verbs_of("ditransitive"))
     subject = draw.person("a.s")
     node = action(draw, subject=subject, verb=verb)
     node = replace(node, recipient=recipient(draw, "a.r", subject))
@@ -220,16 +208,16 @@ def recipient(draw: Draw, key: str, subject: Nominal) -> Nominal:
         return somebody(draw, key, subject)
     if draw.chance(0.25):
         return draw.first_name(key) if draw.chance(0.6) else draw.titled_name(key)
-    noun = draw.choice(KIN if draw.chance(0.6) else PEOPLE)
+    noun = draw.choice(nouns_of("kin" if draw.chance(0.6) else "person"))
     if isinstance(subject, NounPhrase) and subject.noun is noun:
-        noun = NOUNS["colleague"] if noun.lemma != "colleague" else NOUNS["friend"]
+        noun = nouns()["colleague" if noun.lemma != "colleague" else "friend"]
     determiner = draw.possessive(subject) if "kin" in noun.classes else "the"
     return draw.noun_phrase(noun, key, determiner=determiner, plural=draw.chance(0.15) and not noun.classes & ONLY_ONE)
 
 
 def double_clitic(draw: Draw) -> Phrase:
     """Where is the book? I lent it to her."""
-    verb = DITRANSITIVE[draw.choice(("give", "lend", "send", "show", "bring"))]
+    verb = verbs("ditransitive")[draw.choice(("give", "lend", "send", "show", "bring"))]
     subject = draw.person("a.s", pronouns=0.7)
     if subject.person == 2:  # who asks for a thing has not been told where it is
         raise NoChoice

@@ -5,22 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dragoman.phrasebook import german_syntax
-from dragoman.phrasebook.clauses import (
-    PLACES,
-    TRANSITIVES,
-    action,
-    event,
-    happening,
-    joined,
-    object_for,
-    spoken,
-    timed,
-)
+from dragoman.phrasebook.clauses import action, event, happening, joined, object_for, spoken, timed
 from dragoman.phrasebook.draw import Draw, NoChoice
+from dragoman.phrasebook.entries import adjectives, locations, modals, verbs, verbs_of
 from dragoman.phrasebook.grammar import Phrase, Word, phrase
-from dragoman.phrasebook.lexicon import ACTIVITIES, ADJECTIVES, CLAUSAL, INTRANSITIVE, TRANSITIVE
-from dragoman.phrasebook.lexicon_function import MODALS
-from dragoman.phrasebook.meaning import Clause, Nominal, NounPhrase, Pronoun
+from dragoman.phrasebook.meaning import Clause, Nominal, NounPhrase, Pronoun, Verb
 from dragoman.phrasebook.predicates import BE, describing, quality
 from dragoman.phrasebook.realise import with_end
 
@@ -28,21 +17,11 @@ GLAD = ("find", "receive", "meet", "solve", "sell")
 SORRY = ("lose", "forget", "break")
 INDOORS = ("cook", "rest", "play =cards/n", "play =chess/n", "play =the/p piano/n", "play =the/p violin/n",
            "play =the/p guitar/n", "learn =German/n", "learn =French/n")  # fmt: skip
-OUTDOORS = (
-    "go =for/n a/n walk/n",
-    "play =football/n",
-    "play =tennis/n",
-    "ride =a/p bicycle/n",
-    "go =shopping/n",
-)
+OUTDOORS = ("go =for/n a/n walk/n", "play =football/n", "play =tennis/n", "ride =a/p bicycle/n", "go =shopping/n")
 MISSED = ("sleep", "wait", "dance", "stay", "rest", "go =for/n a/n walk/n", "travel")
 NO_DUTY = {"see", "hear", "listen +to", "wear", "put ~on", "take ~off", "taste", "eat", "drink", "order", "choose",
            "sing", "look +at", "follow", "hide", "draw"}  # fmt: skip
-DUTIES = [INTRANSITIVE[name] for name in ("work", "cook", "go =shopping/n")] + [
-    verb
-    for verb in TRANSITIVES
-    if verb.lemma not in NO_DUTY and not verb.flags & {"punctual", "stative", "timeless", "slow", "accident"}
-]
+DUTIES = ("work", "cook", "go =shopping/n")
 
 
 def coordination(draw: Draw) -> Phrase:
@@ -91,23 +70,32 @@ def because(draw: Draw) -> Phrase:
 def because_of_luck(draw: Draw, subject: Nominal) -> tuple[Clause, Clause]:
     """ "She's sad", "she lost her ring"."""
     glad = draw.chance(0.5)
-    feeling = quality(ADJECTIVES["happy" if glad else "sad"], subject, "a.p")
-    verb = TRANSITIVE[draw.choice(GLAD if glad else SORRY)]
+    feeling = quality(adjectives()["happy" if glad else "sad"], subject, "a.p")
+    verb = verbs("transitive")[draw.choice(GLAD if glad else SORRY)]
     why = action(draw, "b", subject=resumed(subject, "b.s"), verb=verb, tense="past")
     return Clause(key="a", subject=subject, verb=BE, predicate=feeling), timed(draw, why, 0.3)
 
 
 def because_of_duty(draw: Draw, subject: Nominal) -> tuple[Clause, Clause]:
     """ "He can't rest", "he has to repair the car"."""
-    verb = INTRANSITIVE[draw.choice(MISSED)]
-    main = Clause(key="a", subject=subject, verb=verb, modal=MODALS["can"], negation="not")
-    again, duty = resumed(subject, "b.s"), draw.choice(DUTIES)
-    why = Clause(key="b", subject=again, verb=duty, modal=MODALS["must"])
+    verb = verbs("intransitive")[draw.choice(MISSED)]
+    main = Clause(key="a", subject=subject, verb=verb, modal=modals()["can"], negation="not")
+    again, duty = resumed(subject, "b.s"), draw.choice(duties())
+    why = Clause(key="b", subject=again, verb=duty, modal=modals()["must"])
     if duty.objects:
         why = replace(why, object=object_for(draw, duty, "b.o", again))
     if verb.lemma == "stay":
-        main = replace(main, place=phrase(*PLACES["home"], "a.where"))
+        main = replace(main, place=phrase(*locations()["home"].phrase, "a.where"))
     return main, why
+
+
+def duties() -> list[Verb]:
+    """What somebody may have to do."""
+    return [verbs("intransitive")[name] for name in DUTIES] + [
+        verb
+        for verb in verbs_of("transitive")
+        if verb.lemma not in NO_DUTY and not verb.flags & {"punctual", "stative", "timeless", "slow", "accident"}
+    ]
 
 
 def resumed(subject: Nominal, key: str) -> Nominal:
@@ -122,7 +110,7 @@ def resumed(subject: Nominal, key: str) -> Nominal:
 
 def reported(draw: Draw) -> Phrase:
     """I think that the teacher found his key."""
-    verb = CLAUSAL[draw.choice(list(CLAUSAL))]
+    verb = draw.choice(verbs_of("clausal"))
     subject = draw.person("k.s")
     if subject.person == 2 or (verb.lemma == "say" and subject.person == 1):
         raise NoChoice
@@ -144,7 +132,7 @@ def reported(draw: Draw) -> Phrase:
 def condition(draw: Draw) -> Phrase:
     """If it rains tomorrow, we're going to stay at home."""
     key = "w"
-    time = draw.time("future", f"{key}.when", INTRANSITIVE["rest"])
+    time = draw.time("future", f"{key}.when", verbs("intransitive")["rest"])
     rain = draw.chance(0.7)
     english_verb, french_verb, german_verb = ("rains", "pleut", "regnet") if rain else ("snows", "neige", "schneit")
     weather = joined(
@@ -158,10 +146,10 @@ def condition(draw: Draw) -> Phrase:
     )
     subject = draw.person("a.s")
     name = draw.choice(("stay", "stay", *INDOORS, *OUTDOORS))
-    verb = INTRANSITIVE.get(name) or ACTIVITIES[name]
+    verb = verbs("intransitive").get(name) or verbs("activity")[name]
     node = Clause(key="a", subject=subject, verb=verb, tense="future", negation="not" if name in OUTDOORS else "")
     if name == "stay":
-        node = replace(node, place=phrase(*PLACES[draw.choice(("home", "hotel"))], "a.where"))
+        node = replace(node, place=phrase(*locations()[draw.choice(("home", "hotel"))].phrase, "a.where"))
     lines = spoken(node)
     inverted = german_syntax.clause(node, "question")
     return with_end(joined(weather, Phrase(lines.english, lines.french, inverted)), ".")

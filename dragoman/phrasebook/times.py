@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-from dragoman.phrasebook import english_syntax, french, french_syntax, names
+from dragoman.phrasebook import english_syntax, french, french_syntax
 from dragoman.phrasebook.clauses import joined, nominal, spoken
 from dragoman.phrasebook.draw import Draw, NoChoice
+from dragoman.phrasebook.entries import nouns, phrases, verbs
 from dragoman.phrasebook.grammar import Phrase, Word, phrase
-from dragoman.phrasebook.lexicon import INTRANSITIVE, NOUNS, SIMPLE
-from dragoman.phrasebook.lexicon_function import NUMBERS
-from dragoman.phrasebook.meaning import Clause, Pronoun
+from dragoman.phrasebook.meaning import Clause, FixedPhrase, Pronoun
 from dragoman.phrasebook.predicates import BE
 from dragoman.phrasebook.realise import with_end
 
-HOURS = {"one": ("une heure", "eins")} | {
-    name: (f"{two} heures", three) for name, (two, three) in NUMBERS.items() if name != "twelve"
-}
+ONE = FixedPhrase("one", "une", "eins")
 SCHEDULES = {  # verb: what does so at a fixed time
     "leave:by": "train bus", "arrive:by": "train bus plane", "begin": "film lesson meeting exam",
     "open:hours": "museum library bakery school", "close:hours": "museum library bakery restaurant",
 }  # fmt: skip
 DAILY = ("get ~up", "leave", "arrive", "come =back", "wake ~up", "have =breakfast/n")
-MONTHS = {
-    "January": ("janvier", "Januar"), "February": ("février", "Februar"), "March": ("mars", "März"),
-    "April": ("avril", "April"), "May": ("mai", "Mai"), "June": ("juin", "Juni"), "July": ("juillet", "Juli"),
-    "August": ("août", "August"), "September": ("septembre", "September"), "October": ("octobre", "Oktober"),
-    "November": ("novembre", "November"), "December": ("décembre", "Dezember"),
-}  # fmt: skip
-DAYS = {
-    "Monday": ("lundi", "Montag"), "Tuesday": ("mardi", "Dienstag"), "Wednesday": ("mercredi", "Mittwoch"),
-    "Thursday": ("jeudi", "Donnerstag"), "Friday": ("vendredi", "Freitag"), "Saturday": ("samedi", "Samstag"),
-    "Sunday": ("dimanche", "Sonntag"),
-}  # fmt: skip
 BECAME = ("wurde", "wurdest", "wurde", "wurden", "wurden")
-OFTEN = [("often", "souvent", "oft"), ("rarely", "rarement", "selten")]
 
 
 def figures(draw: Draw, key: str) -> Phrase:
@@ -49,23 +34,24 @@ def figures(draw: Draw, key: str) -> Phrase:
 
 def clock(draw: Draw, key: str) -> Phrase:
     """ "at six o'clock", "at half past three": German counts the half towards the next hour."""
-    names = list(HOURS)
-    place = draw.random.randrange(len(names) - 1)
-    hour, later = names[place], names[place + 1]
+    hours = [ONE, *(number for number in phrases("number").values() if number.english != "twelve")]
+    place = draw.random.randrange(len(hours) - 1)
+    hour, later = hours[place], hours[place + 1]
     kind = draw.choice(("full", "full", "half", "after", "before"))
-    number, heures = HOURS[later if kind == "before" else hour][0].split()
+    number = (later if kind == "before" else hour).french
+    heures = "heure" if number == ONE.french else "heures"
     french_hour = f"à/p {number}/h {heures}/h"
     if kind == "full":
-        whole = "ein" if hour == "one" else HOURS[hour][1]
-        return phrase(f"at/p {hour}/h o'clock/o", f"à/p {number}/h {heures}/o", f"um/p {whole}/h Uhr/o", key)
+        whole = "ein" if hour is ONE else hour.german
+        return phrase(f"at/p {hour.english}/h o'clock/o", f"à/p {number}/h {heures}/o", f"um/p {whole}/h Uhr/o", key)
     if kind == "half":
-        german = f"um/p halb/m/x {HOURS[later][1]}/h"
-        return phrase(f"at/p half/m past/x {hour}/h", f"{french_hour} et/x demie/m", german, key)
+        german = f"um/p halb/m/x {later.german}/h"
+        return phrase(f"at/p half/m past/x {hour.english}/h", f"{french_hour} et/x demie/m", german, key)
     if kind == "after":
-        german = f"um/p Viertel/m nach/x {HOURS[hour][1]}/h"
-        return phrase(f"at/p a/m quarter/m past/x {hour}/h", f"{french_hour} et/x quart/m", german, key)
-    german = f"um/p Viertel/m vor/x {HOURS[later][1]}/h"
-    return phrase(f"at/p a/m quarter/m to/x {later}/h", f"{french_hour} moins/x le/m quart/m", german, key)
+        german = f"um/p Viertel/m nach/x {hour.german}/h"
+        return phrase(f"at/p a/m quarter/m past/x {hour.english}/h", f"{french_hour} et/x quart/m", german, key)
+    german = f"um/p Viertel/m vor/x {later.german}/h"
+    return phrase(f"at/p a/m quarter/m to/x {later.english}/h", f"{french_hour} moins/x le/m quart/m", german, key)
 
 
 def time_of_day(draw: Draw) -> Phrase:
@@ -74,18 +60,20 @@ def time_of_day(draw: Draw) -> Phrase:
     if draw.chance(0.5):
         name = draw.choice(list(SCHEDULES))
         when = figures(draw, key) if name.endswith(":by") and draw.chance(0.8) else clock(draw, key)
-        noun = NOUNS[draw.choice(SCHEDULES[name].split())]
+        noun = nouns()[draw.choice(SCHEDULES[name].split())]
         subject = draw.noun_phrase(noun, "a.s", determiner=draw.choice(("the", "the", "this")))
-        return with_end(spoken(Clause(key="a", subject=subject, verb=SIMPLE[name], tense="habitual", time=when)), ".")
-    verb, tense = INTRANSITIVE[draw.choice(DAILY)], draw.choice(("past", "future", "habitual"))
+        return with_end(
+            spoken(Clause(key="a", subject=subject, verb=verbs("simple")[name], tense="habitual", time=when)), "."
+        )
+    verb, tense = verbs("intransitive")[draw.choice(DAILY)], draw.choice(("past", "future", "habitual"))
     node = Clause(key="a", subject=draw.person("a.s"), verb=verb, tense=tense, time=clock(draw, key))
     return with_end(spoken(node), ".")
 
 
 def on_date(draw: Draw, key: str, *, year: bool = False) -> Phrase:
     """ "on 12 May 1987"."""
-    day, month = str(draw.random.randrange(2, 29)), draw.choice(list(MONTHS))
-    two, three = MONTHS[month]
+    day = draw.random.randrange(2, 29)
+    month, two, three = draw.fixed("month")
     lines = phrase(f"on/p {day}/d {month}/m", f"le/p {day}/d {two}/m", f"am/p {day}/d ./d {three}/m", key)
     number = [Word(str(draw.random.randrange(1930, 2025)), (f"{key}.y",))] if year else []
     return Phrase(*([*line, *number] for line in lines))
@@ -93,19 +81,19 @@ def on_date(draw: Draw, key: str, *, year: bool = False) -> Phrase:
 
 def on_day(draw: Draw, key: str) -> Phrase:
     """ "on Monday"."""
-    day = draw.choice(list(DAYS))
-    return phrase(f"on/p {day}/d", f"{DAYS[day][0]}/d", f"am/p {DAYS[day][1]}/d", key)
+    day, two, three = draw.fixed("day")
+    return phrase(f"on/p {day}/d", f"{two}/d", f"am/p {three}/d", key)
 
 
 def date(draw: Draw) -> Phrase:
     """My birthday is on 12 May; the exam is on Monday; she arrived on 3 June 2021."""
     key = "a.when"
     if draw.chance(0.4):
-        verb = INTRANSITIVE[draw.choice(("leave", "arrive", "come =back"))]
+        verb = verbs("intransitive")[draw.choice(("leave", "arrive", "come =back"))]
         when = on_date(draw, key, year=draw.chance(0.5))
         return with_end(spoken(Clause(key="a", subject=draw.person("a.s"), verb=verb, tense="past", time=when)), ".")
     when = on_day(draw, key) if draw.chance(0.3) else on_date(draw, key)
-    noun = NOUNS[draw.choice(("birthday", "birthday", "exam", "meeting"))]
+    noun = nouns()[draw.choice(("birthday", "birthday", "exam", "meeting"))]
     personal = noun.lemma == "birthday"
     owner = draw.relation("a.s.w") if personal and draw.chance(0.5) else None
     if owner is not None and owner.plural:
@@ -125,7 +113,7 @@ def birth(draw: Draw) -> Phrase:
     lines = nominal(subject)
     born = french.agree("né", subject.french_gender, subject.plural)
     english_line = [*lines.english, Word(english_syntax.WAS[slot], passive), Word("born", verb), *when.english]
-    french_line = [*french_syntax.subject_line(subject), Word(french_syntax.BE[slot], passive), Word(born, verb)]
+    french_line = [*french_syntax.subject_line(subject), Word(french.present("être")[slot], passive), Word(born, verb)]
     german_line = [*lines.german, Word(BECAME[slot], passive), *when.german, Word("geboren", verb)]
     return with_end(Phrase(english_line, [*french_line, *when.french], german_line), ".")
 
@@ -133,15 +121,15 @@ def birth(draw: Draw) -> Phrase:
 def weather(draw: Draw) -> Phrase:
     """It rained in London yesterday."""
     tense = draw.choice(("past", "present", "habitual", "future"))
-    town = draw.choice(list(names.TOWNS))
-    two, three = names.TOWNS[town]
+    town, two, three = draw.fixed("town")
+    often = [phrases("frequency")[name] for name in ("often", "rarely")]
     node = Clause(
         key="a",
         subject=Pronoun(key="a.s", sex="", german_gender="n"),
-        verb=SIMPLE["rain" if draw.chance(0.6) else "snow"],
+        verb=verbs("simple")["rain" if draw.chance(0.6) else "snow"],
         tense=tense,
         place=phrase(f"in/p {town}/n", f"à/p {two}/n", f"in/p {three}/n", "a.where") if draw.chance(0.8) else None,
-        frequency=draw.fixed(OFTEN, "a.often") if tense == "habitual" else None,
+        frequency=phrase(*draw.choice(often), "a.often") if tense == "habitual" else None,
         time=draw.time(tense, "a.when") if tense != "habitual" and draw.chance(0.7) else None,
     )
     return with_end(spoken(node), ".")

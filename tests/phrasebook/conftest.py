@@ -25,14 +25,20 @@ Samples = dict[tuple[str, int], list[Triple]]
 
 
 @pytest.fixture(scope="session")
-def samples(repository: Path) -> Samples:
-    """Triples by split and seed."""
+def printed(repository: Path) -> str:
+    """What the program prints."""
     wanted = json.dumps([(split, seed, size) for (split, seed), size in SIZES.items()])
     run = subprocess.run(
         [sys.executable, "-c", PROGRAM], input=wanted, capture_output=True, text=True, check=True, cwd=repository
     )
+    return run.stdout
+
+
+@pytest.fixture(scope="session")
+def samples(printed: str) -> Samples:
+    """Triples by split and seed."""
     found: Samples = {key: [] for key in SIZES}
-    for line in run.stdout.splitlines():
+    for line in printed.splitlines():
         split, seed, *said, construction, links = json.loads(line)
         english, french, german = (Sentence(text, tuple(words)) for text, words in said)
         gold = {(source, target): frozenset(map(tuple, pairs)) for source, target, pairs in links}
