@@ -1,6 +1,8 @@
 """What a model is given: padded sentences of ids."""
 
+from collections.abc import Iterable
 from collections.abc import Sequence as Rows
+from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -9,7 +11,9 @@ import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
-from dragoman.data.vocabulary import PAD
+from dragoman.data.surfaces import Numbering
+from dragoman.data.vocabulary import EOS, PAD
+from dragoman.text.mark import Symbol
 
 
 class Sequence(NamedTuple):
@@ -85,6 +89,12 @@ def pad(rows: Rows[list[int] | npt.NDArray[np.integer]]) -> Sequence:
     if lengths.sum():
         ids[mask] = np.concatenate(list(map(np.asarray, rows)), dtype=np.int64, casting="unsafe")
     return Sequence(torch.from_numpy(ids), torch.from_numpy(mask))
+
+
+def numbered(rows: Iterable[Rows[Rows[Symbol]]], numberings: Iterable[Numbering]) -> Sequence:
+    """Rows of texts as ids, each row by a numbering of its own: its texts one behind the other, each with its end."""
+    every = zip(rows, numberings, strict=False)
+    return pad([[*chain.from_iterable([*each.ids(text), EOS] for text in row)] for row, each in every])
 
 
 def pad_regions(rows: Rows[npt.NDArray[Any]], size: int) -> Features:

@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +15,17 @@ from dragoman.configuration.config import DataConfig, TextConfig
 from dragoman.corpus.examples import Example, read_examples
 from dragoman.corpus.features import Array, FeatureFiles, FeatureSource
 from dragoman.corpus.filters import Report
-from dragoman.data.batch import Batch, SourceBatch, pad, pad_regions
+from dragoman.data.batch import Batch, SourceBatch, numbered, pad, pad_regions
 from dragoman.data.batch import Sequence as Symbols
 from dragoman.data.language import Language
 from dragoman.data.learning import open_sources
 from dragoman.data.preparation import STORE, load, prepare
 from dragoman.data.source import Source
 from dragoman.data.store import Store
+from dragoman.data.surfaces import ExtendedVocabulary, separated
+from dragoman.data.vocabulary import UNK
 from dragoman.errors import UserError
+from dragoman.text.mark import Symbol
 from dragoman.text.pipeline import Side
 
 Ids = Sequence[list[int] | npt.NDArray[np.integer]]
@@ -86,13 +90,15 @@ class Dataset:
         *,
         keep_units: bool = False,
         source_dropout: float = 0.0,
+        surfaces: bool = False,
     ) -> "Dataset":
         """Learns the units from the training pairs and writes them, the vocabularies and the ids to `folder`.
 
         What is there already is used if it was made with the same options from the same files (by size and time of
         change). With `keep_units` (a model was trained with them) the units there are never learnt anew, even from
         changed files. The corpus is read twice and never held; killed halfway, the next call begins anew. Arrays are
-        read where they are, whenever a batch needs them.
+        read where they are, whenever a batch needs them. With `surfaces` (a model asks for them), batches have numbers
+        of their own for words that the target's vocabulary does not have (`Sequence.extended`).
         """
         development = []
         for pair in data.language_pairs:
@@ -100,7 +106,7 @@ class Dataset:
             development.append(list(read_examples(pair.dev, pair.sources, pair.target, data.features)))
             if not development[-1]:
                 raise UserError(f"{pair.dev}: the development corpus is empty")
-        prepare(data, text, seed, folder, keep_units=keep_units)
+        prepare(data, text, seed, folder, keep_units=keep_units, surfaces=surfaces)
         return cls(
             Store(folder / STORE),
             development,
@@ -139,11 +145,12 @@ class Dataset:
         if len(sources) > 1:
             sources = self._there(sources, rows, epoch)
         if self._join:
-            joined = [[int(number) for each in given for number in each] for given in zip(*sources, strict=True)]
-            return Batch((self._symbols(next(iter(found)), self.target, joined),), target, rows)
-        batches = tuple(map(self._padded, found, self.sources, sources))
-        links = self._links(rows, sources[0], targets) if "links" in self.train.columns else None
-        return Batch(batches, target, rows, links)
+            batch = Batch((self._symbols(next(iter(found)), self.target, _joined(sources)),), target, rows)
+        else:
+            batches = tuple(map(self._padded, found, self.sources, sources))
+            links = self._links(rows, sources[0], targets) if "links" in self.train.columns else None
+            batch = Batch(batches, target, rows, links)
+        return self._extended(batch, [*sources, targets]) if "target.surfaces" in self.train.columns else batch
 
     def _padded(self, side: Side, source: Source, rows: Rows) -> SourceBatch:
         if isinstance(source, FeatureSource):
@@ -156,6 +163,40 @@ class Dataset:
         if padded.ids.numel() and int(padded.ids.max()) >= len(language.vocabulary):
             raise self.train.damaged(f"{side}.values")
         return padded
+
+    def _extended(self, batch: Batch, sides: Sequence[Rows]) -> Batch:
+        """The same with every text as symbols of the target and, beyond those, of its example's own."""
+        every = [
+            [self._spelled(side, int(row), ids) for row, ids in zip(batch.rows, rows, strict=True)]
+            for side, rows in zip(self._sides, sides, strict=True)
+            if side not in self._arrays
+        ]
+        *read, targets = every
+        together = [list(chain.from_iterable(sources)) for *sources, _ in zip(*every, strict=True)]
+        words = [ExtendedVocabulary(self.target.vocabulary, texts) for texts in together]
+        rest = iter([together] if self._join else read)
+        sources = tuple(
+            each._replace(extended=numbered(next(rest), words).ids) if isinstance(each, Symbols) else each
+            for each in batch.sources
+        )
+        return batch._replace(sources=sources, target=batch.target._replace(extended=numbered(targets, words).ids))
+
+    def _spelled(self, side: Side, row: int, given: list[int] | Array) -> list[list[Symbol]]:
+        """The symbols of a sentence, as its text spells them, without the end; nothing where it is not there."""
+        if not len(given):
+            return []
+        source, ids = self._sides[side], np.asarray(given).tolist()[:-1]
+        assert isinstance(source, Language)
+        symbols, unknown = source.vocabulary.marked(ids), [place for place, number in enumerate(ids) if number == UNK]
+        if not unknown:
+            return [symbols]
+        try:
+            surfaces = separated(self.train.columns[f"{side}.surfaces"][row])
+            for place, surface in zip(unknown, surfaces, strict=True):
+                symbols[place] = surface
+        except ValueError:  # of decoding too
+            raise self.train.damaged(f"{side}.surfaces.values") from None
+        return [symbols]
 
     def _there(self, sources: Sequence[Rows], rows: npt.NDArray[np.int64], epoch: int) -> Sequence[Rows]:
         """The sources that each example has (an end alone is none) and that dropout leaves."""
@@ -203,6 +244,11 @@ class Dataset:
     def _mark(self, side: Side, row: int) -> list[int]:
         """What stands before a source that can be translated to several languages, in the store too."""
         return [int(self.train.columns[side][row][0])] if self._marked and side == "source" else []
+
+
+def _joined(sources: Sequence[Rows]) -> list[list[int]]:
+    """The ids of several sources of each example, one behind the other."""
+    return [[int(number) for each in given for number in each] for given in zip(*sources, strict=True)]
 
 
 def _words(language: Language, ids: list[int] | npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,10 +19,12 @@ from dragoman.data.learning import learn, names, open_sources, texts_in, texts_o
 from dragoman.data.marks import foreign, marks, target_marks, write_spoken
 from dragoman.data.source import Source
 from dragoman.data.store import Rows, discard, new_store, read_header
-from dragoman.data.vocabulary import EOS
+from dragoman.data.surfaces import joined
+from dragoman.data.vocabulary import EOS, UNK
 from dragoman.errors import UserError
 from dragoman.files import LONGEST_TEXT
 from dragoman.text.edits import operations
+from dragoman.text.mark import Symbol
 from dragoman.text.pipeline import Side
 from dragoman.text.unit import flat
 
@@ -31,20 +33,23 @@ BLOCK = 10_000  # pairs that are in memory at a time
 SMALL = np.iinfo(np.uint16).max + 1  # ids that fit into two bytes
 
 
-def prepare(data: DataConfig, text: TextConfig, seed: int, folder: Path, *, keep_units: bool = False) -> None:
+def prepare(
+    data: DataConfig, text: TextConfig, seed: int, folder: Path, *, keep_units: bool = False, surfaces: bool = False
+) -> None:
     """Writes units, vocabularies and the store to `folder`, unless the same are there already.
 
     `keep_units`: a model knows the units in the folder by their numbers, so only the store may be written anew.
+    `surfaces`: it asks how the words are spelled that the vocabularies do not have.
     """
-    fingerprint = _fingerprint(data, text, seed)
+    fingerprint = _fingerprint(data, text, seed, surfaces)
     if _fingerprint_of(folder / STORE) == fingerprint and (keep_units or _readable(data, folder)):
         return
     if keep_units:
-        _write(data, load(data, folder), fingerprint, folder / STORE)
+        _write(data, load(data, folder), fingerprint, folder / STORE, surfaces=surfaces)
         return
     # Without a store, units and vocabularies of a killed preparation cannot pass for those of an older one.
     discard(folder / STORE)
-    _write(data, learn(data, text, seed), fingerprint, folder / STORE, learnt=True)
+    _write(data, learn(data, text, seed), fingerprint, folder / STORE, learnt=True, surfaces=surfaces)
 
 
 def load(data: DataConfig, folder: Path) -> dict[Side, Source]:
@@ -67,7 +72,7 @@ def _readable(data: DataConfig, folder: Path) -> bool:
     return True
 
 
-def _fingerprint(data: DataConfig, text: TextConfig, seed: int) -> str:
+def _fingerprint(data: DataConfig, text: TextConfig, seed: int, surfaces: bool) -> str:
     """One number for everything that the store depends on."""
     files = []
     for path in _files(data):
@@ -75,7 +80,7 @@ def _fingerprint(data: DataConfig, text: TextConfig, seed: int) -> str:
         files.append([str(path.resolve()), found.st_size, found.st_mtime_ns])
     pairs = [pair._replace(dev="") for pair in data.trained]
     used = data.model_copy(update={"dev": "", "pairs": pairs, "temperature": 1, "own_symbols": True})
-    options = [repr(used), repr(text), seed, files]
+    options = [repr(used), repr(text), seed, files, *(["surfaces"] if surfaces else [])]
     return hashlib.sha256(json.dumps(options).encode()).hexdigest()
 
 
@@ -95,7 +100,13 @@ def _fingerprint_of(store: Path) -> str | None:
 
 
 def _write(
-    data: DataConfig, sources: dict[Side, Source], fingerprint: str, folder: Path, *, learnt: bool = False
+    data: DataConfig,
+    sources: dict[Side, Source],
+    fingerprint: str,
+    folder: Path,
+    *,
+    learnt: bool = False,
+    surfaces: bool = False,
 ) -> None:
     """Writes the store, and beside it the sources where they were `learnt` for it."""
     languages = {side: source for side, source in sources.items() if isinstance(source, Language)}
@@ -110,6 +121,8 @@ def _write(
     # Dropout cuts a sentence anew in every epoch, for which its text is kept.
     sampled = [side for side, language in languages.items() if language.text.unit.samples]
     columns |= {f"{side}.text": np.uint8 for side in sampled}
+    if surfaces:
+        columns |= {f"{side}.surfaces": np.uint8 for side in languages}
     if data.alignments:
         columns["links"] = np.uint32
     reports, rows = [], []
@@ -119,7 +132,7 @@ def _write(
     with new_store(folder, columns) as store:
         for pair in data.trained:
             filters = Filters(max_length=data.max_length, max_ratio=data.max_ratio)
-            for block in _blocks(data, pair, languages, arrays, filters):
+            for block in _blocks(data, pair, languages, arrays, filters, surfaces):
                 store.append(block)
                 for side, seen in counts.items():
                     seen += np.bincount(block[side].values, minlength=len(seen))
@@ -145,6 +158,7 @@ def _blocks(
     languages: dict[Side, Language],
     arrays: dict[Side, FeatureFiles],
     filters: Filters,
+    surfaces: bool,
 ) -> Iterator[dict[str, Rows]]:
     """The columns of the store for the examples of a pair that the filters keep, some at a time."""
     sampled = [side for side, language in languages.items() if language.text.unit.samples]
@@ -154,14 +168,14 @@ def _blocks(
         given = dict(zip(languages, block, strict=True))
         texts = {side: list(map(languages[side].text.normalise, given[side])) for side in languages}
         # What is too long for any model is not cut into symbols, and left out as what is too long for this one.
-        rows = {
-            side: language.rows(["" if len(text) > LONGEST_TEXT else text for text in texts[side]])
-            for side, language in languages.items()
-        }
+        cut = {side: ["" if len(text) > LONGEST_TEXT else text for text in texts[side]] for side in languages}
+        rows = {side: language.rows(cut[side]) for side, language in languages.items()}
+        unknown = {side: _unknown(languages[side], cut[side], rows[side]) for side in languages} if surfaces else {}
         if data.edited is not None:
-            rows["target"] = _edits(
-                languages["target"], texts[data.sides[data.edited]], texts["target"], data.max_length
-            )
+            target, before = languages["target"].vocabulary, texts[data.sides[data.edited]]
+            said = _edits(languages["target"], before, texts["target"], data.max_length)
+            rows["target"] = Rows(*flat([[*target.ids(each), EOS] for each in said]))
+            unknown |= {"target": map(target.unknown, said)} if surfaces else {}
         written = {side: np.array([bool(text.strip()) for text in texts[side]]) for side in languages}
         lengths = {side: np.where(written[side], rows[side].lengths - 1, 0) for side in languages}
         for side in languages:
@@ -174,6 +188,7 @@ def _blocks(
             rows[side] = Rows(numbers, np.ones(count, np.int64))
         kept = filters.keep(*_with_neighbours([lengths[side] for side in data.sides]), lengths["target"])
         rows |= {f"{side}.text": _bytes(texts[side]) for side in sampled}
+        rows |= {f"{side}.surfaces": _bytes(list(map(joined, words))) for side, words in unknown.items()}
         if mark:
             rows["source"] = rows["source"].behind(mark)
         if data.alignments:
@@ -182,17 +197,22 @@ def _blocks(
         yield {name: each.chosen(kept) for name, each in rows.items()}
 
 
-def _edits(target: Language, before: list[str], after: list[str], longest: int) -> Rows:
-    """The operations that make one text of the other, and EOS. Where a side is too long, there are as many at least;
-    the longer side stands for them until the filters leave it out.
+def _unknown(language: Language, texts: list[str], rows: Rows) -> Iterator[list[Symbol]]:
+    """Of each normalised text, of which `rows` has the ids, the symbols that the vocabulary does not have."""
+    for text, here in zip(texts, rows.holding(UNK), strict=True):
+        yield language.vocabulary.unknown(language.text.unit.encode(text)) if here else []
+
+
+def _edits(target: Language, before: list[str], after: list[str], longest: int) -> list[Sequence[Symbol]]:
+    """The operations that make one text of the other. Where a side is too long, there are as many at least; the longer
+    side stands for them until the filters leave it out.
     """
-    found = []
+    found = list[Sequence[Symbol]]()
     for texts in zip(before, after, strict=True):
         old, new = map(target.text.encode, texts)
         longer = max(old, new, key=len)
-        said = operations(old, new) if len(longer) <= longest else longer
-        found.append([*target.vocabulary.ids(said), EOS])
-    return Rows(*flat(found))
+        found.append(operations(old, new) if len(longer) <= longest else longer)
+    return found
 
 
 def _with_neighbours(sources: list[Numbers]) -> list[Numbers]:

@@ -37,6 +37,10 @@ class Rows(NamedTuple):
         """Those rows alone for which `rows` (N,) is True."""
         return Rows(self.values[np.repeat(rows, self.lengths)], self.lengths[rows])
 
+    def holding(self, value: int) -> npt.NDArray[np.bool_]:
+        """Which rows, none of them empty, have this value (N,)."""
+        return np.logical_or.reduceat(self.values == value, np.cumsum(self.lengths) - self.lengths)
+
     def behind(self, values: Sequence[int]) -> "Rows":
         """The same rows, each behind these values."""
         begins = np.repeat(np.cumsum(self.lengths) - self.lengths, len(values))

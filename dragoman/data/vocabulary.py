@@ -1,7 +1,7 @@
 """Symbols and their numbers."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -69,6 +69,10 @@ class Vocabulary:
         """The number of each symbol; UNK for those that are not here."""
         known = self._ids.get
         return [known(symbol, UNK) for symbol in symbols]
+
+    def unknown(self, symbols: Iterable[Symbol]) -> list[Symbol]:
+        """Those that are not here."""
+        return [symbol for symbol in symbols if symbol not in self._ids]
 
     def symbols(self, ids: Sequence[int]) -> list[str]:
         """The symbol of each number, specials and marks by name."""

@@ -156,6 +156,12 @@ def _option_problems(model: ModelConfig) -> list[Problem]:
     ]
 
 
+def extends(model: ModelConfig) -> bool:
+    """Whether a model asks for surfaces: data and translator do as this says. An unknown kind of output does not."""
+    output = OUTPUTS.get(model.output.kind)
+    return output is not None and output.extends
+
+
 def complete(model: ModelConfig) -> ModelConfig:
     """The same configuration with every option of every part spelled out."""
     return sections.completed(model, TABLES)

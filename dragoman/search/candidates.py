@@ -137,7 +137,8 @@ class ShortlistPredictor(Predictor[ShortlistState]):
         assert isinstance(source, Sequence)
         allowed = self._list.allowed(source.ids)
         if self._always is not None:
-            allowed = allowed.scatter(1, self._always, True)
+            known = self._always < self._list.symbols  # words of the sentence itself are allowed anyway
+            allowed = allowed.scatter(1, self._always.where(known, PAD), True)
         candidates = among(allowed)
         model = self._model.among(candidates.symbols)
         return ShortlistState(model, model.begin(sources), candidates, allowed)

@@ -67,6 +67,10 @@ def _sources(config: Config) -> Iterator[Problem]:
         yield Problem(path, f"'{kind}' trains both directions, and data.features are no target")
     elif objective.both_directions and data.edits:
         yield Problem(path, f"'{kind}' trains both directions, and data.edits are no source")
+    elif objective.both_directions and build.extends(config.model):
+        yield Problem(
+            path, f"'{kind}' trains both directions, and '{config.model.output.kind}' says words of the source"
+        )
     elif objective.both_directions and len(data.source) > 1:
         yield Problem(path, f"'{kind}' is between two languages, and there are several sources")
     elif config.model.cursor and not objective.any_attention:

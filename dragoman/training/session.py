@@ -86,6 +86,7 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
         folder.path,
         keep_units=folder.last_state.is_file(),
         source_dropout=config.training.source_dropout,
+        surfaces=build.extends(config.model),
     )
     if workers.leads:
         workers.wait()

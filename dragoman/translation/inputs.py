@@ -1,17 +1,20 @@
 """What a model reads: what a user gives of each source, as symbols or regions in batches; its attention by words."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.corpus.features import FeatureSource, Given
-from dragoman.data.batch import SourceBatch, pad, pad_regions
+from dragoman.data.batch import Sequence as Symbols
+from dragoman.data.batch import SourceBatch, numbered, pad_regions
+from dragoman.data.language import Language
 from dragoman.data.source import Source
-from dragoman.data.vocabulary import EOS
+from dragoman.data.surfaces import ExtendedVocabulary
+from dragoman.data.vocabulary import Vocabulary
 from dragoman.evaluation import alignment
 from dragoman.files import LONGEST_TEXT
 from dragoman.text.mark import Mark, Symbol
@@ -25,6 +28,7 @@ LONGEST = 500
 Text: TypeAlias = Given | tuple[Given, ...]  # of the only source, or one of each
 Encoded: TypeAlias = list[Symbol] | NDArray[Any]  # the symbols of a text, or the regions (R, size) of an array
 Weights: TypeAlias = NDArray[Any]
+Words: TypeAlias = Sequence[ExtendedVocabulary] | None  # of each sentence, where a model asks for surfaces
 
 
 @dataclass(frozen=True)
@@ -49,21 +53,22 @@ class ModelInputs:
         """The symbols of each source, the mark first, or its regions; none of a blank text."""
         return [_encoded(source, each, mark) for source, each in zip(self.sources, given, strict=True)]
 
-    def batch(self, encoded: Iterable[Sequence[Encoded]], longest: int | None = None) -> tuple[SourceBatch, ...]:
-        """What the model reads of some sentences, cut to so many symbols of each text, as ids. Of several sources, one
-        without symbols is missing; the only one is an end alone, or a region of zeros.
+    def batch(self, encoded: Sequence[Sequence[Encoded]], words: Words = None) -> tuple[SourceBatch, ...]:
+        """What the model reads of some sentences, as ids, and by the `words` of each, if it asks for them. Of several
+        sources, one without symbols is missing; the only one is an end alone, or a region of zeros.
         """
         if self.joined:
-            every = (zip(self.sources, row, strict=True) for row in encoded)
-            rows = ([_ids(source, each, longest) for source, each in row if len(each)] for row in every)
-            return (pad([[*chain.from_iterable(row)] or [EOS] for row in rows]),)
+            language, texts = self.sources[0], cast(Sequence[Sequence[list[Symbol]]], encoded)
+            assert isinstance(language, Language)  # as all are, with one vocabulary
+            return (sequence([[text for text in row if text] or [[]] for row in texts], language.vocabulary, words),)
         several = len(self.sources) > 1
 
         def read(source: Source, column: tuple[Encoded, ...]) -> SourceBatch:
             if isinstance(source, FeatureSource):
                 blank = np.zeros((0 if several else 1, source.size))
                 return pad_regions([np.asarray(each) if len(each) else blank for each in column], source.size)
-            return pad([_ids(source, each, longest) if len(each) or not several else [] for each in column])
+            texts = cast(tuple[list[Symbol], ...], column)
+            return sequence([[text] if text or not several else [] for text in texts], source.vocabulary, words)
 
         return tuple(map(read, self.sources, zip(*encoded, strict=True)))
 
@@ -133,12 +138,12 @@ class CombinedInputs:
         """The symbols or regions of all sources of the first model, then of the second, and so on."""
         return [each for member, part in self._each(given) for each in member.encoded(part, mark)]
 
-    def batch(self, encoded: Iterable[Sequence[Encoded]], longest: int | None = None) -> tuple[SourceBatch, ...]:
+    def batch(self, encoded: Sequence[Sequence[Encoded]], words: Words = None) -> tuple[SourceBatch, ...]:
         """What the models read, one behind the other."""
-        found, first, rows = list[SourceBatch](), 0, list(encoded)
+        found, first = list[SourceBatch](), 0
         for member in self.members:
             last = first + len(member.sources)
-            found += member.batch((row[first:last] for row in rows), longest)
+            found += member.batch([row[first:last] for row in encoded], words)
             first = last
         return tuple(found)
 
@@ -172,7 +177,7 @@ def spelled(encoded: Encoded) -> list[str]:
     return [symbol for symbol in encoded if isinstance(symbol, str)]
 
 
-def cut(encoded: list[Encoded], longest: int | None) -> list[Encoded]:
+def cut(encoded: Sequence[Encoded], longest: int | None) -> list[Encoded]:
     """The same with at most so many symbols of a text."""
     return [each[:longest] if isinstance(each, list) else each for each in encoded]
 
@@ -199,10 +204,10 @@ def _encoded(source: Source, given: Given, mark: Sequence[Mark]) -> Encoded:
     return [*mark, *(source.text.encode(text) if source.text.normalise(text).strip() else [])]
 
 
-def _ids(source: Source, encoded: Encoded, longest: int | None) -> list[int]:
-    """The numbers of a text's symbols and EOS."""
-    assert not isinstance(source, FeatureSource)
-    return [*source.vocabulary.ids(cast(list[Symbol], encoded)[:longest]), EOS]
+def sequence(rows: Sequence[Sequence[list[Symbol]]], vocabulary: Vocabulary, words: Words) -> Symbols:
+    """Rows of texts as a vocabulary numbers them, and as the `words` of each row do, if a model asks for them."""
+    found = numbered(rows, repeat(vocabulary))
+    return found if words is None else found._replace(extended=numbered(rows, words).ids)
 
 
 def _name(given: Given) -> str:

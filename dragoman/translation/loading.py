@@ -11,6 +11,7 @@ from dragoman.data.marks import foreign, target_marks
 from dragoman.data.source import Source
 from dragoman.deployment import engine as onnx
 from dragoman.errors import UserError
+from dragoman.model import build
 from dragoman.model.int8 import Int8
 from dragoman.run import Run
 from dragoman.search import candidates as lists
@@ -100,7 +101,7 @@ def _together(folders: Sequence[str | Path], weights: str | None, device: Device
     except ValueError as error:
         raise UserError(f"{', '.join(map(str, folders))}: {error}") from error
     unsaid = {mark: sorted(set.intersection(*(set(each.foreign[mark]) for each in members))) for mark in first.foreign}
-    known = ModelConventions(readings, first.edited, first.marks, unsaid)
+    known = ModelConventions(readings, first.edited, first.marks, unsaid, any(member.extends for member in members))
     return Translator(model, known, first.target, first.search, first.device)
 
 
@@ -108,4 +109,5 @@ def model_conventions(config: Config, sources: tuple[Source, ...], folder: Path)
     """What a model was taught by this configuration in this run folder."""
     taught_end = any(spec.options.get("unlinked") == "end" for spec in config.training.penalties)
     reading = ModelInputs(sources, config.data.join, taught_end)
-    return ModelConventions(reading, config.data.edited, target_marks(config.data), foreign(config.data, folder))
+    unsaid, extends = foreign(config.data, folder), build.extends(config.model)
+    return ModelConventions(reading, config.data.edited, target_marks(config.data), unsaid, extends)

@@ -17,7 +17,8 @@ from dragoman.corpus.pharaoh import Links
 from dragoman.data.batch import Batch, pad
 from dragoman.data.language import Language
 from dragoman.data.source import Source, only_text, the_text
-from dragoman.data.vocabulary import EOS, UNK
+from dragoman.data.surfaces import ExtendedVocabulary, Numbering
+from dragoman.data.vocabulary import UNK
 from dragoman.devices import Device
 from dragoman.errors import UserError
 from dragoman.files import LONGEST_TEXT
@@ -56,6 +57,7 @@ class ModelConventions(NamedTuple):
     edited: int | None = None  # the number of the source that it writes edits of
     marks: Mapping[str, Mark] = {}  # what stands before a source, for each language that a model of several has
     foreign: Mapping[Mark, list[int]] = {}  # what is never said behind each of them
+    extends: bool = False  # whether it may say words of a sentence that the target's vocabulary does not have
 
 
 class Translator:
@@ -74,7 +76,7 @@ class Translator:
         device: Device,
     ) -> None:
         self._given = model
-        self.reading, self.edited, self.marks, self.foreign = taught
+        self.reading, self.edited, self.marks, self.foreign, self.extends = taught
         self.target = target
         self.search = search
         self.device = device
@@ -162,9 +164,9 @@ class Translator:
             raise UserError("search.coverage_penalty looks at one model's attention, and several translate together")
         searcher, deadline = components.build(SEARCHES, spec), None if timeout is None else Deadline(timeout)
         mark = self._mark(to)
-        prefixes = self._prefixes(prefix, len(texts), mark)
         given = [self.reading.given(text) for text in texts]
         encoded = [self.reading.encoded(each, mark) for each in given]
+        prefixes = self._prefixes(prefix, encoded, mark)
         found: dict[int, list[Hypothesis]] = {}
         full = [number for number, symbols in enumerate(encoded) if any(len(each) > len(mark) for each in symbols)]
         lengths, width = [min(inputs.length(each), inputs.LONGEST) for each in encoded], searcher.width
@@ -198,7 +200,7 @@ class Translator:
         `wait` counts source symbols (wait-k), the one that names the language `to` among them. Nothing else is read,
         whatever the model; one trained with the term `wait` and as many symbols has learnt to do with that. Without it
         the model decides when to read, by its term `shift`. UserError where it has none, for an engine other than
-        torch, for candidates, and for hard attention of order 1.
+        torch, for candidates, for an output that says words of the source, and for hard attention of order 1.
         """
         if wait is not None and wait < 1:
             raise UserError(f"wait is {wait}: at least one source symbol is read before a word is written")
@@ -206,6 +208,8 @@ class Translator:
             raise UserError("a source that is still arriving has to be the only one, and translated")
         if self.predictor or self.way or self.candidates:
             raise UserError("a source that is still arriving is translated by engine torch, without candidates")
+        if self.extends:
+            raise UserError("a text is not translated while the source arrives by an output that says words of it")
         if not self.model.emission.direct:
             raise UserError("a text is not translated while the source arrives by hard attention of order: 1")
         limit = components.build(SEARCHES, self.search).limit
@@ -261,14 +265,16 @@ class Translator:
         more, the best first. `mark` stands before them. `prefixes` are the ids that each begins with, `seeds` those of
         the random numbers of each, if the search draws any.
         """
-        sources = tuple(each.to(self.device.torch_device) for each in self.reading.batch(encoded, inputs.LONGEST))
+        encoded = [inputs.cut(each, inputs.LONGEST) for each in encoded]
+        read = self.reading.batch(encoded, self._words(encoded))
+        sources = tuple(each.to(self.device.torch_device) for each in read)
         prefix = pad(prefixes).ids.to(self.device.torch_device) if prefixes else None
         model: Predictor[Any] = self.predictor or self.scorer
         if self.candidates:
             model = ShortlistPredictor(model, self.candidates, prefix)
         constraints = [self._forbidden(mark), None if prefix is None else Prefix(prefix)]
         if self.edited is not None:
-            lengths = torch.tensor([len(each[self.edited][: inputs.LONGEST]) for each in encoded])
+            lengths = torch.tensor([len(each[self.edited]) for each in encoded])
             operations = self.target.vocabulary.ids(OPERATIONS)
             constraints.append(FittingEdits(lengths.to(self.device.torch_device), operations))
         given = [each for each in constraints if each]
@@ -278,25 +284,39 @@ class Translator:
                 model, sources, n_best, spare, constraint=All(given) if given else None, seeds=seeds, deadline=deadline
             )
 
-    def _prefixes(self, prefix: Sequence[str] | None, count: int, mark: Sequence[Mark]) -> list[list[int]]:
+    def _words(self, encoded: Iterable[Sequence[Encoded]]) -> list[ExtendedVocabulary] | None:
+        """The target's vocabulary with the words of each sentence, where a model asks for them."""
+        return [self._extended(each) for each in encoded] if self.extends else None
+
+    def _extended(self, encoded: Sequence[Encoded]) -> ExtendedVocabulary:
+        return ExtendedVocabulary(self.target.vocabulary, [each for each in encoded if isinstance(each, list)])
+
+    def _numbering(self, encoded: list[Encoded]) -> Numbering:
+        """What numbers the symbols of a sentence's translation, as much as is read of it."""
+        return self._extended(inputs.cut(encoded, inputs.LONGEST)) if self.extends else self.target.vocabulary
+
+    def _prefixes(
+        self, prefix: Sequence[str] | None, encoded: Sequence[list[Encoded]], mark: Sequence[Mark]
+    ) -> list[list[int]]:
         """The ids that each translation begins with. UserError where they cannot be said."""
         if prefix is None:
             return []
         prefix = _listed(prefix, "translate([text], prefix=[text])")
-        if len(prefix) != count:
-            raise ValueError(f"{len(prefix)} prefixes and {count} texts: every text needs its prefix")
+        if len(prefix) != len(encoded):
+            raise ValueError(f"{len(prefix)} prefixes and {len(encoded)} texts: every text needs its prefix")
         if self.edited is not None:
             raise UserError("a prefix is of a text that is written, and this run writes edits of one")
         forbidden = {UNK, *(number for each in mark for number in self.foreign[each])}
-        return [self._prefix(each, forbidden) for each in prefix]
+        every = zip(prefix, map(self._numbering, encoded), strict=True)
+        return [self._prefix(text, numbering, forbidden) for text, numbering in every]
 
-    def _prefix(self, text: str, forbidden: set[int]) -> list[int]:
+    def _prefix(self, text: str, numbering: Numbering, forbidden: set[int]) -> list[int]:
         if not isinstance(text, str):
             raise TypeError(f"prefix: expected a text, found {type(text).__name__}")
         symbols = self.target.text.encode(text[:LONGEST_TEXT])
         if len(symbols) > inputs.LONGEST:
             raise UserError(f"prefix: has {len(symbols):,} symbols, more than {inputs.LONGEST} ({SHORT.repr(text)})")
-        ids = self.target.vocabulary.ids(symbols)
+        ids = numbering.ids(symbols)
         for symbol, number in zip(symbols, ids, strict=True):
             if number in forbidden:
                 raise UserError(
@@ -362,23 +382,26 @@ class Translator:
         most = BATCH if all(isinstance(source, Language) for source in self.sources) else ROWS  # regions take room
         for numbers in by_length(range(len(encoded)), lengths, BATCH, most):
             pairs = [(given[number], *encoded[number]) for number in numbers]
-            read = self.reading.batch(symbols for _, symbols, _ in pairs)
-            target = pad([[*self.target.vocabulary.ids(symbols), EOS] for _, _, symbols in pairs])
-            yield pairs, Batch(read, target, np.array(numbers)).to(self.device.torch_device)
+            texts, said = [symbols for _, symbols, _ in pairs], [[symbols] for _, _, symbols in pairs]
+            words = self._words(texts)
+            target = inputs.sequence(said, self.target.vocabulary, words)
+            batch = Batch(self.reading.batch(texts, words), target, np.array(numbers))
+            yield pairs, batch.to(self.device.torch_device)
 
     def _translation(
         self, given: tuple[Given, ...], encoded: list[Encoded], hypotheses: list[Hypothesis], n_best: int
     ) -> Translation:
         """The best of these hypotheses, with the `n_best` of different texts."""
         found = dict[str, Translation]()
+        read, numbering = inputs.cut(encoded, inputs.LONGEST), self._numbering(encoded)
         for hypothesis in hypotheses:
-            said = self.target.vocabulary.marked(hypothesis.symbols)
+            every = zip(numbering.marked(hypothesis.symbols), hypothesis.surfaces, strict=True)
+            said = [symbol if surface is None else surface for symbol, surface in every]
             written, words = self._written(encoded, said)
             text = self.target.text.decode(written)
             if text in found or len(found) == n_best:
                 continue
             weights = tuple(part[:-1] for part in hypothesis.attention)
-            read = inputs.cut(encoded, inputs.LONGEST)
             seen, sentinel = self.reading.seen(given, read, words, weights)
             found[text] = Translation(
                 seen,

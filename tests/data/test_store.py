@@ -55,6 +55,16 @@ def test_some_rows_can_be_chosen() -> None:
     assert chosen.lengths.tolist() == [3, 2]
 
 
+def test_rows_that_hold_a_value_are_found() -> None:
+    rows = flat(ROWS)
+    assert [rows.holding(value).tolist() for value in (3, 5, 65535, 6)] == [
+        [True, True, True],
+        [True, False, False],
+        [False, False, True],
+        [False, False, False],
+    ]
+
+
 def test_a_value_that_a_column_cannot_hold_is_not_written_as_another(tmp_path: Path) -> None:
     with (
         pytest.raises(ValueError, match="column source: a value does not fit into uint16"),

@@ -1,6 +1,6 @@
 """The softmax over the whole vocabulary."""
 
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Mapping, Sized
 from typing import Any, final
 
 import torch
@@ -115,4 +115,4 @@ class _CrossEntropy(torch.autograd.Function):
         return *scaled, None, None, None
 
 
-OUTPUTS = {"full": Full}
+OUTPUTS: Mapping[str, type[Output]] = {"full": Full}

@@ -57,11 +57,12 @@ class Distribution(NamedTuple):
 class Output(nn.Module, ABC):
     """Nothing outside `output/` knows how the next symbol is modelled.
 
-    Its symbols may go beyond the vocabulary: those from its size on are the words of the sentence that the vocabulary
-    does not have, and so are targets.
+    Where it `extends` the vocabulary, ids from its size on are the words of the sentence that the vocabulary does not
+    have, in its symbols and in targets.
     """
 
     reads_source: ClassVar[bool] = False
+    extends: ClassVar[bool] = False  # needs the sources as symbols of the target (`Memory.extended`)
     portable: ClassVar[bool] = False  # whether other engines compute it: log-probabilities from features alone
 
     def prepare(self, memories: tuple[Memory, ...]) -> Any:

@@ -1,5 +1,6 @@
 """A toy output: a mixture of generating a symbol and copying a word of the source (See et al. 2017)."""
 
+from collections.abc import Sized
 from typing import Any, final
 
 import torch
@@ -20,11 +21,12 @@ class Mixture(Output):
     """
 
     reads_source = True
+    extends = True
 
-    def __init__(self, features_size: int, symbols: int) -> None:
+    def __init__(self, features_size: int, symbols: Sized, table: nn.Parameter | None = None) -> None:
         super().__init__()
-        self.symbols = symbols
-        self.generate = Linear(features_size, symbols)
+        self.symbols = len(symbols)
+        self.generate = Linear(features_size, self.symbols)
         self.gate = Linear(features_size, 1)
 
     def prepare(self, memories: tuple[Memory, ...]) -> Any:
@@ -58,7 +60,7 @@ def mixing(seed: int = 0, spread: float = 0.5, generate: float = 0.0, **options:
     """A model with such an output, which generates so much more readily."""
     model = build_model(seed=seed, spread=spread, **options)
     torch.manual_seed(seed)
-    output = Mixture(model.decoder.features_size, model.target_embedding.symbols)
+    output = Mixture(model.decoder.features_size, range(model.target_embedding.symbols))
     parts = Parts(model.readers, model.bridge, model.inputs, model.decoder, shaken(output, seed, spread))
     assert output.gate.bias is not None
     nn.init.constant_(output.gate.bias, generate)

@@ -1,0 +1,56 @@
+"""A model that copies by a toy output goes on where it was killed."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.model.output.full import OUTPUTS
+from dragoman.model.output.output import Loss
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.model.weights import read_tensors
+from dragoman.run import RunFolder
+from dragoman.training import session
+from tests import toy
+from tests.model.output.mixture import Mixture
+
+FEW = {"kind": "word", "size": 3}
+OPTIONS: dict[str, Any] = {
+    "model.output": "mixture",
+    "text.source.unit": FEW,
+    "text.target.unit": FEW,
+    "training.save_every": 1,
+}
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+@pytest.mark.parametrize("removed", [False, True])
+def test_killed_and_gone_on_with(
+    removed: bool, corpus: Path, tmp_path: Path, meddle: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With its store, or after that was removed, so that it is written anew."""
+    monkeypatch.setitem(OUTPUTS, "mixture", Mixture)
+
+    def train(name: str) -> dict[str, bytes]:
+        folder: RunFolder = session.train(toy.config(corpus, tmp_path / name, OPTIONS), quiet=True)
+        return {key: each.numpy().tobytes() for key, each in read_tensors(folder.last_state)[0].items()}
+
+    def kill(loss: Loss, model: Seq2Seq) -> Loss:
+        raise Killed
+
+    straight = train("straight")
+    meddle({4: kill})
+    with pytest.raises(Killed):
+        train("killed")
+    meddle({})
+    data = tmp_path / "killed" / "data"
+    assert (data / "source.surfaces.values").stat().st_size
+    if removed:
+        shutil.rmtree(data)
+    assert train("killed") == straight
+    assert (data / "source.surfaces.values").stat().st_size
