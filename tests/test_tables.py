@@ -19,7 +19,8 @@ from dragoman.configuration.sections import Section
 from dragoman.corpus.images import Layer
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import METRICS, Metric, Score, Tokenise
-from dragoman.model.decoder.rnn import TIMINGS, AttendKind
+from dragoman.model.decoder.feed import FEEDS, FeedKind
+from dragoman.model.decoder.timing import TIMINGS, AttendKind
 from dragoman.model.features import FEATURES, FeaturesKind
 from dragoman.model.recurrent import CELLS, CellKind
 from dragoman.model.self_attention import POSITIONS, PositionsKind
@@ -41,10 +42,10 @@ KINDS: dict[str, tuple[Any, Mapping[str, Any]]] = {
     "AttendKind": (AttendKind, TIMINGS),
     "CellKind": (CellKind, CELLS),
     "FeaturesKind": (FeaturesKind, FEATURES),
+    "FeedKind": (FeedKind, FEEDS),
     "NormalisationKind": (NormalisationKind, NORMALISATIONS),
     "PositionsKind": (PositionsKind, POSITIONS),
 }
-WITHOUT_TABLE = {"FeedKind"}
 
 
 def keys(section: type[Section], path: components.Path = ()) -> Iterator[tuple[components.Path, Any, str]]:
@@ -68,7 +69,7 @@ def test_a_kind_that_may_be_written_is_one_of_its_table(name: str) -> None:
 
 def test_no_kind_is_forgotten_here(repository: Path) -> None:
     text = "".join(path.read_text("utf-8") for path in (repository / "dragoman").rglob("*.py"))
-    assert set(re.findall(r"^(\w+Kind)\b.* = Literal", text, re.MULTILINE)) == {*KINDS, *WITHOUT_TABLE}
+    assert set(re.findall(r"^(\w+Kind)\b.* = Literal", text, re.MULTILINE)) == {*KINDS}
 
 
 def test_tokenisers_metrics_and_searches_are_those_of_their_tables() -> None:

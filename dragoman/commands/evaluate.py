@@ -148,9 +148,8 @@ def _with_candidates(
 ) -> list[Score]:
     """The scores with candidates, and the percentage of the references' symbols that are among them."""
     assert translator.candidates is not None
-    ids = [translator.source.ids(str(text)) for (text,) in sources.lines]
-    pairs = [pair for _, lines in references for pair in zip(ids, map(translator.target.ids, lines), strict=True)]
-    found = translator.candidates.coverage(pairs)
+    batches = (each for _, lines in references for each in translator.pairs(sources.lines, lines, to=way.to))
+    found = translator.candidates.coverage(batches)
     percentage = 100 * found.covered / max(1, found.symbols)
     mean = f"{found.candidates / max(1, found.sentences):.0f}"
     signature = f"symbols:{found.symbols}|mean:{mean}|of:{translator.candidates.symbols}"

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, final
@@ -13,8 +14,8 @@ from torch import Tensor
 
 from dragoman.data.batch import Sequence, SourceBatch
 from dragoman.errors import UserError
-from dragoman.model.output.output import Output, Readout
-from dragoman.model.predictor import Prediction, Predictor
+from dragoman.model.output.output import Distribution, Output, Readout
+from dragoman.model.predictor import Narrowed, Prediction, Predictor
 from dragoman.model.shapes import Float, Int
 from dragoman.model.state import select
 from dragoman.run import Run
@@ -72,16 +73,15 @@ class OnnxModel(Predictor[Tensors]):
         state = self._start(source.ids, source.mask)
         return Tensors(tuple(state[: self._moving]), tuple(state[self._moving :]))
 
-    def step(
-        self, symbols: Int[Tensor, "R"], state: Tensors
-    ) -> tuple[Float[Tensor, "R F"], Float[Tensor, "R S"], Tensors]:
-        """Features for an output, the weights of attention, and the state after it."""
-        features, weights, *step_state = self._step(symbols, *state.step_state, *state.source_state)
-        return features, weights, Tensors(tuple(step_state), state.source_state)
-
     def predict(self, symbols: Int[Tensor, "R"], state: Tensors) -> Prediction[Tensors]:
-        features, weights, state = self.step(symbols, state)
-        return Prediction(self._output(features)[0], (weights,), state)
+        return self._predict(lambda features: Distribution(self._output(features)[0]), symbols, state)
+
+    def _predict(
+        self, output: Callable[[Float[Tensor, "R F"]], Distribution], symbols: Int[Tensor, "R"], state: Tensors
+    ) -> Prediction[Tensors]:
+        features, weights, *step_state = self._step(symbols, *state.step_state, *state.source_state)
+        log_probs, ids, figures = output(features)
+        return Prediction(log_probs, (weights,), Tensors(tuple(step_state), state.source_state), ids, figures)
 
     def reorder(self, state: Tensors, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> Tensors:
         return Tensors(
@@ -91,28 +91,9 @@ class OnnxModel(Predictor[Tensors]):
 
     def among(self, symbols: Int[Tensor, "C"]) -> Predictor[Tensors]:
         output = self._torch_output().narrowed(symbols)
-        return self if output is None else NarrowedOnnxModel(self, output)
-
-
-@final
-class NarrowedOnnxModel(Predictor[Tensors]):
-    """The graphs with an output of few symbols, which is torch's."""
-
-    def __init__(self, model: OnnxModel, output: Output) -> None:
-        self.start_id = model.start_id
-        self._model = model
-        self._output = output
-
-    def begin(self, sources: tuple[SourceBatch, ...]) -> Tensors:
-        return self._model.begin(sources)
-
-    def predict(self, symbols: Int[Tensor, "R"], state: Tensors) -> Prediction[Tensors]:
-        features, weights, state = self._model.step(symbols, state)
-        log_probs, ids, figures = self._output.predict(Readout(features))
-        return Prediction(log_probs, (weights,), state, ids, figures)
-
-    def reorder(self, state: Tensors, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> Tensors:
-        return self._model.reorder(state, rows, sentences)
+        if output is None:
+            return self
+        return Narrowed(self, partial(self._predict, lambda features: output.predict(Readout(features))))
 
 
 class _Graph:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from dragoman.configuration import components, sections
-from dragoman.configuration.components import Path, Problem, Spec
+from dragoman.configuration.components import Path, Problem
 from dragoman.configuration.config import Config, ModelConfig
 from dragoman.data.language import Language
 from dragoman.data.source import Source
@@ -29,14 +29,15 @@ from dragoman.model.attention.terms.term import Sizes
 from dragoman.model.attention.windows import WINDOWS
 from dragoman.model.bridge import BRIDGES, Bridge, Zero
 from dragoman.model.decoder.decoder import Decoder
-from dragoman.model.decoder.inputs import Cursor, Edited, PreviousSymbol
+from dragoman.model.decoder.inputs import Cursor, DecoderInput, Edited, PreviousSymbol
 from dragoman.model.decoder.table import DECODERS
-from dragoman.model.embedding import EMBEDDINGS
+from dragoman.model.embedding import EMBEDDINGS, Embedding
 from dragoman.model.emission import Chained, Direct
+from dragoman.model.encoder.reader import Reader
 from dragoman.model.encoder.table import ENCODERS, FEATURE_ENCODERS
 from dragoman.model.inputs import Regions, SourceInput, build_embeddings, build_readers, model_inputs
-from dragoman.model.memory import StateShape
 from dragoman.model.output.full import OUTPUTS, Full
+from dragoman.model.output.output import Output
 from dragoman.model.seq2seq import Parts, Seq2Seq
 from dragoman.text.edits import OPERATIONS
 
@@ -175,11 +176,29 @@ def _model(
     edited: Edited | None,
     assemble: Assemble,
 ) -> Seq2Seq:
-    tie, size = model.embedding.tie, model.embedding.size
+    """All parts; they draw their first random numbers in this order, so that another order is another training."""
     tables, target = build_embeddings(model, sources, symbols, assemble)
     readers = build_readers(model, sources, tables, assemble)
-    encoders = [reader.encoder for reader in readers]
-    attended = [(reader, source) for reader, source in zip(readers, sources, strict=True) if reader.attended]
+    decoder = _decoder(model, readers, sources, mark, assemble)
+    bridge = _bridge(model, readers, decoder, assemble)
+    _check_hidden(model, readers, bridge, decoder, assemble)
+    output = _output(model, decoder.features_size, symbols, target, assemble)
+    inputs: DecoderInput = PreviousSymbol(target)
+    if edited and model.cursor:
+        inputs = Cursor(target, edited, readers[edited.source].encoder.size)
+    chain = next((part for part in decoder.modules() if isinstance(part, Chain)), None)
+    emission = Chained(chain) if chain else Direct()
+    return Seq2Seq(Parts(readers, bridge, inputs, decoder, output, emission), model.start_symbol)
+
+
+def _decoder(
+    model: ModelConfig, readers: list[Reader], sources: tuple[SourceInput, ...], mark: int | None, assemble: Assemble
+) -> Decoder:
+    """A decoder that looks at the sources that are attended to."""
+    size = model.embedding.size
+    attended = [
+        (reader.encoder.size, source) for reader, source in zip(readers, sources, strict=True) if reader.attended
+    ]
 
     def attend_to(query_size: int, state_sizes: tuple[int, ...]) -> Combination:
         attentions = [
@@ -192,44 +211,53 @@ def _model(
             lambda: Concatenation(attentions, query_size, size),
         )
 
-    seen = tuple(reader.encoder.size for reader, _ in attended)
-    decoder = assemble(("model", "decoder"), lambda: components.build(DECODERS, model.decoder, size, seen, attend_to))
-    shapes = tuple(encoder.state_shape for encoder in encoders)
-    bridge = assemble(
-        ("model", "bridge"), lambda: _bridge(model.bridge, shapes, decoder), lambda: Zero(shapes, decoder.state_shape)
-    )
-    if len(attended) < len(readers) and model.bridge.kind in ("zero", "none"):
-        told = f"cannot start a decoder that starts from nothing (model.bridge: {model.bridge.kind})"
-        assemble(("model", "start_only"), failing(told), lambda: None)
-    hiding = hiding_term(model.attention)
-    ahead = any(encoder.reads_ahead for encoder in encoders)
-    require_causal(("model", "encoder"), hiding, ahead, "rnn with direction: forward", assemble)
-    require_causal(("model", "bridge"), hiding, bridge.reads_ahead, "zero", assemble)
-    require_causal(("model", "decoder"), hiding, decoder.reads_ahead, "no external_memory", assemble)
-    tied = target.get_parameter("table") if tie in ("output", "all") else None
-    features = decoder.features_size
-    output = assemble(
-        ("model", "output"),
-        lambda: components.build(OUTPUTS, model.output, features, symbols, tied),
-        lambda: Full(features, symbols),
-    )
-    inputs = Cursor(target, edited, encoders[edited.source].size) if edited and model.cursor else PreviousSymbol(target)
-    chain = next((part for part in decoder.modules() if isinstance(part, Chain)), None)
-    emission = Chained(chain) if chain else Direct()
-    return Seq2Seq(Parts(readers, bridge, inputs, decoder, output, emission), model.start_symbol)
+    seen = tuple(state_size for state_size, _ in attended)
+    return assemble(("model", "decoder"), lambda: components.build(DECODERS, model.decoder, size, seen, attend_to))
 
 
 def _symbols(source: SourceInput) -> int | None:
     return len(source) if isinstance(source, SymbolTable) else None
 
 
-def _bridge(spec: Spec, encoders: tuple[StateShape, ...], decoder: Decoder) -> Bridge:
-    if spec.kind == "zero" and not decoder.attends:
-        raise ValueError(
-            "is 'zero' where there is no attention (score: none), so the decoder knows nothing of the source"
-        )
-    if spec.kind == "none" and decoder.state_shape.layers:
-        raise ValueError("is 'none', and this decoder starts from a state; use 'final', 'zero', 'mean' or 'copy'")
-    if spec.kind != "none" and not decoder.state_shape.layers:
-        raise ValueError(f"is '{spec.kind}', and this decoder starts from no state; use 'none'")
-    return components.build(BRIDGES, spec, encoders, decoder.state_shape)
+def _bridge(model: ModelConfig, readers: list[Reader], decoder: Decoder, assemble: Assemble) -> Bridge:
+    """What starts the decoder, from all sources: those of `start_only` are for it alone."""
+    kind, starts = model.bridge.kind, bool(decoder.state_shape.layers)
+    shapes = tuple(reader.encoder.state_shape for reader in readers)
+
+    def make() -> Bridge:
+        if kind == "zero" and not decoder.attends:
+            raise ValueError(
+                "is 'zero' where there is no attention (score: none), so the decoder knows nothing of the source"
+            )
+        if kind == "none" and starts:
+            raise ValueError("is 'none', and this decoder starts from a state; use 'final', 'zero', 'mean' or 'copy'")
+        if kind != "none" and not starts:
+            raise ValueError(f"is '{kind}', and this decoder starts from no state; use 'none'")
+        return components.build(BRIDGES, model.bridge, shapes, decoder.state_shape)
+
+    bridge = assemble(("model", "bridge"), make, lambda: Zero(shapes, decoder.state_shape))
+    if kind in ("zero", "none") and not all(reader.attended for reader in readers):
+        told = f"cannot start a decoder that starts from nothing (model.bridge: {kind})"
+        assemble(("model", "start_only"), failing(told), lambda: None)
+    return bridge
+
+
+def _check_hidden(
+    model: ModelConfig, readers: list[Reader], bridge: Bridge, decoder: Decoder, assemble: Assemble
+) -> None:
+    """That no part depends on source symbols that a term of attention hides."""
+    hiding = hiding_term(model.attention)
+    ahead = any(reader.encoder.reads_ahead for reader in readers)
+    require_causal(("model", "encoder"), hiding, ahead, "rnn with direction: forward", assemble)
+    require_causal(("model", "bridge"), hiding, bridge.reads_ahead, "zero", assemble)
+    require_causal(("model", "decoder"), hiding, decoder.reads_ahead, "no external_memory", assemble)
+
+
+def _output(model: ModelConfig, features: int, symbols: SymbolTable, target: Embedding, assemble: Assemble) -> Output:
+    """An output that reads so many features; its matrix may be the table of the target embedding."""
+    tied = target.get_parameter("table") if model.embedding.tie in ("output", "all") else None
+    return assemble(
+        ("model", "output"),
+        lambda: components.build(OUTPUTS, model.output, features, symbols, tied),
+        lambda: Full(features, symbols),
+    )

@@ -25,6 +25,7 @@ class Features(nn.Module, ABC):
     """`features(state, context, embedding of the previous symbol)`, over any leading axes."""
 
     size: int
+    mixes = True  # whether it makes a vector of its own, of any size
 
     def __init__(self, sizes: Sizes) -> None:
         super().__init__()
@@ -39,6 +40,8 @@ class Features(nn.Module, ABC):
 @final
 class Concat(Features):
     """`[h_t; c_t]`, straight into the softmax (NT (75))."""
+
+    mixes = False
 
     def __init__(self, sizes: Sizes) -> None:
         super().__init__(sizes)

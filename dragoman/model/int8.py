@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dragoman.model.linear import Name, Part
+from dragoman.model.linear import Part
 from dragoman.model.shapes import Float, Int
 
 LARGEST = 127
@@ -16,7 +16,6 @@ LEAST = 1e-30  # of a scale: a row of zeros has one too
 class _Rounded(NamedTuple):
     """`W[o, i] = integers[i, o] * scales[o]`."""
 
-    part: Part  # which lives as long, so that no other gets its name
     integers: Int[Tensor, "I O"]
     scales: Float[Tensor, "O"]
     bias: Float[Tensor, "O"] | None
@@ -35,16 +34,16 @@ class Int8:
     """
 
     def __init__(self, model: nn.Module) -> None:
-        self.parameters = {id(parameter): parameter for parameter in model.parameters()}
-        self.rounded: dict[Name, _Rounded] = {}
+        self.parameters = set(model.parameters())
+        self.rounded: dict[Part, _Rounded] = {}
         self.largest = LARGEST if _exact() else LARGEST // 2
 
     def __call__(self, x: Float[Tensor, "*rows _"], part: Part) -> Float[Tensor, "*rows _"]:
-        if id(part.weight) not in self.parameters:
+        if part.weight not in self.parameters:
             return functional.linear(x, *part.cut())
-        if part.name not in self.rounded:
-            self.rounded[part.name] = _round(part, self.largest)
-        used, rows = self.rounded[part.name], x.flatten(0, -2)
+        used, rows = self.rounded.get(part), x.flatten(0, -2)
+        if used is None:
+            used = self.rounded[part] = _round(part, self.largest)
         scales = rows.abs().amax(1, keepdim=True).clamp_(min=LEAST) / LARGEST
         products = torch._int_mm((rows / scales).round_().to(torch.int8), used.integers) * scales
         y = products * used.scales if used.bias is None else torch.addcmul(used.bias, products, used.scales)
@@ -61,4 +60,4 @@ def _round(part: Part, largest: int) -> _Rounded:
     weight, bias = part.cut()
     scales = weight.detach().abs().amax(1).clamp_(min=LEAST) / largest
     integers = (weight.detach() / scales.unsqueeze(1)).round_().to(torch.int8)
-    return _Rounded(part, integers.t(), scales, None if bias is None else bias.detach())
+    return _Rounded(integers.t(), scales, None if bias is None else bias.detach())

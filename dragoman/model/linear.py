@@ -10,14 +10,16 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
+from dragoman.model.backward import WithinPass
 from dragoman.model.shapes import Float
 
 Slice = tuple[int, int]  # from, to
-Name = tuple[int, int, Slice | None, Slice | None]
 
 
 class Part(NamedTuple):
-    """A matrix (O, I) with its offsets (O,), or some of its rows or columns."""
+    """A matrix (O, I) with its offsets (O,), or some of its rows or columns. The key of a dictionary, it stands for
+    these very tensors, which live as long.
+    """
 
     weight: Tensor
     bias: Tensor | None
@@ -30,11 +32,6 @@ class Part(NamedTuple):
         if self.rows is not None:
             weight, bias = weight[slice(*self.rows)], None if bias is None else bias[slice(*self.rows)]
         return weight if self.columns is None else weight[:, slice(*self.columns)], bias
-
-    @property
-    def name(self) -> Name:
-        """While its matrix lives, no other part has it."""
-        return id(self.weight), id(self.bias), self.rows, self.columns
 
 
 LinearBackend = Callable[[Tensor, Part], Tensor]  # computes `W x + b`
@@ -85,46 +82,6 @@ def loop() -> AbstractContextManager[None]:
     return use_backend(_Loop()) if torch.is_grad_enabled() else nullcontext()
 
 
-class _Kept:
-    """Input and output gradient of each step, as far as one backward pass has come."""
-
-    def __init__(self) -> None:
-        self.pairs: list[tuple[Tensor, Tensor]] = []
-        self._backward = -1
-
-    def add(self, x: Tensor, dy: Tensor) -> None:
-        """A pass that did not ask for the weight's gradient has left its own behind."""
-        backward = torch._C._current_graph_task_id()
-        if backward != self._backward:
-            self.pairs.clear()
-            self._backward = backward
-        self.pairs.append((x.detach().flatten(0, -2), dy.flatten(0, -2)))
-
-
-class _Map(NamedTuple):
-    """A linear map as a loop uses it: cast and sliced once, with what its steps leave for the gradient."""
-
-    part: Part  # which lives as long, so that no other gets its name
-    weight: Tensor
-    bias: Tensor | None
-    anchor: Tensor
-    kept: _Kept
-
-
-class _Loop:
-    """The maps of one loop."""
-
-    def __init__(self) -> None:
-        self.maps: dict[Name, _Map] = {}
-
-    def __call__(self, x: Tensor, part: Part) -> Tensor:
-        if part.name not in self.maps:
-            self.maps[part.name] = _map(part)
-        used = self.maps[part.name]
-        step: Tensor = _Step.apply(x, used.anchor, used)  # type: ignore[no-untyped-call]
-        return step
-
-
 def matmul_dtype(tensor: Tensor) -> torch.dtype:
     """What autocast would multiply it in."""
     device = tensor.device.type
@@ -132,40 +89,69 @@ def matmul_dtype(tensor: Tensor) -> torch.dtype:
     return torch.get_autocast_dtype(device) if lower else tensor.dtype
 
 
+Steps = WithinPass[list[tuple[Tensor, Tensor]]]  # the input of each step, and the gradient of its output
+
+
+class _Map(NamedTuple):
+    """A linear map as a loop uses it: cut and cast once.
+
+    Autograd sees two functions. `_Enter` takes W and b and gives an empty `handle`; at each step `_Multiply` takes x
+    and the handle and gives y. So a backward pass comes to all steps before it comes to `_Enter`: each step leaves x
+    and dy in `steps`, and `_Enter` makes the gradient of W of them.
+    """
+
+    weight: Tensor
+    bias: Tensor | None
+    handle: Tensor
+    steps: Steps
+
+
+class _Loop:
+    """The maps of one loop."""
+
+    def __init__(self) -> None:
+        self.maps: dict[Part, _Map] = {}
+
+    def __call__(self, x: Tensor, part: Part) -> Tensor:
+        used = self.maps.get(part)
+        if used is None:
+            used = self.maps[part] = _map(part)
+        y: Tensor = _Multiply.apply(x, used.handle, used)  # type: ignore[no-untyped-call]
+        return y
+
+
 def _map(part: Part) -> _Map:
-    kept = _Kept()
     weight, bias = part.cut()
-    anchor: Tensor = _Anchor.apply(weight, bias, kept)  # type: ignore[no-untyped-call]
+    steps = Steps()
+    handle: Tensor = _Enter.apply(weight, bias, steps)  # type: ignore[no-untyped-call]
     kind = matmul_dtype(weight)
-    low = None if bias is None else bias.detach().to(kind)
-    return _Map(part, weight.detach().to(kind), low, anchor, kept)
+    return _Map(weight.detach().to(kind), None if bias is None else bias.detach().to(kind), handle, steps)
 
 
-class _Anchor(torch.autograd.Function):
-    """Where the steps' gradients of one weight come together: its backward runs after that of every step."""
+class _Enter(torch.autograd.Function):
+    """`W, b -> handle`, with the gradients `dW = sum_t dy_t^T x_t` and `db = sum_t dy_t`."""
 
     @staticmethod
-    def forward(ctx: Any, weight: Tensor, bias: Tensor | None, kept: _Kept) -> Tensor:
-        ctx.kept, ctx.kind, ctx.biased = kept, weight.dtype, bias is not None
+    def forward(ctx: Any, weight: Tensor, bias: Tensor | None, steps: Steps) -> Tensor:
+        ctx.steps, ctx.kind, ctx.biased = steps, weight.dtype, bias is not None
         ctx.set_materialize_grads(False)
         return weight.new_empty(0)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *_: None) -> tuple[Tensor | None, Tensor | None, None]:
-        inputs, gradients = zip(*ctx.kept.pairs, strict=True)
-        ctx.kept.pairs.clear()
+        inputs, gradients = zip(*ctx.steps.take(), strict=True)
         dy = torch.cat(gradients)
         d_weight = dy.t() @ torch.cat(inputs)
         d_bias = dy.sum(0, dtype=ctx.kind) if ctx.biased else None
         return d_weight.to(ctx.kind), d_bias, None
 
 
-class _Step(torch.autograd.Function):
-    """One step of a map: forward, and the gradient of its input; the rest is left to the anchor."""
+class _Multiply(torch.autograd.Function):
+    """`x, handle -> y = W x + b`, with the gradient of x."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, anchor: Tensor, used: _Map) -> Tensor:
+    def forward(ctx: Any, x: Tensor, handle: Tensor, used: _Map) -> Tensor:
         ctx.kind, ctx.used = x.dtype, used
         low = x.to(used.weight.dtype)
         ctx.save_for_backward(low)
@@ -176,6 +162,6 @@ class _Step(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, dy: Tensor) -> tuple[Tensor | None, None, None]:
         (x,) = ctx.saved_tensors
-        if ctx.needs_input_grad[1]:  # the weight is not frozen
-            ctx.used.kept.add(x, dy)
+        if ctx.needs_input_grad[1]:  # W is not frozen
+            ctx.used.steps.get(list).append((x.detach().flatten(0, -2), dy.flatten(0, -2)))
         return (dy @ ctx.used.weight).to(ctx.kind) if ctx.needs_input_grad[0] else None, None, None

@@ -1,9 +1,9 @@
 """What can be searched: a model, several behaving as one, or one among few symbols."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar, final
 
 import torch
 from torch import Tensor
@@ -124,3 +124,25 @@ class Predictor(ABC, Generic[Tree]):
         real = torch.stack(log_probs, 1).where(mask, 0.0)
         weights = tuple(torch.stack(each, 1) for each in zip(*attention, strict=True))
         return ScoredBatch(real, torch.stack(correct, 1) & mask, weights)
+
+
+@final
+class Narrowed(Predictor[Tree]):
+    """A model whose steps predict few symbols, by an output that has these alone."""
+
+    def __init__(self, model: Predictor[Tree], predict: Callable[[Int[Tensor, "R"], Tree], Prediction[Tree]]) -> None:
+        self.start_id = model.start_id
+        self._model = model
+        self._predict = predict
+
+    def begin(self, sources: tuple[SourceBatch, ...]) -> Tree:
+        return self._model.begin(sources)
+
+    def predict(self, symbols: Int[Tensor, "R"], state: Tree) -> Prediction[Tree]:
+        return self._predict(symbols, state)
+
+    def reorder(self, state: Tree, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> Tree:
+        return self._model.reorder(state, rows, sentences)
+
+    def expand(self, candidates: Iterable[Candidate], step: Prediction[Tree]) -> Iterable[Candidate]:
+        return self._model.expand(candidates, step)

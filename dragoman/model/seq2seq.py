@@ -1,6 +1,7 @@
 """The model: encode, start, step, unroll. Training, search and scoring use nothing else."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal, NamedTuple, cast, final
 
 import torch
@@ -16,7 +17,7 @@ from dragoman.model.emission import Direct, Emission
 from dragoman.model.encoder.reader import Reader
 from dragoman.model.memory import Memory
 from dragoman.model.output.output import Distribution, Output, Readout
-from dragoman.model.predictor import Prediction, Predictor, ScoredBatch
+from dragoman.model.predictor import Narrowed, Prediction, Predictor, ScoredBatch
 from dragoman.model.shapes import Bool, Float, Int
 from dragoman.model.state import first_tensor, grown, select
 
@@ -113,7 +114,7 @@ class Seq2Seq(nn.Module, Predictor[State]):
 
     def among(self, symbols: Int[Tensor, "C"]) -> Predictor[State]:
         output = self.output.narrowed(symbols) if self.emission.direct else None
-        return self if output is None else Narrowed(self, output)
+        return self if output is None else Narrowed(self, partial(self.predict_by, output))
 
     def reorder(self, state: State, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> State:
         source_state = state.source_state if sentences is None else select(state.source_state, sentences)
@@ -185,25 +186,6 @@ class Seq2Seq(nn.Module, Predictor[State]):
         """A symbol per row as the decoder reads it, one that the vocabulary does not have as `<unk>`."""
         symbols = symbols.where(symbols < self.target_embedding.symbols, UNK)
         return self.inputs.step(symbols, state.step_state.inputs, state.source_state.inputs)
-
-
-@final
-class Narrowed(Predictor[State]):
-    """A model with an output of few symbols."""
-
-    def __init__(self, model: Seq2Seq, output: Output) -> None:
-        self.start_id = model.start_id
-        self._model = model
-        self._output = output
-
-    def begin(self, sources: tuple[SourceBatch, ...]) -> State:
-        return self._model.begin(sources)
-
-    def predict(self, symbols: Int[Tensor, "R"], state: State) -> Prediction[State]:
-        return self._model.predict_by(self._output, symbols, state)
-
-    def reorder(self, state: State, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> State:
-        return self._model.reorder(state, rows, sentences)
 
 
 def _after(state: State, decoder: State, inputs: Any, emission: Any) -> State:

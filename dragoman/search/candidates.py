@@ -1,6 +1,7 @@
 """Candidate lists: a translation is searched among the symbols that its source makes likely, which are few."""
 
 from collections.abc import Iterable
+from collections.abc import Sequence as List
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, final
@@ -8,14 +9,15 @@ from typing import Any, NamedTuple, final
 import torch
 from torch import Tensor
 
-from dragoman.data.batch import Sequence, SourceBatch
+from dragoman.data.batch import Batch, Sequence, SourceBatch
 from dragoman.data.lexicon import Lexicon
-from dragoman.data.vocabulary import PAD, SPECIALS
+from dragoman.data.vocabulary import EOS, PAD, SPECIALS
 from dragoman.errors import UserError
 from dragoman.model.predictor import Candidate, Prediction, Predictor
 from dragoman.model.shapes import Bool, Int
 from dragoman.model.state import select
 from dragoman.model.weights import read_tensors, write_tensors
+from dragoman.search.ensemble import Ensemble
 
 FILE = "lexicon.safetensors"  # in the run's folder
 
@@ -34,40 +36,49 @@ class CandidateList:
     """The `frequent` most frequent target symbols, and the `translations` most probable ones of each symbol of a
     sentence (CN 6.2; Jean et al. 2015).
 
-    UserError where that leaves nothing, or where the lexicon has fewer translations of a symbol.
+    There is a lexicon for each source; a sentence has the candidates that any of them gives it. UserError where that
+    leaves nothing, or where a lexicon has fewer translations of a symbol.
     """
 
-    def __init__(self, lexicon: Lexicon, frequent: int, translations: int, device: torch.device) -> None:
-        kept = lexicon.translations.shape[1]
+    def __init__(self, lexicons: List[Lexicon], frequent: int, translations: int, device: torch.device) -> None:
+        kept = min(lexicon.translations.shape[1] for lexicon in lexicons)
         if not (frequent >= 0 and 0 <= translations <= kept and frequent + translations > 0):
             raise UserError(
                 f"candidates {frequent},{translations}: expected a number of frequent symbols and one from 0 to {kept} "
                 "of translations, such as 300,20"
             )
         self.name = f"{frequent},{translations}"
-        self.symbols = len(lexicon.frequent) + len(SPECIALS)  # of the vocabulary
-        everywhere = [*range(len(SPECIALS)), *lexicon.frequent[:frequent].tolist()]
-        self._everywhere = torch.tensor(everywhere, device=device)
-        self._translations = torch.from_numpy(lexicon.translations[:, :translations]).long().to(device)
-        self._translations[PAD] = PAD  # padding brings no candidates: it is among the specials, which are everywhere
+        self.symbols = len(lexicons[0].frequent) + len(SPECIALS)  # of the vocabulary
+        self._everywhere = torch.zeros(self.symbols, dtype=torch.bool, device=device)
+        self._everywhere[: len(SPECIALS)] = True
+        self._translations = list[Tensor]()
+        for lexicon in lexicons:
+            self._everywhere[lexicon.frequent[:frequent].tolist()] = True
+            table = torch.from_numpy(lexicon.translations[:, :translations]).long().to(device)
+            table[PAD] = PAD  # padding brings no candidates: it is among the specials, which are everywhere
+            self._translations.append(table)
 
-    def allowed(self, ids: Int[Tensor, "B S"]) -> Bool[Tensor, "B V"]:
-        """Which symbols of the vocabulary may translate each sentence."""
-        allowed = torch.zeros(len(ids), self.symbols, dtype=torch.bool, device=ids.device)
-        allowed[:, self._everywhere] = True
-        return allowed.scatter_(1, self._translations[ids].flatten(1), True)
+    def allowed(
+        self, sources: tuple[SourceBatch, ...], always: Int[Tensor, "B K"] | None = None
+    ) -> Bool[Tensor, "B V"]:
+        """Which symbols of the vocabulary may translate each sentence; `always` may, whatever the sources."""
+        allowed = self._everywhere.repeat(len(sources[0].mask), 1)
+        for source, translations in zip(sources, self._translations, strict=True):
+            assert isinstance(source, Sequence)
+            allowed.scatter_(1, translations[source.ids].flatten(1), True)
+        if always is not None:
+            known = always < self.symbols  # words of the sentence itself are allowed anyway
+            allowed.scatter_(1, always.where(known, PAD), True)
+        return allowed
 
-    def of(self, ids: Int[Tensor, "B S"]) -> Candidates:
-        """The candidates of a batch."""
-        return among(self.allowed(ids))
-
-    def coverage(self, pairs: Iterable[tuple[list[int], list[int]]]) -> "Coverage":
-        """What of these references can be said, from the ids of source and reference, which end with EOS."""
+    def coverage(self, batches: Iterable[Batch]) -> "Coverage":
+        """What of these references can be said."""
         sentences = symbols = covered = candidates = 0
-        for source, (*reference, _) in pairs:
-            allowed = self.allowed(torch.tensor([source], device=self._everywhere.device))[0]
-            sentences, candidates = sentences + 1, candidates + int(allowed.sum())
-            symbols, covered = symbols + len(reference), covered + int(allowed[reference].sum())
+        for batch in batches:
+            allowed, target = self.allowed(batch.sources), batch.target
+            real = target.mask & (target.ids != EOS)
+            sentences, candidates = sentences + len(allowed), candidates + int(allowed.sum())
+            symbols, covered = symbols + int(real.sum()), covered + int(allowed.gather(1, target.ids)[real].sum())
         return Coverage(sentences, symbols, covered, candidates)
 
 
@@ -117,37 +128,28 @@ class ShortlistState:
 
 @final
 class ShortlistPredictor(Predictor[ShortlistState]):
-    """Predicts the candidates of each sentence alone, which share all probability; words that the vocabulary does not
-    have are among them.
+    """Predicts the symbols that each sentence of a batch allows, which share all probability; words that the vocabulary
+    does not have are among them.
 
     Each row's probabilities are over the candidates of its own sentence, so that what else is in the batch changes
-    nothing. `always` (B, K) are symbols that a sentence allows whatever its source.
+    nothing.
     """
 
-    def __init__(
-        self, model: Predictor[Any], candidates: CandidateList, always: Int[Tensor, "B K"] | None = None
-    ) -> None:
+    def __init__(self, model: Predictor[Any], allowed: Bool[Tensor, "B V"]) -> None:
         self.start_id = model.start_id
         self._model = model
-        self._list = candidates
-        self._always = always
+        self._allowed = allowed
 
     def begin(self, sources: tuple[SourceBatch, ...]) -> ShortlistState:
-        source = sources[0]
-        assert isinstance(source, Sequence)
-        allowed = self._list.allowed(source.ids)
-        if self._always is not None:
-            known = self._always < self._list.symbols  # words of the sentence itself are allowed anyway
-            allowed = allowed.scatter(1, self._always.where(known, PAD), True)
-        candidates = among(allowed)
+        candidates = among(self._allowed)
         model = self._model.among(candidates.symbols)
-        return ShortlistState(model, model.begin(sources), candidates, allowed)
+        return ShortlistState(model, model.begin(sources), candidates, self._allowed)
 
     def predict(self, symbols: Int[Tensor, "R"], state: ShortlistState) -> Prediction[ShortlistState]:
         step = state.model.predict(symbols, state.state)
         ids, disallowed_mask, log_probs = step.ids, state.candidates.disallowed_mask, step.log_probs
         if ids is not state.candidates.symbols:
-            beyond = step.symbols >= self._list.symbols
+            beyond = step.symbols >= state.allowed.size(1)
             known = state.allowed[:, step.symbols.masked_fill(beyond, PAD)] | beyond  # (B, C)
             columns = known.any(0).nonzero().flatten()
             ids, disallowed_mask, log_probs = step.symbols[columns], ~known[:, columns], log_probs[:, columns]
@@ -169,3 +171,10 @@ class ShortlistPredictor(Predictor[ShortlistState]):
 
     def expand(self, candidates: Iterable[Candidate], step: Prediction[ShortlistState]) -> Iterable[Candidate]:
         return step.state.model.expand(candidates, step.followed_by(step.state.state))
+
+
+def shortlisted(model: Predictor[Any], allowed: Bool[Tensor, "B V"]) -> Predictor[Any]:
+    """The model among the symbols that each sentence allows; of an ensemble, each of its models."""
+    if isinstance(model, Ensemble):
+        return model.mapped(lambda member: shortlisted(member, allowed))
+    return ShortlistPredictor(model, allowed)

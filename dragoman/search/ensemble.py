@@ -1,6 +1,6 @@
 """Several models behaving as one."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Sequence as List
 from dataclasses import dataclass
 from itertools import islice
@@ -39,6 +39,10 @@ class Ensemble(Predictor[Members]):
         self.start_id = models[0].start_id
         self.models = models
         self._reads = reads
+
+    def mapped(self, function: Callable[[Predictor[Any]], Predictor[Any]]) -> "Ensemble":
+        """The same of what the function makes of each model."""
+        return Ensemble([function(model) for model in self.models], self._reads)
 
     def _each(self, sources: tuple[SourceBatch, ...]) -> Iterator[tuple[SourceBatch, ...]]:
         """The sources of each model."""

@@ -4,12 +4,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
+from torch import nn
+
 from dragoman import devices
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.data.language import Language
+from dragoman.data.lexicon import Lexicon
 from dragoman.data.marks import foreign, target_marks
 from dragoman.data.source import Source
 from dragoman.deployment import engine as onnx
+from dragoman.devices import Device
 from dragoman.errors import UserError
 from dragoman.model import build
 from dragoman.model.int8 import Int8
@@ -38,48 +42,59 @@ def load(
     `candidates=(300, 20)`: translations are made of the 300 most frequent symbols and of the 20 most probable
     translations of each source symbol, which is faster; `dragoman lexicon` must have found these.
     Several folders are an ensemble, which translates by the mean of what its models predict; each reads the sources it
-    knows, and all must write the same symbols.
+    knows, and all must write the same symbols. They are searched as the first is, among the candidates of all.
     UserError names what is missing or damaged.
     """
-    if not isinstance(folder, str | Path):
-        folders = list(folder) if isinstance(folder, Iterable) else [folder]
-        for each in folders:
-            if not isinstance(each, str | Path):
-                raise TypeError(f"load takes the folder of a run, or several in a list, found {type(each).__name__}")
-        if not folders:
-            raise ValueError("load takes the folder of a run, or several in a list, found none")
-        if len(folders) > 1 and (engine != "torch" or candidates):
-            raise UserError("several runs translate together by engine torch, without candidates")
-        if len(folders) > 1:
-            return _together(folders, weights, device)
-        (folder,) = folders
+    folders = _folders(folder)
     if engine not in get_args(Engine):
         raise ValueError(f"engine '{engine}': expected one of {', '.join(get_args(Engine))}")
-    run = Run.load(folder)
-    known = model_conventions(run.config, run.sources, run.folder.path)
-    wanted = device or run.config.device
+    runs = [Run.load(each) for each in folders]
+    wanted = device or runs[0].config.device
     chosen = devices.choose(wanted if engine == "torch" else wanted.model_copy(update={"name": "cpu"}))
-    if engine == "onnx":
-        translator = Translator(lambda: run.model(predictor.weights), known, run.target, run.config.search, chosen)
-        predictor = onnx.read(run, weights, chosen.threads, lambda: translator.model.output)
-        translator.predictor = predictor
-    else:
-        model = run.model(weights).to(chosen.torch_device)
-        translator = Translator(model, known, run.target, run.config.search, chosen)
-        if engine == "int8" and not model.output.portable:
-            raise UserError(f"{folder}: engine int8 does not know the output '{run.config.model.output.kind}'")
-        translator.way = Int8(model) if engine == "int8" else None
+    members = [_of_run(run, weights, engine, chosen) for run in runs]
+    translator = members[0] if len(members) == 1 else _together(folders, members)
+    if engine == "int8":
+        translator.way = Int8(nn.ModuleList(member.model for member in members))
     if candidates:
-        if not run.config.data.plain:
-            raise UserError(f"{folder}: candidates are translations of one source's symbols, not for this run")
-        lexicon = lists.read(run.folder.path / lists.FILE, (len(run.source.vocabulary), len(run.target.vocabulary)))
-        translator.candidates = CandidateList(lexicon, *candidates, chosen.torch_device)
+        translator.candidates = CandidateList(list(map(_lexicon, runs)), *candidates, chosen.torch_device)
     return translator
 
 
-def _together(folders: Sequence[str | Path], weights: str | None, device: DeviceConfig | None) -> Translator:
-    """Several runs as one translator. UserError where they do not write the same symbols of the same text."""
-    members = [load(folder, weights=weights, device=device) for folder in folders]
+def _folders(folder: str | Path | Sequence[str | Path]) -> list[str | Path]:
+    if isinstance(folder, str | Path):
+        return [folder]
+    folders = list(folder) if isinstance(folder, Iterable) else [folder]
+    for each in folders:
+        if not isinstance(each, str | Path):
+            raise TypeError(f"load takes the folder of a run, or several in a list, found {type(each).__name__}")
+    if not folders:
+        raise ValueError("load takes the folder of a run, or several in a list, found none")
+    return folders
+
+
+def _of_run(run: Run, weights: str | None, engine: Engine, device: Device) -> Translator:
+    """One run as a translator."""
+    rest = model_conventions(run.config, run.sources, run.folder.path), run.target, run.config.search, device
+    if engine == "onnx":
+        translator = Translator(lambda: run.model(predictor.weights), *rest)
+        predictor = onnx.read(run, weights, device.threads, lambda: translator.model.output)
+        translator.predictor = predictor
+        return translator
+    model = run.model(weights).to(device.torch_device)
+    if engine == "int8" and not model.output.portable:
+        raise UserError(f"{run.folder.path}: engine int8 does not know the output '{run.config.model.output.kind}'")
+    return Translator(model, *rest)
+
+
+def _lexicon(run: Run) -> Lexicon:
+    """The translations of its source's symbols."""
+    if not run.config.data.plain:
+        raise UserError(f"{run.folder.path}: candidates are translations of one source's symbols, not for this run")
+    return lists.read(run.folder.path / lists.FILE, (len(run.source.vocabulary), len(run.target.vocabulary)))
+
+
+def _check_symbols(folders: Sequence[str | Path], members: Sequence[Translator]) -> None:
+    """UserError where several runs do not write the same symbols, or do not read the same words of the same text."""
     first, texts = members[0], dict[str, tuple[Any, Any]]()
     for folder, member in zip(folders, members, strict=True):
         same = (member.target, first.target)
@@ -95,14 +110,27 @@ def _together(folders: Sequence[str | Path], weights: str | None, device: Device
             way = spec.get("lowercase"), spec.get("tokeniser")
             if texts.setdefault(source.name, way) != way:
                 raise UserError(f"{folder}: cuts '{source.name}' into other words than the rest (lowercase, tokeniser)")
+
+
+def _together(folders: Sequence[str | Path], members: Sequence[Translator]) -> Translator:
+    """Several runs as one translator. UserError where they do not fit together."""
+    _check_symbols(folders, members)
+    first = members[0]
     readings = CombinedInputs(tuple(cast(ModelInputs, member.reading) for member in members))
-    try:
-        model = Ensemble([member.model for member in members], readings.counts)
-    except ValueError as error:
-        raise UserError(f"{', '.join(map(str, folders))}: {error}") from error
     unsaid = {mark: sorted(set.intersection(*(set(each.foreign[mark]) for each in members))) for mark in first.foreign}
     known = ModelConventions(readings, first.edited, first.marks, unsaid, any(member.extends for member in members))
-    return Translator(model, known, first.target, first.search, first.device)
+
+    def scorer() -> Ensemble:
+        return Ensemble([member.model for member in members], readings.counts)
+
+    try:
+        predictors = [member.predictor for member in members if member.predictor]
+        predictor = Ensemble(predictors, readings.counts) if predictors else None
+        translator = Translator(scorer if predictor else scorer(), known, first.target, first.search, first.device)
+    except ValueError as error:
+        raise UserError(f"{', '.join(map(str, folders))}: {error}") from error
+    translator.predictor = predictor
+    return translator
 
 
 def model_conventions(config: Config, sources: tuple[Source, ...], folder: Path) -> ModelConventions:

@@ -26,7 +26,7 @@ from dragoman.model import linear
 from dragoman.model.attention.terms.streaming import Shift
 from dragoman.model.predictor import Predictor
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.search.candidates import CandidateList, ShortlistPredictor
+from dragoman.search.candidates import CandidateList, shortlisted
 from dragoman.search.constraints import All, Constraint, FittingEdits, ForbiddenSymbols, Prefix
 from dragoman.search.decoding import Deadline
 from dragoman.search.ensemble import Ensemble
@@ -69,7 +69,7 @@ class Translator:
 
     def __init__(
         self,
-        model: Seq2Seq | Ensemble | Callable[[], Seq2Seq],
+        model: Seq2Seq | Ensemble | Callable[[], Seq2Seq | Ensemble],
         taught: ModelConventions,
         target: Language,
         search: Spec,
@@ -160,7 +160,7 @@ class Translator:
         if beam_size is not None:
             options = spec.options if spec.kind == "beam" else {}
             spec = Spec("beam", {**options, "size": beam_size})
-        if isinstance(self._given, Ensemble) and spec.options.get("coverage_penalty"):
+        if isinstance(self.predictor or self._given, Ensemble) and spec.options.get("coverage_penalty"):
             raise UserError("search.coverage_penalty looks at one model's attention, and several translate together")
         searcher, deadline = components.build(SEARCHES, spec), None if timeout is None else Deadline(timeout)
         mark = self._mark(to)
@@ -271,7 +271,7 @@ class Translator:
         prefix = pad(prefixes).ids.to(self.device.torch_device) if prefixes else None
         model: Predictor[Any] = self.predictor or self.scorer
         if self.candidates:
-            model = ShortlistPredictor(model, self.candidates, prefix)
+            model = shortlisted(model, self.candidates.allowed(sources, prefix))
         constraints = [self._forbidden(mark), None if prefix is None else Prefix(prefix)]
         if self.edited is not None:
             lengths = torch.tensor([len(each[self.edited]) for each in encoded])

@@ -95,6 +95,37 @@ def test_candidates_are_those_of_torch(copied: Path, search: Spec) -> None:
         assert other.score != free.score
 
 
+@pytest.mark.spec("C8", "D9")
+def test_graphs_of_several_runs_are_an_ensemble(run: Path, copied: Path, tmp_path: Path, golden: Golden) -> None:
+    """With candidates too; and given pairs are scored by torch's ensemble."""
+    tensors, note = read_tensors(copied / "model.safetensors")
+    write_tensors(copied / "model.safetensors", {name: 0.8 * tensor for name, tensor in tensors.items()}, note)
+    with pytest.raises(UserError, match="has changed since the export"):
+        dragoman.load([run, copied], engine="onnx")
+    export.write(Run.load(copied))
+    plain, found = dragoman.load([run, copied]), dragoman.load([run, copied], engine="onnx")
+    alone = dragoman.load(run, engine="onnx").translate(TEXTS, n_best=2)
+    for one, other, single in zip(
+        plain.translate(TEXTS, n_best=2), found.translate(TEXTS, n_best=2), alone, strict=True
+    ):
+        assert [each.text for each in one.n_best] == [each.text for each in other.n_best]
+        assert [each.score for each in one.n_best] == pytest.approx([each.score for each in other.n_best], abs=1e-4)
+        np.testing.assert_allclose(one.attention, other.attention, atol=1e-4)
+        assert other.score != single.score
+    pairs = list(map(list, zip(*toy.pairs(4, 5), strict=True)))
+    assert [each.log_prob for each in found.score(*pairs)] == [each.log_prob for each in plain.score(*pairs)]
+    with pytest.raises(UserError) as raised:
+        found.translate(TEXTS, search=Spec("beam", {"coverage_penalty": 0.2}))
+    golden(str(raised.value))
+    folders = [shutil.copytree(run, tmp_path / "first"), copied]
+    for folder in folders:
+        lexicon.lexicon(folder, None)
+    few = [dragoman.load(folders, engine=engine, candidates=(0, 1)).translate(TEXTS) for engine in ("torch", "onnx")]
+    for one, other in zip(*few, strict=True):
+        assert one.text == other.text
+        assert one.score == pytest.approx(other.score, abs=1e-4)
+
+
 def test_scores_are_those_of_torch_and_read_its_weights_only_then(copied: Path, golden: Golden) -> None:
     pairs = list(zip(*toy.pairs(4, 5), strict=True))
     wanted = dragoman.load(copied).score(*map(list, pairs))

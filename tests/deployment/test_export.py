@@ -18,7 +18,7 @@ from dragoman.model.attention.normalisers import NORMALISERS
 from dragoman.model.attention.scores import SCORES
 from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.bridge import BRIDGES
-from dragoman.model.decoder.rnn import TIMINGS
+from dragoman.model.decoder.timing import TIMINGS
 from dragoman.model.features import FEATURES
 from dragoman.model.recurrent import CELLS
 from dragoman.model.seq2seq import Seq2Seq

@@ -14,7 +14,8 @@ from dragoman.errors import UserError
 from dragoman.model import build
 from dragoman.model.attention.attention import NoAttention
 from dragoman.model.attention.scores import SCORES
-from dragoman.model.decoder.rnn import TIMINGS
+from dragoman.model.decoder.feed import FEEDS
+from dragoman.model.decoder.timing import TIMINGS
 from dragoman.model.features import FEATURES
 from dragoman.model.output.output import Readout
 from dragoman.model.recurrent import CELLS
@@ -47,7 +48,7 @@ OPTIONS = {
     "score": [*SCORES, "none"],
     "cell": list(CELLS),
     "attend": list(TIMINGS),
-    "feed": ["nothing", "context", "attentional"],
+    "feed": list(FEEDS),
     "features": list(FEATURES),
 }
 IMPOSSIBLE: dict[str, dict[str, str]] = {  # the only reasons there are

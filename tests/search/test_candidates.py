@@ -12,11 +12,12 @@ from dragoman.data.vocabulary import PAD, SPECIALS
 from dragoman.errors import UserError
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.beam import Beam
-from dragoman.search.candidates import CandidateList, ShortlistPredictor, read, write
+from dragoman.search.candidates import CandidateList, ShortlistPredictor, among, read, shortlisted, write
+from dragoman.search.ensemble import Ensemble
 from dragoman.search.greedy import Greedy
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.search import Search
-from tests.builders import build_model, sentences
+from tests.builders import build_model, pairs, sentences
 from tests.golden import Golden
 
 SYMBOLS = 16
@@ -53,7 +54,7 @@ def narrowed_find(
     search: Search, whole: Seq2Seq, chosen: CandidateList, *words: list[int], width: int = 0, n_best: int = 1
 ) -> list[list[Hypothesis]]:
     source = sentences(*words, width=width)
-    return search(ShortlistPredictor(whole, chosen), (source,), n_best)
+    return search(ShortlistPredictor(whole, chosen.allowed((source,))), (source,), n_best)
 
 
 @pytest.mark.spec("D9")
@@ -62,8 +63,8 @@ def test_candidates_are_the_frequent_symbols_and_the_translations_of_the_sentenc
     frequent: int, translations: int
 ) -> None:
     of = lexicon()
-    chosen = CandidateList(of, frequent, translations, CPU)
-    symbols, disallowed_mask = chosen.of(sentences(*SOURCES, width=9).ids)
+    chosen = CandidateList([of], frequent, translations, CPU)
+    symbols, disallowed_mask = among(chosen.allowed((sentences(*SOURCES, width=9),)))
     each = [expected(of, words, frequent, translations) for words in SOURCES]
     assert symbols.tolist() == sorted(set().union(*each))
     assert symbols[: len(SPECIALS)].tolist() == list(range(len(SPECIALS)))
@@ -77,7 +78,7 @@ def test_candidates_are_the_frequent_symbols_and_the_translations_of_the_sentenc
 def test_probabilities_are_those_of_all_symbols_shared_among_the_candidates(options: dict[str, Any]) -> None:
     whole, of = model(**options), lexicon()
     source = sentences(*SOURCES)
-    narrowed = ShortlistPredictor(whole, CandidateList(of, 2, 1, CPU))
+    narrowed = ShortlistPredictor(whole, CandidateList([of], 2, 1, CPU).allowed((source,)))
     state, plain = narrowed.begin((source,)), whole.begin((source,))
     for said in ([2] * 5, [4, 5, 6, 7, 8], [9, 4, 4, 15, 3]):
         found, full = narrowed.predict(torch.tensor(said), state), whole.predict(torch.tensor(said), plain)
@@ -95,7 +96,7 @@ def test_probabilities_are_those_of_all_symbols_shared_among_the_candidates(opti
 @models
 def test_with_all_symbols_for_candidates_nothing_changes(options: dict[str, Any], search: Search) -> None:
     whole = model(**options)
-    everything = CandidateList(lexicon(), SYMBOLS, 0, CPU)
+    everything = CandidateList([lexicon()], SYMBOLS, 0, CPU)
     n_best = search.width
     found = narrowed_find(search, whole, everything, *SOURCES, n_best=n_best)
     for some, others in zip(found, search(whole, (sentences(*SOURCES),), n_best), strict=True):
@@ -111,7 +112,7 @@ def test_with_all_symbols_for_candidates_nothing_changes(options: dict[str, Any]
 def test_a_batch_is_one_sentence_at_a_time(options: dict[str, Any], search: Search) -> None:
     """Though others have other candidates; and what is said is among one's own."""
     whole, of = model(**options), lexicon()
-    chosen = CandidateList(of, 1, 2, CPU)
+    chosen = CandidateList([of], 1, 2, CPU)
     together = narrowed_find(search, whole, chosen, *SOURCES, width=8, n_best=search.width)
     for words, hypotheses in zip(SOURCES, together, strict=True):
         (alone,) = narrowed_find(search, whole, chosen, words, n_best=search.width)
@@ -123,10 +124,33 @@ def test_a_batch_is_one_sentence_at_a_time(options: dict[str, Any], search: Sear
             assert set(each.symbols) <= expected(of, words, 1, 2)
 
 
+@pytest.mark.spec("C8", "D9")
+def test_the_models_of_an_ensemble_predict_what_any_of_their_lexicons_has() -> None:
+    """Each shares its probability among these before the mean is taken, and no model predicts others."""
+    members, of = [model(**MODELS[0]), model(**MODELS[1])], [lexicon(0), lexicon(1)]
+    sources = sentences(*SOURCES), sentences(*SOURCES[::-1])
+    prefix = torch.tensor([[4, PAD], [5, 6], [PAD, PAD], [7, PAD], [8, 8]])
+    chosen = CandidateList(of, 2, 1, CPU)
+    together = shortlisted(Ensemble(members, [1, 1]), chosen.allowed(sources, prefix))
+    symbols = torch.full((5,), together.start_id)
+    found = together.predict(symbols, together.begin(sources))
+    for row, words in enumerate(zip(SOURCES, SOURCES[::-1], strict=True)):
+        allowed = sorted(
+            set(prefix[row].tolist()).union(*(expected(*each, 2, 1) for each in zip(of, words, strict=True)))
+        )
+        shared = [
+            each.predict(symbols, each.begin((source,))).log_probs[row, allowed].softmax(-1)
+            for each, source in zip(members, sources, strict=True)
+        ]
+        wanted = torch.zeros(SYMBOLS, dtype=torch.float64)
+        wanted[allowed] = torch.stack(shared).mean(0)
+        torch.testing.assert_close(found.over(torch.arange(SYMBOLS))[row].exp(), wanted, rtol=0, atol=1e-9)
+
+
 @models
 def test_greedy_takes_the_best_candidate(options: dict[str, Any]) -> None:
     whole, of, words = model(**options), lexicon(), [4, 5, 6]
-    ((best,),) = narrowed_find(Greedy(length_ratio=1.0), whole, CandidateList(of, 1, 1, CPU), words)
+    ((best,),) = narrowed_find(Greedy(length_ratio=1.0), whole, CandidateList([of], 1, 1, CPU), words)
     allowed = sorted(expected(of, words, 1, 1) - {1, 2})
     state, symbol, said = whole.begin((sentences(words),)), whole.start_id, []
     for position in range(15):
@@ -142,15 +166,15 @@ def test_what_a_reference_has_in_common_with_its_candidates_is_counted() -> None
     of = lexicon()
     inside = sorted(expected(of, [4, 5], 2, 2) - {0, 1, 2, 3})
     outside = sorted(set(range(4, SYMBOLS)) - set(inside))
-    pairs = [([4, 5, 3], [inside[0], outside[0], inside[1], 3]), ([7, 3], [3])]
-    sizes = [len(expected(of, words, 2, 2)) for words in ([4, 5], [7])]
-    assert CandidateList(of, 2, 2, CPU).coverage(pairs) == (2, 3, 2, sum(sizes))
+    batches = [pairs([[4, 5], [7]], [[inside[0], outside[0], inside[1]], []]), pairs([[4, 5]], [[inside[0]]])]
+    sizes = [len(expected(of, words, 2, 2)) for words in ([4, 5], [7], [4, 5])]
+    assert CandidateList([of], 2, 2, CPU).coverage(batches) == (3, 4, 3, sum(sizes))
 
 
 @pytest.mark.parametrize(("frequent", "translations"), [(0, 0), (-1, 2), (300, 4), (5, -1)])
 def test_numbers_that_cannot_work_are_refused(frequent: int, translations: int, golden: Golden) -> None:
     with pytest.raises(UserError, match=f"^candidates {frequent},{translations}:") as raised:
-        CandidateList(lexicon(), frequent, translations, CPU)
+        CandidateList([lexicon()], frequent, translations, CPU)
     golden(str(raised.value))
 
 

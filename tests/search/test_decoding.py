@@ -11,7 +11,7 @@ from torch import Tensor
 from dragoman.data.batch import SourceBatch
 from dragoman.data.vocabulary import EOS, PAD, UNK
 from dragoman.errors import UserError
-from dragoman.model.predictor import Candidate, Prediction
+from dragoman.model.predictor import Candidate, Narrowed, Prediction
 from dragoman.search.beam import Beam
 from dragoman.search.constraints import Constraint, Prefix, Progress, constrained
 from dragoman.search.decoding import Deadline, Proposals, Sentence, Step, Strategy
@@ -193,11 +193,14 @@ class Spelling(Written):
                 yield each._replace(log_prob=log_probs[0], total=log_probs[1], surface=surface)
 
 
-def test_candidates_are_expanded_before_the_beam_is_pruned() -> None:
+@pytest.mark.parametrize("narrowed", [False, True])
+def test_candidates_are_expanded_before_the_beam_is_pruned(narrowed: bool) -> None:
     def chances(word: int, said: tuple[int, ...]) -> Chances:
         return {UNK: 0.8, A: 0.2} if not said else {EOS: 1.0}
 
-    ((one, two, three),) = Beam(size=3, normalisation="none")(Spelling(chances), (sentences([4]),), 3)
+    whole = Spelling(chances)
+    model = Narrowed(whole, whole.predict) if narrowed else whole
+    ((one, two, three),) = Beam(size=3, normalisation="none")(model, (sentences([4]),), 3)
     assert [one.surfaces, two.surfaces, three.surfaces] == [("Ann",), (None,), ("Anna",)]
     assert one.symbols == three.symbols == (UNK,)
     assert one.log_prob == pytest.approx(torch.tensor(0.8).log().item() - 0.1)

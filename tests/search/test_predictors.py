@@ -60,7 +60,7 @@ def leaf(number: int) -> Tree:
     return Tree(MODELS[number], 1, plain)
 
 
-def short(inner: Tree, seed: int) -> Tree:
+def short(inner: Tree, seed: int, words: list[list[int]] = SOURCES) -> Tree:
     of = lexicon(seed)
 
     def plain(source: list[int], said: tuple[int, ...]) -> Chances:
@@ -70,7 +70,8 @@ def short(inner: Tree, seed: int) -> Tree:
         total = sum(found.values())
         return {symbol: chance / total for symbol, chance in found.items()}
 
-    return Tree(ShortlistPredictor(inner.predictor, CandidateList(of, 1, 2, CPU)), inner.reads, plain)
+    allowed = CandidateList([of], 1, 2, CPU).allowed((sentences(*words),))
+    return Tree(ShortlistPredictor(inner.predictor, allowed), inner.reads, plain)
 
 
 def together(inner: list[Tree]) -> Tree:
@@ -171,7 +172,7 @@ def test_a_beam_is_the_same_whatever_the_order(order: tuple[str, ...]) -> None:
 
 def test_shortlists_of_the_members_of_an_ensemble_are_scored() -> None:
     """Which was refused once: what each member names by its columns are other symbols."""
-    ensemble = together([short(leaf(0), 1), short(leaf(1), 2)])
+    ensemble = together([short(leaf(0), 1, [[4, 5]]), short(leaf(1), 2, [[4, 5]])])
     source, target = sentences([4, 5]), sentences([9])
     scored = ensemble.predictor.score(Batch((source, source), target, np.arange(1)))
     expected = ensemble.plain([4, 5], ()).get(9, 0.0)

@@ -28,7 +28,6 @@ def nothing_new(shell: Shell, before: set[Path]) -> bool:
         ("translate . test.en", "."),
         ("translate runs/toy nothing.en", "nothing.en"),
         ("translate runs/toy missing runs/toy", "missing"),
-        ("translate runs/toy runs/toy --engine int8", ""),
         ("translate runs/toy runs/toy --wait 2", "several RUNs: --wait"),
         ("translate runs/toy latin.en", "latin.en:2"),
         ("translate runs/toy cut.en.gz", "cut.en.gz"),

@@ -8,6 +8,9 @@ import pytest
 import dragoman
 from dragoman.configuration.components import Spec
 from dragoman.errors import UserError
+from dragoman.model.int8 import Int8
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.search.ensemble import Ensemble
 from dragoman.training import session
 from dragoman.translation.translation import SourceAttention
 from tests import toy
@@ -135,6 +138,44 @@ def test_from_the_command_line(shell: Shell, golden: Golden) -> None:
     one = shell("evaluate", "--run", "words", "--run", "digits", "--source", "both.tsv", "test.fr")
     assert one.code == 0, one.err
     assert "perplexity" in one.out.lower()
+
+
+@pytest.mark.spec("C8", "D9")
+@pytest.mark.slow
+def test_runs_translate_together_among_the_candidates_of_all(shell: Shell, golden: Golden) -> None:
+    for name in ("words", "digits"):
+        assert shell("lexicon", name).code == 0
+    folders, texts = [shell.folder / "words", shell.folder / "digits"], [("one two", "1 2"), ("", "3"), ("six", "6")]
+    whole = dragoman.load(folders).translate(texts)
+    for one, other in zip(whole, dragoman.load(folders, candidates=(100, 0)).translate(texts), strict=True):
+        assert one.text == other.text
+        assert one.log_prob == pytest.approx(other.log_prob, abs=1e-4)
+    few = dragoman.load(folders, candidates=(0, 1)).translate(texts)
+    assert all(one.log_prob < other.log_prob for one, other in zip(whole[:1], few[:1], strict=True))
+    words = ("--run=words", "--run=digits", "--source=both.tsv", "test.fr", "--metrics=bleu", "--candidates=100,0")
+    told = shell("evaluate", *words).lines
+    assert told[-1].startswith("Covered = 100.00")
+    assert told[-2].split()[2] == told[0].split()[2]
+    with pytest.raises(UserError) as raised:
+        dragoman.load([shell.folder / "words", shell.folder / "both"], candidates=(100, 0))
+    golden(str(raised.value))
+
+
+@pytest.mark.spec("C8")
+@pytest.mark.slow
+def test_runs_translate_together_in_8_bit_integers(shell: Shell) -> None:
+    """The matrices of every one of them."""
+    folders, texts = [shell.folder / "words", shell.folder / "digits"], [("one two", "1 2"), ("six", "6")]
+    together = dragoman.load(folders, engine="int8")
+    for plain, found in zip(dragoman.load(folders).translate(texts), together.translate(texts), strict=True):
+        assert plain.log_prob != found.log_prob
+        assert plain.log_prob == pytest.approx(found.log_prob, abs=0.3)
+    assert isinstance(together.way, Int8)
+    assert isinstance(together.scorer, Ensemble)
+    rounded = {id(part.weight) for part in together.way.rounded}
+    for model in together.scorer.models:
+        assert isinstance(model, Seq2Seq)
+        assert rounded & set(map(id, model.parameters()))
 
 
 @pytest.mark.spec("C8")

@@ -16,12 +16,16 @@ from hypothesis import strategies as st
 
 import dragoman
 from dragoman import devices
+from dragoman.configuration import document, sections
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DeviceConfig
 from dragoman.data.batch import Batch, pad
 from dragoman.errors import UserError
 from dragoman.evaluation.alignment import by_words
+from dragoman.model import build
+from dragoman.model.output.full import OUTPUTS
 from dragoman.model.seq2seq import Seq2Seq
+from dragoman.model.weights import weights, write_tensors
 from dragoman.run import Run
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.search import Search
@@ -32,6 +36,7 @@ from dragoman.translation.translation import Scored
 from dragoman.translation.translator import Translator, by_length
 from tests import toy
 from tests.golden import Golden
+from tests.model.output.mixture import Mixture
 
 TEXTS = [source for source, _ in toy.pairs(12, 5)]
 ONE_STEP = {"training.epochs": None, "training.steps": 1}
@@ -413,6 +418,23 @@ def test_integers_translate_nearly_alike(run: Path, search: Spec) -> None:
     pairs = texts[:2], [each.text for each in plain[:2]]
     scored = [dragoman.load(run, engine=engine).score(*pairs) for engine in ("torch", "int8")]
     assert [each.log_prob for each in scored[0]] == [each.log_prob for each in scored[1]]
+
+
+def test_integers_are_refused_where_they_do_not_know_the_output(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden
+) -> None:
+    """Of one run and of one among several; torch loads it."""
+    monkeypatch.setitem(OUTPUTS, "mixture", Mixture)
+    folder = shutil.copytree(run, tmp_path / "copying")
+    whole = Run.load(folder)
+    config = sections.replaced(whole.config, ("model", "output"), Spec("mixture"))
+    (folder / "config.yaml").write_text(document.dump(config), encoding="utf-8")
+    write_tensors(folder / "model.safetensors", weights(build.build_for(config, whole.sources, whole.target)), {})
+    assert isinstance(dragoman.load(folder).model.output, Mixture)
+    for folders in (folder, [run, folder]):
+        with pytest.raises(dragoman.UserError) as raised:
+            dragoman.load(folders, engine="int8")
+        golden(str(raised.value))
 
 
 def test_loads_on_a_chosen_device(run: Path) -> None:

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from dragoman.model.backward import WithinPass
 from dragoman.model.shapes import Float, Int
 
 
@@ -17,16 +18,14 @@ class _Collecting(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, source: Tensor) -> Tensor:
-        ctx.gradient, ctx.backward = None, -1
+        ctx.windows = WithinPass[Tensor]()
         ctx.set_materialize_grads(False)
         return source.view_as(source)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor | None) -> Tensor | None:
-        # What a pass left that did not come this far is not of this one.
-        found: Tensor | None = ctx.gradient if ctx.backward == torch._C._current_graph_task_id() else None
-        ctx.gradient = None
+        found: Tensor | None = ctx.windows.take()
         if found is None or gradient is None:
             return gradient if found is None else found
         return found + gradient
@@ -46,10 +45,8 @@ class _Gathered(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[None, None]:
         (rows,) = ctx.saved_tensors
         ((source, _), _) = ctx.next_functions
-        backward = torch._C._current_graph_task_id()
-        if source.backward != backward:
-            source.gradient, source.backward = gradient.new_zeros(ctx.shape), backward
-        source.gradient.flatten(0, 1).index_add_(0, rows.flatten(), gradient.flatten(0, 1))
+        collected = source.windows.get(lambda: gradient.new_zeros(ctx.shape))
+        collected.flatten(0, 1).index_add_(0, rows.flatten(), gradient.flatten(0, 1))
         return None, None
 
 

@@ -24,13 +24,14 @@ class Score(nn.Module, ABC):
 
     A variant is its `energies`. The `features` of the terms are mapped to `width` numbers, and `join` says how these
     enter: by themselves they are one number, added to the energy.
+
+    Where several sources are looked at as one, each has its own parts `of_states`, and all others are shared.
     """
 
     equal_sizes = False
     reads_ahead = False  # whether the energy of a position depends on what follows it
     product = False  # one product with the keys, which is faster for many steps at once and takes no more memory
-    query_parameters: tuple[str, ...] = ()  # names of the parts that do not depend on the source
-    of_states: str | None = None  # name of the matrix that makes keys of states, where there is one
+    of_states: tuple[str, ...] = ()  # names of the parts that read states
 
     def __init__(self, query_size: int, state_size: int, features: int = 0, width: int = 1) -> None:
         super().__init__()
@@ -45,15 +46,15 @@ class Score(nn.Module, ABC):
 
     @property
     def projection(self) -> LinearLayer | None:
-        """The matrix that makes keys of states, where there is one."""
-        return getattr(self, self.of_states) if self.of_states else None
+        """The matrix that makes keys of states, where that is all that makes them."""
+        return None
 
     def share_query_parameters(self, other: "Score") -> None:
-        """Share with another score, of another source, what does not depend on the source."""
-        for name in self.query_parameters:
-            setattr(self, name, getattr(other, name))
-        if self.terms is not None:
-            self.terms = other.terms
+        """Take all parts but those that read states from the score of another source."""
+        for name in {name for name, _ in self.named_children()}.difference(self.of_states):
+            self.register_module(name, other.get_submodule(name))
+        for name in {name for name, _ in self.named_parameters(recurse=False)}.difference(self.of_states):
+            self.register_parameter(name, other.get_parameter(name))
 
     def keys(self, states: Float[Tensor, "B S H"], mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B S A"]:
         return states
@@ -104,11 +105,15 @@ class Bilinear(Score):
     """`e_tj = s_t^T W h_j` (NT (79), CN 3.1 case 2; Luong's "general")."""
 
     product = True
-    of_states = "weight"
+    of_states = ("weight",)
 
     def __init__(self, query_size: int, state_size: int, features: int = 0) -> None:
         super().__init__(query_size, state_size, features)
         self.weight = LinearLayer(state_size, query_size, bias=False)
+
+    @property
+    def projection(self) -> LinearLayer:
+        return self.weight
 
     def keys(self, states: Float[Tensor, "B S H"], mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B S A"]:
         keys: Tensor = self.weight(states)
@@ -125,8 +130,7 @@ class Additive(Score):
     `size` is the length of v; by default that of the decoder state.
     """
 
-    query_parameters = "query", "vector"
-    of_states = "state"
+    of_states = ("state",)
 
     def __init__(self, query_size: int, state_size: int, features: int = 0, *, size: Size | None = None) -> None:
         size = size or query_size
@@ -134,6 +138,10 @@ class Additive(Score):
         self.query = LinearLayer(query_size, size, bias=False)
         self.state = LinearLayer(state_size, size)
         self.vector = nn.Parameter(torch.empty(size).uniform_(-(size**-0.5), size**-0.5))
+
+    @property
+    def projection(self) -> LinearLayer:
+        return self.state
 
     def keys(self, states: Float[Tensor, "B S H"], mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B S A"]:
         keys: Tensor = 2 * self.state(states)  # as `_sums` wants them
@@ -187,7 +195,7 @@ class Linear(Score):
     on the decoder at all. It exists to show that; use `additive` to translate.
     """
 
-    query_parameters = ("query",)
+    of_states = ("state",)
 
     def __init__(self, query_size: int, state_size: int, features: int = 0) -> None:
         super().__init__(query_size, state_size, features)
@@ -213,7 +221,7 @@ class Convolutional(Score):
     """
 
     reads_ahead = True
-    query_parameters = "second", "third"
+    of_states = ("first",)
 
     def __init__(
         self,

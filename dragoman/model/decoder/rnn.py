@@ -1,7 +1,7 @@
 """The recurrent decoder."""
 
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple, cast, final
+from typing import NamedTuple, cast, final
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +12,8 @@ from dragoman.model.attention.normalisers import ReadValues
 from dragoman.model.attention.sources.combination import Combination, DecoderQuery, OneSource
 from dragoman.model.decoder.decoder import Decoder, State, Step, StepByPosition, StepsByPosition, Unrolled
 from dragoman.model.decoder.external_memory import Cells, ExternalMemory
+from dragoman.model.decoder.feed import FEEDS, FeatureInputs, FeedKind
+from dragoman.model.decoder.timing import TIMINGS, AttendKind, StepOutput
 from dragoman.model.dropout import Dropout
 from dragoman.model.features import FEATURES, FeaturesKind, Sizes
 from dragoman.model.linear import loop
@@ -19,8 +21,7 @@ from dragoman.model.memory import Memory, StateShape
 from dragoman.model.recurrent import CELLS, Cell, CellKind, CellState
 from dragoman.model.shapes import Float
 
-AttendKind = Literal["before", "after", "between"]
-FeedKind = Literal["nothing", "context", "attentional"]
+Look = Callable[[Tensor, Tensor, State], AttentionOutput]
 
 
 class Masks(NamedTuple):
@@ -42,24 +43,13 @@ class StepState(NamedTuple):
     cells: Cells | tuple[()] = ()  # of an external memory
 
 
-class _StepOutput(NamedTuple):
-    """What one step_output of the recurrence made."""
-
-    layers: tuple[CellState, ...]
-    output: Float[Tensor, "B D"]  # of the top layer
-    looked: AttentionOutput
-
-
 class _UnrolledSteps(NamedTuple):
-    """All step_outputs over a reference."""
+    """All steps over a reference."""
 
     outputs: Float[Tensor, "B T D"]
     weights: Float[Tensor, "B T S"]
     reading: ReadValues
-    fed: Float[Tensor, "B T F"] | None  # for `feed: attentional`
-
-
-Timing = Callable[["RnnDecoder", Tensor, Tensor, State], _StepOutput]
+    fed: list[Float[Tensor, "B X"]]  # what each step leaves to the next
 
 
 @final
@@ -102,40 +92,29 @@ class RnnDecoder(Decoder):
         layer_norm: bool = False,
     ) -> None:
         super().__init__()
-        attention = attend_to(size, memory_sizes)
-        if attention.size == 0 and (attend != "after" or feed == "context"):
-            raise ValueError(
-                f"has no attention (score: none), so there is no context to attend {attend} or to feed; "
-                "use attend: after with feed: nothing or attentional"
-            )
-        if feed == "attentional" and features == "concat":
-            raise ValueError(
-                "feed: attentional feeds the vector that features: tanh or deep make, and features: concat makes none"
-            )
-        if features == "concat" and features_size is not None:
-            raise ValueError(
-                "features: concat has the size of state and context; features_size goes with tanh and deep"
-            )
-        self.attention = attention
-        self.attends = attention.size > 0 or external_memory is not None
+        self.attention = attend_to(size, memory_sizes)
+        context = self.attention.size
+        _check(context, attend, feed, features, features_size)
+        timing, kind = TIMINGS[attend], FEATURES[features]
+        self.attends = context > 0 or external_memory is not None
         self.reads_ahead = external_memory is not None  # which starts from the whole source
-        self.features = FEATURES[features](Sizes(size, attention.size, input_size, features_size or input_size))
+        self.features = kind(Sizes(size, context, input_size, features_size or input_size))
         self.features_size = self.features.size
-        self.feed = feed
-        self.fed_size = {"nothing": 0, "context": attention.size, "attentional": self.features.size}[feed]
-        self.attend = TIMINGS[attend]
-        self.at_once = attend == "after" and feed == "nothing" and attention.at_once
+        self.feed = FEEDS[feed](self.features, context)
+        self.at_once = not (timing.enters_a_cell() or self.feed.feeds_back) and self.attention.at_once
         self.external = ExternalMemory(size, sum(memory_sizes), external_memory) if external_memory else None
         self.input_size = input_size
-        self.beside_size = self.fed_size + (size if self.external else 0)
-        first = input_size + self.beside_size + (attention.size if attend == "before" else 0)
+        self.beside_size = self.feed.size + (size if self.external else 0)
+        column = input_size + self.beside_size
+        first = column + (context if timing.first_reads_context else 0)
         cells = nn.ModuleList(
             CELLS[cell](inputs, size, layer_norm=layer_norm) for inputs in [first] + [size] * (layers - 1)
         )
         self.cells = cast(Sequence[Cell], cells)
-        self.second = CELLS[cell](attention.size, size, layer_norm=layer_norm) if attend == "between" else None
+        self.second = CELLS[cell](context, size, layer_norm=layer_norm) if timing.second_reads_context else None
         self.residual = residual
         self.dropout = Dropout(dropout, variational)
+        self.timing = timing(self.cells[0], self.second, column, self.dropout)
         self.recurrent_dropout = Dropout(recurrent_dropout)
         self.state_shape = StateShape(layers, size, CELLS[cell].components)
 
@@ -154,36 +133,32 @@ class RnnDecoder(Decoder):
         attended = self.attention.prepare(memories)
         cells = self.external.start(memories) if self.external else ()
         step_state = StepState(
-            layers, like.new_zeros(like.size(0), self.fed_size), self.attention.start(attended), cells
+            layers, like.new_zeros(like.size(0), self.feed.size), self.attention.start(attended), cells
         )
         return State(step_state, attended, masks)
 
     def step(self, embedded: Float[Tensor, "B E"], state: State) -> Step:
-        step_output, state = self._advance(embedded, self.cells[0].project(embedded), state, self.attend)
-        if self.feed == "attentional":
-            features = state.step_state.fed
-        else:
-            features = self.features(step_output.output, step_output.looked.context, embedded)
-        return Step(self.dropout.step(features, state.masks.features), step_output.looked.history.weights, state)
+        step, state = self._advance(embedded, self.cells[0].project(embedded), state, self.look)
+        inputs = FeatureInputs(step.output, step.looked.context, embedded)
+        features = self.feed.features(inputs, lambda: state.step_state.fed)
+        return Step(self.dropout.step(features, state.masks.features), step.looked.history.weights, state)
 
     def unroll(self, embedded: Float[Tensor, "B T E"], state: State) -> Unrolled:
         """What does not depend on the loop is computed for all steps at once."""
         unrolled = self._unrolled(embedded, state)
-        if unrolled.fed is None:
-            features = self.features(unrolled.outputs, unrolled.reading.context, embedded)
-        else:
-            features = unrolled.fed
+        inputs = FeatureInputs(unrolled.outputs, unrolled.reading.context, embedded)
+        features = self.feed.features(inputs, lambda: torch.stack(unrolled.fed, 1))
         features = self.dropout.steps(features, state.masks.features)
         return Unrolled(features, unrolled.weights, unrolled.reading.drawn)
 
     def step_by_position(self, embedded: Float[Tensor, "R E"], state: State) -> StepByPosition:
         """One step of `choices`, in evaluation."""
-        step_output, state = self._advance(embedded, self.cells[0].project(embedded), state, self.attend)
-        weights = step_output.looked.history.weights
+        step, state = self._advance(embedded, self.cells[0].project(embedded), state, self.look)
+        weights = step.looked.history.weights
         rows, width = weights.shape
         values = state.source_state.values
         contexts = values.repeat_interleave(rows // values.size(0), 0)
-        output, read = (each.unsqueeze(1).expand(-1, width, -1) for each in (step_output.output, embedded))
+        output, read = (each.unsqueeze(1).expand(-1, width, -1) for each in (step.output, embedded))
         return StepByPosition(self.features(output, contexts, read), weights, state)
 
     def unroll_by_position(self, embedded: Float[Tensor, "B T E"], state: State) -> StepsByPosition:
@@ -203,26 +178,25 @@ class RnnDecoder(Decoder):
         return self.attention.by_source(weights, state.source_state)
 
     def _unrolled(self, embedded: Float[Tensor, "B T E"], state: State) -> _UnrolledSteps:
-        step_outputs: list[_StepOutput] = []
-        fed: list[Tensor] = []
+        made, fed = list[StepOutput](), list[Tensor]()
         projected = self.cells[0].project(embedded)
-        attend = attend_later if self.at_once else self.attend
+        look = self._look_later if self.at_once else self.look
         with loop():
             for now, now_projected in zip(embedded.unbind(1), projected.unbind(1), strict=True):
-                step_output, state = self._advance(now, now_projected, state, attend)
-                step_outputs.append(step_output)
+                step, state = self._advance(now, now_projected, state, look)
+                made.append(step)
                 fed.append(state.step_state.fed)
-        outputs = torch.stack([step_output.output for step_output in step_outputs], 1)
+        outputs = torch.stack([step.output for step in made], 1)
         if self.at_once:
             assert isinstance(self.attention, OneSource)
             assert isinstance(self.attention.attention, GlobalAttention)
             weights, reading = self.attention.attention.look(outputs, state.source_state)
         else:
-            weights, reading = _together([step_output.looked for step_output in step_outputs])
-        return _UnrolledSteps(outputs, weights, reading, torch.stack(fed, 1) if self.feed == "attentional" else None)
+            weights, reading = _together([step.looked for step in made])
+        return _UnrolledSteps(outputs, weights, reading, fed)
 
-    def _advance(self, embedded: Tensor, projected: Tensor, state: State, attend: Timing) -> tuple[_StepOutput, State]:
-        """One step_output, and the state after it, with what the next step is to be fed."""
+    def _advance(self, embedded: Tensor, projected: Tensor, state: State, look: Look) -> tuple[StepOutput, State]:
+        """One step, and the state after it, with what the next step is to be fed."""
         beside, cells = state.step_state.fed, state.step_state.cells
         if self.external:
             read, cells = self.external.read(state.step_state.layers[-1][0], cells)
@@ -230,23 +204,22 @@ class RnnDecoder(Decoder):
         if self.beside_size:
             dropped = self.dropout.step(beside, state.masks.fed)
             projected = projected + self.cells[0].project(dropped, self.input_size)
-        step_output = attend(self, embedded, projected, state)
-        if self.external:
-            cells = self.external.write(step_output.layers[-1][0], cells)
-        if self.feed == "context":
-            fed = step_output.looked.context
-        elif self.feed == "attentional":
-            fed = self.features(step_output.output, step_output.looked.context, embedded)
-        else:
-            fed = state.step_state.fed
-        return step_output, state._replace(
-            step_state=StepState(step_output.layers, fed, step_output.looked.history, cells)
+        step = self.timing.step(
+            projected, state, lambda query: look(query, embedded, state), lambda first: self.upper_layers(first, state)
         )
+        if self.external:
+            cells = self.external.write(step.layers[-1][0], cells)
+        fed = self.feed.following(state.step_state.fed, FeatureInputs(step.output, step.looked.context, embedded))
+        return step, state._replace(step_state=StepState(step.layers, fed, step.looked.history, cells))
 
     def look(self, query: Float[Tensor, "B D"], embedded: Float[Tensor, "B E"], state: State) -> AttentionOutput:
         decoder_query = DecoderQuery(query, embedded, state.step_state.layers[-1][0])
         looked: AttentionOutput = self.attention(decoder_query, state.source_state, state.step_state.history)
         return looked
+
+    def _look_later(self, query: Float[Tensor, "B D"], embedded: Float[Tensor, "B E"], state: State) -> AttentionOutput:
+        """A context of size 0 in the place of one that is found for all steps together."""
+        return AttentionOutput(query[:, :0], state.step_state.history)
 
     def upper_layers(self, first: CellState, state: State) -> tuple[tuple[CellState, ...], Float[Tensor, "B D"]]:
         """From the first layer's new state to the top: all new states, and the output of the last layer.
@@ -262,37 +235,21 @@ class RnnDecoder(Decoder):
         return tuple(layers), output
 
 
-def attend_before(decoder: RnnDecoder, embedded: Tensor, projected: Tensor, state: State) -> _StepOutput:
-    """`c_t = attend(s_(t-1))`, `s_t = cell([x_t; c_t], s_(t-1))`."""
-    looked = decoder.look(state.step_state.layers[-1][0], embedded, state)
-    dropped = decoder.dropout.step(looked.context, state.masks.context)
-    cell = decoder.cells[0]
-    projected = projected + cell.project(dropped, decoder.input_size + decoder.beside_size)
-    first = cell(projected, state.step_state.layers[0], state.masks.recurrent[0])
-    return _StepOutput(*decoder.upper_layers(first, state), looked)
-
-
-def attend_after(decoder: RnnDecoder, embedded: Tensor, projected: Tensor, state: State) -> _StepOutput:
-    """`s_t = cell(x_t, s_(t-1))`, `c_t = attend(s_t)`."""
-    step_output = attend_later(decoder, embedded, projected, state)
-    return step_output._replace(looked=decoder.look(step_output.output, embedded, state))
-
-
-def attend_later(decoder: RnnDecoder, embedded: Tensor, projected: Tensor, state: State) -> _StepOutput:
-    """`s_t = cell(x_t, s_(t-1))`; the contexts of all t are left to be found together."""
-    first = decoder.cells[0](projected, state.step_state.layers[0], state.masks.recurrent[0])
-    layers, output = decoder.upper_layers(first, state)
-    return _StepOutput(layers, output, AttentionOutput(output[:, :0], state.step_state.history))
-
-
-def attend_between(decoder: RnnDecoder, embedded: Tensor, projected: Tensor, state: State) -> _StepOutput:
-    """`s' = cell_1(x_t, s_(t-1))`, `c_t = attend(s')`, `s_t = cell_2(c_t, s')`."""
-    assert decoder.second is not None
-    middle = decoder.cells[0](projected, state.step_state.layers[0], state.masks.recurrent[0])
-    looked = decoder.look(middle[0], embedded, state)
-    dropped = decoder.dropout.step(looked.context, state.masks.context)
-    first = decoder.second(decoder.second.project(dropped), middle, state.masks.recurrent[-1])
-    return _StepOutput(*decoder.upper_layers(first, state), looked)
+def _check(context: int, attend: AttendKind, feed: FeedKind, features: FeaturesKind, size: int | None) -> None:
+    """ValueError where these options do not go together, with contexts and features of these sizes."""
+    if context == 0 and (TIMINGS[attend].enters_a_cell() or FEEDS[feed].needs_context):
+        raise ValueError(
+            f"has no attention (score: none), so there is no context to attend {attend} or to feed; "
+            "use attend: after with feed: nothing or attentional"
+        )
+    if FEEDS[feed].needs_mixture and not FEATURES[features].mixes:
+        raise ValueError(
+            f"feed: {feed} feeds the vector that features: tanh or deep make, and features: {features} makes none"
+        )
+    if size is not None and not FEATURES[features].mixes:
+        raise ValueError(
+            f"features: {features} has the size of state and context; features_size goes with tanh and deep"
+        )
 
 
 def _together(looks: list[AttentionOutput]) -> tuple[Float[Tensor, "B T S"], ReadValues]:
@@ -300,6 +257,3 @@ def _together(looks: list[AttentionOutput]) -> tuple[Float[Tensor, "B T S"], Rea
     contexts, weights = zip(*((looked.context, looked.history.weights) for looked in looks), strict=True)
     drawn = [looked.drawn for looked in looks if looked.drawn is not None]
     return torch.stack(weights, 1), ReadValues(torch.stack(contexts, 1), torch.stack(drawn, 1) if drawn else None)
-
-
-TIMINGS = {"before": attend_before, "after": attend_after, "between": attend_between}

@@ -70,41 +70,37 @@ class Full(Output):
 class _CrossEntropy(torch.autograd.Function):
     """Projection, softmax and smoothed cross-entropy in one, for so many symbols at a time that memory stays bounded.
 
-    The gradient of a logit is `p - q` with q the smoothed target, so it is at hand as soon as the softmax is, and it
-    goes straight into the gradients of features and weights. The share of q that is the same for all symbols never
-    meets the (N, V) matrix: its products with features and weights are products of their sums.
+        loss = sum_n (log sum_v exp z_n(v) - (1 - e) z_n(y_n)) - e / V sum_n sum_v z_n(v),   z_n = W f_n + b
+
+    The gradient of the first sum by a logit, `p_n(v) - (1 - e) [v = y_n]`, is at hand as soon as the softmax is, and
+    goes straight into the gradients of features and weights. The last sum never meets the (N, V) matrix: it is a
+    product of `sum_n f_n` with `sum_v W_v`.
     """
 
     @staticmethod
     def forward(
         ctx: Any, features: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float, wanted: bool
     ) -> Tensor:
-        device, symbols = features.device.type, weight.size(0)
         kind = matmul_dtype(weight)
         exact = torch.promote_types(kind, torch.float32)
-        cast, low, offset = weight.to(kind), features.to(kind), bias.to(kind)
-        everywhere, extra = smoothing / symbols, 1.0 - smoothing
-        weights, sums = weight.sum(0, dtype=exact), features.sum(0, dtype=exact)  # over symbols, over rows
-        d_features = torch.empty_like(low, dtype=exact)
-        d_weight = (-everywhere * sums).expand(weight.shape).clone()
-        d_bias = torch.full_like(bias, -everywhere * len(targets), dtype=exact)
-        portion = max(1, ENTRIES // symbols)
-        with torch.autocast(device, enabled=False):
-            total = -everywhere * (sums @ weights + len(targets) * bias.sum(dtype=exact))
-            for begin in range(0, len(targets), portion):
-                rows = slice(begin, begin + portion)
-                here, gold = low[rows], (torch.arange(len(low[rows]), device=low.device), targets[rows])
-                logits = functional.linear(here, cast, offset)
-                p = torch.softmax(logits, -1)
-                # log sum exp through the largest, whose p cannot vanish
-                norms = logits.amax(-1).to(exact) - p.amax(-1).to(exact).log()
-                total += norms.sum() - extra * logits[gold].sum(dtype=exact)
+        f, w, b = (each.to(kind) for each in (features, weight, bias))
+        of_each, of_gold = smoothing / len(weight), 1.0 - smoothing  # e / V and 1 - e
+        f_sum, w_sum = features.sum(0, dtype=exact), weight.sum(0, dtype=exact)
+        with torch.autocast(features.device.type, enabled=False):
+            total = -of_each * (f_sum @ w_sum + len(targets) * bias.sum(dtype=exact))
+            d_features = torch.empty_like(f, dtype=exact)
+            d_weight = (-of_each * f_sum).expand(weight.shape).clone()
+            d_bias = torch.full_like(bias, -of_each * len(targets), dtype=exact)
+            portion = max(1, ENTRIES // len(weight))
+            for first in range(0, len(targets), portion):
+                rows = slice(first, first + portion)
+                loss, d_logits = _unsmoothed(functional.linear(f[rows], w, b), targets[rows], of_gold, exact)
+                total += loss
                 if wanted:
-                    p[gold] -= extra
-                    d_features[rows] = p @ cast
-                    d_weight += p.t() @ here
-                    d_bias += p.sum(0)
-        ctx.save_for_backward(d_features.sub_(everywhere * weights), d_weight, d_bias)
+                    d_features[rows] = d_logits @ w
+                    d_weight += d_logits.t() @ f[rows]
+                    d_bias += d_logits.sum(0)
+        ctx.save_for_backward(d_features.sub_(of_each * w_sum), d_weight, d_bias)
         ctx.kinds = features.dtype, weight.dtype, bias.dtype
         return total
 
@@ -113,6 +109,17 @@ class _CrossEntropy(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         scaled = ((saved * gradients[0]).to(kind) for saved, kind in zip(ctx.saved_tensors, ctx.kinds, strict=True))
         return *scaled, None, None, None
+
+
+def _unsmoothed(logits: Tensor, targets: Tensor, of_gold: float, exact: torch.dtype) -> tuple[Tensor, Tensor]:
+    """`sum_n (log sum_v exp z_n(v) - of_gold z_n(y_n))`, and its gradient by the logits."""
+    p = torch.softmax(logits, -1)
+    # log sum exp through the largest, whose p cannot vanish
+    norms = logits.amax(-1).to(exact) - p.amax(-1).to(exact).log()
+    gold = torch.arange(len(targets), device=targets.device), targets
+    loss = norms.sum() - of_gold * logits[gold].sum(dtype=exact)
+    p[gold] -= of_gold
+    return loss, p
 
 
 OUTPUTS: Mapping[str, type[Output]] = {"full": Full}

@@ -125,7 +125,7 @@ def test_words_of_the_sentence_are_among_the_candidates_of_a_shortlist() -> None
     """Which share what the symbols that are no candidates had."""
     model = mixing(seed=6, spread=1.0)
     lexicon = Lexicon(np.array([7, 4, 5, 6, 8]), np.full((SYMBOLS, 1), PAD), np.zeros((SYMBOLS, 1), np.float32))
-    short = ShortlistPredictor(model, CandidateList(lexicon, 1, 0, torch.device("cpu")))
+    short = ShortlistPredictor(model, CandidateList([lexicon], 1, 0, torch.device("cpu")).allowed(BATCH.sources))
     symbols = torch.full((3,), model.start_id)
     found, whole = (
         short.predict(symbols, short.begin(BATCH.sources)),

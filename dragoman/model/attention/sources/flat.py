@@ -5,7 +5,6 @@ from typing import Any, NamedTuple, cast, final
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from dragoman.configuration.components import Size
 from dragoman.model.attention.attention import (
@@ -21,7 +20,7 @@ from dragoman.model.attention.normalisers import Hard, LinearChain
 from dragoman.model.attention.scores import Score
 from dragoman.model.attention.sources.combination import Combination, DecoderQuery, begin_as_sum
 from dragoman.model.attention.sources.sentinel import Sentinel
-from dragoman.model.linear import Linear
+from dragoman.model.linear import Linear, linear
 from dragoman.model.memory import Memory
 from dragoman.model.shapes import Float
 
@@ -67,32 +66,28 @@ class Flat(Combination):
                 "is one attention over all sources: it needs a score other than none, a normaliser other than hard and "
                 "linear_chain, and neither window nor sentences"
             )
+        if size and share_projections:
+            raise ValueError("size goes with projections that are not shared")
         self.attentions = cast(Sequence[GlobalAttention], nn.ModuleList(attentions))
         self.sentinel = Sentinel(query_size, embedding_size) if sentinel else None
         self.sentinel_score = sentinel_score if sentinel else None
-        scores = [each.score for each in self.attentions] + ([sentinel_score] if sentinel and sentinel_score else [])
+        scores = [each.score for each in self.attentions]
+        if self.sentinel_score:
+            scores.append(self.sentinel_score)
         for score in scores[1:]:
             score.share_query_parameters(scores[0])
-        projections = [score.projection for score in scores]
-        if share_projections and None in projections:
-            raise ValueError("shares the projections of the score, and this one has none; use additive or bilinear")
-        if size and share_projections:
-            raise ValueError("size goes with projections that are not shared")
-        sizes = [] if share_projections else [score.state_size for score in scores]
-        own = [Linear(each, size or query_size, bias=False) for each in sizes]
-        begin_as_sum(cast(list[Linear], projections) if share_projections else own)
-        self.values = None if share_projections else nn.ModuleList(own)
-        self.size = cast(Linear, projections[0]).out_features if share_projections else size or query_size
+        if share_projections:
+            values = _projections(scores)
+        else:
+            values = [Linear(score.state_size, size or query_size, bias=False) for score in scores]
+        begin_as_sum(values)
+        self.values = nn.ModuleList(values)
+        self.size = values[0].out_features
         self.bias = nn.Parameter(torch.zeros(len(scores)))
 
     def project(self, number: int, states: Float[Tensor, "B S H"]) -> Float[Tensor, "B S C"]:
         """`U_c h_j` of a source, or of the sentinel, which is the last."""
-        if self.values is not None:
-            values: Tensor = self.values[number](states)
-            return values
-        scores = [each.score for each in self.attentions]
-        score = scores[number] if number < len(scores) else cast(Score, self.sentinel_score)
-        return functional.linear(states, cast(Linear, score.projection).weight)
+        return linear(states, cast(Linear, self.values[number]).weight)  # b is the energy's, where U_c is its U_a
 
     def prepare(self, memories: tuple[Memory, ...]) -> Joined:
         sources = tuple(each.prepare(memory) for each, memory in zip(self.attentions, memories, strict=True))
@@ -140,3 +135,11 @@ class Flat(Combination):
     def by_source(self, weights: Float[Tensor, "*_ S"], attended: Joined) -> tuple[Float[Tensor, "*_ _"], ...]:
         widths = [source.mask.size(1) for source in attended.sources]
         return torch.split(weights, [*widths, 1] if self.sentinel else widths, -1)
+
+
+def _projections(scores: Sequence[Score]) -> list[Linear]:
+    """U_a of each score. ValueError where they have none."""
+    found = [score.projection for score in scores if score.projection]
+    if len(found) < len(scores):
+        raise ValueError("shares the projections of the score, and this one has none; use additive or bilinear")
+    return found

@@ -1,8 +1,8 @@
 """How what is seen in several sources becomes one context, against LH (4)-(10) as plain loops."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import Any, cast
+from typing import Any, cast, final
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from dragoman.configuration import components
 from dragoman.configuration.components import Spec
 from dragoman.model.attention.attention import Attention, GlobalAttention, History
 from dragoman.model.attention.normalisers import Softmax
-from dragoman.model.attention.scores import SCORES, Additive
+from dragoman.model.attention.scores import SCORES, Additive, Score
 from dragoman.model.attention.sources.combination import Combination, DecoderQuery
 from dragoman.model.attention.sources.table import COMBINATIONS
 from dragoman.model.attention.terms.table import TERMS
@@ -149,6 +149,7 @@ def walk(
 
 
 each = pytest.mark.parametrize("name", KINDS)
+SAME_SIZE = [score for score in SCORES if SCORES[score].equal_sizes]
 each_score = pytest.mark.parametrize("score", [score for score in SCORES if score != "uniform"])
 
 
@@ -284,11 +285,46 @@ def test_gradients_are_derivatives_through_all_steps(name: str) -> None:
     assert_derivative(function, combination.parameters())
 
 
-@pytest.mark.parametrize("score", ["additive", "bilinear", "linear", "convolutional"])
+@final
+class Undeclared(Score):
+    """`e_tj = w . s_t + u . h_j`, which does not say that u is of the states."""
+
+    def __init__(self, query_size: int, state_size: int, features: int = 0) -> None:
+        super().__init__(query_size, state_size, features)
+        self.query = torch.nn.Linear(query_size, 1)
+        self.state = torch.nn.Linear(state_size, 1)
+
+    def keys(self, states: Tensor, mask: Tensor) -> Tensor:
+        return cast(Tensor, self.state(states))
+
+    def energies(self, query: Tensor, keys: Tensor) -> Tensor:
+        return cast(Tensor, self.query(query)) + keys.transpose(1, 2)
+
+
+@pytest.mark.parametrize("sentinel", ["", ", sentinel"])
+def test_a_score_that_declares_nothing_is_the_same_for_all_sources(
+    sentinel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is forgotten fails with sources of several sizes, and the contract tells what is not of the states."""
+    monkeypatch.setitem(SCORES, "undeclared", Undeclared)
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+        list(walk(make(f"flat{sentinel}", (3, 4), "undeclared"), memories((3, 4))))
+    monkeypatch.setattr(Undeclared, "of_states", ("state",))
+    assert_what_is_of_the_query_is_shared(sentinel, "undeclared")
+    monkeypatch.setattr(Undeclared, "of_states", ("state", "query"))
+    with pytest.raises(AssertionError):
+        assert_what_is_of_the_query_is_shared(sentinel, "undeclared")
+
+
+@pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("sentinel", ["", ", sentinel"])
 def test_flat_shares_what_does_not_depend_on_the_source(sentinel: str, score: str) -> None:
+    assert_what_is_of_the_query_is_shared(sentinel, score)
+
+
+def assert_what_is_of_the_query_is_shared(sentinel: str, score: str) -> None:
     """What is made of the query and of terms: a change for one source changes the energies of both."""
-    sizes = (3, 4)
+    sizes = (3, 3) if score in SAME_SIZE else (3, 4)
     combination = make(f"flat{sentinel}", sizes, score, terms=("position",))
     scores = [cast(GlobalAttention, each).score for each in combination.attentions]
     features = noise(1, 1, 3, 3, seed=7)
@@ -299,8 +335,19 @@ def test_flat_shares_what_does_not_depend_on_the_source(sentinel: str, score: st
         return part(noise(1, 1, QUERY, seed=8), keys, features)
 
     names = {name for name, _ in scores[0].named_parameters()}
-    shared = {name for name in names if name.startswith(("terms", *scores[0].query_parameters))}
+    keys = scores[0].keys(noise(1, 3, sizes[0]), torch.ones(1, 3, dtype=torch.bool)).sum()
+    keys = keys + sum(0 * parameter.sum() for parameter in scores[0].parameters())
+    reading = {
+        name
+        for name, gradient in zip(
+            names, torch.autograd.grad(keys, list(map(scores[0].get_parameter, names))), strict=True
+        )
+        if gradient.any()
+    }
+    shared = {name for name in names if name.partition(".")[0] not in scores[0].of_states}
     assert "terms.weight" in shared
+    assert names - shared <= reading, "these parts read no states"
+    assert len({name.partition(".")[0] for name in names - shared}) == len(scores[0].of_states)
     for name in sorted(names):
         before = [energies(number) for number in range(2)]
         with torch.no_grad():
@@ -331,7 +378,9 @@ def test_the_context_begins_as_the_sum_of_what_is_seen(name: str) -> None:
     alone = scores[2:] if kind_of(name) == "flat" else []
     made = components.build(COMBINATIONS, Spec(kind_of(name), KINDS[name]), attentions, QUERY, EMBEDDING, *alone)
     number = 2 + KINDS[name]["sentinel"]
-    for projection in made.values or [score.projection for score in scores[:number]]:
+    projections = list(cast(Sequence[Any], made.values))
+    assert len(projections) == number
+    for projection in projections:
         square = projection.weight @ projection.weight.T
         torch.testing.assert_close(square, number**2 * torch.eye(QUERY), atol=1e-4, rtol=0)
 

@@ -1,0 +1,98 @@
+"""When a recurrent decoder looks at the source."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Literal, NamedTuple, final
+
+from torch import Tensor
+
+from dragoman.model.attention.attention import AttentionOutput
+from dragoman.model.decoder.decoder import State
+from dragoman.model.dropout import Dropout
+from dragoman.model.recurrent import Cell, CellState
+from dragoman.model.shapes import Float
+
+AttendKind = Literal["before", "after", "between"]
+
+Look = Callable[[Float[Tensor, "R D"]], AttentionOutput]  # by a query
+UpperLayers = Callable[[CellState], tuple[tuple[CellState, ...], Float[Tensor, "R D"]]]  # from the first one's state
+
+
+class StepOutput(NamedTuple):
+    """What one step of the recurrence makes."""
+
+    layers: tuple[CellState, ...]
+    output: Float[Tensor, "R D"]  # of the top layer
+    looked: AttentionOutput
+
+
+class Timing(ABC):
+    """The order of a step: the update of the first layer, the look at the source, the layers above.
+
+    The context enters the first cell, whose columns for it begin at `column`; a second cell of the first layer; or no
+    cell, and then it may be found after the step.
+    """
+
+    first_reads_context = False
+    second_reads_context = False
+
+    def __init__(self, first: Cell, second: Cell | None, column: int, dropout: Dropout) -> None:
+        self._first = first
+        self._second = second
+        self._column = column
+        self._dropout = dropout
+
+    @classmethod
+    def enters_a_cell(cls) -> bool:
+        return cls.first_reads_context or cls.second_reads_context
+
+    @abstractmethod
+    def step(self, projected: Float[Tensor, "R G"], state: State, look: Look, upper: UpperLayers) -> StepOutput:
+        """One step; `projected` is x_t, what the first cell reads beside a context, projected."""
+
+    def update(self, projected: Float[Tensor, "R G"], state: State) -> CellState:
+        """`cell(x_t, s_(t-1))`, by the first cell."""
+        found: CellState = self._first(projected, state.step_state.layers[0], state.masks.recurrent[0])
+        return found
+
+    def dropped(self, looked: AttentionOutput, state: State) -> Float[Tensor, "R C"]:
+        """The context on its way into a cell."""
+        return self._dropout.step(looked.context, state.masks.context)
+
+
+@final
+class AttendBefore(Timing):
+    """`c_t = attend(s_(t-1))`, `s_t = cell([x_t; c_t], s_(t-1))`."""
+
+    first_reads_context = True
+
+    def step(self, projected: Float[Tensor, "R G"], state: State, look: Look, upper: UpperLayers) -> StepOutput:
+        looked = look(state.step_state.layers[-1][0])
+        context = self._first.project(self.dropped(looked, state), self._column)
+        return StepOutput(*upper(self.update(projected + context, state)), looked)
+
+
+@final
+class AttendAfter(Timing):
+    """`s_t = cell(x_t, s_(t-1))`, `c_t = attend(s_t)`."""
+
+    def step(self, projected: Float[Tensor, "R G"], state: State, look: Look, upper: UpperLayers) -> StepOutput:
+        layers, output = upper(self.update(projected, state))
+        return StepOutput(layers, output, look(output))
+
+
+@final
+class AttendBetween(Timing):
+    """`s' = cell_1(x_t, s_(t-1))`, `c_t = attend(s')`, `s_t = cell_2(c_t, s')`."""
+
+    second_reads_context = True
+
+    def step(self, projected: Float[Tensor, "R G"], state: State, look: Look, upper: UpperLayers) -> StepOutput:
+        assert self._second is not None
+        middle = self.update(projected, state)
+        looked = look(middle[0])
+        context = self._second.project(self.dropped(looked, state))
+        return StepOutput(*upper(self._second(context, middle, state.masks.recurrent[-1])), looked)
+
+
+TIMINGS: dict[str, type[Timing]] = {"before": AttendBefore, "after": AttendAfter, "between": AttendBetween}
