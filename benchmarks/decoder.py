@@ -2,7 +2,7 @@
 
 import torch
 
-from dragoman.commands.lexicon import lexicon
+from dragoman.cli.lexicon import lexicon
 from dragoman.configuration import document
 from dragoman.configuration.config import Config
 from dragoman.data.language import Language
@@ -26,7 +26,7 @@ def prepare(config: Config, folder: RunFolder) -> list[str]:
     model.output.get_parameter("bias").data[EOS] = NEVER
     write_tensors(folder.weights(), weights(model), {})
     folder.config.write_text(document.dump(config), encoding="utf-8")
-    lexicon(folder.path, None)
+    lexicon(folder.path)
     try:
         export.write(Run.load(folder.path), int8=True)
     except UserError as error:

@@ -6,12 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 import dragoman
 from dragoman.cli import app
-from dragoman.commands.options import overrides
 from dragoman.configuration import document
 from dragoman.training import checks
 from dragoman.translation import json_form
@@ -67,6 +65,30 @@ def test_what_needs_no_model_does_without_torch(words: list[str], tmp_path: Path
     (tmp_path / "toy.yaml").write_text("data: {source: en, target: fr, train: train, dev: dev}\n", encoding="utf-8")
     code = f"import sys; sys.argv = {['dragoman', *words]}; from dragoman.cli import main; main()"
     assert imported(("torch",), code, tmp_path, repository) == "[]"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["align", "run", "a", "b", "--one-based"],
+        ["init", "a", "b", "--columns=x"],
+        ["train", "x.yaml", "--seed"],
+        ["translate", "run", "--candidates=x"],
+    ],
+)
+def test_a_mistake_in_the_words_is_told_before_anything_heavy_is_imported(
+    words: list[str], tmp_path: Path, repository: Path
+) -> None:
+    code = f"""
+import sys
+from dragoman.cli import main
+sys.argv = {["dragoman", *words]}
+try:
+    main()
+except SystemExit as end:
+    assert end.code == 2
+"""
+    assert imported(HEAVY, code, tmp_path, repository) == "[]"
 
 
 def test_public_names_are_sorted_and_there() -> None:
@@ -152,14 +174,3 @@ def test_schemas_are_printed_without_other_words_and_without_torch(tmp_path: Pat
         assert "--schema" in run(*words.split(), "--help")[1]
     code = "import sys; sys.argv = ['dragoman', 'translate', '--schema']; from dragoman.cli import main; main()"
     assert imported(("torch", "numpy"), code, tmp_path, repository) == "[]"
-
-
-def test_overrides_are_read_from_words() -> None:
-    words = ["--run", "runs/x", "a.yaml", "--training.clip", "-1", "--text.source.unit={kind: bpe, size: 3}", "--seed="]
-    assert overrides(words) == (
-        Path("a.yaml"),
-        {"run": "runs/x", "training.clip": "-1", "text.source.unit": "{kind: bpe, size: 3}", "seed": ""},
-    )
-    assert overrides(["a", "--seed=1", "--seed=2"]) == (Path("a"), {"seed": "2"})
-    with pytest.raises(typer.BadParameter, match="--seed needs a value"):
-        overrides(["a.yaml", "--seed", "--run=x"])

@@ -9,9 +9,10 @@ from typing import Any, Literal, get_args, get_origin
 import pytest
 from typer.testing import CliRunner
 
-from dragoman.cli import app
-from dragoman.commands import evaluate
-from dragoman.commands.options import Layers, Searches, Tokenisers
+from dragoman.cli import app, evaluate
+from dragoman.cli.evaluate import Tokenisers
+from dragoman.cli.features import Layers
+from dragoman.cli.options import Searches
 from dragoman.configuration import components, sections
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import UNTRANSLATED, Config, LanguageConfig
@@ -117,11 +118,11 @@ def test_a_metric_is_added_by_one_entry_of_its_table(
     assert read_note(folder.weights("model-best"))["step"] == min(values, key=lambda step: values[step])
     path = tmp_path / "lines"
     path.write_text("one\ntwo\n", encoding="utf-8")
-    measures = evaluate.Measures("length,chrf", "13a", lowercase=False, unit="token")
-    evaluate.evaluate_lines(path, [path], measures, as_json=False)
+    wanted = evaluate.Options(references=[path], translations=path, metrics="length,chrf")
+    evaluate.evaluate(wanted)
     assert capsys.readouterr().out.startswith("Length = 0.00 (nrefs:1)\nchrF2 = 100.00 (")
     with pytest.raises(UserError, match="--lowercase: 'length'"):
-        evaluate.evaluate_lines(path, [path], measures._replace(lowercase=True), as_json=False)
+        evaluate.evaluate(wanted._replace(lowercase=True))
     assert "token_error_rate, length." in " ".join(CliRunner().invoke(app, ["evaluate", "--help"]).stdout.split())
     assert checks.schema()["properties"]["metrics"]["description"].endswith("token_error_rate, length")
 

@@ -1,17 +1,32 @@
-"""The command line: one thin function per command. What a command needs is imported when it runs, torch above all."""
+"""The command line, a file for each command. What a command needs is imported when it runs, torch above all."""
 
 import os
 import sys
 from io import TextIOWrapper
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from dragoman import __version__
-from dragoman.cli import augment, corpora, runs, translating
-from dragoman.commands.group import Commands
-from dragoman.commands.options import Threads
+from dragoman.cli import (
+    align,
+    augment,
+    average,
+    debug,
+    demo,
+    evaluate,
+    export,
+    features,
+    info,
+    init,
+    lexicon,
+    postedit,
+    report,
+    score,
+    train,
+    translate,
+)
+from dragoman.cli.exit_status import Commands
 
 app = typer.Typer(
     cls=Commands,
@@ -39,22 +54,26 @@ def _options(
     pass
 
 
-@app.command()
-def demo(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the corpus and the run are written.")] = Path(
-        "runs/demo"
-    ),
-    threads: Threads = None,
-) -> None:
-    """The whole path on an embedded corpus, in minutes: train, translate, score, show."""
-    from dragoman import demo
-
-    demo.main(folder)
-
-
-for part in (corpora, translating, runs):
+# In the order of the help.
+for part in (
+    demo,
+    init,
+    train,
+    debug,
+    translate,
+    postedit,
+    score,
+    align,
+    evaluate,
+    lexicon,
+    report,
+    features,
+    average,
+    export,
+    info,
+    augment,
+):
     app.add_typer(part.app)
-app.add_typer(augment.app, name="augment")
 
 
 def main() -> None:

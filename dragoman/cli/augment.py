@@ -1,33 +1,45 @@
-"""The commands `dragoman augment ...`."""
+"""`dragoman augment`: more training pairs of what there is."""
 
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from dragoman.commands.options import RunPath, SourceFile, TargetFile, Threads, prefix
-from dragoman.text.normalise import Normaliser
+from dragoman.cli import outputs
+from dragoman.cli.options import RunPath, SourceFile, TargetFile, Threads, command
+from dragoman.cli.streams import PORTION, one_line, one_stream, portions, tell
+from dragoman.errors import UserError
+from dragoman.files import LONGEST_TEXT, read_lines, shown, write_atomically
+
+if TYPE_CHECKING:
+    from dragoman.translation.translator import Translator
+
+app = typer.Typer()
+augment = typer.Typer(no_args_is_help=True, help="Make more training pairs of what there is.")
+app.add_typer(augment, name="augment")
 
 
 def _word(text: str) -> str:
     """A tag as it can stand in a line."""
-    return Normaliser(lowercase=False)(text).strip()
+    return one_line(text).strip()
 
-
-app = typer.Typer(no_args_is_help=True, help="Make more training pairs of what there is.")
 
 Prefix = Annotated[
     Path,
-    typer.Option("--output", "-o", metavar="PREFIX", callback=prefix, help="Corpus to write: PREFIX.en and PREFIX.de."),
+    typer.Option(
+        "--output", "-o", metavar="PREFIX", callback=outputs.prefix, help="Corpus to write: PREFIX.en and PREFIX.de."
+    ),
 ]
 Texts = Annotated[Path, typer.Argument(metavar="TARGET", help="Texts in the target language, one a line.")]
 Tag = Annotated[str, typer.Option(help="First word of each source; '' for none.", callback=_word)]
 Width = Annotated[int | None, typer.Option(min=1, metavar="N", help="Width of the beam; 1 is greedy search.")]
-Source = Annotated[str, typer.Option(help="Suffix of the sources.")]
-Target = Annotated[str, typer.Option(help="Suffix of the targets.")]
+SourceName = Annotated[str, typer.Option(help="Suffix of the sources.")]
+TargetName = Annotated[str, typer.Option(help="Suffix of the targets.")]
 
 
-@app.command()
+@augment.command()
 def back(
     run: RunPath,
     target: Texts,
@@ -37,12 +49,13 @@ def back(
     threads: Threads = None,
 ) -> None:
     """Back-translation (Sennrich et al. 2016): RUN translates from the target language into sources for TARGET."""
-    from dragoman.commands import augment
+    translator = _of_one_source(run)
+    names = translator.target.name, translator.source.name
+    pairs = ((_tagged(tag, source), text) for text, source in _translated(translator, target, beam))
+    _write(output, names, pairs, (target,), run)
 
-    augment.back(run, target, output, tag, beam)
 
-
-@app.command()
+@augment.command()
 def forward(
     run: RunPath,
     source: SourceFile,
@@ -52,40 +65,131 @@ def forward(
     threads: Threads = None,
 ) -> None:
     """Forward translation (Zhang and Zong 2016): RUN translates SOURCE into targets."""
-    from dragoman.commands import augment
+    translator = _of_one_source(run)
+    names = translator.source.name, translator.target.name
+    pairs = ((_tagged(tag, text), found) for text, found in _translated(translator, source, beam))
+    _write(output, names, pairs, (source,), run)
 
-    augment.forward(run, source, output, tag, beam)
 
-
-@app.command()
+@augment.command()
 def copy(
     text: Texts,
     output: Prefix,
-    source_name: Source,
-    target_name: Target,
+    source_name: SourceName,
+    target_name: TargetName,
     tag: Tag = "<copy>",
 ) -> None:
     """Copied texts (Currey et al. 2017): TARGET is its own source."""
-    from dragoman.commands import augment
+    lines = _whole(((line,) for line in read_lines(text, LONGEST_TEXT)), text)
+    pairs = ((_tagged(tag, line), line) for _, (line,) in lines if line.strip())
+    _write(output, (source_name, target_name), pairs, (text,))
 
-    augment.copy(text, output, (source_name, target_name), tag)
+
+class NoiseOptions(NamedTuple):
+    """What `dragoman augment noise` takes."""
+
+    source: SourceFile
+    target: TargetFile
+    output: Prefix
+    source_name: SourceName
+    target_name: TargetName
+    drop: Annotated[float, typer.Option(min=0.0, max=1.0, help="Probability that a word is left out.")] = 0.1
+    blank: Annotated[float, typer.Option(min=0.0, max=1.0, help="Probability that a word becomes `_`.")] = 0.1
+    shuffle: Annotated[int, typer.Option(min=0, help="Places that a word moves at most.")] = 3
+    seed: Annotated[int, typer.Option(min=0, help="Of the random choices.")] = 1
+    tag: Tag = ""
 
 
-@app.command()
-def noise(
-    source: SourceFile,
-    target: TargetFile,
-    output: Prefix,
-    source_name: Source,
-    target_name: Target,
-    drop: Annotated[float, typer.Option(min=0.0, max=1.0, help="Probability that a word is left out.")] = 0.1,
-    blank: Annotated[float, typer.Option(min=0.0, max=1.0, help="Probability that a word becomes `_`.")] = 0.1,
-    shuffle: Annotated[int, typer.Option(min=0, help="Places that a word moves at most.")] = 3,
-    seed: Annotated[int, typer.Option(min=0, help="Of the random choices.")] = 1,
-    tag: Tag = "",
-) -> None:
+@command(augment)
+def noise(options: NoiseOptions) -> None:
     """Noisy sources (Lample et al. 2018): words dropped, blanked and moved."""
-    from dragoman.commands import augment
+    from dragoman.corpus.examples import parallel
     from dragoman.text.noise import Noise
 
-    augment.noise(source, target, output, (source_name, target_name), tag, Noise(drop, blank, shuffle), seed)
+    noisy = Noise(options.drop, options.blank, options.shuffle)
+    one_stream(options.source, options.target)
+    pairs = _whole(parallel(options.source, options.target), options.source)
+    full = ((number, pair) for number, pair in pairs if all(text.strip() for text in pair))
+    found = ((_tagged(options.tag, noisy(pair[0], (options.seed, number))), pair[1]) for number, pair in full)
+    names = options.source_name, options.target_name
+    _write(options.output, names, found, (options.source, options.target))
+
+
+def _tagged(tag: str, text: str) -> str:
+    """The text behind a word that says where it comes from (Caswell et al. 2019)."""
+    return f"{tag} {text}" if tag else text
+
+
+def _of_one_source(run: Path) -> "Translator":
+    from dragoman.data.source import only_text
+    from dragoman.translation.loading import load
+
+    translator = load(run)
+    if not only_text(translator.sources) or translator.edited is not None:
+        raise UserError(f"{run}: reads more than one text, numbers, or what it edits; one text is to be translated")
+    if translator.marks:
+        raise UserError(f"{run}: has several languages; use translate --to, and put the files side by side")
+    return translator
+
+
+def _translated(translator: "Translator", path: Path, beam: int | None) -> Iterator[tuple[str, str]]:
+    """Each line that is not blank with its translation, unless that is blank or not of the whole line; tell of how many
+    it is not.
+    """
+    from dragoman.configuration.components import Spec
+
+    search = Spec("greedy") if beam == 1 else None
+    full, cut = (line for line in read_lines(path, LONGEST_TEXT) if line.strip()), 0
+    for portion in portions(full, PORTION):
+        found = translator.translate(portion.lines, beam_size=None if search else beam, search=search)
+        cut += sum(each.left_out > 0 for each in found)
+        whole = (("" if each.left_out else one_line(each.text)) for each in found)
+        yield from ((line, text) for line, text in zip(portion.lines, whole, strict=True) if text.strip())
+    _tell(cut, path)
+
+
+def _whole(rows: Iterable[tuple[str, ...]], path: Path) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Those that were read whole, by number; tell of how many were not."""
+    cut = 0
+    for number, row in enumerate(rows):
+        if max(map(len, row)) > LONGEST_TEXT:
+            cut += 1
+        else:
+            yield number, row
+    _tell(cut, path)
+
+
+def _tell(cut: int, path: Path) -> None:
+    if cut:
+        tell(f"{shown(path)}: {cut:,} lines are too long to be read whole, and left out")
+
+
+def _write(
+    prefix: Path, names: tuple[str, str], pairs: Iterable[tuple[str, str]], read: Sequence[Path], *runs: Path
+) -> None:
+    """The corpus PREFIX.SOURCE and PREFIX.TARGET, when all pairs are there; tell how many. UserError where that would
+    replace what is `read`.
+    """
+    if names[0] == names[1]:
+        raise UserError(f"{prefix}: source and target are both called '{names[0]}'; they would be one file")
+    for name in names:
+        if Path(name).name != name:
+            raise UserError(f"{name}: expected the suffix of a file, such as en")
+    paths = [Path(f"{prefix}.{name}") for name in names]
+    outputs.check([("--output", path) for path in paths], read, runs)
+    for path in paths:
+        if path.exists():
+            raise UserError(f"{path}: exists already; choose another --output, or remove it")
+    count = 0
+    try:
+        with ExitStack() as stack:
+            files = [stack.enter_context(write_atomically(path)) for path in paths]
+            for pair in pairs:
+                for file, text in zip(files, pair, strict=True):
+                    file.write(text + "\n")
+                count += 1
+    except BaseException:  # one of them may be there already, and is half a corpus
+        for path in paths:
+            path.unlink(missing_ok=True)
+        raise
+    tell(f"{paths[0]}, {paths[1]}: {count:,} pairs. Add {prefix} to data.train")

@@ -1,13 +1,19 @@
 """Which target symbols a source symbol is translated by: IBM model 1 over the ids of a corpus."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from dragoman.data.store import Column
+from dragoman.corpus.examples import parallel, sides
+from dragoman.corpus.filters import Filters
+from dragoman.data.language import Language
+from dragoman.data.preparation import BLOCK
+from dragoman.data.store import Column, Rows
 from dragoman.data.vocabulary import PAD, SPECIALS
+from dragoman.errors import UserError
 
 ITERATIONS = 5
 LINKS = 1 << 19  # pairs of positions that are in memory at a time
@@ -33,6 +39,31 @@ class Table(NamedTuple):
 
     keys: npt.NDArray[np.int64]
     values: Numbers
+
+
+def columns(
+    source: Path, target: Path, languages: tuple[Language, Language], filters: Filters
+) -> tuple[Column, Column]:
+    """The ids of the pairs of two text files that the filters keep. UserError where there is none."""
+    parts: list[tuple[Rows, Rows]] = []
+    for block in sides(parallel(source, target), BLOCK):
+        (first, written), (second, also) = (_rows(*each) for each in zip(languages, block, strict=True))
+        kept = filters.keep(np.where(written, first.lengths - 1, 0), np.where(also, second.lengths - 1, 0))
+        parts.append((first.chosen(kept), second.chosen(kept)))
+    if not filters.report.kept:
+        raise UserError(f"{source}, {target}: no pair to learn from: {filters.report}")
+    return _column([each for each, _ in parts]), _column([each for _, each in parts])
+
+
+def _rows(language: Language, lines: list[str]) -> tuple[Rows, npt.NDArray[np.bool_]]:
+    """The ids of these lines, and which of them are not blank."""
+    texts = list(map(language.text.normalise, lines))
+    return language.rows(texts), np.array([bool(text.strip()) for text in texts])
+
+
+def _column(parts: Sequence[Rows]) -> Column:
+    lengths = np.concatenate([part.lengths for part in parts])
+    return Column(np.concatenate([part.values for part in parts]), np.concatenate([[0], np.cumsum(lengths)]))
 
 
 def estimate(source: Column, target: Column, symbols: tuple[int, int]) -> Lexicon:

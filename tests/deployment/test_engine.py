@@ -14,7 +14,7 @@ pytest.importorskip("onnxscript")
 pytest.importorskip("onnxruntime")
 
 import dragoman
-from dragoman.commands import lexicon
+from dragoman.cli.lexicon import lexicon
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DeviceConfig
 from dragoman.deployment import engine, export
@@ -83,7 +83,7 @@ def test_translations_are_those_of_torch(run: Path, search: Spec) -> None:
 @pytest.mark.parametrize("search", [Spec("greedy"), Spec("beam", {"size": 3})])
 def test_candidates_are_those_of_torch(copied: Path, search: Spec) -> None:
     """One translation of each source symbol, and no more."""
-    lexicon.lexicon(copied, None)
+    lexicon(copied)
     plain, found = (
         dragoman.load(copied, engine=engine, candidates=(0, 1)).translate(TEXTS, search=search)
         for engine in ("torch", "onnx")
@@ -119,7 +119,7 @@ def test_graphs_of_several_runs_are_an_ensemble(run: Path, copied: Path, tmp_pat
     golden(str(raised.value))
     folders = [shutil.copytree(run, tmp_path / "first"), copied]
     for folder in folders:
-        lexicon.lexicon(folder, None)
+        lexicon(folder)
     few = [dragoman.load(folders, engine=engine, candidates=(0, 1)).translate(TEXTS) for engine in ("torch", "onnx")]
     for one, other in zip(*few, strict=True):
         assert one.text == other.text

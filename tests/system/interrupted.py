@@ -19,19 +19,18 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 ACTS = {"open", "os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "shutil.rmtree"}
-LOADED = [
+LOADED = [  # what the commands import when they run
     "dragoman.cli",
-    "dragoman.commands.augment",
-    "dragoman.commands.configured",
-    "dragoman.commands.corpora",
-    "dragoman.commands.evaluate",
-    "dragoman.commands.export",
-    "dragoman.commands.lexicon",
-    "dragoman.commands.pairs",
-    "dragoman.commands.postedit",
-    "dragoman.commands.runs",
-    "dragoman.commands.translate",
+    "dragoman.cli.following",
+    "dragoman.cli.pairs",
+    "dragoman.cli.progress",
+    "dragoman.cli.scores",
+    "dragoman.corpus.initialise",
+    "dragoman.corpus.statistics",
     "dragoman.demo",
+    "dragoman.deployment.export",
+    "dragoman.evaluation.languages",
+    "dragoman.text.noise",
     "tests.system.drive",
 ]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from dragoman.commands import runs as commands
-from dragoman.commands.lexicon import lexicon
+from dragoman.cli.average import average
+from dragoman.cli.lexicon import lexicon
 from dragoman.configuration.components import Spec
 from dragoman.corpus.examples import Example
 from dragoman.data.dataset import Dataset
@@ -84,9 +84,9 @@ def test_commands_work_on_the_other_direction(
     run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = tmp_path / "mean.safetensors"
-    commands.average(run.reverse.path, [], None, 2, target)
+    average(run.reverse.path, target, best=2)
     load(run.reverse.path, weights=str(target))
-    lexicon(run.reverse.path, None)
+    lexicon(run.reverse.path)
     english, french = Run.load(run.path).source.vocabulary, Run.load(run.path).target.vocabulary
     found = candidates.read(run.reverse.path / candidates.FILE, (len(french), len(english)))
     (three,) = french.ids(["trois"])

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
 from pathlib import Path
 
-from dragoman.commands.lines import one_stream
+from dragoman.cli.streams import one_stream
 from dragoman.configuration.components import Spec
 from dragoman.corpus.examples import side_by_side
 from dragoman.corpus.features import FeatureFile, FeatureSource, Given, beside
@@ -12,6 +12,37 @@ from dragoman.data.language import Language
 from dragoman.errors import UserError
 from dragoman.files import LONGEST_TEXT, read_lines, shown
 from dragoman.translation.translator import Translator
+
+
+def read(
+    path: Path, given: Sequence[str], prefix: Path | None, translator: Translator
+) -> tuple[Path, Iterator[tuple[Given, ...]]]:
+    """The file to name where a line is told of, and the lines of `path`, or of the `NAME=FILE` that are given; of each
+    the text, or the array, of every source and, where there is a file of them, how its translation begins.
+    """
+    files = named(given, translator)
+    if files and str(path) != "-":
+        raise UserError(f"{path}: sources are named with --source; leave out one")
+    lines = texts_by_name(files, translator) if files else texts(path, translator)
+    where = first(files, translator) if files else path
+    if prefix:
+        one_stream(where, prefix)
+        lines = _with_prefixes(lines, prefix)
+    return where, lines
+
+
+def _with_prefixes(lines: Iterator[tuple[Given, ...]], path: Path) -> Iterator[tuple[Given, ...]]:
+    """The lines, each with how its translation begins as the last of its texts. UserError where there are not as many
+    of these.
+    """
+    prefixes = read_lines(path)
+    for number, line in enumerate(lines, start=1):
+        prefix = next(prefixes, None)
+        if prefix is None:
+            raise UserError(f"{path}: has {number - 1:,} lines, fewer than there are to translate")
+        yield (*line, prefix)
+    if next(prefixes, None) is not None:
+        raise UserError(f"{path}: has more lines than there are to translate")
 
 
 def named(given: Sequence[str], translator: Translator) -> dict[str, Path]:

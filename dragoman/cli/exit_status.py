@@ -10,11 +10,9 @@ from types import FrameType
 from typing import Any
 
 import typer
-from pydantic import ValidationError
 from typer.core import TyperGroup
 
 from dragoman import torchrun
-from dragoman.configuration.messages import LIMITS, explain
 from dragoman.errors import Terminated, UserError
 from dragoman.text.printable import printable
 
@@ -76,6 +74,10 @@ def _told_apart() -> Iterator[None]:
 
 def _told(error: Any) -> str:
     """A mistake in the words of a command, a value that has not its option's type in this project's words."""
+    from pydantic import ValidationError
+
+    from dragoman.configuration.messages import LIMITS, explain
+
     if isinstance(error.__cause__, ValidationError):  # typer's message is pydantic's
         (first, *_) = errors = error.__cause__.errors()
         kind = {"int_parsing": int, "float_parsing": float}.get(first["type"], Any)

@@ -1,26 +1,22 @@
-"""Long outputs: what was written of them is not lost, and can be continued; a terminal shows how far they are."""
+"""Long outputs: what was written of them is not lost, and can be continued."""
 
 import json
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from rich.console import Console
-from rich.progress import Progress, ProgressColumn, Task
-from rich.text import Text
-
-from dragoman.commands.lines import is_typed
-from dragoman.corpus.features import FORMS, Given
 from dragoman.errors import UserError
 from dragoman.files import appended, held, is_special, lines_in, note, partial, read_lines, shown
 
+if TYPE_CHECKING:
+    from dragoman.corpus.features import Given
+
 Options: TypeAlias = Mapping[str, Any]  # by name, as JSON has them
-Texts = TypeVar("Texts", bound=tuple[Given, ...])
+Texts = TypeVar("Texts", bound="tuple[Given, ...]")
 
 
 def kept(target: Path | None, options: Options | None, *, resume: bool) -> int | None:
@@ -69,7 +65,7 @@ def _others(noted: Path, options: Options | None) -> list[str]:
 @contextmanager
 def noting(
     target: Path | None, done: int | None, options: Options
-) -> Iterator[Callable[[Iterable[tuple[Given, ...]]], None]]:
+) -> "Iterator[Callable[[Iterable[tuple[Given, ...]]], None]]":
     """To be called with what is translated next, before its lines are written: of each a digest is noted beside the
     target, until all are written.
     """
@@ -81,7 +77,7 @@ def noting(
         try:
             with appended(path, done + 1 if done else 0) as file:
 
-                def add(given: Iterable[tuple[Given, ...]]) -> None:
+                def add(given: "Iterable[tuple[Given, ...]]") -> None:
                     if not file.tell():
                         file.write(json.dumps(options) + "\n")
                     file.writelines(_digest(each) + "\n" for each in given)
@@ -93,7 +89,7 @@ def noting(
                 path.unlink(missing_ok=True)
 
 
-def _digest(given: tuple[Given, ...]) -> str:
+def _digest(given: "tuple[Given, ...]") -> str:
     found = blake2b(digest_size=8)
     for each in given:
         data = str(each).encode(errors="surrogateescape") if isinstance(each, str | Path) else each.tobytes()
@@ -128,29 +124,3 @@ def done_before(lines: Iterator[Texts], count: int, source: Path, target: Path) 
         yield line
     if found < count:
         raise UserError(f"--resume: {partial(target)} has {_counted(count)}, but {shown(source)} has {found:,}")
-
-
-class _Lines(ProgressColumn):
-    """Lines that are done, of how many if that is known, and how many a second."""
-
-    def render(self, task: Task) -> Text:
-        total = f" of {task.total:,.0f}" if task.total is not None else ""
-        speed = f", {task.speed:,.1f} lines/s" if task.speed else ""
-        return Text(f"{task.completed:,.0f}{total} lines{speed}")
-
-
-@contextmanager
-def progress(source: Path, target: Path | None, done: int = 0) -> Iterator[Callable[[int], None]]:
-    """To be called with how many more lines are done. Standard error tells it where that is a terminal, nobody types
-    the lines, and none are written there.
-    """
-    written = (target is not None and str(target) != "-") or not sys.stdout.isatty()
-    told = sys.stderr.isatty() and written and not is_typed(source)
-    with Progress(_Lines(), console=Console(stderr=True), transient=True, disable=not told) as bar:
-        task = bar.add_task("", total=_count(source) if told else None, completed=done)
-        yield lambda lines: bar.advance(task, lines)
-
-
-def _count(source: Path) -> int | None:
-    """The lines of a plain file, which are quickly counted."""
-    return lines_in(source) if source.is_file() and source.suffix not in (".gz", *FORMS) else None

@@ -1,17 +1,22 @@
-"""What several commands take."""
+"""Options of several commands, and how a command takes many."""
 
-import errno
-import os
+import functools
+import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from dragoman import threads
-from dragoman.errors import UserError
+from dragoman.cli.outputs import writable
+
+Taken = TypeVar("Taken", bound=tuple[Any, ...])
+
+# What typer takes for unknown options are overrides of the configuration.
+OVERRIDES = {"ignore_unknown_options": True}
 
 
 class Searches(StrEnum):
@@ -27,30 +32,6 @@ class Engines(StrEnum):
     torch = "torch"
     int8 = "int8"
     onnx = "onnx"
-
-
-class Layers(StrEnum):
-    """What `--layer` takes."""
-
-    regions = "regions"
-    whole = "global"  # which is a word of Python's
-
-
-class Tokenisers(StrEnum):
-    """How BLEU separates words."""
-
-    v13a = "13a"
-    intl = "intl"
-    zh = "zh"
-    char = "char"
-    none = "none"
-
-
-class ErrorUnits(StrEnum):
-    """What an error rate counts."""
-
-    token = "token"
-    character = "character"
 
 
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a trained run.")]
@@ -99,11 +80,14 @@ Resume = Annotated[
         "--resume", help="Continue after the lines that an unfinished run of this command left in FILE.partial."
     ),
 ]
+OutputFile = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", callback=writable, help="File to write; standard output if not given."),
+]
 Json = Annotated[
     bool, typer.Option("--json", help="Write a JSON object for each line: text, words, attention, log-probabilities.")
 ]
 To = Annotated[str | None, typer.Option(metavar="LANGUAGE", help="To which language, where the run has several.")]
-
 OneBased = Annotated[
     bool, typer.Option("--one-based", help="The links of --gold count words from 1, such as 1-1, not from 0.")
 ]
@@ -117,6 +101,26 @@ Candidates = Annotated[
 ]
 
 
+def command(app: typer.Typer, **settings: Any) -> Callable[[Callable[[Taken], None]], Callable[[Taken], None]]:
+    """`app.command` for a function of one named tuple. Each of its fields is to typer what a parameter of the function
+    would be, so that an option is written once, and all of them travel as one value.
+    """
+
+    def add(function: Callable[[Taken], None]) -> Callable[[Taken], None]:
+        (parameter,) = inspect.signature(function).parameters.values()
+        taken: Callable[..., Taken] = parameter.annotation
+
+        @functools.wraps(function)
+        def call(**given: Any) -> None:
+            function(taken(**given))
+
+        vars(call)["__signature__"] = inspect.signature(taken)
+        app.command(**settings)(call)
+        return function
+
+    return add
+
+
 def two(candidates: str | None) -> tuple[int, int] | None:
     """The two numbers of `--candidates`."""
     if candidates is None:
@@ -125,14 +129,6 @@ def two(candidates: str | None) -> tuple[int, int] | None:
     if not found:
         raise typer.BadParameter(f"--candidates {candidates}: expected two numbers, such as 300,20")
     return int(found[1]), int(found[2])
-
-
-def pair(columns: str | None) -> tuple[str, ...]:
-    """The two names of `--columns`."""
-    names = tuple(name.strip() for name in columns.split(",")) if columns is not None else ()
-    if columns is not None and (len(names) != 2 or not all(names) or names[0] == names[1]):
-        raise typer.BadParameter(f"--columns {columns}: expected two names, such as en,de")
-    return names
 
 
 def overrides(words: Sequence[str]) -> tuple[Path, dict[str, str]]:
@@ -154,32 +150,3 @@ def overrides(words: Sequence[str]) -> tuple[Path, dict[str, str]]:
         taken = "".join(f"; {value} is taken for the value of --{key}" for key, value in found.items() if not files)
         raise typer.BadParameter(f"expected one configuration file, found {' and '.join(files) or 'none'}{taken}")
     return Path(files[0]), found
-
-
-def prefix(path: Path) -> Path:
-    """What files to write begin with, which cannot be standard output. Their folder is made if missing."""
-    if str(path) == "-":
-        raise typer.BadParameter("expected the name of a file")
-    return path
-
-
-def named(path: Path) -> Path:
-    """A file to write that cannot be standard output: its name is needed, or it is no text."""
-    return prefix(writable(path) or path)
-
-
-def writable(path: Path | None) -> Path | None:
-    """A file to write. UserError before any work is done where its folder is not there, or where it is a folder, a loop
-    of links or protected.
-    """
-    if path is not None and str(path) != "-":
-        if path.is_dir():
-            raise UserError(f"{path}: is a folder, expected the name of a file to write")
-        folder = Path(os.path.realpath(path)).parent
-        if not folder.is_dir():
-            raise UserError(f"{path}: cannot write ({folder} is no folder)")
-        if os.path.islink(os.path.realpath(path)):
-            raise UserError(f"{path}: cannot write ({os.strerror(errno.ELOOP)})")
-        if path.exists() and not os.access(path, os.W_OK):
-            raise UserError(f"{path}: cannot write ({os.strerror(errno.EACCES)})")
-    return path

@@ -8,7 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from dragoman.commands.group import Commands
+from dragoman.cli.exit_status import Commands
 from dragoman.errors import UserError
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.commands import configured
+from dragoman.cli import train
 from dragoman.configuration.config import DataConfig
 
 PAIR = {"source": "en", "target": "de", "train": "a", "dev": "b"}
@@ -28,4 +28,4 @@ PAIR = {"source": "en", "target": "de", "train": "a", "dev": "b"}
 )
 def test_the_command_that_a_run_is_for_is_told(data: dict[str, Any], command: str) -> None:
     config = DataConfig.model_validate(data if "pairs" in data else {**PAIR, **data})
-    assert configured._use(config, "RUN").startswith(f"dragoman {command}     ")
+    assert train._use(config, "RUN").startswith(f"dragoman {command}     ")

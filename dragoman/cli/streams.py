@@ -1,6 +1,5 @@
 """Lines in, lines out: streams of any length in portions, each written as soon as it is done."""
 
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -10,10 +9,8 @@ from typing import IO, Generic, NamedTuple, TypeVar
 
 import typer
 
-from dragoman.corpus.examples import Pair, parallel
-from dragoman.corpus.features import FeatureFile, beside
 from dragoman.errors import UserError
-from dragoman.files import all_written, shown, write_atomically, write_in_parts
+from dragoman.files import shown, write_atomically, write_in_parts
 from dragoman.text.normalise import Normaliser
 from dragoman.text.printable import printable
 
@@ -21,7 +18,6 @@ Item = TypeVar("Item")
 
 PORTION = 256  # lines that are worked on together, at most
 FIRST = 8  # lines in the first portion, so that the first result comes soon; each further one is twice as large
-LONGEST = 5_000  # characters of a line that can be scored or aligned: time and memory grow with their square
 
 # What can end a line somewhere becomes a space, in whatever way a model came to say it.
 one_line = Normaliser(lowercase=False)
@@ -54,24 +50,6 @@ def one_stream(*paths: Path | None) -> None:
         raise UserError("-: standard input can be one of the files only; name the others")
 
 
-def pair_portions(source: Path, target: Path, size: int, arrays: Iterable[FeatureFile] = ()) -> Iterator[Portion[Pair]]:
-    """The lines of two files side by side. UserError where one is longer, or has a line too long to be scored; or where
-    there are not as many `arrays`.
-    """
-    one_stream(source, target)
-    pairs = beside(parallel(source, target), source, list(arrays))
-    first, now = 1, min(FIRST, size)
-    while portion := list(islice(pairs, now)):
-        for number, pair in enumerate(portion, start=first):
-            for path, line in zip((source, target), pair, strict=True):
-                if len(line) > LONGEST:
-                    raise UserError(
-                        f"{shown(path)}:{number}: has more than {LONGEST:,} characters, the most to be scored"
-                    )
-        yield Portion(first, portion)
-        first, now = first + len(portion), min(2 * now, size)
-
-
 class Output(NamedTuple):
     """Where result lines go."""
 
@@ -100,18 +78,6 @@ def warn(source: Path, first: int, left_out: Iterable[int]) -> None:
     for number, symbols in enumerate(left_out, start=first):
         if symbols:
             tell(f"{shown(source)}:{number}: too long, only the first {inputs.LONGEST:,} symbols were read")
-
-
-def apart(option: str, path: Path | None, target: Path | None) -> None:
-    """UserError where what `option` writes to `path` and the lines to `target` would get in each other's way."""
-    if str(path) == str(target or "-") == "-":
-        raise UserError(f"{option} -: the lines go to standard output; write them to a file with -o")
-    if path is None:
-        return
-    one, other = (Path("/dev/stdout" if str(each) == "-" else each) for each in (path, target or "-"))
-    taken = set(map(os.path.realpath, all_written(other)))
-    if not (taken.isdisjoint(map(os.path.realpath, all_written(one))) or one.is_char_device()):
-        raise UserError(f"{option} {path}: the lines go there; name another file")
 
 
 @contextmanager

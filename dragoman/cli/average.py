@@ -1,0 +1,60 @@
+"""`dragoman average`: the mean of weights of a run."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dragoman.cli import outputs
+from dragoman.cli.options import RunPath, Threads
+from dragoman.cli.streams import tell
+from dragoman.errors import UserError
+
+if TYPE_CHECKING:
+    from dragoman.run import RunFolder
+
+app = typer.Typer()
+
+
+@app.command()
+def average(
+    run: RunPath,
+    output: Annotated[Path, typer.Option("--output", "-o", callback=outputs.named, help="Weights to write.")],
+    files: Annotated[list[Path] | None, typer.Argument(metavar="FILES", help="Weights to average.")] = None,
+    last: Annotated[int | None, typer.Option(min=1, metavar="N", help="The last N kept ones.")] = None,
+    best: Annotated[int | None, typer.Option(min=1, metavar="N", help="The best N; all if not given.")] = None,
+    threads: Threads = None,
+) -> None:
+    """The element-wise mean of weights of a run."""
+    if sum(map(bool, (files, last, best))) > 1:
+        raise typer.BadParameter("FILES, --last and --best are three ways to choose: take one")
+    from dragoman import devices
+    from dragoman.model.weights import fill, mean, write_tensors
+    from dragoman.run import Run
+
+    outputs.check([("--output", output)], files or (), [run])
+    loaded = Run.load(run)
+    devices.use_threads(loaded.config.device)
+    model = loaded.model()
+    paths = files or _kept(loaded.folder, last, best)
+    tensors = mean(paths)
+    fill(model, tensors, paths[0])  # or they are another run's
+    write_tensors(output, tensors, {"mean of": [path.name for path in paths]})
+    tell(f"{output}: the mean of {', '.join(path.name for path in paths)}")
+
+
+def _kept(folder: "RunFolder", last: int | None, best: int | None) -> list[Path]:
+    """The weights of validations that are still there; training keeps the best `training.average` of them."""
+    from dragoman.training import checkpoint
+
+    state = folder.main.last_state
+    ranked = [each.step for each in checkpoint.progress(state).best] if state.is_file() else []
+    if not ranked:
+        raise UserError(f"{folder.path}: has not kept the weights of any validation; name FILES")
+    wanted = last or best or len(ranked)
+    if wanted > len(ranked):
+        raise UserError(
+            f"{folder.path}: {wanted} weights asked for, {len(ranked)} kept (training.average says how many are)"
+        )
+    steps = sorted(ranked)[-wanted:] if last else ranked[:wanted]
+    return [folder.checkpoint(step) for step in steps]

@@ -1,0 +1,103 @@
+"""`dragoman debug`: what a training will work with, looked at before."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dragoman.cli.options import OVERRIDES, Configuration, overrides
+from dragoman.cli.streams import one_line
+from dragoman.text.printable import printable
+
+if TYPE_CHECKING:
+    from dragoman.configuration.config import LanguageConfig
+
+CHARACTERS = 200  # symbols that are assumed where the data alone say how many there are
+NUMBERS = 2048  # assumed of a region
+
+app = typer.Typer()
+debug = typer.Typer(no_args_is_help=True, help="Look at a corpus or a configuration before training.")
+app.add_typer(debug, name="debug")
+
+
+@debug.command("data", context_settings=OVERRIDES)
+def debug_data(config: Configuration) -> None:
+    """Statistics and problems of the corpora in a configuration."""
+    file, given = overrides(config)
+    from dragoman.configuration import document
+    from dragoman.configuration.config import TABLES
+    from dragoman.corpus import statistics, tables
+    from dragoman.corpus.examples import feature_files, read_examples
+    from dragoman.corpus.features import FeatureFile
+
+    found = document.load(file, given)  # the parts of the model, which `debug config` checks, would take torch
+    data, tokenisers = found.data, (found.text.source.tokeniser, found.text.target.tokeniser)
+    for pair in data.language_pairs:
+        texts = tuple(name for name in pair.sources if name not in data.features)
+        for name, where in (("train", pair.train), ("dev", (pair.dev,))):
+            for place in where:
+                header = tables.about_header(place, (*texts, pair.target)) if place.endswith(TABLES) else None
+                if header:
+                    _tell(f"data.{name}: {place}: {one_line(header)}\n")
+            for source in texts if where else ():
+                about = f", {source} and {pair.target}" if data.pairs or len(pair.sources) > 1 else ""
+                described = statistics.describe(where, source, pair.target, sources=texts, tokenisers=tokenisers)
+                _tell(f"data.{name}: {', '.join(where)}{about}\n{described}\n")
+            for path in (path for each in data.features for path in feature_files(where, each)):
+                _tell(f"data.{name}: {path}\n{statistics.describe_features(FeatureFile(path))}\n")
+            if data.features:
+                count = sum(1 for _ in read_examples(where, pair.sources, pair.target, data.features))
+                _tell(f"data.{name}: {', '.join(where)}, {count:,} lines in {pair.target}\n")
+    if data.alignments:
+        _tell(str(statistics.describe_links(data.train, data.source[0], data.target, tokenisers=tokenisers)))
+
+
+def _schema(wanted: bool) -> bool:
+    if wanted:
+        from dragoman.configuration import document
+        from dragoman.training import checks
+
+        typer.echo(document.schema(checks.PARTS), nl=False)
+        raise typer.Exit
+    return wanted
+
+
+@debug.command("config", context_settings=OVERRIDES)
+def debug_config(
+    config: Configuration,
+    schema: Annotated[
+        bool,
+        typer.Option(
+            "--schema", callback=_schema, is_eager=True, help="Print the JSON schema of configurations, and exit."
+        ),
+    ] = False,
+) -> None:
+    """A configuration checked, with every option spelled out and explained, and the size of its model."""
+    file, given = overrides(config)
+    from dragoman import inspection
+    from dragoman.configuration import document
+    from dragoman.model.inputs import Regions
+    from dragoman.training import checks
+
+    found = checks.complete(checks.load_config(file, given))
+    typer.echo(document.commented(found, checks.PARTS), nl=False)
+    data, symbols, target = found.data, _symbols(found.text.source), _symbols(found.text.target)
+    regions = {name: Regions(NUMBERS, name not in found.model.start_only) for name in data.features}
+    sources = [regions.get(name, symbols) for name in (data.source or data.sides)]
+    parts = inspection.parameters(found.model, data.sequences(sources), target)
+    known = [symbols] * (len(sources) - len(regions))
+    told = f"{' and '.join(f'{size:,}' for size in (*known, target))} symbols (the data may give fewer)"
+    told += f", {NUMBERS:,} numbers in a region of {' and '.join(regions)} (the data know)" if regions else ""
+    typer.echo(f"\n# With {told}, {sum(parts.values()):,} parameters:")
+    for part, count in parts.items():
+        typer.echo(f"# {part:<20}{count:>12,}")
+
+
+def _symbols(side: "LanguageConfig") -> int:
+    """How many symbols a model for this configuration has, as far as can be known without the data."""
+    from dragoman.data.vocabulary import SPECIALS
+
+    return len(SPECIALS) + int(side.unit.options.get("size", CHARACTERS))
+
+
+def _tell(text: str) -> None:
+    typer.echo(printable(text))

@@ -1,0 +1,247 @@
+"""`dragoman evaluate`: translations against references, with signatures."""
+
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand, TyperOption
+
+from dragoman.cli.options import (
+    Beam,
+    Candidates,
+    Engine,
+    Engines,
+    Search,
+    Threads,
+    To,
+    Weights,
+    command,
+    two,
+)
+from dragoman.cli.streams import one_stream, tell
+from dragoman.errors import UserError
+
+if TYPE_CHECKING:
+    from dragoman.cli.scores import Text
+    from dragoman.corpus.features import Given
+    from dragoman.evaluation.metrics import Score
+    from dragoman.translation.translator import Translator
+
+app = typer.Typer()
+
+
+class Tokenisers(StrEnum):
+    """How BLEU separates words."""
+
+    v13a = "13a"
+    intl = "intl"
+    zh = "zh"
+    char = "char"
+    none = "none"
+
+
+class ErrorUnits(StrEnum):
+    """What an error rate counts."""
+
+    token = "token"
+    character = "character"
+
+
+class Options(NamedTuple):
+    """What `dragoman evaluate` takes."""
+
+    references: Annotated[list[Path], typer.Argument(metavar="REFERENCE", help="Files of references.")]
+    translations: Annotated[
+        Path | None, typer.Option("--input", "-i", help="Translations; standard input if not given.")
+    ] = None
+    run: Annotated[
+        list[Path] | None, typer.Option(help="A run that translates --source instead; several do it together.")
+    ] = None
+    source: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="What --run is to translate; of several sources NAME=FILE for each."),
+    ] = None
+    metrics: Annotated[str, typer.Option(help="Names with commas between them: ")] = "bleu,chrf,ter"
+    tokenise: Annotated[Tokenisers, typer.Option(help="How BLEU separates words.")] = Tokenisers.v13a
+    unit: Annotated[ErrorUnits, typer.Option(help="What token_error_rate counts.")] = ErrorUnits.token
+    lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore letter case.")] = False
+    json: Annotated[bool, typer.Option("--json", help="As sacreBLEU's JSON.")] = False
+    search: Search = None
+    beam: Beam = None
+    engine: Engine = Engines.torch
+    weights: Weights = None
+    candidates: Candidates = None
+    to: To = None
+    threads: Threads = None
+
+
+class Sources(NamedTuple):
+    """The lines that are to be translated, and where the first of them come from."""
+
+    path: Path
+    lines: "list[tuple[Given, ...]]"
+
+
+class _NamesMetrics(TyperCommand):
+    """Imports the table of metrics when the help is asked for, and no sooner."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        from dragoman.evaluation.metrics import METRICS
+
+        for option in self.params:
+            if isinstance(option, TyperOption) and option.name == "metrics":
+                option.help = f"{option.help}{', '.join(METRICS)}."
+        super().format_help(ctx, formatter)
+
+
+@command(app, cls=_NamesMetrics)
+def evaluate(options: Options) -> None:
+    """Score translations (or a run) against references: BLEU, chrF, TER and others, with signatures.
+
+    Of a run with several languages also the share of translations in another language than --to.
+    """
+    if (not options.run) != (not options.source):
+        raise typer.BadParameter("--run and --source go together")
+    if options.run and options.translations:
+        raise typer.BadParameter("--input has translations, and --run makes them: one or the other")
+    of_runs = {
+        "--search": options.search,
+        "--beam": options.beam,
+        "--engine": options.engine != Engines.torch,
+        "--weights": options.weights,
+        "--candidates": options.candidates,
+        "--to": options.to,
+        "--threads": options.threads,
+    }
+    for option, given in of_runs.items():
+        if given and not options.run:
+            raise typer.BadParameter(f"{option} goes with --run")
+    if options.run and options.source:
+        found = _of_runs(options.run, options.source, two(options.candidates), options)
+    else:
+        found = _of_lines(options.translations or Path("-"), options)
+    from dragoman.cli.scores import told
+
+    typer.echo(told(found, as_json=options.json))
+
+
+def _of_lines(translations: Path, options: Options) -> "list[Score]":
+    """The scores of a file of translations, or of standard input (`-`)."""
+    from dragoman.cli.scores import read
+
+    one_stream(translations, *options.references)
+    if str(translations) == "-" and sys.stdin.isatty():
+        typer.echo("reading translations from the keyboard; Ctrl-D ends them", err=True)
+    return _scores(read(translations), list(map(read, options.references)), options)
+
+
+def _of_runs(
+    runs: Sequence[Path], source: Sequence[str], candidates: tuple[int, int] | None, options: Options
+) -> "list[Score]":
+    """The scores of what a run, or several together, make of `source` (a file, or NAME=FILE for each of several), and
+    how well they predict the reference, if there is one alone. Of a run with several languages, also how much of it is
+    in another than `--to`.
+
+    With candidates, the same scores once more with these, and how much of the references they cover.
+    """
+    from dragoman.cli.scores import check, named, read
+    from dragoman.translation.loading import load
+
+    translator = load(runs, weights=options.weights, engine=options.engine.value)
+    sources = _sources(source, translator, options.references)
+    references = list(map(read, options.references))
+    check(len(sources.lines), sources.path, references)
+    narrowed = None
+    if candidates:
+        narrowed = load(runs, weights=options.weights, engine=options.engine.value, candidates=candidates)
+    found = _translated(translator, sources, options)
+    scores = named(_scores(found, references, options), _signature(options))
+    if len(references) == 1:  # of use among runs with the same symbols
+        scores += _prediction(translator, sources, references[0], options)
+    if translator.marks:
+        scores += _wrong_language(runs[0], found, references, options.to or translator.targets[0])
+    if narrowed:
+        scores += _with_candidates(narrowed, sources, references, options)
+    return scores
+
+
+def _sources(given: Sequence[str], translator: "Translator", references: Sequence[Path]) -> Sources:
+    """What is to be translated. UserError where standard input is to be that and one of the references."""
+    from dragoman.cli import sources
+
+    names = {source.name for source in translator.sources}
+    if len(given) == 1 and given[0].partition("=")[0] not in names:
+        one_stream(Path(given[0]), *references)
+        return Sources(Path(given[0]), list(sources.texts(Path(given[0]), translator)))
+    files = sources.named(given, translator)
+    one_stream(*files.values(), *references)
+    return Sources(sources.first(files, translator), list(sources.texts_by_name(files, translator)))
+
+
+def _translated(translator: "Translator", sources: Sources, options: Options) -> "Text":
+    from dragoman.cli.scores import Text
+    from dragoman.cli.sources import search_of
+
+    search = search_of(translator, options.search, options.beam)
+    found = translator.translate(sources.lines, to=options.to, beam_size=options.beam, search=search)
+    return Text(sources.path, [translation.text for translation in found])
+
+
+def _signature(options: Options) -> str:
+    """What was asked for that changes translations, as the end of a score's signature."""
+    engine = None if options.engine == Engines.torch else options.engine
+    chosen = {"search": options.search, "beam": options.beam, "engine": engine, "weights": options.weights}
+    return "".join(f"|{name}:{value}" for name, value in chosen.items() if value)
+
+
+def _prediction(translator: "Translator", sources: Sources, reference: "Text", options: Options) -> "list[Score]":
+    """How well the model predicts the reference."""
+    from dragoman import inspection
+    from dragoman.training.validation import likelihood
+
+    likely = likelihood(translator.scorer, translator.pairs(sources.lines, reference.lines, to=options.to))
+    return inspection.prediction(translator.target, likely.perplexity, likely.accuracy)
+
+
+def _wrong_language(run: Path, found: "Text", references: "Sequence[Text]", wanted: str) -> "list[Score]":
+    """How much is in another language than is wanted, as far as those of the run can be told apart."""
+    from dragoman.evaluation.languages import wrong_language
+    from dragoman.run import Run
+
+    pairs = Run.load(run).config.data.language_pairs
+    among = [name for pair in pairs for name in (*pair.sources, pair.target)]
+    try:
+        return [wrong_language(found.lines, [lines for _, lines in references], wanted, among)]
+    except UserError as error:
+        tell(f"wrong language: not measured, {error}")
+        return []
+
+
+def _with_candidates(
+    translator: "Translator", sources: Sources, references: "Sequence[Text]", options: Options
+) -> "list[Score]":
+    """The scores with candidates, and the percentage of the references' symbols that are among them."""
+    from dragoman.cli.scores import named
+    from dragoman.evaluation.metrics import Score
+
+    assert translator.candidates is not None
+    batches = (each for _, lines in references for each in translator.pairs(sources.lines, lines, to=options.to))
+    found = translator.candidates.coverage(batches)
+    percentage = 100 * found.covered / max(1, found.symbols)
+    mean = f"{found.candidates / max(1, found.sentences):.0f}"
+    signature = f"symbols:{found.symbols}|mean:{mean}|of:{translator.candidates.symbols}"
+    scores = [
+        *_scores(_translated(translator, sources, options), references, options),
+        Score("Covered", percentage, signature),
+    ]
+    return named(scores, f"{_signature(options)}|candidates:{translator.candidates.name}")
+
+
+def _scores(found: "Text", references: "Sequence[Text]", options: Options) -> "list[Score]":
+    from dragoman.cli.scores import scores
+
+    given = {"tokenise": options.tokenise, "lowercase": options.lowercase, "unit": options.unit}
+    return scores(found, references, options.metrics.split(","), given)

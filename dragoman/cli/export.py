@@ -1,0 +1,35 @@
+"""`dragoman export`: the model of a run in another form."""
+
+import shlex
+from typing import Annotated
+
+import typer
+
+from dragoman.cli.options import RunPath, Threads, Weights
+from dragoman.cli.streams import tell
+
+app = typer.Typer()
+
+
+@app.command()
+def export(
+    run: RunPath,
+    onnx: Annotated[
+        bool, typer.Option("--onnx", help="Graphs for ONNX Runtime, in the folder `onnx` of the run.")
+    ] = False,
+    int8: Annotated[bool, typer.Option("--int8", help="With matrices of 8-bit integers.")] = False,
+    weights: Weights = None,
+    threads: Threads = None,
+) -> None:
+    """Write the model of a run in another form: `translate --engine onnx` uses it."""
+    if not onnx:
+        raise typer.BadParameter("nothing to export: say --onnx (for ONNX Runtime), or --onnx --int8 (smaller, faster)")
+    from dragoman import devices
+    from dragoman.deployment import export
+    from dragoman.run import Run
+
+    loaded = Run.load(run)
+    devices.use_threads(loaded.config.device)
+    folder = export.write(loaded, weights, int8=int8)
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    tell(f"{folder}: {size / 1e6:,.1f} MB. What next:\n  dragoman translate {shlex.quote(str(run))} FILE --engine onnx")

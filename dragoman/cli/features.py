@@ -1,0 +1,73 @@
+"""`dragoman features`: images as numbers."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import typer
+
+from dragoman.cli import outputs
+from dragoman.cli.options import Threads, command
+from dragoman.cli.streams import tell
+from dragoman.errors import UserError
+
+app = typer.Typer()
+
+
+class Layers(StrEnum):
+    """What `--layer` takes."""
+
+    regions = "regions"
+    whole = "global"  # which is a word of Python's
+
+
+class Options(NamedTuple):
+    """What `dragoman features` takes."""
+
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Images.")]
+    output: Annotated[Path, typer.Option("--output", "-o", callback=outputs.named, help="The .npy file to write.")]
+    model: Annotated[str, typer.Option(metavar="timm:NAME", help="Network, such as timm:vgg16 or timm:resnet50.")]
+    weights: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Its weights (.safetensors, .pth); downloaded if not given.")
+    ] = None
+    layer: Annotated[
+        Layers, typer.Option(help="What is wanted: the regions of a feature map, or one vector of the whole image.")
+    ] = Layers.regions
+    stage: Annotated[
+        int, typer.Option(metavar="N", help="Which feature map: -1 is the last one, -2 the one before it.")
+    ] = -1
+    list_: Annotated[
+        Path | None,
+        typer.Option("--list", metavar="FILE", help="Names of images, a line each; all by name if not given."),
+    ] = None
+    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Images at a time.")] = 32
+    threads: Threads = None
+
+
+@command(app)
+def features(options: Options) -> None:
+    """Images to numbers, by a network that is not trained further: a source for `data.features`."""
+    from rich.console import Console
+    from rich.progress import track
+
+    from dragoman import devices
+    from dragoman.configuration.config import DeviceConfig
+    from dragoman.corpus.images import Network, extract, images
+
+    target, names = options.output, options.list_
+    if target.suffix != ".npy":
+        raise UserError(f"{target}: expected the name of a .npy file")
+    if options.layer == Layers.whole and options.stage != -1:
+        raise UserError("--stage: chooses a feature map, and --layer global takes none; leave out one")
+    paths = images(options.folder, names)
+    outputs.check([("--output", target)], [names, options.weights, *paths])
+    device = devices.choose(DeviceConfig()).torch_device
+    network = Network(options.model, options.weights, device, layer=options.layer.value, stage=options.stage)
+    batches = [paths[first : first + options.batch] for first in range(0, len(paths), options.batch)]
+    console = Console(stderr=True)
+    shape = extract(network, paths, track(batches, f"{len(paths):,} images", console=console), target)
+    *regions, size = shape[1:]
+    told = f"{regions[0]:,} regions of {size:,} numbers" if regions else f"{size:,} numbers"
+    missing = f" ({paths.count(None):,} lines without)" if None in paths else ""
+    order = f"{told} each, in the order of {names or 'their names'}"
+    tell(f"{target}: {len(paths) - paths.count(None):,} images{missing}, {order}")

@@ -1,0 +1,65 @@
+"""`dragoman info`: what is in a run, or what this machine has."""
+
+import platform
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dragoman import __version__
+from dragoman.text.printable import printable
+
+if TYPE_CHECKING:
+    from dragoman.run import RunFolder
+
+LIBRARIES = ("torch", "numpy", "sentencepiece", "sacrebleu", "safetensors", "pydantic", "ruamel.yaml", "typer", "rich")
+
+app = typer.Typer()
+
+
+@app.command()
+def info(
+    run: Annotated[Path | None, typer.Argument(metavar="RUN", help="Folder of a run.")] = None,
+) -> None:
+    """What is in a run; without one, what this machine has."""
+    facts = list(_of_run(run) if run else _of_machine())
+    width = max(len(label) for label, _ in facts)
+    for label, value in facts:
+        typer.echo(printable(f"{label:<{width}}  {value}"))
+
+
+def _of_run(folder: Path) -> Iterable[tuple[str, str]]:
+    from dragoman import inspection
+    from dragoman.configuration.messages import figure
+    from dragoman.run import Run
+
+    run = Run.load(folder)
+    scores = inspection.scores(run, *inspection.development(run))
+    yield from inspection.facts(run)
+    for score in scores:
+        yield f"development {score.name}", f"{figure(score.value)} ({score.signature})"
+    yield from _files(run.folder)
+
+
+def _files(folder: "RunFolder") -> Iterable[tuple[str, str]]:
+    yield "files", str(folder.path)
+    for path in sorted(folder.path.iterdir()):
+        inside = [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]
+        size = sum(each.stat().st_size for each in inside)
+        yield f"  {path.name}{'/' if path.is_dir() else ''}", f"{size / 1000:,.1f} kB"
+
+
+def _of_machine() -> Iterable[tuple[str, str]]:
+    from importlib import metadata
+
+    from dragoman import devices
+    from dragoman.configuration.config import DeviceConfig
+
+    yield "dragoman", __version__
+    yield "device", str(devices.choose(DeviceConfig()))
+    yield "processor", f"{platform.machine()}, {devices.processor()}"
+    yield "system", platform.platform()
+    yield "python", platform.python_version()
+    for name in LIBRARIES:
+        yield name, metadata.version(name)

@@ -1,0 +1,48 @@
+"""`dragoman init`: a first configuration."""
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dragoman.cli.outputs import named
+from dragoman.cli.streams import tell
+
+app = typer.Typer()
+
+
+@app.command()
+def init(
+    source: Annotated[
+        Path, typer.Argument(metavar="SOURCE", help="Sentences, one a line; or a .tsv, .csv or .jsonl with both.")
+    ],
+    target: Annotated[Path | None, typer.Argument(metavar="TARGET", help="Their translations, line by line.")] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", callback=named, help="Configuration to write.")] = Path(
+        "config.yaml"
+    ),
+    dev: Annotated[
+        str | None,
+        typer.Option(metavar="PREFIX", help="Development pairs: PREFIX.en and PREFIX.de, or a file of columns."),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(metavar="SOURCE,TARGET", help="Which columns of a .tsv, .csv or .jsonl have the pairs: en,de."),
+    ] = None,
+) -> None:
+    """Write a commented configuration with sizes chosen for your sentence pairs."""
+    names = _pair(columns)
+    from dragoman.corpus.initialise import initialise
+
+    for line in initialise(source, target, output, dev, names):
+        tell(line)
+    name = shlex.quote(str(output))
+    tell(f"{output}: written. What next:\n  dragoman debug data {name}\n  dragoman train {name}")
+
+
+def _pair(columns: str | None) -> tuple[str, ...]:
+    """The two names of `--columns`."""
+    names = tuple(name.strip() for name in columns.split(",")) if columns is not None else ()
+    if columns is not None and (len(names) != 2 or not all(names) or names[0] == names[1]):
+        raise typer.BadParameter(f"--columns {columns}: expected two names, such as en,de")
+    return names

@@ -1,0 +1,82 @@
+"""`dragoman lexicon`: which target symbols translate each source symbol, from what a run was trained on."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dragoman.cli import outputs
+from dragoman.cli.options import RunPath, Threads
+from dragoman.cli.streams import one_stream, tell
+from dragoman.errors import UserError
+
+if TYPE_CHECKING:
+    from dragoman.data.store import Column
+    from dragoman.run import Run
+
+app = typer.Typer()
+
+
+@app.command()
+def lexicon(
+    run: RunPath,
+    source: Annotated[
+        Path | None, typer.Argument(metavar="SOURCE", help="Sentences, one a line, where the run's data are gone.")
+    ] = None,
+    target: Annotated[Path | None, typer.Argument(metavar="TARGET", help="Their translations, line by line.")] = None,
+    threads: Threads = None,
+) -> None:
+    """Find which target symbols translate each source symbol: what `--candidates` searches among."""
+    if (source is None) != (target is None):
+        raise typer.BadParameter("SOURCE and TARGET go together")
+    from dragoman import devices
+    from dragoman.data.lexicon import estimate
+    from dragoman.model.weights import read_tensors
+    from dragoman.run import Run
+    from dragoman.search import candidates
+
+    loaded = Run.load(run)
+    if not loaded.config.data.plain:
+        raise UserError(f"{run}: a lexicon needs a run of one text, without data.edits or data.pairs")
+    devices.use_threads(loaded.config.device)
+    path = run / candidates.FILE
+    outputs.check([("lexicon", path)], (source, target))
+    if path.exists():
+        read_tensors(path)  # or it is not ours to be replaced
+    columns = _read(loaded, source, target) if source and target else _prepared(loaded)
+    sizes = len(loaded.source.vocabulary), len(loaded.target.vocabulary)
+    found = estimate(*columns, sizes)
+    candidates.write(found, path)
+    known = (found.probabilities[:, 0] > 0).sum()
+    pairs = len(columns[0].lengths)
+    tell(f"{path}: translations of {known:,} of {sizes[0]:,} symbols, from {pairs:,} pairs")
+
+
+def _prepared(run: "Run") -> "tuple[Column, Column]":
+    from dragoman.data.preparation import STORE
+    from dragoman.data.store import Store
+
+    main = run.folder.main
+    path = main.path / STORE
+    instead = f"name text files: dragoman lexicon {run.folder.path} SOURCE TARGET"
+    if not path.is_dir():
+        raise UserError(f"{path}: no prepared corpus; {instead}")
+    try:
+        store = Store(path)
+    except UserError as error:  # damaged, or of another version
+        raise UserError(f"{error}; {instead}") from error
+    source, target = ("source", "target") if main == run.folder else ("target", "source")
+    for name, language in ((source, run.source), (target, run.target)):
+        if store.columns[name].values.max(initial=0) >= len(language.vocabulary):
+            raise store.damaged(f"{name}.values")
+    return store.columns[source], store.columns[target]
+
+
+def _read(run: "Run", source: Path, target: Path) -> "tuple[Column, Column]":
+    """The pairs of text files that are fit to be trained on."""
+    from dragoman.corpus.filters import Filters
+    from dragoman.data.lexicon import columns
+
+    one_stream(source, target)
+    filters = Filters(max_length=run.config.data.max_length, max_ratio=run.config.data.max_ratio)
+    return columns(source, target, (run.source, run.target), filters)

@@ -1,0 +1,92 @@
+"""Files to write: whether they can be, and whether something that is read would be lost then."""
+
+import errno
+import os
+import stat
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+import typer
+
+from dragoman.errors import UserError
+from dragoman.files import all_written, existing
+
+
+def prefix(path: Path) -> Path:
+    """What files to write begin with, which cannot be standard output. Their folder is made if missing."""
+    if str(path) == "-":
+        raise typer.BadParameter("expected the name of a file")
+    return path
+
+
+def named(path: Path) -> Path:
+    """A file to write that cannot be standard output: its name is needed, or it is no text."""
+    return prefix(writable(path) or path)
+
+
+def writable(path: Path | None) -> Path | None:
+    """A file to write. UserError before any work is done where its folder is not there, or where it is a folder, a loop
+    of links or protected.
+    """
+    if path is not None and str(path) != "-":
+        if path.is_dir():
+            raise UserError(f"{path}: is a folder, expected the name of a file to write")
+        folder = Path(os.path.realpath(path)).parent
+        if not folder.is_dir():
+            raise UserError(f"{path}: cannot write ({folder} is no folder)")
+        if os.path.islink(os.path.realpath(path)):
+            raise UserError(f"{path}: cannot write ({os.strerror(errno.ELOOP)})")
+        if path.exists() and not os.access(path, os.W_OK):
+            raise UserError(f"{path}: cannot write ({os.strerror(errno.EACCES)})")
+    return path
+
+
+def apart(option: str, path: Path | None, target: Path | None) -> None:
+    """UserError where what `option` writes to `path` and the lines to `target` would get in each other's way."""
+    if str(path) == str(target or "-") == "-":
+        raise UserError(f"{option} -: the lines go to standard output; write them to a file with -o")
+    if path is None:
+        return
+    one, other = (Path("/dev/stdout" if str(each) == "-" else each) for each in (path, target or "-"))
+    taken = set(map(os.path.realpath, all_written(other)))
+    if not (taken.isdisjoint(map(os.path.realpath, all_written(one))) or one.is_char_device()):
+        raise UserError(f"{option} {path}: the lines go there; name another file")
+
+
+def check(outputs: Iterable[tuple[str, Path | None]], read: Iterable[Path | None], runs: Iterable[Path] = ()) -> None:
+    """UserError where an output, named by its option, is a file that is `read` or a part of a run; or where standard
+    output is appended to a file that is read, which would never end. None and `-` are the standard streams.
+    """
+    from dragoman.run import RunFolder
+
+    files = [path for path in read if path is not None]
+    files += [Path(existing(path)) for path in files if str(path) != "-"]  # x.en may stand for x.en.gz
+    folders = [RunFolder(path) for path in runs]
+    for option, path in outputs:
+        if path is None or str(path) == "-":
+            continue
+        for each in files:
+            if _same(path, each):
+                raise UserError(f"{option} {path}: is read, and would be replaced; name another file")
+        for folder in folders:
+            if folder.has_part(path):
+                raise UserError(f"{option} {path}: is a part of the run {folder.path}; name another file")
+    for each in files:
+        if str(each) != "-" and _is_stdout(each):
+            raise UserError(f"{each}: is read, and standard output goes there; write to another file")
+
+
+def _same(path: Path, read: Path) -> bool:
+    """Whether two paths are of one file; `-` is what standard input comes from."""
+    with suppress(OSError, ValueError):
+        return os.path.samestat(path.stat(), os.fstat(sys.stdin.fileno()) if str(read) == "-" else read.stat())
+    return str(read) != "-" and os.path.realpath(path) == os.path.realpath(read)
+
+
+def _is_stdout(path: Path) -> bool:
+    with suppress(OSError, ValueError):
+        found = os.fstat(sys.stdout.fileno())
+        return stat.S_ISREG(found.st_mode) and os.path.samestat(found, path.stat())
+    return False

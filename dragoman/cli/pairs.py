@@ -1,0 +1,62 @@
+"""Given sentence pairs under a model, some at a time."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from dragoman.cli.sources import arrays, text_of
+from dragoman.cli.streams import PORTION, Portion, one_stream, portions
+from dragoman.corpus.examples import Pair, parallel
+from dragoman.corpus.features import FeatureFile, beside
+from dragoman.errors import UserError
+from dragoman.files import shown
+from dragoman.translation.result import Result
+from dragoman.translation.translation import Scored
+from dragoman.translation.translator import Translator
+
+LONGEST = 5_000  # characters of a line that can be scored or aligned: time and memory grow with their square
+
+
+def scored(
+    translator: Translator, source: Path, target: Path, *, given: Sequence[str], to: str | None
+) -> Iterator[list[Scored]]:
+    """The pairs of two files; `given` are NAME=FILE of arrays."""
+    files = arrays(given, translator)
+    every = _portions(source, target, files.values())
+    return (_scored(translator, source, files, *portion, to=to) for portion in every)
+
+
+def line(scored: Scored) -> str:
+    """A pair as `--json` has it."""
+    return Result(scored.translation).line()
+
+
+def _scored(
+    translator: Translator,
+    source: Path,
+    files: Mapping[str, FeatureFile],
+    first: int,
+    pairs: Sequence[Pair],
+    *,
+    to: str | None,
+) -> list[Scored]:
+    """Some pairs, the first from line number `first`. Several sources are columns of the source, but for those that
+    have files of their own.
+    """
+    numbered = enumerate(pairs, start=first)
+    texts = [text_of(pair.source, source, number, translator, files) for number, pair in numbered]
+    return translator.score(texts, [pair.target for pair in pairs], to=to)
+
+
+def _portions(source: Path, target: Path, arrays: Iterable[FeatureFile]) -> Iterator[Portion[Pair]]:
+    """The lines of two files side by side. UserError where one is longer, or has a line too long to be scored; or where
+    there are not as many `arrays`.
+    """
+    one_stream(source, target)
+    for portion in portions(beside(parallel(source, target), source, list(arrays)), PORTION):
+        for number, pair in enumerate(portion.lines, start=portion.first):
+            for path, line in zip((source, target), pair, strict=True):
+                if len(line) > LONGEST:
+                    raise UserError(
+                        f"{shown(path)}:{number}: has more than {LONGEST:,} characters, the most to be scored"
+                    )
+        yield portion

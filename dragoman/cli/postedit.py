@@ -1,0 +1,176 @@
+"""`dragoman postedit`: translations made better by a model that has learnt from corrected ones."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from dragoman.cli import outputs
+from dragoman.cli.options import Json, OutputFile, Resume, RunPath, Threads, Weights, command
+from dragoman.cli.resuming import done_before, kept, left_behind, noting
+from dragoman.cli.streams import PORTION, one_line, one_stream, output, portions, warn
+from dragoman.errors import UserError
+from dragoman.files import all_written, partial, read_lines
+
+if TYPE_CHECKING:
+    from dragoman.translation.translator import Translator
+    from dragoman.visualisation.changes import Revision
+
+app = typer.Typer()
+
+
+class Options(NamedTuple):
+    """What `dragoman postedit` takes."""
+
+    run: RunPath
+    translation: Annotated[Path, typer.Option(metavar="FILE", help="Translations, one a line; - is standard input.")]
+    source: Annotated[Path | None, typer.Option(metavar="FILE", help="What they are translations of.")] = None
+    output: OutputFile = None
+    json: Json = False
+    show: Annotated[bool, typer.Option("--show", help="Show the words that are changed, in colour.")] = False
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", callback=outputs.writable, help="A page that shows them.")
+    ] = None
+    weights: Weights = None
+    threads: Threads = None
+    resume: Resume = False
+
+
+class Changes:
+    """What post-editing has changed so far, in lines of which the text number `edited` is the translation. Those lines
+    are kept where a page is to show them.
+    """
+
+    def __init__(self, edited: int, *, keep: bool) -> None:
+        self.seen: list[Revision] = []
+        self._edited, self._keep = edited, keep
+        self._lines = self._changed = 0
+
+    def add(self, given: Iterable[tuple[str, ...]], after: Iterable[str]) -> "list[Revision]":
+        """Further lines, and what became of their translations."""
+        from dragoman.visualisation.changes import Revision
+
+        every = zip(given, after, strict=True)
+        edited = self._edited
+        found = [Revision(each[1 - edited] if len(each) > 1 else "", each[edited], text) for each, text in every]
+        self._lines += len(found)
+        self._changed += sum(each.changed for each in found)
+        self.seen += found if self._keep else []
+        return found
+
+    def __str__(self) -> str:
+        return f"{self._changed:,} of {self._lines:,} lines changed"
+
+
+@command(app)
+def postedit(options: Options) -> None:
+    """Correct translations with a run that has learnt from corrected ones."""
+    from dragoman.translation.loading import load
+    from dragoman.visualisation.changes import page
+
+    target = options.output
+    _check(options)
+    asked = {
+        "command": "postedit",
+        "RUN": os.path.realpath(options.run),
+        "--weights": options.weights,
+        "--source": bool(options.source),
+        "--json": options.json,
+    }
+    done = kept(target, asked, resume=options.resume)
+    old = list(islice(_texts(partial(target), options.json), done)) if target and done else []
+    translator = load(options.run, weights=options.weights)
+    changes = _edit(translator, options, asked, done, old)
+    if options.html:
+        with output(options.html) as file:
+            file.say(page(f"{options.run}: {changes}", changes.seen))
+    typer.echo(str(changes), err=True)
+
+
+def _check(options: Options) -> None:
+    """UserError where files would get in each other's way."""
+    from dragoman.run import RunFolder
+
+    run, weights, target = options.run, options.weights, options.output
+    one_stream(options.source, options.translation)
+    outputs.apart("--html", options.html, target)
+    written = [("--output", path) for path in all_written(target)]
+    read = [options.source, options.translation, RunFolder(run).weights(weights) if weights else None]
+    outputs.check([*written, ("--html", options.html)], read, [run])
+
+
+def _edit(
+    translator: "Translator", options: Options, asked: Mapping[str, Any], done: int | None, old: Sequence[str]
+) -> Changes:
+    """Write a post-edited line for each line, behind the old ones, of which so many are done.
+
+    The translation is the source that the run's targets are edits of; of a run that rewrites, the last one.
+    """
+    from rich.console import Console
+
+    from dragoman.cli.progress import progress
+    from dragoman.corpus.examples import side_by_side
+    from dragoman.translation.result import Result
+    from dragoman.visualisation.changes import terminal
+
+    edited = translator.edited if translator.edited is not None else len(translator.sources) - 1
+    paths, name = _paths(translator, edited, options), translator.sources[edited].name
+    translation, target = options.translation, options.output
+    changes, console = Changes(edited, keep=bool(options.html)), Console(stderr=True, highlight=False)
+    with ExitStack() as stack:
+        note = stack.enter_context(noting(target, done, asked))
+        lines, texts = stack.enter_context(output(target, done)), side_by_side(paths)
+        if target and old:
+            changes.add(done_before(texts, len(old), translation, target), old)
+        stack.enter_context(left_behind(target, resumable=True))
+        advance = stack.enter_context(progress(translation, target, len(old)))
+        for portion in portions(texts, PORTION, first=1 + len(old)):
+            edits = translator.translate(portion.lines)
+            warn(translation, portion.first, (each.left_out for each in edits))
+            found = [one_line(each.text) for each in edits]
+            note(portion.lines)
+            lines.write((Result(each, edited=name).line() for each in edits) if options.json else found)
+            for each in changes.add(portion.lines, found):
+                if options.show:
+                    console.print(terminal(each), soft_wrap=True)
+            advance(len(found))
+    return changes
+
+
+def _texts(path: Path, as_json: bool) -> Iterator[str]:
+    """The post-edited lines in a file."""
+    if not as_json:
+        return read_lines(path)
+    from dragoman.translation import result
+
+    return (one_line(each.translation.text) for each in result.read(path))
+
+
+def _paths(translator: "Translator", edited: int, options: Options) -> list[Path]:
+    """The files of the run's sources in order. UserError where there are not as many, or none is a translation: a run
+    post-edits if it writes edits, or if it reads a second text, which then is the translation.
+    """
+    from dragoman.corpus.features import FeatureSource
+
+    run, source = options.run, options.source
+    names = [language.name for language in translator.sources]
+    if translator.marks:
+        raise UserError(f"{run}: translates to {', '.join(translator.targets)}; post-editing is of one language")
+    if any(isinstance(each, FeatureSource) for each in translator.sources):
+        raise UserError(f"{run}: has a source of numbers ({', '.join(names)}); use translate --source NAME=FILE")
+    if len(names) > 2:
+        raise UserError(f"{run}: has {len(names)} sources ({', '.join(names)}); use translate --source NAME=FILE")
+    if len(names) == 1 and translator.edited is None:
+        raise UserError(f"{run}: translates {names[0]} to {translator.target.name} and edits nothing; use translate")
+    if len(names) == 1 and source:
+        raise UserError(f"--source: {run} reads the translation ({names[edited]}) alone")
+    if len(names) == 2 and not source:
+        raise UserError(f"--source: {run} reads what was translated ({names[1 - edited]}) too")
+    paths = [options.translation]
+    if source:
+        paths.insert(1 - edited, source)
+    return paths

@@ -1,0 +1,131 @@
+"""`dragoman report`: runs on one page."""
+
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from dragoman.cli import outputs
+from dragoman.cli.options import OneBased, Threads, To
+from dragoman.cli.streams import one_stream
+from dragoman.corpus.pharaoh import Gold, read_gold
+from dragoman.errors import UserError
+from dragoman.files import LONGEST_TEXT, read_lines
+from dragoman.text.printable import printable
+
+if TYPE_CHECKING:
+    from dragoman.run import Run
+    from dragoman.translation.inputs import Text
+    from dragoman.visualisation.report import RunView
+
+Pairs: TypeAlias = "list[tuple[Text, str | None]]"  # with the reference, where there is one
+
+app = typer.Typer()
+
+
+@app.command()
+def report(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, side by side.")],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", callback=outputs.writable, help="Page to write; report.html in the run if not given."
+        ),
+    ] = None,
+    sentences: Annotated[
+        Path | None,
+        typer.Option(help="Sentences to translate and show, with a reference behind a tab, if any."),
+    ] = None,
+    gold: Annotated[Path | None, typer.Option(help="Their gold links, as Pharaoh lines.")] = None,
+    one_based: OneBased = False,
+    to: To = None,
+    threads: Threads = None,
+) -> None:
+    """One HTML page: curves, scores, quality by length, attention of any sentence."""
+    if one_based and not gold:
+        raise typer.BadParameter("--one-based goes with --gold")
+    from dragoman import inspection
+    from dragoman.run import RunFolder
+    from dragoman.visualisation.report import page
+
+    one_stream(sentences, gold)
+    outputs.check([("--output", output)], [sentences, gold], runs)
+    if output and gold and not sentences:
+        outputs.check([("--output", output)], chain.from_iterable(map(_development, runs)))
+    given = list(read_lines(sentences, LONGEST_TEXT)) if sentences else None
+    links = read_gold(gold, one_based=one_based) if gold else []
+    if to and not sentences:
+        raise UserError("--to goes with --sentences; development sentences already have their language")
+    views = [_view(run, given, sentences, gold, links, to) for run in runs]
+    if str(output) == "-":
+        typer.echo(page(views), nl=False)
+        return
+    path = output or RunFolder(runs[0]).report
+    inspection.write_page(path, views)
+    typer.echo(printable(str(path)))
+
+
+def _development(folder: Path) -> list[Path]:
+    """The files of a run's development pairs."""
+    from dragoman.corpus.examples import corpus_files
+    from dragoman.run import Run
+
+    data = Run.load(folder).config.data
+    texts = [name for name in (*data.source, data.target) if name not in data.features]
+    return [] if data.pairs else corpus_files(data.dev, *texts)
+
+
+def _view(
+    folder: Path,
+    lines: Sequence[str] | None,
+    where: Path | None,
+    gold: Path | None,
+    links: Sequence[Gold],
+    to: str | None,
+) -> "RunView":
+    from dragoman import inspection
+    from dragoman.data.source import only_text
+    from dragoman.run import Run
+    from dragoman.translation.loading import load
+
+    run = Run.load(folder)
+    if gold and not only_text(run.sources):
+        raise UserError(f"--gold has links between two sentences, and {folder} reads more than one text, or numbers")
+    if lines is not None:
+        pairs = [_sentence(line, f"{where}:{number}", run) for number, line in enumerate(lines, start=1)]
+    elif gold:
+        pairs = _development_pairs(run, gold)
+    else:
+        return inspection.view(run, *inspection.development(run))
+    if gold and len(links) != len(pairs):
+        raise UserError(f"{gold} has {len(links):,} lines, but there are {len(pairs):,} sentences")
+    if gold and any(reference is None for _, reference in pairs):
+        raise UserError(f"{gold}: gold links need the reference of every sentence, behind a tab")
+    return inspection.view(run, *inspection.translated(load(folder), pairs, links, to=to))
+
+
+def _development_pairs(run: "Run", gold: Path) -> Pairs:
+    """Those that the gold links are of."""
+    from dragoman.corpus.examples import read_examples
+
+    folder, data = run.folder.path, run.config.data
+    if data.pairs:
+        raise UserError(f"{gold}: {folder} has several pairs of languages; name --sentences, and --to")
+    try:
+        examples = list(read_examples(data.dev, data.source, data.target, data.features))
+    except UserError as error:  # a run may be elsewhere than what it was trained on
+        raise UserError(f"{folder}: its development sentences are gone ({error}); name --sentences") from error
+    return [(each.sources, each.target) for each in examples]
+
+
+def _sentence(line: str, where: str, run: "Run") -> "tuple[Text, str | None]":
+    """The text in each source, with tabs between them, and behind a tab its reference translation, if there is one."""
+    names = [source.name for source in run.sources]
+    columns = line.split("\t")
+    if len(names) == 1:
+        return columns[0], columns[1] if len(columns) > 1 else None
+    if len(columns) not in (len(names), len(names) + 1):
+        raise UserError(f"{where}: expected {', '.join(names)} and perhaps a reference, with tabs between them")
+    return tuple(columns[: len(names)]), columns[len(names)] if len(columns) > len(names) else None

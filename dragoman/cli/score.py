@@ -1,0 +1,59 @@
+"""`dragoman score`: how probable given translations are."""
+
+import math
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from dragoman.cli import outputs
+from dragoman.cli.options import ArrayFiles, Json, RunPath, SourceFile, TargetFile, Threads, To, Weights, command
+from dragoman.cli.streams import output
+
+if TYPE_CHECKING:
+    from dragoman.translation.translation import Scored
+
+app = typer.Typer()
+
+
+class Options(NamedTuple):
+    """What `dragoman score` takes."""
+
+    run: RunPath
+    source: SourceFile
+    target: TargetFile
+    per_symbol: Annotated[bool, typer.Option("--per-symbol", help="A third column: log P for each symbol.")] = False
+    json: Json = False
+    weights: Weights = None
+    to: To = None
+    arrays: ArrayFiles = None
+    threads: Threads = None
+
+
+@command(app)
+def score(options: Options) -> None:
+    """For each pair log P(target | source) in nats, a tab, and its number of symbols."""
+    if options.per_symbol and options.json:
+        raise typer.BadParameter("--per-symbol is a column, and --json has log P of every symbol: one or the other")
+    from dragoman.cli import pairs
+    from dragoman.configuration.messages import figure
+    from dragoman.translation.loading import load
+
+    outputs.check((), (options.source, options.target))
+    translator = load(options.run, weights=options.weights)
+    portions = pairs.scored(translator, options.source, options.target, given=options.arrays or (), to=options.to)
+    count = symbols = 0
+    total = 0.0
+    with output(None) as lines:
+        for found in portions:
+            lines.write(pairs.line(each) if options.json else _columns(each, options.per_symbol) for each in found)
+            count += len(found)
+            symbols += sum(each.symbols for each in found)
+            total += sum(each.log_prob for each in found)
+    perplexity = f", perplexity {figure(math.exp(min(-total / symbols, 700.0)))} a symbol" if symbols else ""
+    typer.echo(f"{count:,} pairs, {symbols:,} symbols, log P {total:.2f}{perplexity}", err=True)
+
+
+def _columns(scored: "Scored", per_symbol: bool) -> str:
+    """log P and the number of symbols, the end counted."""
+    mean = f"\t{scored.log_prob / scored.symbols:.4f}" if per_symbol else ""
+    return f"{scored.log_prob:.4f}\t{scored.symbols}{mean}"

@@ -1,0 +1,65 @@
+"""`dragoman train`: the run of a configuration, begun or gone on with."""
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from dragoman import torchrun
+from dragoman.cli.options import OVERRIDES, Configuration, Threads, overrides
+from dragoman.cli.streams import tell
+
+if TYPE_CHECKING:
+    from dragoman.configuration.config import DataConfig
+
+app = typer.Typer()
+
+
+@app.command(context_settings=OVERRIDES)
+def train(config: Configuration, threads: Threads = None) -> None:
+    """Train; the same command again goes on where it stopped.
+
+    With N workers on this machine: torchrun --nproc-per-node N -m -- dragoman train CONFIG
+    """
+    file, given = overrides([*config, *(["--device.threads", str(threads)] if threads else [])])
+    from dragoman import inspection
+    from dragoman.run import Run, RunFolder
+    from dragoman.training import checks, session
+    from dragoman.training.finishing import finished
+    from dragoman.training.objectives.table import OBJECTIVES
+
+    checked = checks.load_config(file, given)
+    before = finished(checked, RunFolder(Path(checked.run)))  # such a run is left alone
+    folder = session.train(checked)
+    if not torchrun.process().leads:
+        return
+    both = OBJECTIVES[checked.training.objective.kind].both_directions
+    for each in (folder, folder.reverse) if both else (folder,):
+        if not (before and _is_newer(each.report, each.validation)):
+            loaded = Run.load(each.path)
+            inspection.write_page(each.report, [inspection.view(loaded, *inspection.development(loaded))])
+    if not before:
+        run = shlex.quote(str(folder.path))
+        tell(
+            f"{folder.path}: trained. What next:\n"
+            f"  {_use(checked.data, run)}\n"
+            f"  open {shlex.quote(str(folder.report))}    curves, scores and attention on one page\n"
+            f"  dragoman info {run}               what is in the folder"
+        )
+
+
+def _is_newer(path: Path, other: Path) -> bool:
+    return path.is_file() and path.stat().st_mtime >= other.stat().st_mtime
+
+
+def _use(data: "DataConfig", run: str) -> str:
+    """The command that a trained run is for, and what that does."""
+    if data.edits and not data.features and len(data.source) <= 2:
+        source = " --source FILE" * (len(data.source) - 1)
+        return f"dragoman postedit {run}{source} --translation FILE     correct the lines of a file"
+    if len(data.source) > 1 or data.features:
+        files = "".join(f" --source {shlex.quote(f'{name}=FILE')}" for name in data.source)
+        return f"dragoman translate {run}{files}     translate what is in files, line by line"
+    to = " --to LANGUAGE" if data.pairs else ""
+    return f"dragoman translate {run} FILE{to}     translate the lines of a file, or of standard input"

@@ -1,0 +1,285 @@
+"""`dragoman translate`: one line out for each line in."""
+
+import os
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from dragoman.cli import outputs
+from dragoman.cli.options import (
+    Beam,
+    Candidates,
+    Engine,
+    Engines,
+    Json,
+    OutputFile,
+    Resume,
+    Search,
+    Searches,
+    Threads,
+    To,
+    Weights,
+    command,
+    two,
+)
+from dragoman.cli.resuming import done_before, kept, left_behind, noting
+from dragoman.cli.streams import PORTION, Output, Portion, is_typed, one_line, output, portions, warn
+from dragoman.corpus.pharaoh import pharaoh
+from dragoman.errors import UserError
+from dragoman.files import all_written
+
+if TYPE_CHECKING:
+    from dragoman.configuration.components import Spec
+    from dragoman.corpus.features import Given
+    from dragoman.translation.translation import Translation
+    from dragoman.translation.translator import Translator
+
+app = typer.Typer()
+
+
+def _schema(wanted: bool) -> bool:
+    if wanted:
+        from dragoman.translation import json_form
+
+        typer.echo(json_form.schema(), nl=False)
+        raise typer.Exit
+    return wanted
+
+
+class Options(NamedTuple):
+    """What `dragoman translate` takes."""
+
+    words: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN... [FILE]", help="Folders of trained runs, and sentences, one a line; - is standard input."
+        ),
+    ]
+    output: OutputFile = None
+    resume: Resume = False
+    search: Search = None
+    beam: Beam = None
+    n_best: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Up to N different translations of each line, as Moses lists."),
+    ] = None
+    alignments: Annotated[bool, typer.Option("--alignments", help="Links between words, such as 0-0 1-2.")] = False
+    json: Json = False
+    schema: Annotated[
+        bool,
+        typer.Option(
+            "--schema", callback=_schema, is_eager=True, help="Print the JSON schema of what --json writes, and exit."
+        ),
+    ] = False
+    show: Annotated[bool, typer.Option("--show", help="Draw the attention of each sentence.")] = False
+    weights: Weights = None
+    batch_lines: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Lines read at a time, at most (otherwise 256).")
+    ] = None
+    engine: Engine = Engines.torch
+    candidates: Candidates = None
+    source: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=FILE", help="The lines, or arrays, of one of several sources; those not named are missing."
+        ),
+    ] = None
+    wait: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="K", help="Write words while a line arrives, K source symbols behind (wait-k)."),
+    ] = None
+    incremental: Annotated[
+        bool, typer.Option("--incremental", help="Write words while a line arrives, as the model decides (shift).")
+    ] = False
+    to: To = None
+    via: Annotated[
+        str | None, typer.Option(metavar="LANGUAGE", help="Translate to this language first, and that to the other.")
+    ] = None
+    prefix: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="How each translation begins: as many lines, which may be empty."),
+    ] = None
+    threads: Threads = None
+
+    @property
+    def follows(self) -> bool:
+        """Whether words are written while lines arrive."""
+        return self.wait is not None or self.incremental
+
+    @property
+    def resumable(self) -> bool:
+        """Whether each line that is written is all that a line that is read becomes."""
+        return not (self.follows or (self.n_best and not self.json))
+
+
+@command(app)
+def translate(options: Options) -> None:
+    """Translate lines with a run, or with the mean of several: one line out for each line in."""
+    candidates = two(options.candidates)
+    from dragoman.translation.loading import load
+
+    runs, source = _split(options.words)
+    _check(options, runs, source)
+    asked = _asked(options, runs, candidates)
+    done = kept(options.output, asked if options.resumable else None, resume=options.resume)
+    if options.follows:
+        from dragoman.cli.following import follow
+
+        _check_following(options, runs)
+        translator = load(runs, weights=options.weights)
+        follow(translator, source, options.output, done, wait=options.wait, to=options.to)
+        return
+    translator = load(runs, weights=options.weights, engine=options.engine.value, candidates=candidates)
+    if options.via and not translator.marks:
+        raise UserError("--via: goes by way of another language, and this run has no others (data.pairs)")
+    _translate(translator, source, options, done, asked)
+
+
+def _split(words: Sequence[Path]) -> tuple[list[Path], Path]:
+    """RUN... [FILE] as runs and a file: the last one is a file if it is no folder, and there is a run before it."""
+    *runs, last = words
+    return (runs, last) if runs and not last.is_dir() else ([*runs, last], Path("-"))
+
+
+def _check(options: Options, runs: Sequence[Path], source: Path) -> None:
+    """UserError where files or options do not go together."""
+    from dragoman.run import RunFolder
+
+    written = [("--output", path) for path in all_written(options.output)]
+    read = [source, *(Path(each.partition("=")[2]) for each in options.source or ())]
+    read += [options.prefix] if options.prefix else []
+    read += [RunFolder(run).weights(options.weights) for run in runs if options.weights]
+    outputs.check(written, read, runs)
+    if options.via and (options.alignments or options.json or options.show):
+        raise UserError("--via: what a model looked at is the translation in between; leave out one")
+    if options.alignments and options.json:
+        raise UserError("--alignments: the objects of --json have them; leave out one")
+    if options.resume and not options.resumable:
+        raise UserError(
+            "--resume: continues translations of whole lines, without --wait and --incremental, and --n-best as --json"
+        )
+
+
+def _check_following(options: Options, runs: Sequence[Path]) -> None:
+    """UserError for what is not done while lines arrive."""
+    way = "--incremental" if options.wait is None else "--wait"
+    refused = {
+        "--incremental": options.incremental and options.wait is not None,
+        "--beam": options.beam,
+        "--search": options.search == Searches.beam,
+        "--n-best": options.n_best,
+        "--alignments": options.alignments,
+        "--json": options.json,
+        "--show": options.show,
+        "--engine": options.engine != Engines.torch,
+        "--candidates": options.candidates,
+        "--batch-lines": options.batch_lines,
+        "--source": options.source,
+        "--via": options.via,
+        "--prefix": options.prefix,
+        "several RUNs": len(runs) > 1,
+    }
+    for option, given in refused.items():
+        if given:
+            raise UserError(f"{option}: {way} writes word by word, by greedy search with engine torch; leave out one")
+
+
+def _asked(options: Options, runs: Sequence[Path], candidates: tuple[int, int] | None) -> Mapping[str, Any]:
+    """What the lines to write depend on."""
+    return {
+        "command": "translate",
+        "RUN": [os.path.realpath(run) for run in runs],
+        "--weights": options.weights,
+        "--engine": options.engine,
+        "--candidates": candidates,
+        "--search": options.search,
+        "--beam": options.beam,
+        "--n-best": options.n_best,
+        "--alignments": options.alignments,
+        "--json": options.json,
+        "--source": [each.partition("=")[0] for each in options.source or ()],
+        "--to": options.to,
+        "--via": options.via,
+        "--prefix": bool(options.prefix),
+    }
+
+
+def _translate(
+    translator: "Translator", source: Path, options: Options, done: int | None, asked: Mapping[str, Any]
+) -> None:
+    """Translate line by line, behind the lines that are done."""
+    from dragoman.cli import sources
+    from dragoman.cli.progress import progress
+
+    target = options.output
+    search = sources.search_of(translator, options.search, options.beam)
+    with ExitStack() as stack:
+        noted = stack.enter_context(noting(target, done if options.resumable else None, asked))
+        texts = stack.enter_context(output(target, done))
+        source, lines = sources.read(source, options.source or (), options.prefix, translator)
+        if target and done:
+            deque(done_before(lines, done, source, target), maxlen=0)
+        stack.enter_context(left_behind(target, resumable=options.resumable))
+        advance = stack.enter_context(progress(source, target, done or 0))
+        size, first = options.batch_lines or PORTION, 1 + (done or 0)
+        for portion in portions(lines, size, typed=is_typed(source), first=first):
+            found = _translated(translator, portion, source, options, search)
+            noted(portion.lines)
+            for number, translation in enumerate(found, start=portion.first - 1):
+                _write(texts, number, translation, options)
+            advance(len(found))
+
+
+def _translated(
+    translator: "Translator", portion: "Portion[tuple[Given, ...]]", source: Path, options: Options, search: "Spec"
+) -> "list[Translation]":
+    """The translations of some lines."""
+    translated = partial(translator.translate, beam_size=options.beam, search=search)
+    given = [line[:-1] for line in portion.lines] if options.prefix else portion.lines
+    prefix = [str(line[-1]) for line in portion.lines] if options.prefix else None
+    if options.via:
+        between = translated(given, to=options.via)
+        warn(source, portion.first, (translation.left_out for translation in between))
+        given = [(translation.text,) for translation in between]
+    found = translated(given, to=options.to, n_best=options.n_best or 1, prefix=prefix)
+    warn(source, portion.first, (translation.left_out for translation in found))
+    return found
+
+
+def _write(texts: Output, number: int, translation: "Translation", options: Options) -> None:
+    texts.write(_lines(number, translation, options))
+    if options.show:
+        from rich.console import Console
+
+        from dragoman.visualisation import heatmap
+
+        seen = translation.attention_matrix
+        grid = heatmap.terminal(seen.attention, seen.columns, translation.words)
+        Console(stderr=True).print(grid)
+
+
+def _lines(number: int, translation: "Translation", options: Options) -> Iterator[str]:
+    """The text; with alignments, these after it; as n-best list in the form of Moses, line numbers from 0. As JSON one
+    object, which has everything.
+    """
+    if options.json:
+        from dragoman.translation.result import Result
+
+        yield Result(translation).line()
+        return
+    if options.n_best is None:
+        fields = [one_line(translation.text), *_alignment(translation, options)]
+        yield " ||| ".join(fields)
+    for found in translation.n_best if options.n_best else ():
+        fields = [str(number), one_line(found.text), *_alignment(found, options)]
+        yield " ||| ".join([*fields, f"F0= {found.log_prob:.4f}", f"{found.score:.4f}"])
+
+
+def _alignment(translation: "Translation", options: Options) -> list[str]:
+    """The links to each source."""
+    return [pharaoh(source.alignment) for source in translation.sources] if options.alignments else []
