@@ -4,7 +4,7 @@ import json
 import logging
 import tempfile
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from dragoman.data.batch import Sequence
 from dragoman.data.source import only_text
+from dragoman.deployment import graphs
 from dragoman.deployment.engine import BEGUN, FOLDER, NOTE, VERSION, Note, Precision, digest, is_export, needed
 from dragoman.errors import UserError
 from dragoman.files import write_atomically
@@ -28,6 +29,8 @@ ROWS, SENTENCES, POSITIONS, STEPS = map(torch.export.Dim, "RBST")
 Axes = dict[int, torch.export.Dim]
 INT8 = ["MatMul", "Gemm"]  # what is done in 8-bit integers where one side is constant
 WHOLE = 1 << 40  # bytes of a constant that is computed when the graph is made: however large it is
+SENTENCES_TRACED, POSITIONS_TRACED, STEPS_TRACED = 3, 5, 3  # of the state that a step is traced with
+PREDICTED = ["features", "weights"]  # what a step gives beside the state after it
 
 
 @contextmanager
@@ -59,11 +62,11 @@ def write(run: Run, weights: str | None = None, *, int8: bool = False) -> Path:
         raise UserError(f"{run.folder.path}: has {what}, of which ONNX graphs know nothing")
     _begin(folder)
     try:
-        graphs = export(model)
+        made = export(model)
     except torch.onnx.OnnxExporterError as error:
         raise UserError(f"{run.folder.path}: this model cannot be exported ({str(error).splitlines()[0]})") from error
     files = {}
-    for name, graph in graphs.models().items():
+    for name, graph in made.models().items():
         file = folder / f"{name}.onnx"
         with write_atomically(file, "wb") as output:
             output.write((quantised(graph) if int8 else graph).SerializeToString())
@@ -71,7 +74,7 @@ def write(run: Run, weights: str | None = None, *, int8: bool = False) -> Path:
     precision: Precision = "int8" if int8 else "float32"
     inside = path.is_relative_to(run.folder.path)
     name = str(path.relative_to(run.folder.path)) if inside else str(path.resolve())
-    note = Note(VERSION, name, digest(path), precision, model.start_id, graphs.step_state, graphs.source_state, files)
+    note = Note(VERSION, name, digest(path), precision, model.start_id, made.step_state, made.source_state, files)
     with write_atomically(folder / NOTE) as text:
         json.dump(note._asdict(), text, indent=1)
     return folder
@@ -116,41 +119,30 @@ class Graphs(NamedTuple):
 @torch.no_grad()
 def export(model: Seq2Seq) -> Graphs:
     """The graphs of a model in evaluation mode. Tensors of its state that no step reads are left out."""
-    ids, mask = _source(3, 5)
-    state = _state(model, ids, mask, 3)
-    step_state, source_state = _leaves(state.step_state), _leaves(state.source_state)
-    others = [
-        _leaves((other.step_state, other.source_state))
-        for other in (
-            _state(model, *_source(2, 5), 3),
-            _state(model, *_source(3, 4), 3),
-            _state(model, ids, mask, 2),
-        )
-    ]
-    names = [f"step_state.{number}" for number in range(len(step_state))]
-    fixed_names = [f"source_state.{number}" for number in range(len(source_state))]
-    all_names = [*names, *fixed_names]
-    axes = tuple(map(_axes, (*step_state, *source_state), *others))
-    both: Axes = {0: SENTENCES, 1: POSITIONS}
-    start = _exported(_Start(model), (ids, mask), (both, both), ["ids", "mask"], all_names)
-    after = ["features", "weights", *(f"next.{name}" for name in names)]
-    symbols, *several = (torch.cat([tensor, tensor]) for tensor in (ids[:, 0], *step_state))  # two rows of a sentence
-    several_axes = ({**each, 0: ROWS} for each in axes[: len(step_state)])
-    step = _exported(
-        _Step(model, state),
-        (symbols, (*several, *source_state)),
-        ({0: ROWS}, (*several_axes, *axes[len(step_state) :])),
-        ["symbols", *all_names],
-        after,
+    (ids, mask), state = _source(SENTENCES_TRACED, POSITIONS_TRACED), _state(model)
+    step_state, source_state = _state_inputs(model, state)
+    source: Axes = {0: SENTENCES, 1: POSITIONS}
+    start = _traced(
+        _Start(model), [Input("ids", ids, source), Input("mask", mask, source)], _names([*step_state, *source_state])
     )
-    features = model.step(ids[:, 0], state).features
-    output = _exported(_Output(model), (features,), ({0: ROWS},), ["features"], ["log_probs"])
-    _measure(step, ["symbols", *fixed_names])
-    used = _read(step, names)
-    moving_names, fixed_names = ([name for name in some if name in used] for some in (names, fixed_names))
-    _keep(step, ["features", "weights", *(f"next.{name}" for name in moving_names)])
-    _keep(start, [*moving_names, *fixed_names])
-    return Graphs(start, step, output, moving_names, fixed_names)
+    symbols = Input("symbols", ids[:, 0], {0: SENTENCES})
+    rows = map(_two_rows, [symbols, *step_state])
+    step = _traced(_Step(model, state), [*rows, *source_state], [*PREDICTED, *map(_following, _names(step_state))])
+    features = Input("features", model.step(ids[:, 0], state).features, {0: ROWS})
+    output = _traced(_Output(model), [features], ["log_probs"])
+    return _without_unread(Graphs(start, step, output, _names(step_state), _names(source_state)))
+
+
+def _without_unread(made: Graphs) -> Graphs:
+    """The same without those tensors of the state that no step reads, though it may ask for their sizes."""
+    graphs.measure_by(made.step, ["symbols", *made.source_state])
+    read = graphs.read_inputs(made.step, PREDICTED, {name: _following(name) for name in made.step_state})
+    step_state, source_state = (
+        [name for name in names if name in read] for names in (made.step_state, made.source_state)
+    )
+    graphs.keep(made.start, [*step_state, *source_state])
+    graphs.keep(made.step, [*PREDICTED, *map(_following, step_state)])
+    return made._replace(step_state=step_state, source_state=source_state)
 
 
 @_quietly()
@@ -177,59 +169,84 @@ def quantised(model: Any) -> Any:
         return load(path)
 
 
-class _Start(nn.Module):
-    """ids and mask (B, S) to the tensors of the first state."""
+class Input(NamedTuple):
+    """An input of a graph: its name, an example to trace with, and what its axes count where that is not the same each
+    time.
+    """
 
-    def __init__(self, model: Seq2Seq) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
-        state = self.model.begin((Sequence(ids, mask),))
-        return tuple(_leaves((state.step_state, state.source_state)))
+    name: str
+    example: Tensor
+    axes: Axes
 
 
-class _Step(nn.Module):
-    """Symbols (B) and the tensors of a state to features, attention and the tensors that have changed."""
-
-    def __init__(self, model: Seq2Seq, like: State) -> None:
-        super().__init__()
-        self.model = model
-        self.like = like
-
-    def forward(self, symbols: Tensor, tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        given = iter(tensors)
-        step_state, source_state = each_tensor(lambda _: next(given), (self.like.step_state, self.like.source_state))
-        features, weights, state = self.model.step(
-            symbols, self.like._replace(step_state=step_state, source_state=source_state)
-        )
-        return features, weights, *_leaves(state.step_state)
+def _names(inputs: list[Input]) -> list[str]:
+    return [each.name for each in inputs]
 
 
-class _Output(nn.Module):
-    """Features (B, F) to log-probabilities of all symbols."""
-
-    def __init__(self, model: Seq2Seq) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, features: Tensor) -> Tensor:
-        return self.model.output.log_probs(Readout(features))
+def _following(name: str) -> str:
+    """The output of a step that is this input of the next."""
+    return f"next.{name}"
 
 
-def _source(rows: int, positions: int) -> tuple[Tensor, Tensor]:
-    """A source to trace with; every row but the first has padding."""
-    mask = torch.ones(rows, positions, dtype=torch.bool)
+def _two_rows(one: Input) -> Input:
+    """The same with two rows for each sentence."""
+    return Input(one.name, torch.cat([one.example, one.example]), {**one.axes, 0: ROWS})
+
+
+def _source(sentences: int, positions: int) -> tuple[Tensor, Tensor]:
+    """A source to trace with; every sentence but the first has padding."""
+    mask = torch.ones(sentences, positions, dtype=torch.bool)
     mask[1:, 2:] = False
-    return torch.ones(rows, positions, dtype=torch.long), mask
+    return torch.ones(sentences, positions, dtype=torch.long), mask
 
 
-def _state(model: Seq2Seq, ids: Tensor, mask: Tensor, steps: int) -> State:
+def _state(
+    model: Seq2Seq,
+    *,
+    sentences: int = SENTENCES_TRACED,
+    positions: int = POSITIONS_TRACED,
+    steps: int = STEPS_TRACED,
+) -> State:
     """After some steps: the axes of one before the first step may have no length to trace with."""
+    ids, mask = _source(sentences, positions)
     state = model.begin((Sequence(ids, mask),))
     for _ in range(steps):
         state = model.step(ids[:, 0], state).state
     return state
+
+
+def _state_inputs(model: Seq2Seq, state: State) -> tuple[list[Input], list[Input]]:
+    """The tensors of a state: those that change from step to step, and those of the source.
+
+    What an axis counts is found by comparison with states of one sentence less, of shorter ones, and after fewer steps.
+    """
+    smaller = [
+        _state(model, sentences=SENTENCES_TRACED - 1),
+        _state(model, positions=POSITIONS_TRACED - 1),
+        _state(model, steps=STEPS_TRACED - 1),
+    ]
+
+    def inputs(name: str, tree: Any, others: list[Any]) -> list[Input]:
+        every = zip(_leaves(tree), *map(_leaves, others), strict=True)
+        return [
+            Input(f"{name}.{number}", tensor, _axes(tensor, compared))
+            for number, (tensor, *compared) in enumerate(every)
+        ]
+
+    return (
+        inputs("step_state", state.step_state, [each.step_state for each in smaller]),
+        inputs("source_state", state.source_state, [each.source_state for each in smaller]),
+    )
+
+
+def _axes(tensor: Tensor, smaller: list[Tensor]) -> Axes:
+    """What the axes of a tensor count whose sizes differ in a state of fewer sentences, positions or steps."""
+    return {
+        axis: counted
+        for counted, other in zip((SENTENCES, POSITIONS, STEPS), smaller, strict=True)
+        for axis in range(tensor.dim())
+        if tensor.size(axis) != other.size(axis)
+    }
 
 
 def _leaves(tree: Any) -> list[Tensor]:
@@ -244,88 +261,61 @@ def _leaves(tree: Any) -> list[Tensor]:
     return found
 
 
-def _axes(tensor: Tensor, *others: Tensor) -> Axes:
-    """Which axes of a tensor count sentences, positions of the source and steps: it is compared with that of a state
-    of fewer sentences, of shorter ones, and after fewer steps.
-    """
-    return {
-        axis: kind
-        for kind, other in zip((SENTENCES, POSITIONS, STEPS), others, strict=True)
-        for axis in range(tensor.dim())
-        if tensor.size(axis) != other.size(axis)
-    }
+class _Start(nn.Module):
+    """ids and mask (B, S) to the tensors of the first state."""
+
+    def __init__(self, model: Seq2Seq) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, *given: Tensor) -> tuple[Tensor, ...]:
+        ids, mask = given
+        state = self.model.begin((Sequence(ids, mask),))
+        return tuple(_leaves((state.step_state, state.source_state)))
 
 
-def _exported(
-    module: nn.Module, given: tuple[Any, ...], axes: tuple[Any, ...], inputs: list[str], outputs: list[str]
-) -> Any:
+class _Step(nn.Module):
+    """Symbols (R) and the tensors of a state to features, attention and the tensors that have changed."""
+
+    def __init__(self, model: Seq2Seq, like: State) -> None:
+        super().__init__()
+        self.model = model
+        self.like = like
+
+    def forward(self, *given: Tensor) -> tuple[Tensor, ...]:
+        symbols, *tensors = given
+        rest = iter(tensors)
+        step_state, source_state = each_tensor(lambda _: next(rest), (self.like.step_state, self.like.source_state))
+        features, weights, state = self.model.step(
+            symbols, self.like._replace(step_state=step_state, source_state=source_state)
+        )
+        return features, weights, *_leaves(state.step_state)
+
+
+class _Output(nn.Module):
+    """Features (R, F) to log-probabilities of all symbols."""
+
+    def __init__(self, model: Seq2Seq) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, *given: Tensor) -> Tensor:
+        (features,) = given
+        return self.model.output.log_probs(Readout(features))
+
+
+def _traced(module: nn.Module, inputs: list[Input], outputs: list[str]) -> Any:
+    """The graph of a module that takes these inputs, with names for what it gives."""
     from onnxscript.optimizer import fold_constants
 
     # The exporter need not find out how many rows a sentence has.
     traced = torch.export.export(
-        module.eval(), given, dynamic_shapes=axes, prefer_deferred_runtime_asserts_over_guards=True
+        module.eval(),
+        tuple(each.example for each in inputs),
+        dynamic_shapes=(tuple(each.axes for each in inputs),),
+        prefer_deferred_runtime_asserts_over_guards=True,
     )
-    program = torch.onnx.export(traced, input_names=inputs, output_names=outputs, dynamo=True, verbose=False)
+    program = torch.onnx.export(traced, input_names=_names(inputs), output_names=outputs, dynamo=True, verbose=False)
     graph = cast(torch.onnx.ONNXProgram, program).model_proto
     fold_constants(graph, input_size_limit=WHOLE, output_size_limit=WHOLE)
     return graph
-
-
-def _nodes(graph: Any) -> Iterator[Any]:
-    """The nodes of a graph, and those of the loops in it."""
-    for node in graph.node:
-        yield node
-        for attribute in node.attribute:
-            yield from _nodes(attribute.g)
-
-
-def _needs(graph: Any, outputs: Iterable[str]) -> set[str]:
-    """The names of all that these outputs are computed from."""
-    needed = set(outputs)
-    for node in reversed(graph.node):
-        if needed.intersection(node.output):
-            needed.update(node.input)
-            for attribute in node.attribute:
-                needed.update(name for inner in _nodes(attribute.g) for name in inner.input)
-    return needed
-
-
-def _read(step: Any, step_state: list[str]) -> set[str]:
-    """The inputs that have an effect on what this step or a later one predicts or attends to."""
-    needed: set[str] = set()
-    wanted = {"features", "weights"}
-    while not wanted <= needed:
-        needed = _needs(step.graph, wanted)
-        wanted |= {f"next.{name}" for name in step_state if name in needed}
-    return needed
-
-
-def _measure(step: Any, names: list[str]) -> None:
-    """Let numbers of rows and positions be taken from these inputs: one that is only measured need not be there."""
-    shapes = {each.name: [axis.dim_param for axis in each.type.tensor_type.shape.dim] for each in step.graph.input}
-    places = {size: (name, axis) for name in names for axis, size in enumerate(shapes[name]) if size}
-    for node in step.graph.node:
-        if node.op_type == "Shape" and node.input[0] in shapes:
-            bounds = {each.name: each for each in node.attribute}
-            if bounds.keys() == {"start", "end"} and bounds["end"].i == bounds["start"].i + 1:
-                size = shapes[node.input[0]][bounds["start"].i]
-                if size in places:
-                    node.input[0], bounds["start"].i = places[size]
-                    bounds["end"].i = bounds["start"].i + 1
-
-
-def _keep(model: Any, outputs: list[str]) -> None:
-    """Leave these outputs, in this order, and what they are computed from."""
-    graph = model.graph
-    needed = _needs(graph, outputs)
-    by_name = {each.name: each for each in graph.output}
-    kept = {
-        "output": [by_name[name] for name in outputs],
-        "node": [node for node in graph.node if needed.intersection(node.output)],
-        "input": [each for each in graph.input if each.name in needed],
-        "initializer": [each for each in graph.initializer if each.name in needed],
-    }
-    for field, found in kept.items():
-        held = getattr(graph, field)
-        del held[:]
-        held.extend(found)

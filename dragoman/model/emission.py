@@ -90,6 +90,8 @@ class Chained(Emission):
     """Positions of hard attention that depend on each other, summed by the forward algorithm (Wu and Cotterell 2019):
 
     `log p(y_t | y_<t) = log sum_z p(z_t = z | y_<t) p(y_t | z, y_<t)`
+
+    Figures are their mean over z_t.
     """
 
     direct = False
@@ -118,7 +120,9 @@ class Chained(Emission):
         assert drawn.ids is None  # symbols are columns below
         said = drawn.log_probs.view(*weights.shape, -1)
         log_probs = torch.logsumexp(places.unsqueeze(2) + said, 1)
-        return Emitted(Distribution(log_probs, drawn.ids), places.exp(), after, ChainState(places, said))
+        chances = places.exp()
+        figures = {name: (chances * each.view_as(chances)).sum(1) for name, each in drawn.figures.items()}
+        return Emitted(Distribution(log_probs, drawn.ids, figures), chances, after, ChainState(places, said))
 
     def marginal(
         self, alpha: Float[Tensor, "B T S"], log_probs: Float[Tensor, "B T S"], real: Bool[Tensor, "B T"]

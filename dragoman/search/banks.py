@@ -29,9 +29,10 @@ def by_progress(
     """
     found = [list(candidates) for candidates in every]
     known = {(each.row, each.symbol) for candidates in found for each in candidates}
+    of_sentence = len(rows) // len(every)
     for each in _following(rows, prediction, progress):
         if (each.row, each.symbol) not in known:
-            found[each.row * len(every) // len(rows)].append(each)
+            found[each.row // of_sentence].append(each)
     flat = [each for candidates in found for each in candidates]
     device = prediction.log_probs.device
     parents = torch.tensor([each.row for each in flat], device=device)

@@ -16,7 +16,7 @@ from dragoman.model.shapes import Float
 from dragoman.search.decoding import Proposals, Sentence, Step, Strategy
 from dragoman.search.hypothesis import End, Node
 from dragoman.search.limits import Limit, Margin, Ratio
-from dragoman.search.ranking import Alpha, Beta, NormalisationKind, Ranking, coverage
+from dragoman.search.ranking import Alpha, Beta, NormalisationKind, Ranking
 from dragoman.search.search import Search
 
 Size = Annotated[int, Field(ge=1, le=1000)]
@@ -55,21 +55,19 @@ class Beam(Search):
 
     def strategy(self, sources: tuple[SourceBatch, ...], n_best: int, spare: int) -> Strategy:
         texts = [number for number, source in enumerate(sources) if isinstance(source, Sequence)]
-        return BestFinished(self.width, self.ranking, n_best, n_best + spare, texts)
+        return BestFinished(self.width, self.ranking, n_best, n_best + spare, texts if self.ranking.beta else [])
 
 
 @final
 @dataclass(frozen=True)
 class BestFinished(Strategy):
-    """The `width` best that are open, and the `most` best finished ones, of which `n_best` are asked for. Coverage is
-    that of the sources `texts`.
-    """
+    """The `width` best that are open, and the `most` best finished ones, of which `n_best` are asked for."""
 
     width: int
     ranking: Ranking
     n_best: int
     most: int
-    texts: List[int]
+    covered: List[int]
 
     def propose(
         self, log_probs: Float[Tensor, "B W C"], totals: Float[Tensor, "B W"], sentences: List[Sentence]
@@ -77,7 +75,7 @@ class BestFinished(Strategy):
         """The best 2 * `width`: at least `width` go on, even if as many end."""
         columns = log_probs.size(2)
         continued = (totals.unsqueeze(2) + log_probs).flatten(1)  # (B, W * C)
-        places = continued.topk(min(2 * self.width, continued.size(1)), dim=1).indices
+        places = continued.topk(min(2 * self.width, continued.size(1)), dim=1).indices  # row * C + column
         return Proposals(places // columns, places % columns, log_probs.flatten(1).gather(1, places))
 
     def keep(self, sentence: Sentence, candidates: Iterable[Candidate], step: Step) -> None:
@@ -92,7 +90,7 @@ class BestFinished(Strategy):
             if each.symbol != EOS:
                 beam.append(Node(node, each.symbol, each.log_prob, each.total, each.surface))
             elif rank < self.width and each.total > float("-inf"):
-                score = self.ranking.rank(each.total, step.length, self._coverage(node, sentence, step))
+                score = self.ranking.rank(each.total, step.length, step.paths.coverage(node))
                 insort(sentence.finished, End(node, each.log_prob, score), key=lambda end: -end.score)
                 del sentence.finished[self.most :]
         sentence.beam = beam
@@ -102,8 +100,3 @@ class BestFinished(Strategy):
         if len(sentence.finished) < self.n_best:
             return False
         return sentence.finished[self.n_best - 1].score >= self.ranking.bound(sentence.beam[0].total, limit + 1)
-
-    def _coverage(self, node: int, sentence: Sentence, step: Step) -> float:
-        if not self.ranking.beta:
-            return 0.0
-        return coverage([step.paths.attended(node, source, sentence.number) for source in self.texts])

@@ -68,10 +68,11 @@ class Step(NamedTuple):
 class Strategy(ABC):
     """What distinguishes a search from others: which continuations it looks at, which it keeps, and when it ends.
 
-    At most `width` hypotheses of a sentence go on.
+    At most `width` hypotheses of a sentence go on. `covered` are the numbers of sources whose coverage it asks for.
     """
 
     width: int
+    covered: Sequence[int] = ()
 
     @abstractmethod
     def propose(
@@ -120,14 +121,14 @@ class Decoding:
 
     def find(self, sources: tuple[SourceBatch, ...]) -> list[list[Hypothesis]]:
         """The finished hypotheses of each sentence."""
-        paths = Paths(sources)
+        paths = Paths(sources, self.strategy.covered)
         for _ in self.steps(sources, paths):
             pass
         return paths.hypotheses([sentence.finished for sentence in self.sentences])
 
     def steps(self, sources: tuple[SourceBatch, ...], paths: Paths) -> Iterator[Prediction[Any]]:
         """What is predicted at each step, as soon as its candidates have been kept."""
-        sentences, length = self.sentences, 0
+        sentences, length = self.sentences, 0  # those that go on, and how many symbols they have said
         state = self.model.begin(sources)
         constraint = self.constraint.start() if self.constraint else ()
         while sentences:
@@ -138,36 +139,39 @@ class Decoding:
                 constraint = self.constraint.advance(symbols, constraint)
             prediction = self.model.predict(symbols, state)
             step = Step(paths, paths.add(rows, prediction), length + 1)
-            longest = self._longest(sentences)
-            rest = [limit - length for limit, each in zip(longest, sentences, strict=True) for _ in each.beam]
-            prediction = replace(prediction, log_probs=self._restricted(prediction, constraint, rest))
-            every = self._continued(rows, prediction, constraint, sentences)
-            for sentence, candidates in zip(sentences, every, strict=True):
+            limits = self._limits(sentences)
+            left = [limit - length for limit, sentence in zip(limits, sentences, strict=True) for _ in sentence.beam]
+            prediction = replace(prediction, log_probs=self._restricted(prediction, constraint, left))
+            continued = self._continued(rows, prediction, constraint, sentences)
+            for sentence, candidates in zip(sentences, continued, strict=True):
                 self.strategy.keep(sentence, candidates, step)
             yield prediction
-            length += 1
-            state = prediction.state
-            both = enumerate(zip(sentences, longest, strict=True))
-            left = [place for place, (each, limit) in both if length <= limit and not self.strategy.done(each, limit)]
-            fewer = torch.tensor(left, device=self.device) if len(left) < len(sentences) else None
-            sentences = [sentences[place] for place in left]
-            order = [node.parent - step.first for sentence in sentences for node in sentence.beam]
-            if sentences and order != list(range(len(rows))):
-                kept = torch.tensor(order, device=self.device)
-                state, constraint = self.model.reorder(state, kept, fewer), select(constraint, kept)
+            length, state = length + 1, prediction.state
+            ongoing = [
+                place
+                for place, (sentence, limit) in enumerate(zip(sentences, limits, strict=True))
+                if length <= limit and not self.strategy.done(sentence, limit)
+            ]
+            kept_sentences = torch.tensor(ongoing, device=self.device) if len(ongoing) < len(sentences) else None
+            sentences = [sentences[place] for place in ongoing]
+            parents = [node.parent - step.first for sentence in sentences for node in sentence.beam]
+            if sentences and parents != list(range(len(rows))):
+                kept_rows = torch.tensor(parents, device=self.device)
+                state = self.model.reorder(state, kept_rows, kept_sentences)
+                constraint = select(constraint, kept_rows)
 
-    def _longest(self, sentences: list[Sentence]) -> list[int]:
+    def _limits(self, sentences: list[Sentence]) -> list[int]:
         """The limit of each sentence, which leaves room for what is demanded."""
         limits = self.limits()
         return [max(limits[each.number], self._demanded[each.number] if self._demanded else 0) for each in sentences]
 
-    def _restricted(self, prediction: Prediction[Any], constraint: Any, rest: list[int]) -> Float[Tensor, "R C"]:
+    def _restricted(self, prediction: Prediction[Any], constraint: Any, left: list[int]) -> Float[Tensor, "R C"]:
         """log P of what each row may say, which has so many symbols left before its end is forced."""
         log_probs = prediction.log_probs
         if self.constraint:
-            most = torch.tensor(rest, device=self.device)
+            most = torch.tensor(left, device=self.device)
             log_probs = constrained(log_probs, prediction.symbols, self.constraint, constraint, most)
-        forbid(log_probs, [row for row, count in enumerate(rest) if count <= 0])
+        forbid(log_probs, [row for row, symbols in enumerate(left) if symbols <= 0])
         return log_probs
 
     def _continued(
@@ -176,16 +180,16 @@ class Decoding:
         """The candidates of every sentence, the best first."""
         log_probs, width = prediction.log_probs, len(rows) // len(sentences)
         totals = torch.tensor([node.total for node in rows], dtype=log_probs.dtype, device=self.device)
-        by_sentence = log_probs.view(len(sentences), width, -1), totals.view(-1, width)
-        found = self.strategy.propose(*by_sentence, sentences)
-        columns = found.rows.tolist(), prediction.at(found.columns).tolist(), found.log_probs.tolist()
+        found = self.strategy.propose(log_probs.view(len(sentences), width, -1), totals.view(-1, width), sentences)
+        symbols = prediction.at(found.columns).tolist()
 
-        def candidates(first: int, *columns: list[Any]) -> Iterator[Candidate]:
-            for row, symbol, log_prob in zip(*columns, strict=True):
+        def candidates(first: int, *proposed: list[Any]) -> Iterator[Candidate]:
+            """Of the sentence whose rows begin here."""
+            for row, symbol, log_prob in zip(*proposed, strict=True):
                 yield Candidate(first + row, symbol, number(log_prob), rows[first + row].total + log_prob)
 
-        every = [candidates(place * width, *each) for place, each in enumerate(zip(*columns, strict=True))]
-        expanded = [self.model.expand(each, prediction) for each in every]
+        every = zip(range(0, len(rows), width), found.rows.tolist(), symbols, found.log_probs.tolist(), strict=True)
+        expanded = [self.model.expand(candidates(*each), prediction) for each in every]
         progress = self.constraint.progress(constraint) if self.constraint else None
         if self.constraint and progress and progress.missing.any():
             return by_progress(expanded, rows, prediction, progress, self.constraint, constraint, self.strategy.width)

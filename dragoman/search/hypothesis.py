@@ -1,16 +1,18 @@
 """What search returns, and what it keeps until then."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from dragoman.data.batch import SourceBatch
 from dragoman.model.predictor import Prediction
 from dragoman.model.shapes import Float
+from dragoman.search.ranking import coverage
 
 ROOT = -1  # the parent of what has said nothing yet
 LEAST = 64  # rows that there is room for
@@ -87,20 +89,45 @@ class _Rows:
         return self._held[: self._count]
 
 
+class _Coverage:
+    """The coverage of each row of the last step, by the attention that some sources have got on the way to it."""
+
+    def __init__(self, sources: tuple[SourceBatch, ...], numbers: Sequence[int]) -> None:
+        self._numbers = numbers
+        self._attended = [(~sources[number].mask).float() for number in numbers]  # (R, S); padding is seen in full
+        self._first = 0  # the node of the first row
+        self._found: list[float] | None = None
+
+    def add(self, rows: Sequence[Node], attention: tuple[Tensor, ...], first: int) -> None:
+        """A step, whose first row is this node."""
+        if first:
+            parents = torch.tensor([node.parent - self._first for node in rows], device=attention[0].device)
+            self._attended = [each[parents] for each in self._attended]
+        self._attended = [each + attention[number] for each, number in zip(self._attended, self._numbers, strict=True)]
+        self._first, self._found = first, None
+
+    def of(self, node: int) -> float:
+        if self._found is None:
+            self._found = coverage(self._attended).tolist()
+        return self._found[node - self._first]
+
+
 class Paths:
     """All steps of a search as a tree: each row of each step is a node, which knows what it had read, what it attended
     to, and its figures.
 
     Nothing is copied while hypotheses branch and batches shrink; what was found is read off backwards from its end.
+    `covered` are the numbers of the sources that coverage counts.
     """
 
-    def __init__(self, sources: tuple[SourceBatch, ...]) -> None:
+    def __init__(self, sources: tuple[SourceBatch, ...], covered: Sequence[int] = ()) -> None:
         self._lengths = [source.mask.sum(1).tolist() for source in sources]  # a sentinel has one position
         self._nodes: list[Node] = []
         self._attention: list[_Rows] = []
         self._figures: dict[str, _Rows] = {}
+        self._coverage = _Coverage(sources, covered) if covered else None
 
-    def add(self, rows: Iterable[Node], prediction: Prediction[Any]) -> int:
+    def add(self, rows: Sequence[Node], prediction: Prediction[Any]) -> int:
         """A step, by what its rows read and what is predicted from there: the number of its first node, whence they
         are counted.
         """
@@ -113,6 +140,8 @@ class Paths:
             held.add(weights)
         for name, held in self._figures.items():
             held.add(prediction.figures[name].unsqueeze(1))
+        if self._coverage:
+            self._coverage.add(rows, prediction.attention, first)
         return first
 
     def path(self, node: int) -> list[int]:
@@ -123,9 +152,9 @@ class Paths:
             node = self._nodes[node].parent
         return path[::-1]
 
-    def attended(self, node: int, source: int, sentence: int) -> Float[Tensor, "_"]:
-        """`sum_t alpha_tj` of a source on the way to a node."""
-        return self._attention[source].all()[self.path(node), : self._lengths[source][sentence]].sum(0)
+    def coverage(self, node: int) -> float:
+        """Of a node of the last step; 0 where no source is covered."""
+        return self._coverage.of(node) if self._coverage else 0.0
 
     def hypotheses(self, ends: list[list[End]]) -> list[list[Hypothesis]]:
         """For each sentence, what ended at its ends."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Annotated, Literal, NamedTuple
 
+import torch
 from pydantic import Field
 from torch import Tensor
 
@@ -36,9 +37,9 @@ class Ranking(NamedTuple):
         return self.rank(log_prob, longest)
 
 
-def coverage(attended: Iterable[Float[Tensor, "_"]]) -> float:
+def coverage(attended: Iterable[Float[Tensor, "R _"]]) -> Float[Tensor, "R"]:
     """`sum_j log min(sum_t alpha_tj, 1)` over the positions of all sources, from `sum_t alpha_tj` of each."""
-    return sum(each.clamp(LEAST, 1.0).log().sum().item() for each in attended)
+    return torch.stack([each.clamp(LEAST, 1.0).log().sum(1) for each in attended]).sum(0)
 
 
 NORMALISATIONS: dict[str, Callable[[int, float], float]] = {

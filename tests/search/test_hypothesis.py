@@ -40,6 +40,24 @@ def test_a_hypothesis_is_read_off_from_its_end() -> None:
     assert (three.symbols, three.log_probs) == ((), (0.0,))
 
 
+@pytest.mark.spec("B16")
+def test_coverage_is_that_of_the_way_to_each_row() -> None:
+    """Of two sources of three, without their padding, while rows branch, change places and leave."""
+    sources = sentences([4, 5], [6]), sentences([]), sentences([7], [8, 9])
+    paths = Paths(sources, [0, 2])
+    attention = torch.rand(3, 3, 2, 3) / 2  # of three steps and sources
+    first = paths.add([nothing(2)] * 2, step(*attention[0]))
+    second = paths.add([Node(first + 1, 4, 0.0, 0.0), Node(first, 5, 0.0, 0.0)], step(*attention[1]))
+    third = paths.add([Node(second, 6, 0.0, 0.0)] * 2, step(*attention[2]))
+    found = [paths.coverage(third), paths.coverage(third + 1)]
+    expected = []
+    for row in range(2):
+        got = attention[0, :, 1] + attention[1, :, 0] + attention[2, :, row]  # of the second sentence
+        expected.append(sum(math.log(min(float(each), 1.0)) for each in (*got[0, :2], *got[2, :3])))
+    assert found == pytest.approx(expected)
+    assert Paths(sources).coverage(0) == 0.0
+
+
 def test_attention_of_many_steps_stays_in_its_order() -> None:
     """More rows than there is room for at first."""
     paths, steps = Paths((sentences([4, 5]),)), 5 * LEAST

@@ -61,7 +61,9 @@ def mixing(seed: int = 0, spread: float = 0.5, generate: float = 0.0, **options:
     model = build_model(seed=seed, spread=spread, **options)
     torch.manual_seed(seed)
     output = Mixture(model.decoder.features_size, range(model.target_embedding.symbols))
-    parts = Parts(model.readers, model.bridge, model.inputs, model.decoder, shaken(output, seed, spread))
+    parts = Parts(
+        model.readers, model.bridge, model.inputs, model.decoder, shaken(output, seed, spread), model.emission
+    )
     assert output.gate.bias is not None
     nn.init.constant_(output.gate.bias, generate)
     return Seq2Seq(parts).eval()

@@ -10,6 +10,7 @@ from dragoman.data.batch import Batch, Sequence
 from dragoman.data.lexicon import Lexicon
 from dragoman.data.vocabulary import EOS, PAD, UNK
 from dragoman.deployment.export import unknown_part
+from dragoman.model.decoder.rnn import RnnDecoder
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.beam import Beam
 from dragoman.search.candidates import CandidateList, ShortlistPredictor
@@ -114,6 +115,23 @@ def test_a_sentence_in_a_batch_is_that_sentence_alone() -> None:
         ((alone, *_),) = Beam(size=3)(model, (read(WORDS[row]),))
         assert alone.symbols == best.symbols
         assert alone.log_probs == pytest.approx(best.log_probs)
+
+
+def test_its_figures_are_a_mean_over_the_positions_that_hard_attention_may_draw() -> None:
+    """`sum_z p(z_t = z | y_<t) (1 - gate(features where attention drew z))`."""
+    model = mixing(normaliser={"kind": "hard", "order": 1}, spread=1.0)
+    assert isinstance(model.output, Mixture)
+    assert isinstance(model.decoder, RnnDecoder)
+    state = model.begin(BATCH.sources)
+    for symbol in (model.start_id, 5, 9):
+        symbols = torch.full((3,), symbol)
+        embedded = model.target_embedding(symbols.where(symbols < SYMBOLS, UNK))
+        features = model.decoder.step_by_position(embedded, model.decoder_state(state)).features  # (R, S, F)
+        step = model.predict(symbols, state)
+        copied = 1 - torch.sigmoid(model.output.gate(features)).squeeze(2)
+        torch.testing.assert_close(step.figures["copied"], (step.attention[0] * copied).sum(1))
+        torch.testing.assert_close(step.log_probs.exp().sum(1), torch.ones(3, dtype=torch.float64))
+        state = step.state
 
 
 def test_graphs_do_not_know_it() -> None:
