@@ -60,7 +60,7 @@ busy-table: $(CORE)
 	$(BIN)/python -m benchmarks.busy $(OPTIONS)
 
 spec: $(CORE)
-	$(BIN)/python -m tools.spec
+	$(BIN)/python -m tools.spec --write
 
 $(VENV)/made.stamp:
 	$(PYTHON) -m venv $(VENV)

@@ -156,6 +156,11 @@ def test_help_lists_every_command() -> None:
             ["translate", "run", "--engine=tpu"],
             "'--engine': 'tpu' is not one of 'torch', 'int8', 'onnx'",
         ),
+        (["translate", "run", "--search=beem"], "'--search': unknown kind 'beem', did you mean 'beam'?"),
+        (
+            ["evaluate", "ref", "--run=x", "--source=y", "--search=best"],
+            "'--search': unknown kind 'best', expected one of",
+        ),
         (["train", "x.yaml", "y.yaml"], "expected one configuration file, found x.yaml and y.yaml"),
     ],
 )

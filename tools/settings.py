@@ -1,15 +1,19 @@
-"""Whether a setting that docs/literature.md names exists: tried on the smallest configuration."""
+"""The settings that docs/literature.md names, tried on the smallest configuration: what is wrong, where parts are."""
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from typer.main import get_command
 
 from dragoman.cli import app
+from dragoman.configuration import sections
+from dragoman.configuration.config import Config
 from dragoman.errors import UserError
-from dragoman.training.checks import load_config
+from dragoman.training.checks import PARTS, load_config
 
 SMALLEST = "data: {source: a, target: b, train: train, dev: dev}\n"
 COMMAND = "dragoman "
@@ -19,21 +23,43 @@ def problems_of_setting(setting: str) -> Iterator[str]:
     """What is wrong with `section.key: value; ...` or `dragoman COMMAND`; nothing when it can be used."""
     if setting.startswith(COMMAND):
         yield from _problems_of_command(setting)
-        return
-    overrides = {}
+    elif not _overrides(setting):
+        yield f"'{setting}' is neither 'section.key: value' nor a command"
+    else:
+        try:
+            _loaded(setting)
+        except UserError as error:
+            yield from (f"'{setting}': {line}" for line in str(error).splitlines())
+
+
+def parts_of_setting(setting: str) -> Iterator[tuple[str, str]]:
+    """The file and the name of each part that the first key of a setting names; the other keys go with it."""
+    key = next(iter(_overrides(setting)), "")
+    path = tuple(key.removesuffix(".kind").split("."))
+    if path in PARTS:
+        with suppress(UserError):
+            for spec in sections.specs(_loaded(setting), path).values():
+                part = PARTS[path][spec.kind]
+                yield f"{part.__module__.removeprefix('dragoman.').replace('.', '/')}.py", part.__name__
+
+
+def _overrides(setting: str) -> dict[str, str]:
+    """The keys of a setting and their values; none where it is something else."""
+    found = {}
     for part in setting.split(";"):
         key, colon, value = part.partition(":")
         if not colon:
-            yield f"'{setting}' is neither 'section.key: value' nor a command"
-            return
-        overrides[key.strip()] = value.strip()
+            return {}
+        found[key.strip()] = value.strip()
+    return found
+
+
+@cache
+def _loaded(setting: str) -> Config:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "config.yaml"
         path.write_text(SMALLEST, encoding="utf-8")
-        try:
-            load_config(path, overrides)
-        except UserError as error:
-            yield from (f"'{setting}': {line}" for line in str(error).splitlines())
+        return load_config(path, _overrides(setting))
 
 
 def _problems_of_command(setting: str) -> Iterator[str]:

@@ -1,9 +1,14 @@
-"""`make spec`: holds docs/literature.md against code, configuration and the tests marked for its rows."""
+"""`make spec`: holds docs/literature.md against code, configuration and the tests marked for its rows.
 
+What follows from these is written there: a row is built when a test is marked for it, and among its homes are the parts
+that its configuration names.
+"""
+
+import argparse
 import ast
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tools.marks import Mark, marks
-from tools.settings import problems_of_setting
+from tools.settings import parts_of_setting, problems_of_setting
 
 ROOT = Path(__file__).resolve().parent.parent
 COUNTS = {"A": 14, "B": 23, "C": 14, "D": 15, "E": 4, "F": 6, "G": 4, "H": 14, "I": 2}
@@ -20,6 +25,7 @@ IDS = [f"{letter}{number}" for letter, count in COUNTS.items() for number in ran
 ROW = re.compile(r"\| ([A-Z]\d+) \|(.*)\|")
 SPAN = re.compile(r"`([^`]+)`")
 STATES = ("built", "planned")
+PAGE = ROOT / "docs" / "literature.md"
 
 
 class Home(NamedTuple):
@@ -27,6 +33,10 @@ class Home(NamedTuple):
 
     file: str
     names: tuple[str, ...]
+
+    def __str__(self) -> str:
+        named = ", ".join(f"`{name}`" for name in self.names)
+        return f"`{self.file}`: {named}" if named else f"`{self.file}`"
 
 
 class Row(NamedTuple):
@@ -77,6 +87,34 @@ def read_rows(page: str) -> Iterator[Row]:
         yield Row(row, term, tuple(homes), tuple(SPAN.findall(configuration)), status)
 
 
+def derived(row: Row, tests: Collection[str]) -> Row:
+    """The same with the homes of the parts that its configuration names, which take the place of planned ones; and
+    with the status that follows from which rows have `tests`.
+    """
+    parts: dict[str, list[str]] = {}
+    for setting in row.settings:
+        for file, name in parts_of_setting(setting):
+            parts.setdefault(file, []).append(name)
+    homes = {home.file: home.names for home in row.homes if home.names or not parts}
+    for file, names in parts.items():
+        homes[file] = tuple(dict.fromkeys((*homes.get(file, ()), *names)))
+    status = "built" if row.id in tests else "planned"
+    return row._replace(homes=tuple(Home(*home) for home in homes.items()), status=status)
+
+
+def filled(page: str, rows: Iterable[Row]) -> str:
+    """The page with the homes and the status of these rows."""
+    known = {row.id: row for row in rows}
+    lines = page.split("\n")
+    for number, line in enumerate(lines):
+        match = ROW.fullmatch(line.strip())
+        if match is not None:
+            cells, row = match[2].split("|"), known[match[1]]
+            cells[2], cells[5] = f" {'; '.join(map(str, row.homes))} ", f" {row.status} "
+            lines[number] = f"| {row.id} |{'|'.join(cells)}|"
+    return "\n".join(lines)
+
+
 def check(rows: list[Row], found: Iterable[Mark], package: Path) -> Report:
     """Every row against its home below `package`, its configuration and its tests."""
     problems: dict[str, list[str]] = {}
@@ -98,7 +136,7 @@ def check(rows: list[Row], found: Iterable[Mark], package: Path) -> Report:
         extra = " ".join(dict.fromkeys(wrong)) or "none"
         _add(problems, "", f"not the {len(IDS)} rows in order: missing {missing}, unknown or twice {extra}")
     for row in rows:
-        for problem in _built(row, tests, package) if row.status == "built" else _planned(row, tests):
+        for problem in _built(row, package) if row.status == "built" else ():
             _add(problems, row.id, problem)
     return Report(rows, tests, problems)
 
@@ -107,12 +145,7 @@ def _add(lists: dict[str, list[str]], key: str, value: str) -> None:
     lists.setdefault(key, []).append(value)
 
 
-def _planned(row: Row, tests: dict[str, list[str]]) -> Iterator[str]:
-    if row.id in tests:
-        yield f"is planned, yet {tests[row.id][0]} is marked to prove it"
-
-
-def _built(row: Row, tests: dict[str, list[str]], package: Path) -> Iterator[str]:
+def _built(row: Row, package: Path) -> Iterator[str]:
     if not row.homes:
         yield "is built, but names no home"
     for home in row.homes:
@@ -124,8 +157,6 @@ def _built(row: Row, tests: dict[str, list[str]], package: Path) -> Iterator[str
             yield from (f"{home.file} has no {name}" for name in home.names if name not in there)
     for setting in row.settings:
         yield from problems_of_setting(setting)
-    if row.id not in tests:
-        yield f'no test is marked @pytest.mark.spec("{row.id}")'
 
 
 def defined(file: Path) -> set[str]:
@@ -141,18 +172,33 @@ def defined(file: Path) -> set[str]:
     return names
 
 
-def main() -> int:
-    """Prints the table and what is wrong; exit status 0 when every row marked built is proved."""
+def main(arguments: Sequence[str] | None = None, page: Path = PAGE) -> int:
+    """Prints the table and what is wrong; exit status 0 when the page is true and all built rows are proved."""
+    parser = argparse.ArgumentParser(prog="python -m tools.spec", description=__doc__)
+    parser.add_argument("--write", action="store_true", help="write homes and status of the rows into the page")
+    write = parser.parse_args(arguments).write
     console = Console(highlight=False, markup=False)
     if not console.is_terminal:
         console.width = 160
-    page = ROOT / "docs" / "literature.md"
+    text, found = page.read_text(encoding="utf-8"), list(marks(ROOT / "tests"))
+    proved = {row for mark in found if mark.collected for row in mark.rows if row}
     try:
-        rows = list(read_rows(page.read_text(encoding="utf-8")))
+        read = list(read_rows(text))
     except ValueError as error:
-        console.print(f"docs/literature.md: {error}", soft_wrap=True)
+        console.print(f"{page.name}: {error}", soft_wrap=True)
         return 1
-    report = check(rows, marks(ROOT / "tests"), ROOT / "dragoman")
+    rows = [derived(row, proved) for row in read]
+    report = check(rows, found, ROOT / "dragoman")
+    if write:
+        page.write_text(filled(text, rows), encoding="utf-8")
+    else:
+        for before, row in zip(read, rows, strict=True):
+            if before != row:
+                _add(
+                    report.problems,
+                    row.id,
+                    "home and status follow from configuration and tests: `make spec` writes them",
+                )
     console.print(report.table())
     for row_id, problems in report.problems.items():
         for problem in problems:

@@ -19,13 +19,6 @@ Taken = TypeVar("Taken", bound=tuple[Any, ...])
 OVERRIDES = {"ignore_unknown_options": True}
 
 
-class Searches(StrEnum):
-    """What `--search` takes."""
-
-    greedy = "greedy"
-    beam = "beam"
-
-
 class Engines(StrEnum):
     """What `--engine` takes."""
 
@@ -69,7 +62,27 @@ Threads = Annotated[
         help="Processor threads; if not given, the configuration's, OMP_NUM_THREADS, or one for each core.",
     ),
 ]
-Search = Annotated[Searches | None, typer.Option(help="How to search; the run's own way if not given.")]
+
+
+def _known_search(kind: str | None) -> str | None:
+    """BadParameter where the table of searches, which is imported when one is asked for, has none of this kind."""
+    if kind is not None:
+        from dragoman.configuration.messages import nearest
+        from dragoman.search.table import SEARCHES
+
+        if kind not in SEARCHES:
+            raise typer.BadParameter(f"unknown kind '{kind}', {nearest(kind, SEARCHES)}")
+    return kind
+
+
+Search = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KIND",
+        callback=_known_search,
+        help="How to search, such as greedy; the run's own way if not given. `debug config` lists the kinds.",
+    ),
+]
 Beam = Annotated[int | None, typer.Option(min=1, metavar="N", help="Width of the beam.")]
 Engine = Annotated[
     Engines, typer.Option(help="What computes: torch, int8 (8-bit integers), or onnx after `export --onnx`.")

@@ -62,10 +62,10 @@ def named(given: Sequence[str], translator: Translator) -> dict[str, Path]:
 
 def search_of(translator: Translator, search: str | None, beam: int | None) -> Spec:
     """The search that a command asks for; the run's own way where it has options of that. UserError for the width of a
-    beam beside greedy search.
+    beam beside a search without one.
     """
-    if beam is not None and search == "greedy":
-        raise UserError("--beam: greedy search has no beam; leave out --beam or --search greedy")
+    if beam is not None and search not in (None, "beam"):
+        raise UserError(f"--beam: {search} search has no beam; leave out --beam or --search {search}")
     return translator.search if search in (None, translator.search.kind) else Spec(str(search))
 
 

@@ -20,7 +20,6 @@ from dragoman.cli.options import (
     OutputFile,
     Resume,
     Search,
-    Searches,
     Threads,
     To,
     Weights,
@@ -171,7 +170,7 @@ def _check_following(options: Options, runs: Sequence[Path]) -> None:
     refused = {
         "--incremental": options.incremental and options.wait is not None,
         "--beam": options.beam,
-        "--search": options.search == Searches.beam,
+        "--search": options.search not in (None, "greedy"),
         "--n-best": options.n_best,
         "--alignments": options.alignments,
         "--json": options.json,

@@ -30,6 +30,20 @@ Positive = Annotated[float, Field(gt=0)]
 Rate = Annotated[float, Field(ge=0, lt=1)]
 
 
+class OneOf:
+    """`Annotated[str, OneOf(TABLE)]`: one of the names in a table."""
+
+    def __init__(self, table: Mapping[str, Any]) -> None:
+        self._table = table
+
+    @property
+    def choices(self) -> list[str]:
+        return list(self._table)
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.literal_schema(self.choices)
+
+
 class Problem(NamedTuple):
     """One fault of a configuration and the keys that lead to it."""
 

@@ -290,6 +290,9 @@ class Config(Section):
     model: ModelConfig = Field(ModelConfig(), description="the network")
     training: TrainingConfig = Field(TrainingConfig(), description="from a network to a translator")
     search: Spec = Field(Spec("beam"), description="how the best translation is looked for")
+    constraints: Annotated[tuple[Spec, ...], Several] = Field(
+        (), description="what translations keep to, but for those of validation"
+    )
     metrics: Annotated[tuple[Spec, ...], Several] = Field(
         (Spec("bleu"), Spec("chrf")),
         description="what translations are scored by",

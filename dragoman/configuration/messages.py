@@ -64,10 +64,11 @@ def _close(name: str, names: Sequence[str]) -> str | None:
 
 
 def _choices(annotation: Any) -> list[str]:
-    """The texts that an annotation allows by name."""
+    """The texts that an annotation allows by name, or its marks do (`OneOf`)."""
     if typing.get_origin(annotation) is Literal:
         return [choice for choice in typing.get_args(annotation) if isinstance(choice, str)]
-    return [choice for part in typing.get_args(annotation) for choice in _choices(part)]
+    named: list[str] = getattr(annotation, "choices", [])
+    return [*named, *(choice for part in typing.get_args(annotation) for choice in _choices(part))]
 
 
 NAMES = {
@@ -86,7 +87,8 @@ def type_text(annotation: Any) -> str:
         return NAMES[annotation]
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is Annotated:
-        return type_text(arguments[0])
+        named = [choice for mark in arguments[1:] for choice in _choices(mark)]
+        return f"one of {', '.join(named)}" if named else type_text(arguments[0])
     if origin is Literal:
         return "one of " + ", ".join(map(str, arguments))
     if origin in (typing.Union, types.UnionType):

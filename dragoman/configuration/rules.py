@@ -59,6 +59,8 @@ def _one_pair(config: Config) -> Iterator[Problem]:
         yield Problem(("data", "alignments"), "links are between a target and one source, and there are several")
     if data.edits is not None:
         yield from _edits(config)
+    if config.constraints and data.edits is not None:
+        yield Problem(("constraints",), "are of a text that is written, and this run writes edits of one (data.edits)")
     if config.model.cursor and (data.edits is None or data.join):
         yield Problem(("model", "cursor"), "needs data.edits, and the edited source by itself (data.join: false)")
     for number, name in enumerate(data.source):

@@ -1,15 +1,14 @@
 """Features: what the output layer reads at each step."""
 
 from abc import ABC, abstractmethod
-from typing import Literal, NamedTuple, final
+from typing import Annotated, NamedTuple, TypeAlias, final
 
 import torch
 from torch import Tensor, nn
 
+from dragoman.configuration.components import OneOf
 from dragoman.model.linear import Linear
 from dragoman.model.shapes import Float
-
-FeaturesKind = Literal["concat", "tanh", "deep"]
 
 
 class Sizes(NamedTuple):
@@ -82,3 +81,4 @@ class Deep(Features):
 
 
 FEATURES: dict[str, type[Features]] = {"concat": Concat, "tanh": Tanh, "deep": Deep}
+FeaturesKind: TypeAlias = Annotated[str, OneOf(FEATURES)]

@@ -2,15 +2,15 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Literal, final
+from typing import Annotated, TypeAlias, final
 
 import torch
 from torch import Tensor, nn
 
+from dragoman.configuration.components import OneOf
 from dragoman.model.linear import Slice, linear
 from dragoman.model.shapes import Float
 
-CellKind = Literal["rnn", "lstm", "gru", "gru_an"]
 CellState = tuple[Tensor, ...]  # the output h first, each (B, D)
 
 
@@ -172,3 +172,4 @@ class GruAn(Cell):
 
 
 CELLS: dict[str, type[Cell]] = {"rnn": TanhRnn, "lstm": Lstm, "gru": Gru, "gru_an": GruAn}
+CellKind: TypeAlias = Annotated[str, OneOf(CELLS)]

@@ -2,16 +2,16 @@
 
 import math
 from abc import ABC
-from typing import Literal, NamedTuple, final
+from typing import Annotated, NamedTuple, TypeAlias, final
 
 import torch
 from torch import Tensor, nn
 
+from dragoman.configuration.components import OneOf
 from dragoman.model.embedding import Table
 from dragoman.model.linear import Linear
 from dragoman.model.shapes import Bool, Float, Int
 
-PositionsKind = Literal["rotary", "learned", "none"]
 LONGEST = 1000
 SLOWEST = 10_000.0  # of the wave lengths of rotary positions, over 2 pi
 
@@ -82,6 +82,7 @@ class NoPositions(Positions):
 
 
 POSITIONS: dict[str, type[Positions]] = {"rotary": Rotary, "learned": Learned, "none": NoPositions}
+PositionsKind: TypeAlias = Annotated[str, OneOf(POSITIONS)]
 
 
 class Past(NamedTuple):

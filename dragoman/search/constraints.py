@@ -1,13 +1,14 @@
-"""Constraints: what a translation may say next, and what it has to say."""
+"""Constraints: what a translation may say next, and what it has to say. Those in the table a configuration can name."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, final
 
 import torch
 from torch import Tensor
 
-from dragoman.data.vocabulary import BOS, EOS, PAD
+from dragoman.data.language import Language
+from dragoman.data.vocabulary import BOS, EOS, PAD, UNK
 from dragoman.model.shapes import Bool, Float, Int
 
 NEVER = -1e4  # log P of what has to be said and is ruled out: small, and beside it others are still told apart
@@ -19,6 +20,14 @@ class Progress(NamedTuple):
 
     missing: Int[Tensor, "R"]
     following: Int[Tensor, "R K"]
+
+
+class ConstraintContext(NamedTuple):
+    """What a constraint that a configuration names is told of the sentences of a batch."""
+
+    sentences: int  # how many
+    target: Language
+    device: torch.device
 
 
 class Constraint(ABC):
@@ -142,6 +151,25 @@ class Prefix(Constraint):
         prefixes, said = state
         following: Tensor = prefixes.gather(1, said.unsqueeze(1))
         return following
+
+
+@final
+class NoUnknown(Constraint):
+    """Translations without `<unk>`: the most probable of the other symbols stands in its place."""
+
+    def __init__(self, context: ConstraintContext) -> None:
+        pass
+
+    def start(self) -> State:
+        return ()
+
+    def allowed(self, state: State, symbols: Int[Tensor, "C"]) -> Bool[Tensor, "_ C"]:
+        return (symbols != UNK).unsqueeze(0)
+
+
+CONSTRAINTS: Mapping[str, Callable[[ConstraintContext], Constraint]] = {
+    "no_unknown": NoUnknown,
+}
 
 
 def constrained(

@@ -1,5 +1,6 @@
 """Greedy search: the most probable symbol at every step."""
 
+from abc import ABC
 from collections.abc import Iterable, Sequence
 from typing import final
 
@@ -32,17 +33,10 @@ class Greedy(Search):
         return MostProbable()
 
 
-@final
-class MostProbable(Strategy):
-    """The first end ends a sentence."""
+class OneHypothesis(Strategy, ABC):
+    """One hypothesis a sentence, which is over with its first end. A variant proposes what it says next."""
 
     width = 1
-
-    def propose(
-        self, log_probs: Float[Tensor, "B W C"], totals: Float[Tensor, "B W"], sentences: Sequence[Sentence]
-    ) -> Proposals:
-        best, columns = log_probs.max(2)
-        return Proposals(torch.zeros_like(columns), columns, best)
 
     def keep(self, sentence: Sentence, candidates: Iterable[Candidate], step: Step) -> None:
         best = next(iter(candidates))
@@ -54,3 +48,14 @@ class MostProbable(Strategy):
 
     def done(self, sentence: Sentence, limit: int) -> bool:
         return bool(sentence.finished)
+
+
+@final
+class MostProbable(OneHypothesis):
+    """What is most probable."""
+
+    def propose(
+        self, log_probs: Float[Tensor, "B W C"], totals: Float[Tensor, "B W"], sentences: Sequence[Sentence]
+    ) -> Proposals:
+        best, columns = log_probs.max(2)
+        return Proposals(torch.zeros_like(columns), columns, best)

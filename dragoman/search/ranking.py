@@ -1,15 +1,15 @@
 """How hypotheses of different lengths are compared."""
 
 from collections.abc import Callable, Iterable
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, NamedTuple, TypeAlias
 
 import torch
 from pydantic import Field
 from torch import Tensor
 
+from dragoman.configuration.components import OneOf
 from dragoman.model.shapes import Float
 
-NormalisationKind = Literal["none", "length", "gnmt"]
 # Below 0 long hypotheses would sink, and a bound on open ones with them; far above 1 all ranks of long ones are 0.
 Alpha = Annotated[float, Field(ge=0, le=10)]
 Beta = Annotated[float, Field(ge=0, le=10)]
@@ -23,7 +23,7 @@ class Ranking(NamedTuple):
     `none`: norm = 1 (CN 4); `length`: |y|^alpha; `gnmt`: ((5 + |y|) / 6)^alpha.
     """
 
-    normalisation: NormalisationKind
+    normalisation: str  # a name in NORMALISATIONS
     alpha: float
     beta: float = 0.0
 
@@ -47,3 +47,4 @@ NORMALISATIONS: dict[str, Callable[[int, float], float]] = {
     "length": lambda length, alpha: length**alpha,
     "gnmt": lambda length, alpha: ((5 + length) / 6) ** alpha,
 }
+NormalisationKind: TypeAlias = Annotated[str, OneOf(NORMALISATIONS)]

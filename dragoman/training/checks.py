@@ -14,6 +14,7 @@ from dragoman.evaluation.metrics import METRICS
 from dragoman.model import build
 from dragoman.model.attention.normalisers import NORMALISERS
 from dragoman.model.attention.terms.table import TERMS
+from dragoman.search.constraints import CONSTRAINTS
 from dragoman.search.table import SEARCHES
 from dragoman.text.units import UNITS
 from dragoman.training.objectives.objective import check_learnable, check_normalised
@@ -32,6 +33,7 @@ TABLES: sections.Tables = {
     ("training", "schedule"): SCHEDULES,
     ("training", "search"): SEARCHES,
     ("search",): SEARCHES,
+    ("constraints",): CONSTRAINTS,
     ("metrics",): METRICS,
 }
 # The same of all parts.

@@ -18,7 +18,7 @@ from dragoman.run import BEGUN, KEPT, MADE, RunFolder
 from dragoman.training.checks import complete, load_config
 
 # Options that may change when a run goes on; every other change would make it another run.
-FREE = {("run",), ("device",), ("search",)} | {
+FREE = {("run",), ("device",), ("search",), ("constraints",)} | {
     ("training", name) for name in ("epochs", "steps", "save_every", "patience", "skip_limit", "average")
 }
 PROGRAM = "dragoman"

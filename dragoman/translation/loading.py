@@ -53,6 +53,7 @@ def load(
     chosen = devices.choose(wanted if engine == "torch" else wanted.model_copy(update={"name": "cpu"}))
     members = [_of_run(run, weights, engine, chosen) for run in runs]
     translator = members[0] if len(members) == 1 else _together(folders, members)
+    translator.constraints = runs[0].config.constraints
     if engine == "int8":
         translator.way = Int8(nn.ModuleList(member.model for member in members))
     if candidates:

@@ -27,7 +27,15 @@ from dragoman.model.attention.terms.streaming import Shift
 from dragoman.model.predictor import Predictor
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.candidates import CandidateList, shortlisted
-from dragoman.search.constraints import All, Constraint, FittingEdits, ForbiddenSymbols, Prefix
+from dragoman.search.constraints import (
+    CONSTRAINTS,
+    All,
+    Constraint,
+    ConstraintContext,
+    FittingEdits,
+    ForbiddenSymbols,
+    Prefix,
+)
 from dragoman.search.decoding import Deadline
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.hypothesis import Hypothesis
@@ -82,6 +90,7 @@ class Translator:
         self.device = device
         self.predictor: Predictor[Any] | None = None  # what searches ask, if it is not the model
         self.candidates: CandidateList | None = None  # what translations are searched among
+        self.constraints: tuple[Spec, ...] = ()  # what they keep to
         self.way: linear.LinearBackend | None = None  # in which linear maps are computed for them
 
     def __repr__(self) -> str:
@@ -222,7 +231,7 @@ class Translator:
             model = Adaptive(*rest)
         else:
             raise UserError("this model does not decide when to read (it has no term shift); use --wait K")
-        return spoken(self._one_by_one(stream(model, self._forbidden(mark))), self.target)
+        return spoken(self._one_by_one(stream(model, All(self._constraints(mark, 1)))), self.target)
 
     def _one_by_one(self, decided: Iterator[EmittedSymbol]) -> Iterator[EmittedSymbol]:
         """The same symbols, with threads for a row while one is looked for."""
@@ -272,16 +281,23 @@ class Translator:
         model: Predictor[Any] = self.predictor or self.scorer
         if self.candidates:
             model = shortlisted(model, self.candidates.allowed(sources, prefix))
-        constraints = [self._forbidden(mark), None if prefix is None else Prefix(prefix)]
+        constraints = self._constraints(mark, len(encoded))
+        if prefix is not None:
+            constraints.append(Prefix(prefix))
         if self.edited is not None:
             lengths = torch.tensor([len(each[self.edited]) for each in encoded])
             operations = self.target.vocabulary.ids(OPERATIONS)
             constraints.append(FittingEdits(lengths.to(self.device.torch_device), operations))
-        given = [each for each in constraints if each]
         rows = 0 if self.predictor else searcher.width * len(encoded)  # graphs have threads of their own
         with linear.use_backend(self.way), self._threads(rows):
             return searcher(
-                model, sources, n_best, spare, constraint=All(given) if given else None, seeds=seeds, deadline=deadline
+                model,
+                sources,
+                n_best,
+                spare,
+                constraint=All(constraints) if constraints else None,
+                seeds=seeds,
+                deadline=deadline,
             )
 
     def _words(self, encoded: Iterable[Sequence[Encoded]]) -> list[ExtendedVocabulary] | None:
@@ -324,12 +340,14 @@ class Translator:
                 )
         return ids
 
-    def _forbidden(self, mark: Sequence[Mark]) -> Constraint | None:
-        """What keeps symbols of other languages from being said."""
+    def _constraints(self, mark: Sequence[Mark], sentences: int) -> list[Constraint]:
+        """What so many translations keep to: what is configured, and that they have no symbol of other languages."""
+        context = ConstraintContext(sentences, self.target, self.device.torch_device)
+        found = [components.build(CONSTRAINTS, spec, context) for spec in self.constraints]
         symbols = [number for each in mark for number in self.foreign[each]]
-        if not symbols:
-            return None
-        return ForbiddenSymbols(symbols, len(self.target.vocabulary), self.device.torch_device)
+        if symbols:
+            found.append(ForbiddenSymbols(symbols, len(self.target.vocabulary), self.device.torch_device))
+        return found
 
     def score(self, sources: Sequence[Text], targets: Sequence[str], *, to: str | None = None) -> list[Scored]:
         """`log P(y | x)` of given pairs and the attention of forced decoding (CN 1, SL). Long pairs are scored

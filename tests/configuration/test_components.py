@@ -3,7 +3,7 @@
 import copy
 import pickle
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 from hypothesis import given
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dragoman.configuration.components import (
     Count,
     Layers,
+    OneOf,
     Options,
     Positive,
     Problem,
@@ -71,6 +72,32 @@ TABLE: dict[str, Callable[..., Any]] = {"tower": Tower, "taller": Taller, "hut":
 
 def messages(kind: str, **given: Any) -> list[str]:
     return [str(problem) for problem in problems(TABLE, Spec(kind, given), ("model", "part"))]
+
+
+CELLS = {"gru": 1, "lstm": 2}
+
+
+class Cellar:
+    """A part with an option that is a name in a table."""
+
+    def __init__(
+        self, *, cell: Annotated[str, OneOf(CELLS)] = "gru", second: Annotated[str, OneOf(CELLS)] | None
+    ) -> None:
+        self.cells = cell, second
+
+
+def test_an_option_may_be_any_name_in_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    cellars = {"cellar": Cellar}
+
+    def told(**given: Any) -> list[str]:
+        return [str(problem) for problem in problems(cellars, Spec("cellar", {"second": None, **given}), ())]
+
+    assert build(cellars, Spec("cellar", {"second": "lstm"})).cells == ("gru", "lstm")
+    assert told(cell="gur") == ["cell: expected one of gru, lstm, found \"gur\" (did you mean 'gru'?)"]
+    assert told(second=1) == ["second: expected one of gru, lstm or null, found 1"]
+    assert told(cell="elman") == ['cell: expected one of gru, lstm, found "elman"']
+    monkeypatch.setitem(CELLS, "elman", 3)
+    assert told(cell="elman") == []
 
 
 def test_build_passes_parts_by_position_and_options_by_name() -> None:

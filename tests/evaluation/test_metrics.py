@@ -288,9 +288,17 @@ def test_a_sentence_needs_a_reference(golden: Golden) -> None:
     golden(str(raised.value))
 
 
-def test_of_what_is_measured_more_or_less_is_better() -> None:
-    better = {"bleu", "chrf", "exact_match", "accuracy"}
-    assert {name for name in (*METRICS, *UNTRANSLATED) if higher_is_better(name)} == better
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [("bleu", True), ("chrf", True), ("ter", False), ("exact_match", True), ("token_error_rate", False)]
+    + [("loss", False), ("perplexity", False), ("accuracy", True)],
+)
+def test_of_what_is_measured_more_or_less_is_better(name: str, more: bool) -> None:
+    assert higher_is_better(name) == more
+
+
+def test_what_is_measured_without_translating_has_a_name_of_its_own() -> None:
+    assert not set(METRICS) & set(UNTRANSLATED)
 
 
 @pytest.mark.parametrize("kind", sorted(METRICS))
@@ -298,13 +306,13 @@ def test_corpora_that_cannot_be_scored(kind: str, golden: Golden) -> None:
     metric = METRICS[kind]()
     with pytest.raises(UserError) as raised:
         metric.corpus([], [[]])
-    golden(str(raised.value))
+    golden(str(raised.value), "no translations")
     with pytest.raises(UserError) as raised:
         metric.corpus(["a"], [])
-    golden(str(raised.value))
+    golden(str(raised.value), "no references")
     with pytest.raises(UserError) as raised:
         metric.corpus(["a", "b"], [["a", "b"], ["a"]])
-    golden(str(raised.value))
+    golden(str(raised.value), "unequal")
 
 
 def test_options_come_from_a_configuration() -> None:

@@ -1,16 +1,20 @@
-"""Edit operations in searches: never more than there are symbols to edit, with the enumeration of all as the judge."""
+"""Constraints in searches. Edit operations: never more than there are symbols to edit, with the enumeration of all as
+the judge; and what holds for all that a configuration can name.
+"""
 
 from typing import Any
 
 import pytest
 import torch
 
-from dragoman.data.vocabulary import EOS
+from dragoman.configuration.components import Spec, build
+from dragoman.data.vocabulary import EOS, UNK
+from dragoman.model.state import select
 from dragoman.search.beam import Beam
-from dragoman.search.constraints import FittingEdits
+from dragoman.search.constraints import CONSTRAINTS, Constraint, ConstraintContext, FittingEdits
 from dragoman.search.constraints import Prefix as Forced
 from dragoman.search.greedy import Greedy
-from tests.builders import build_model, sentences
+from tests.builders import build_model, context, sentences
 from tests.search.toys import Chances, Prefix, Written, all_translations
 
 KEEP, DELETE, WORD = 4, 5, 6
@@ -74,3 +78,49 @@ def test_behind_what_a_model_rules_out_it_is_searched_as_ever(search: Greedy | B
 
     ((best, *_),) = search(Written(chances), (sentences([4]),), constraint=Forced(torch.tensor([[KEEP]])))
     assert best.symbols == (KEEP,)
+
+
+def named(kind: str, count: int, **options: Any) -> Constraint:
+    """A constraint of the table, for so many sentences."""
+    return build(CONSTRAINTS, Spec(kind, options), ConstraintContext(count, context().target, torch.device("cpu")))
+
+
+def walked(constraint: Constraint) -> tuple[Any, torch.Tensor]:
+    """The state after each of three sentences has said six symbols, and these."""
+    said = torch.randint(4, SYMBOLS, (3, 6), generator=torch.Generator().manual_seed(1))
+    state = constraint.start()
+    for symbols in said.unbind(1):
+        state = constraint.advance(symbols, state)
+    return state, said
+
+
+@pytest.mark.parametrize("kind", CONSTRAINTS)
+def test_what_is_allowed_is_told_of_symbols_wherever_their_columns_are(kind: str) -> None:
+    """And of each sentence by itself: its row of the state alone decides."""
+    constraint, every = named(kind, 3), torch.arange(SYMBOLS)
+    state, _ = walked(constraint)
+    allowed = constraint.allowed(state, every).expand(3, -1)
+    assert allowed.dtype == torch.bool
+    for symbols in (every[4:], every[1::2]):
+        assert torch.equal(constraint.allowed(state, symbols).expand(3, -1), allowed[:, symbols])
+    for rows in (torch.tensor([1]), torch.tensor([2, 0, 0, 1])):
+        found = constraint.allowed(select(state, rows), every)
+        assert torch.equal(found.expand(len(rows), -1), allowed[rows])
+
+
+@pytest.mark.parametrize("kind", CONSTRAINTS)
+@pytest.mark.parametrize("search", [Greedy(), Beam(size=3)], ids=["greedy", "beam"])
+def test_a_batch_that_keeps_to_it_is_one_sentence_at_a_time(kind: str, search: Greedy | Beam) -> None:
+    model = build_model(symbols=SYMBOLS, spread=1.0, seed=3)
+    together = search(model, (sentences(*SOURCES),), constraint=named(kind, len(SOURCES)))
+    for words, (best, *_) in zip(SOURCES, together, strict=True):
+        ((alone, *_),) = search(model, (sentences(words),), constraint=named(kind, 1))
+        assert alone.symbols == best.symbols
+
+
+@pytest.mark.parametrize("search", [Greedy(), Beam(size=3)], ids=["greedy", "beam"])
+def test_in_the_place_of_an_unknown_word_stands_the_next_best(search: Greedy | Beam) -> None:
+    model = Written(lambda word, said: {UNK: 0.7, WORD: 0.2, EOS: 0.1} if not said else {EOS: 1.0})
+    ((free, *_),) = search(model, (sentences([4]),))
+    ((best, *_),) = search(model, (sentences([4]),), constraint=named("no_unknown", 1))
+    assert (free.symbols, best.symbols) == ((UNK,), (WORD,))

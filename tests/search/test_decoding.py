@@ -14,8 +14,8 @@ from dragoman.errors import UserError
 from dragoman.model.predictor import Candidate, Narrowed, Prediction
 from dragoman.search.beam import Beam
 from dragoman.search.constraints import Constraint, Prefix, Progress, constrained
-from dragoman.search.decoding import Deadline, Proposals, Sentence, Step, Strategy
-from dragoman.search.greedy import Greedy, MostProbable
+from dragoman.search.decoding import Deadline, Proposals, Sentence, Strategy
+from dragoman.search.greedy import Greedy, OneHypothesis
 from dragoman.search.limits import Limit
 from dragoman.search.search import Search
 from tests.builders import build_model, sentences
@@ -39,9 +39,8 @@ class Sampling(Search):
         return Drawn()
 
 
-class Drawn(Strategy):
-    width = 1
-
+@final
+class Drawn(OneHypothesis):
     def propose(self, log_probs: Tensor, totals: Tensor, sentences: Sequence[Sentence]) -> Proposals:
         draws = []
         for sentence in sentences:
@@ -50,12 +49,6 @@ class Drawn(Strategy):
         sums = log_probs.exp().cumsum(2)
         columns = torch.searchsorted(sums, torch.stack(draws).unsqueeze(1) * sums[:, :, -1:]).squeeze(2)
         return Proposals(torch.zeros_like(columns), columns, log_probs.gather(2, columns.unsqueeze(1)).squeeze(1))
-
-    def keep(self, sentence: Sentence, candidates: Iterable[Candidate], step: Step) -> None:
-        MostProbable().keep(sentence, candidates, step)
-
-    def done(self, sentence: Sentence, limit: int) -> bool:
-        return bool(sentence.finished)
 
 
 def test_what_is_drawn_for_a_sentence_does_not_depend_on_its_batch() -> None:

@@ -252,6 +252,7 @@ def test_what_is_missing_or_too_much_is_told(shell: Shell) -> None:
         ({"training.penalties": "coverage"}, "training.penalties: are of attention to one source alone"),
         ({"training.objective": "marginal"}, "training.objective: 'marginal' cannot do with several sources"),
         ({"training.objective": "agreement"}, "'agreement' trains both directions, and data.edits are no source"),
+        ({"constraints": "no_unknown"}, "constraints: are of a text that is written, and this run writes edits of one"),
         ({"model.cursor": True, "data.edits": None}, "model.cursor: needs data.edits, and the edited source by itself"),
         ({"model.cursor": True, "data.join": True}, "model.cursor: needs data.edits, and the edited source by itself"),
         (

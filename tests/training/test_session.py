@@ -128,6 +128,7 @@ FREE = {
     "training.average": 1,
     "device.precision": "bfloat16",
     "search": {"kind": "beam", "size": 2},
+    "constraints": "no_unknown",
 }
 
 

@@ -20,6 +20,7 @@ from dragoman.configuration import document, sections
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DeviceConfig
 from dragoman.data.batch import Batch, pad
+from dragoman.data.vocabulary import UNK
 from dragoman.errors import UserError
 from dragoman.evaluation.alignment import by_words
 from dragoman.model import build
@@ -27,6 +28,7 @@ from dragoman.model.output.full import OUTPUTS
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import weights, write_tensors
 from dragoman.run import Run
+from dragoman.search.ensemble import Ensemble
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.search import Search
 from dragoman.training import session
@@ -502,6 +504,32 @@ def test_a_word_is_there_before_the_text_is(translator: Translator) -> None:
     first = next(translator.simultaneous(arriving(), wait=2))
     assert first.read == 2
     assert taken == ["one", "two", "three"]
+
+
+def test_translations_keep_to_the_constraints_of_the_configuration(
+    run: Path, translator: Translator, tmp_path: Path
+) -> None:
+    """Of models that find an unknown word more probable than anything else: one alone, two together, and of a text that
+    still arrives.
+    """
+    folder, greedy = tmp_path / "run", Spec("greedy")
+    shutil.copytree(run, folder)
+    config = folder / "config.yaml"
+    written = config.read_text("utf-8").replace("constraints: []", "constraints: no_unknown")
+    config.write_text(written, encoding="utf-8")
+    wanted = [found.text for found in translator.translate(TEXTS, search=greedy)]
+    one, both = dragoman.load(folder), dragoman.load([folder, folder])
+    assert isinstance(both.scorer, Ensemble)
+    for model in (one.model, *both.scorer.models):
+        assert isinstance(model, Seq2Seq)
+        with torch.no_grad():
+            model.output.get_parameter("bias")[UNK] += 100
+    for each in (one, both):
+        assert [found.text for found in each.translate(TEXTS, search=greedy)] == wanted
+    spoken = one.simultaneous(TEXTS[0].split(), wait=1000)
+    assert [word.text for word in spoken] == wanted[0].split()
+    one.constraints = ()
+    assert "<unk>" in one.translate(TEXTS[:1], search=greedy)[0].text
 
 
 def test_nothing_is_written_before_anything_is_read(translator: Translator, golden: Golden) -> None:

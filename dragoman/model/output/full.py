@@ -31,13 +31,7 @@ class Full(Output):
         self, features_size: int, symbols: Sized, table: nn.Parameter | None = None, *, label_smoothing: Rate = 0.0
     ) -> None:
         super().__init__()
-        if table is not None and table.size(1) != features_size:
-            raise ValueError(
-                f"is tied to embeddings of size {table.size(1)}, but the features have size {features_size}; "
-                "set features: tanh or deep without features_size, or do not tie"
-            )
-        weight = torch.empty(len(symbols), features_size)
-        self.weight = nn.Parameter(nn.init.xavier_uniform_(weight)) if table is None else table
+        self.weight = output_weight(features_size, symbols, table)
         self.bias = nn.Parameter(torch.zeros(len(symbols)))
         self.label_smoothing = label_smoothing
         self.ids: Tensor | None = None  # of its symbols, where they are not all of the vocabulary
@@ -65,6 +59,18 @@ class Full(Output):
         output.bias = nn.Parameter(bias, requires_grad=False)
         output.ids = symbols
         return output.train(self.training)
+
+
+def output_weight(features_size: int, symbols: Sized, table: nn.Parameter | None) -> nn.Parameter:
+    """W (V, F), which is the target embedding where the two are tied. ValueError where that has another size."""
+    if table is None:
+        return nn.Parameter(nn.init.xavier_uniform_(torch.empty(len(symbols), features_size)))
+    if table.size(1) != features_size:
+        raise ValueError(
+            f"is tied to embeddings of size {table.size(1)}, but the features have size {features_size}; "
+            "set features: tanh or deep without features_size, or do not tie"
+        )
+    return table
 
 
 class _CrossEntropy(torch.autograd.Function):

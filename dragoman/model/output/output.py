@@ -55,7 +55,7 @@ class Distribution(NamedTuple):
 
 
 class Output(nn.Module, ABC):
-    """Nothing outside `output/` knows how the next symbol is modelled.
+    """Nothing outside `output/` knows how the next symbol is modelled. A variant is its `log_probs`.
 
     Where it `extends` the vocabulary, ids from its size on are the words of the sentence that the vocabulary does not
     have, in its symbols and in targets.
@@ -70,12 +70,12 @@ class Output(nn.Module, ABC):
         return ()
 
     @abstractmethod
-    def loss(self, readout: Readout, targets: Int[Tensor, "N"]) -> Loss:
-        """The training loss of real symbols in nats (padding is left out by the caller)."""
-
-    @abstractmethod
     def log_probs(self, readout: Readout) -> Float[Tensor, "N V"]:
         """Natural logarithms of the probabilities of all symbols, in float32 or better."""
+
+    def loss(self, readout: Readout, targets: Int[Tensor, "N"]) -> Loss:
+        """The training loss of real symbols in nats (padding is left out by the caller): `- sum log P` of them."""
+        return Loss(-self.log_probs(readout).gather(1, targets.unsqueeze(1)).sum(), len(targets))
 
     def predict(self, readout: Readout) -> Distribution:
         """The same for a search."""

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from dragoman.model.attention.attention import GlobalAttention
 from dragoman.model.attention.normalisers import Softmax
-from dragoman.model.attention.scores import Dot
+from dragoman.model.attention.scores import SCORES, Dot
 from dragoman.model.attention.terms.term import Sizes, Term, TermInput, TermOutput
 from dragoman.model.attention.windows import LocalAttention, Monotonic
 from dragoman.model.decoder.rnn import RnnDecoder
@@ -18,7 +18,7 @@ from tests.model.test_linear import gradients
 
 @pytest.mark.spec("B22")
 @pytest.mark.parametrize("variational", [True, False])
-@pytest.mark.parametrize("score", ["dot", "scaled_dot", "bilinear"])
+@pytest.mark.parametrize("score", [score for score in SCORES if SCORES[score].product])
 def test_features_weights_and_gradients_are_those_of_one_step_after_another(score: str, variational: bool) -> None:
     """The score is asked once instead of at each of five steps."""
     part = {"layers": 2, "features": "deep", "dropout": 0.3, "variational": variational, "external_memory": 3}

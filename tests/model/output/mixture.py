@@ -8,9 +8,9 @@ from torch import Tensor, nn
 
 from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory
-from dragoman.model.output.output import Distribution, Loss, Output, Readout
+from dragoman.model.output.output import Distribution, Output, Readout
 from dragoman.model.seq2seq import Parts, Seq2Seq
-from dragoman.model.shapes import Float, Int
+from dragoman.model.shapes import Float
 from tests.builders import build_model, shaken
 
 
@@ -51,9 +51,6 @@ class Mixture(Output):
         generated, chances = self.chances(readout)
         log_probs = chances.clamp(min=torch.finfo(chances.dtype).tiny).log()
         return Distribution(log_probs, None, {"copied": 1 - generated.squeeze(1)})
-
-    def loss(self, readout: Readout, targets: Int[Tensor, "N"]) -> Loss:
-        return Loss(-self.log_probs(readout).gather(1, targets.unsqueeze(1)).sum(), len(targets))
 
 
 def mixing(seed: int = 0, spread: float = 0.5, generate: float = 0.0, **options: Any) -> Seq2Seq:

@@ -158,7 +158,7 @@ each_score = pytest.mark.parametrize("score", [score for score in SCORES if scor
 def test_padding_and_the_batch_change_nothing(name: str, score: str) -> None:
     if score not in ("additive", "bilinear") and KINDS[name].get("share_projections") and kind_of(name) == "flat":
         pytest.skip("this score has no projection to share")
-    sizes = (3, 3, 3) if score in ("dot", "scaled_dot") else sizes_of(name, 3)
+    sizes = (3, 3, 3) if SCORES[score].equal_sizes else sizes_of(name, 3)
     combination = make(name, sizes, score, terms=("coverage", "markov"))
     plain = list(walk(combination, memories(sizes)))
     for (context, weights), (other, others) in zip(plain, walk(combination, memories(sizes, 1e3)), strict=True):

@@ -1,0 +1,112 @@
+"""What came of the worked examples of CONTRIBUTING.md: run by test_contributing.py, in a copy that follows them."""
+
+import json
+import re
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import dragoman
+from dragoman.cli import app
+from dragoman.configuration import components, yaml
+from dragoman.model.weights import read_note
+from dragoman.run import RunFolder
+from dragoman.training import checks, session
+from dragoman.training.checks import PARTS
+from tests import toy
+from tests.worked_examples import Example, examples
+
+EXAMPLES = {example.name: example for example in examples()}
+each = pytest.mark.parametrize("name", EXAMPLES)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return toy.corpus(tmp_path_factory.mktemp("corpus"))
+
+
+def values(text: str) -> Any:
+    return yaml.read(text, "a block").value
+
+
+def merged(old: Any, new: Any) -> Any:
+    """A configuration with another one's values; of a part that is named, nothing stays."""
+    if not isinstance(old, dict) or not isinstance(new, dict) or "kind" in new:
+        return new
+    return {**old, **{name: merged(old.get(name), value) for name, value in new.items()}}
+
+
+def written(corpus: Path, *given: Example) -> Path:
+    """The configuration of the toy language with those of some examples, in a file."""
+    found = merged(values(toy.CONFIG), {"data": {"train": str(corpus / "train"), "dev": str(corpus / "dev")}})
+    for example in given:
+        found = merged(found, values(example.configuration))
+    path = corpus / f"{'-'.join(example.name for example in given)}.yaml"
+    path.write_text(json.dumps(found), encoding="utf-8")
+    return path
+
+
+@each
+def test_a_configuration_names_the_part_and_is_told_of_it_and_its_options(name: str, corpus: Path) -> None:
+    example = EXAMPLES[name]
+    module = example.file.removesuffix(".py").replace("/", ".")
+    of_this = [table for table in PARTS.values() if table.get(example.kind, type).__module__ == module]
+    told = CliRunner().invoke(app, ["debug", "config", str(written(corpus, example))], env={"COLUMNS": "1000"})
+    assert told.exit_code == 0, told.output
+    for explained in (json.dumps(dragoman.schema()), told.stdout):
+        assert len(re.findall(rf"[:,#] {example.kind}\b", explained)) >= len(of_this) > 0
+    for option in components.options(of_this[0][example.kind]):
+        assert re.search(rf"[ {{]{option}: ", told.stdout)
+
+
+@pytest.fixture(scope="module")
+def run(corpus: Path) -> RunFolder:
+    """A model of all these parts, trained for a while."""
+    config = checks.load_config(
+        written(corpus, *EXAMPLES.values()), {"run": str(corpus / "run"), "training.epochs": "8"}
+    )
+    return session.train(config, quiet=True)
+
+
+def test_a_model_of_these_parts_learns_and_the_metric_decides_which_is_best(run: RunFolder) -> None:
+    rows = [json.loads(line) for line in run.metrics.read_text("utf-8").splitlines()]
+    losses = [row["valid/loss"] for row in rows if "valid/loss" in row]
+    errors = {row["step"]: row["valid/length_error"] for row in rows if "valid/length_error" in row}
+    assert losses[-1] < 0.8 * losses[0]
+    assert errors[read_note(run.weights("model-best"))["step"]] == min(errors.values())
+    made = {type(part).__name__ for part in dragoman.load(run.path).model.modules()}
+    assert {"Distance", "Cosine", "LowRank"} <= made
+
+
+def test_translations_slip_and_repeat_nothing(run: RunFolder) -> None:
+    translator, texts = dragoman.load(run.path), [source for source, _ in toy.pairs(40, 5)]
+    found = [translation.text for translation in translator.translate(texts)]
+    for text in found:
+        assert max(Counter(pairwise(text.split())).values(), default=1) == 1
+    best = translator.translate(texts, search=components.Spec("epsilon_greedy", {"epsilon": 0.0}))
+    assert 0 < sum(one != other.text for one, other in zip(found, best, strict=True)) < 40
+    translator.constraints = ()
+    assert any(
+        max(Counter(pairwise(each.text.split())).values(), default=1) > 1 for each in translator.translate(texts)
+    )
+
+
+def test_commands_take_search_and_metric(run: RunFolder, corpus: Path) -> None:
+    def told(*words: str) -> str:
+        result = CliRunner().invoke(app, list(words))
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    references = str(corpus / "dev.fr")
+    assert told("translate", str(run.path), str(corpus / "dev.en"), "--search", "epsilon_greedy").count("\n") == 8
+    scores = told("evaluate", references, "-i", references, "--metrics", "length_error,chrf")
+    assert scores.startswith("Length error = 0.00 (nrefs:1)\nchrF2 = 100.00 (")
+    assert "length_error" in told("evaluate", "--help")
+    words = ["evaluate", references, "-i", references, "--metrics=length_error", "--lowercase"]
+    refused = CliRunner().invoke(app, words)
+    assert refused.exit_code == 1
+    assert "--lowercase: 'length_error'" in f"{refused.stderr}{refused.exception}"

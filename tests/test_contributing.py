@@ -1,0 +1,83 @@
+"""The worked examples of CONTRIBUTING.md, word for word: each part takes the files that the table says, and works."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.worked_examples import CHANGELOG, Cost, costs, examples, follow
+from tools import mutants
+
+EXAMPLES = examples()
+CONTRACTS = (  # of scores, beside what each test file has of its table
+    "tests/model/attention/test_attention.py",
+    "tests/model/attention/sources/test_combinations.py",
+    "tests/model/decoder/test_at_once.py",
+)
+
+
+class Copy(NamedTuple):
+    """A copy of the project that follows all examples, and the files that each has changed there."""
+
+    root: Path
+    changed: dict[str, set[str]]
+
+
+@pytest.fixture(scope="module")
+def copy(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    root = tmp_path_factory.mktemp("copy") / "project"
+    mutants.copied(repository, root)
+    changed = {}
+    for example in EXAMPLES:
+        before = contents(root)
+        follow(example, root)
+        after = contents(root)
+        changed[example.name] = {name for name in after if after[name] != before.get(name)}
+    subprocess.run(ruff("check", "--fix", "--select=I", "--quiet"), cwd=root, check=True)
+    return Copy(root, changed)
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def ruff(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "ruff", *arguments]
+
+
+def test_there_is_an_example_of_every_part_of_the_table() -> None:
+    assert [example.name for example in EXAMPLES] == [cost.name for cost in costs()]
+    assert {"score", "search", "output", "metric", "objective", "embedding", "constraint"} == {
+        each.name for each in EXAMPLES
+    }
+
+
+def test_a_part_takes_the_files_that_the_table_says(copy: Copy) -> None:
+    found = [Cost(each.name, len(copy.changed[each.name]), each.file, each.test) for each in EXAMPLES]
+    assert found == costs()
+    for each in EXAMPLES:
+        assert copy.changed[each.name] == {each.file, each.test, CHANGELOG}
+
+
+def test_the_examples_are_written_as_the_project_is(copy: Copy) -> None:
+    for command in (ruff("format", "--check"), ruff("check")):
+        done = subprocess.run(command, cwd=copy.root, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.slow
+def test_the_parts_work(copy: Copy) -> None:
+    """Their own tests, the contract tests that find them in their tables, and what contributed.py does with them."""
+    names = [name for each in EXAMPLES for name in (each.kind, *each.tests)]
+    files = {*CONTRACTS, *(each.test for each in EXAMPLES)}
+    tests = [*sorted(files), "tests/contributed.py", "-rA", "-k", " or ".join([*names, "contributed"])]
+    outcome = mutants.run(tests, copy.root, None)
+    assert outcome.status == mutants.PASSED, outcome.output
+    passed = re.findall(r"^PASSED (\S+)", outcome.output, re.MULTILINE)
+    for each in EXAMPLES:
+        assert [test for test in passed if test.startswith(tuple(f"{each.test}::{name}" for name in each.tests))]
+    for file in CONTRACTS:
+        assert [test for test in passed if test.startswith(file)]
