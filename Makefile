@@ -6,10 +6,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(VENV)/core.stamp
 DEV := $(VENV)/dev.stamp
+LOWEST := .venv-lowest
 unexport PYTHONDONTWRITEBYTECODE # modules are compiled once, and not in each of the many processes that tests start
 
 .NOTPARALLEL: # the tests' summary is the last thing that `make check` says
-.PHONY: demo lint quick test check soak mutants bench attention-table sources-table postediting-table length-plot zero-shot tasks-table busy-table spec
+.PHONY: demo lint quick test check lowest soak mutants bench attention-table sources-table postediting-table length-plot zero-shot tasks-table busy-table spec
 
 demo: $(CORE)
 	$(BIN)/dragoman demo
@@ -28,6 +29,9 @@ test: $(DEV)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: lint test
+
+lowest: $(LOWEST)/made.stamp
+	$(LOWEST)/bin/python -m pytest -n 2 --dist worksteal -m "not slow" --any-wording
 
 soak: $(DEV)
 	$(BIN)/python -m tests.system.soak $(OPTIONS)
@@ -64,6 +68,11 @@ spec: $(CORE)
 
 $(VENV)/made.stamp:
 	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+$(LOWEST)/made.stamp: pyproject.toml constraints-lowest.txt
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet -r constraints-lowest.txt -e .
 	touch $@
 
 $(CORE): $(VENV)/made.stamp pyproject.toml constraints.txt

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 threads.wait_briefly()  # before torch is there
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __all__ = [
     "Config",

@@ -1,6 +1,6 @@
 """A run folder: everything that one training made, and all that is needed to use it again.
 
-run.json                  that training made this folder: which version, and when
+run.json                  that training made this folder: which version, in which form, and when
 config.yaml               the configuration, complete and resolved
 source.*, target.*        text pipelines, vocabularies and counts of symbols; of sources that are numbers, how many a
                           region has; which languages each symbol is in, of several
@@ -18,8 +18,10 @@ onnx/                     the model as ONNX graphs, where `dragoman export` has 
 reverse/                  the run of the other direction, where both were trained together (objective: agreement)
 """
 
+import json
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,10 @@ from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import fill, read_shapes, read_tensors
 
+PROGRAM = "dragoman"
+FORM = (
+    2  # of a run folder: it rises when what a version writes into one cannot be read by the one before, or the reverse
+)
 WEIGHTS = ("model", "model-best", "model-last")  # in the order in which they are looked for
 
 # Names of the files that training writes: before it has saved anything; at any time; in the folder `checkpoints`.
@@ -96,6 +102,23 @@ class RunFolder:
         """The run whose training made this one: itself, or for a `reverse` the run around it."""
         above = RunFolder(self.path.resolve().parent)
         return above if above.reverse.path == self.path.resolve() and above.metrics.is_file() else self
+
+    @property
+    def proof(self) -> dict[str, Any]:
+        """What training wrote into `mark`; nothing where it did not."""
+        with suppress(OSError, ValueError, LookupError, TypeError, RecursionError):
+            found = json.loads(self.mark.read_bytes())
+            return dict(found) if found["program"] == PROGRAM else {}
+        return {}
+
+    def check_form(self) -> None:
+        """UserError where a version of dragoman made the folder whose runs this one does not read."""
+        proof = self.proof or self.main.proof
+        if proof and (form := proof.get("form", 1)) != FORM:
+            raise UserError(
+                f"{self.path}: was written by {PROGRAM} {proof.get('version')} in form {form}, and this version reads "
+                f"form {FORM} alone; train again, in another folder"
+            )
 
     def has_part(self, path: Path) -> bool:
         """Whether a path is that of something which commands read from the run, as it is written or by links; the
@@ -168,10 +191,12 @@ class Run:
         folder = RunFolder(Path(path))
         if not folder.path.is_dir():
             raise UserError(f"{path}: no such run folder")
+        folder.check_form()
         if not folder.config.is_file():
             raise UserError(f"{path}: not a run folder (it has no config.yaml)")
-        if not folder.target.is_file():
-            raise UserError(f"{path}: not a run folder, or not a whole one (it has no {folder.target.name})")
+        for part, there in ((folder.target, folder.target.is_file()), (folder.mark, folder.proof)):
+            if not there:
+                raise UserError(f"{path}: not a run folder, or not a whole one (it has no {part.name})")
         config = document.load(folder.config)  # `model` finds out whether its parts fit
         *sources, target = load_sources(config.data, folder.path).values()
         assert isinstance(target, Language)

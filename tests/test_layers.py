@@ -9,6 +9,7 @@ import pytest
 
 
 def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
+    pytest.importorskip("importlinter", reason="needs import-linter")
     command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as run; run()"]
     return subprocess.run(
         [*command, "--no-cache", "--no-logo"], cwd=folder, capture_output=True, text=True, check=False

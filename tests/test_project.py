@@ -39,13 +39,25 @@ def test_the_command_exists(project: dict[str, Any]) -> None:
 
 
 def test_every_dependency_is_pinned_within_its_range(project: dict[str, Any], repository: Path) -> None:
-    lines = (repository / "constraints.txt").read_text(encoding="utf-8").splitlines()
-    pins = dict(line.split("==") for line in lines if line and not line.startswith("#"))
-    versions = {name_of(name): version for name, version in pins.items()}
+    versions = pins(repository / "constraints.txt")
     for requirement in [*project["dependencies"], *project["optional-dependencies"]["dev"]]:
         lowest = requirement.partition(">=")[2]
         pinned = versions[name_of(requirement)]
         assert release(pinned) >= release(lowest), requirement
+
+
+def test_the_lowest_versions_are_those_that_are_tested(project: dict[str, Any], repository: Path) -> None:
+    """`make lowest` installs them; what the tests need beside them is as anywhere else."""
+    lowest, latest = (pins(repository / name) for name in ("constraints-lowest.txt", "constraints.txt"))
+    bounds = dict(requirement.split(">=") for requirement in project["dependencies"])
+    assert {name: lowest.pop(name_of(name), "") for name in bounds} == bounds
+    assert lowest.items() <= latest.items()
+
+
+def pins(path: Path) -> dict[str, str]:
+    """The version of each distribution in a file, by its normalised name."""
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+    return {name_of(name): version for name, version in (line.split("==") for line in lines)}
 
 
 def release(version: str) -> tuple[int, ...]:
@@ -62,11 +74,11 @@ def test_data_files_travel_with_the_package(repository: Path) -> None:
     assert unpacked == {"README.md"}  # of configs/attention, whose links lead to the docs
 
 
-def commands(repository: Path, target: str) -> list[str]:
+def commands(repository: Path, target: str, environment: str = ".venv") -> list[str]:
     """What `make` would run, the environment's set-up left out."""
     told = subprocess.run(["make", "-n", target], cwd=repository, capture_output=True, text=True, check=True)
     lines = told.stdout.splitlines()
-    return [line for line in lines if line.startswith(".venv/bin/") and " pip " not in line]
+    return [line for line in lines if line.startswith(f"{environment}/bin/") and " pip " not in line]
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
@@ -78,7 +90,10 @@ def test_the_check_ends_with_the_tests_and_runs_everything_else_before(repositor
     for name in ("ruff format --check", "ruff check", "mypy --strict", "lint-imports", "tools.check_changelog"):
         assert any(name in line for line in others), name
     assert not any("pytest" in line for line in others)
-    assert commands(repository, "quick") == [f'{tests} -m "not slow"']
+    (quick,) = commands(repository, "quick")
+    assert quick == f'{tests} -m "not slow"'
+    lowest = commands(repository, "lowest", ".venv-lowest")
+    assert lowest == [f"{quick.replace('.venv', '.venv-lowest')} --any-wording"]
 
 
 def test_what_runs_on_every_change_is_the_check(repository: Path) -> None:

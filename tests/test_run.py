@@ -37,7 +37,9 @@ def told(path: Path) -> str:
 def test_a_folder_is_all_that_is_needed(run: Path) -> None:
     """Neither the corpus, nor what training resumes from, nor the place where it was made."""
     for path in run.iterdir():
-        if path.name not in ("config.yaml", "model.safetensors") and not path.name.startswith(("source.", "target.")):
+        if path.name not in ("run.json", "config.yaml", "model.safetensors") and not path.name.startswith(
+            ("source.", "target.")
+        ):
             path.unlink()
     moved = run.rename(run.with_name("elsewhere"))
     assert dragoman.load(moved).translate(["one two"])[0].text == "deux un"
@@ -75,7 +77,8 @@ def test_weights_that_are_asked_for_must_be_there(run: Path, golden: Golden) -> 
 
 
 @pytest.mark.parametrize(
-    "name", ["config.yaml", "source.json", "source.units", "source.vocabulary", "target.json", "target.counts"]
+    "name",
+    ["run.json", "config.yaml", "source.json", "source.units", "source.vocabulary", "target.json", "target.counts"],
 )
 def test_a_missing_file_is_named(name: str, run: Path) -> None:
     (run / name).unlink()

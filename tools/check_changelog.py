@@ -11,17 +11,18 @@ ROOT = Path(__file__).resolve().parent.parent
 SECTION = re.compile(r"^## \[(?P<name>[^\]\n]+)\](?P<rest>.*)\n(?P<body>(?:(?!## ).*\n?)*)", re.MULTILINE)
 DATE = re.compile(r" - \d{4}-\d{2}-\d{2}")
 VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
+DEVELOPED = re.compile(rf"{VERSION.pattern}(\.dev[0-9]+)?")  # a version that is being prepared may say so
 
 
 def order(version: str) -> tuple[int, ...]:
-    """The key that sorts versions such as 0.10.0 after 0.9.1."""
-    return tuple(int(part) for part in version.split("."))
+    """The key that sorts versions such as 0.10.0 after 0.9.1; 0.2.0.dev0 has that of the release which it leads to."""
+    return tuple(int(part) for part in version.split(".")[:3])
 
 
 def problems(changelog: str, version: str) -> list[str]:
     """What is wrong with a changelog in the form of keepachangelog.com; empty when it is sound."""
-    if not VERSION.fullmatch(version):
-        return [f"version {version} of pyproject.toml must read like 1.2.3"]
+    if not DEVELOPED.fullmatch(version):
+        return [f"version {version} of pyproject.toml must read like 1.2.3 or 1.2.3.dev0"]
     sections = list(SECTION.finditer(changelog))
     if not sections or sections[0]["name"] != "Unreleased":
         return ["the first section must be '## [Unreleased]'"]

@@ -39,6 +39,12 @@ def figure(value: float, places: int = 2) -> str:
     return f"{value:.{places}f}" if abs(value) < 1e5 else f"{value:.1e}"
 
 
+def written_by(form: Any, own: int) -> str:
+    """Who wrote a file of this form, where this version reads `own`."""
+    age = ("an earlier" if form < own else "a later") if type(form) is int else "another"
+    return f"written by {age} version of dragoman (in form {shown(form)}; this one reads form {own})"
+
+
 def shown(value: Any) -> str:
     """A value as YAML writes it, on one line and not too long."""
     text = "nothing (null)" if value is None else json.dumps(value, ensure_ascii=False, default=_jsonable)

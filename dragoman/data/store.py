@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dragoman.configuration.messages import written_by
 from dragoman.errors import UserError
 from dragoman.files import write_atomically
 
@@ -114,7 +115,8 @@ def read_header(folder: Path) -> dict[str, Any]:
     """The header of a store. UserError where it is missing, damaged or of another version."""
     header = _header(folder)
     if header["version"] != VERSION:
-        raise UserError(f"{folder / HEADER}: not the header of a prepared corpus of version {VERSION}")
+        found = written_by(header["version"], VERSION)
+        raise UserError(f"{folder / HEADER}: {found}; delete its folder to prepare the corpus again")
     return header
 
 

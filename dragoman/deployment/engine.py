@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, final
 import torch
 from torch import Tensor
 
+from dragoman.configuration.messages import written_by
 from dragoman.data.batch import Sequence, SourceBatch
 from dragoman.errors import UserError
 from dragoman.model.output.output import Distribution, Output, Readout
@@ -39,7 +40,7 @@ class Note(NamedTuple):
     graphs: dict[str, str]  # file: SHA-256
 
 
-VERSION = 2  # of what stands in the folder
+VERSION = 3  # of what stands in the folder
 BEGUN = {"program": "dragoman", "version": 0}  # a note before anything is exported
 
 
@@ -145,14 +146,13 @@ def read_note(folder: Path) -> Note:
         found = json.loads(path.read_text(encoding="utf-8"))
         if found == BEGUN:
             raise UserError(f"{folder}: the export was not finished; {AGAIN}")
-        note = Note(**found)
+        if "version" in found and found["version"] != VERSION:
+            raise UserError(f"{path}: {written_by(found['version'], VERSION)}; {AGAIN}")
+        return Note(**found)
     except FileNotFoundError:
         raise UserError(f"{folder}: no such export; `dragoman export --onnx` makes it") from None
     except (OSError, ValueError, TypeError) as error:
         raise UserError(f"{path}: damaged ({error}); {AGAIN}") from error
-    if note.version != VERSION:
-        raise UserError(f"{path}: of another version of dragoman; {AGAIN}")
-    return note
 
 
 def is_export(folder: Path) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-import torch
+from dragoman.model.torch_internals import backward_pass
 
 T = TypeVar("T")
 
@@ -19,21 +19,13 @@ class WithinPass(Generic[T]):
 
     def get(self, make: Callable[[], T]) -> T:
         """The value of the pass that runs now, made where it has none yet."""
-        number = _current_pass()
+        number = backward_pass()
         if self._value is None or self._pass != number:
             self._value, self._pass = make(), number
         return self._value
 
     def take(self) -> T | None:
         """The value of the pass that runs now, if it has one; there is none afterwards."""
-        value = self._value if self._pass == _current_pass() else None
+        value = self._value if self._pass == backward_pass() else None
         self._value = None
         return value
-
-
-def _current_pass() -> int:
-    """The number of the backward pass that runs now. Torch has no public name for it; its own functions that are
-    evaluated again (`torch.utils.checkpoint`) go by this one.
-    """
-    number: int = torch._C._current_graph_task_id()
-    return number

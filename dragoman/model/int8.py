@@ -8,6 +8,7 @@ from torch.nn import functional
 
 from dragoman.model.linear import Part
 from dragoman.model.shapes import Float, Int
+from dragoman.model.torch_internals import int8_product
 
 LARGEST = 127
 LEAST = 1e-30  # of a scale: a row of zeros has one too
@@ -45,7 +46,7 @@ class Int8:
         if used is None:
             used = self.rounded[part] = _round(part, self.largest)
         scales = rows.abs().amax(1, keepdim=True).clamp_(min=LEAST) / LARGEST
-        products = torch._int_mm((rows / scales).round_().to(torch.int8), used.integers) * scales
+        products = int8_product((rows / scales).round_().to(torch.int8), used.integers) * scales
         y = products * used.scales if used.bias is None else torch.addcmul(used.bias, products, used.scales)
         return y.view(*x.shape[:-1], y.size(-1))
 
@@ -53,7 +54,7 @@ class Int8:
 def _exact() -> bool:
     """Whether this processor's sums of products hold the largest integers."""
     integers = torch.full((8, 64), LARGEST, dtype=torch.int8)
-    return bool((torch._int_mm(integers, integers.t()) == 64 * LARGEST**2).all())
+    return bool((int8_product(integers, integers.t()) == 64 * LARGEST**2).all())
 
 
 def _round(part: Part, largest: int) -> _Rounded:

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from dragoman.model import torch_internals
 from dragoman.model.linear import loop, plain
 from dragoman.model.recurrent import Cell, CellState
 from dragoman.model.shapes import Bool, Float
@@ -77,6 +78,6 @@ def scan(cell: Cell, inputs: Tensor, real: Tensor, *, backward: bool) -> tuple[T
     start = [zeros.clone() for zeros in cell.zeros(inputs)]  # an LSTM's are one tensor twice
     steps = [part.transpose(0, 1) for part in (cell.project(inputs), real.unsqueeze(-1))]
     flipped = [part.flip(0) for part in steps] if backward else steps
-    *final, outputs = torch.ops.higher_order.scan(turn, start, flipped, parameters)
+    *final, outputs = torch_internals.scan(turn, start, flipped, parameters)
     ordered = outputs.flip(0) if backward else outputs
     return ordered.transpose(0, 1) * real.unsqueeze(-1), tuple(final)

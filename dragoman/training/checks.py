@@ -14,6 +14,7 @@ from dragoman.evaluation.metrics import METRICS
 from dragoman.model import build
 from dragoman.model.attention.normalisers import NORMALISERS
 from dragoman.model.attention.terms.table import TERMS
+from dragoman.run import RunFolder
 from dragoman.search.constraints import CONSTRAINTS
 from dragoman.search.table import SEARCHES
 from dragoman.text.units import UNITS
@@ -152,7 +153,12 @@ CHECKS = (build.problems, problems)
 
 
 def load_config(path: str | Path, overrides: dict[str, str] | None = None) -> Config:
-    """A configuration checked to the last option; UserError with a line for each problem."""
+    """A configuration checked to the last option; UserError with a line for each problem, and where it is that of a run
+    which this version does not read.
+    """
+    folder = RunFolder(Path(path).parent)
+    if Path(path) == folder.config:
+        folder.check_form()
     return document.load(path, overrides or {}, checks=CHECKS)
 
 

@@ -8,6 +8,7 @@ from dragoman.data.language import Language
 from dragoman.files import write_atomically
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run import RunFolder
+from dragoman.training.folder import prove
 from dragoman.training.journal import Journal, Silence
 from dragoman.training.selection import Selection
 from dragoman.training.training import Direction, Training
@@ -28,6 +29,8 @@ def reverse(run: Training, model: Seq2Seq) -> Direction:
     """The other direction of a run, its folder begun."""
     config, folder, data = reversed_config(run.config), run.folder.reverse, run.data.reversed()
     if run.workers.leads:
+        if not folder.mark.is_file():
+            prove(folder)
         (source,) = data.sources
         assert isinstance(source, Language)
         source.save(folder.path, "source")

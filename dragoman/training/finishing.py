@@ -70,7 +70,10 @@ def _measured(run: Training) -> list[Validation]:
 
 
 def finished(config: Config, folder: RunFolder) -> str:
-    """Where and by which limits a training has ended whose every file is there; nothing where there is more to do."""
+    """Where and by which limits a training has ended whose every file is there; nothing where there is more to do.
+    UserError where the training is not one of this version's.
+    """
+    folder.check_form()
     if not folder.last_state.is_file():
         return ""
     progress = checkpoint.progress(folder.last_state)

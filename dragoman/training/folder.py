@@ -14,14 +14,13 @@ from dragoman.data.preparation import STORE
 from dragoman.data.store import PART, discard, sweep
 from dragoman.errors import UserError
 from dragoman.files import alone, write_atomically
-from dragoman.run import BEGUN, KEPT, MADE, RunFolder
+from dragoman.run import BEGUN, FORM, KEPT, MADE, PROGRAM, RunFolder
 from dragoman.training.checks import complete, load_config
 
 # Options that may change when a run goes on; every other change would make it another run.
 FREE = {("run",), ("device",), ("search",), ("constraints",)} | {
     ("training", name) for name in ("epochs", "steps", "save_every", "patience", "skip_limit", "average")
 }
-PROGRAM = "dragoman"
 
 
 @contextmanager
@@ -42,14 +41,20 @@ def opened(folder: RunFolder, config: Config) -> Iterator[None]:
             _check_same(folder, config)
         _sweep(folder)
         if not begun:
-            now = datetime.now(UTC).isoformat(timespec="seconds")
-            _write(folder.mark, json.dumps({"program": PROGRAM, "version": __version__, "begun": now}) + "\n")
+            prove(folder)
         try:
             yield
         except BaseException:
             if not begun and not folder.last_state.is_file():
                 _discard(folder, whole=not there)
             raise
+
+
+def prove(folder: RunFolder) -> None:
+    """Write the proof that training made the folder."""
+    begun = datetime.now(UTC).isoformat(timespec="seconds")
+    proof = {"program": PROGRAM, "version": __version__, "form": FORM, "begun": begun}
+    _write(folder.mark, json.dumps(proof) + "\n")
 
 
 def write_config(folder: RunFolder, config: Config) -> None:
@@ -61,9 +66,10 @@ def write_config(folder: RunFolder, config: Config) -> None:
 
 
 def _begun(folder: RunFolder) -> bool:
-    """Whether training made the folder; not if it is empty. UserError where somebody else did."""
+    """Whether training made the folder; not if it is empty. UserError where somebody else did, or another version."""
+    folder.check_form()
     if folder.mark.is_file():
-        if not _is_ours(folder.mark):
+        if not folder.proof:
             raise UserError(f"{folder.mark}: was not written by {PROGRAM}; choose another folder with --run")
         return True
     own = re.compile(re.escape(f".{folder.mark.name}") + PART)
@@ -73,12 +79,6 @@ def _begun(folder: RunFolder) -> bool:
             f"{folder.path}: exists and is not a run folder (it has {strange[0]}, but no {folder.mark.name}); "
             "choose another with --run"
         )
-    return False
-
-
-def _is_ours(mark: Path) -> bool:
-    with suppress(OSError, ValueError, LookupError, TypeError):
-        return bool(json.loads(mark.read_bytes())["program"] == PROGRAM)
     return False
 
 

@@ -33,7 +33,8 @@ def gradients(run: Training, batch: Batch) -> Summed:
     total, symbols, asked, *parts = sums.tolist()
     norm = float(torch.nn.utils.get_total_norm(found)) / symbols
     share = min(1.0, (run.config.training.clip or math.inf) / (norm + TINY))
-    torch._foreach_mul_(found, share / symbols)
+    for gradient in found:
+        gradient.mul_(share / symbols)
     return Summed(total, symbols, norm, bool(asked), parts)
 
 

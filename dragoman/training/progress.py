@@ -12,6 +12,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field, TypeAdapter, ValidationError
 
 from dragoman.configuration.components import dotted
+from dragoman.configuration.messages import written_by
 from dragoman.errors import UserError
 
 VERSION = 3  # of what stands here, and of the rule that puts batches together (data/batching.py)
@@ -102,8 +103,10 @@ class Progress:
     def from_json(cls, values: Any) -> "Progress":
         """The opposite. UserError for what is none, or was written by another version of dragoman."""
         known = {each.name for each in fields(cls)}
-        if not isinstance(values, dict) or not known <= values.keys() or values["version"] != VERSION:
-            raise UserError("not a training state of this version of dragoman; begin another run")
+        if isinstance(values, dict) and (version := values.get("version", VERSION)) != VERSION:
+            raise UserError(f"a training state {written_by(version, VERSION)}; begin another run")
+        if not isinstance(values, dict) or not known <= values.keys():
+            raise UserError("not a training state; begin another run")
         try:
             found = TypeAdapter(cls).validate_json(json.dumps(values), strict=True)
         except ValidationError as error:

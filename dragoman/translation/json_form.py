@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 
 from dragoman.configuration.messages import shown
 
-VERSION: Final = 1
+VERSION: Final = 2
 
 
 def _writable(value: Any) -> Any:
@@ -81,7 +81,7 @@ class EditsForm(Form):
 class TranslationForm(Form):
     """A translation, or a given target under forced decoding, with everything that is known of it."""
 
-    version: Literal[1] = Field(description="of this form")
+    version: Literal[2] = Field(description="of this form")
     text: Text = Field(description="the translation")
     words: list[Text] = Field(description="its words")
     score: float | None = Field(

@@ -54,8 +54,8 @@ class Result(NamedTuple):
         version = value.get("version")
         if type(version) is not int or version != VERSION:
             found = shown(version) if "version" in value else "no version"
-            later = ", of a later dragoman" if isinstance(version, int) and version > VERSION else ""
-            raise UserError(f"expected a translation of version {VERSION}, found {found}{later}")
+            age = f", of {'an earlier' if version < VERSION else 'a later'} dragoman" if type(version) is int else ""
+            raise UserError(f"expected a translation of version {VERSION}, found {found}{age}")
         try:
             form = TranslationForm.model_validate(value)
         except ValidationError as error:

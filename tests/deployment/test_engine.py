@@ -165,8 +165,12 @@ def test_what_is_missing_or_damaged_is_named(copied: Path) -> None:
     assert "step.onnx: missing or damaged" in refusal(copied)
     step.unlink()
     assert "step.onnx: missing or damaged" in refusal(copied)
-    note.write_text(json.dumps({**json.loads(note.read_text()), "version": 0}))
-    assert "export.json: of another version of dragoman" in refusal(copied)
+    now = json.loads(note.read_text())
+    note.write_text(json.dumps({**now, "version": engine.VERSION + 1}))
+    assert "export.json: written by a later version of dragoman" in refusal(copied)
+    then = {"version": 2, "moving": now.pop("step_state"), "fixed": now.pop("source_state")}
+    note.write_text(json.dumps({**now, **then}))
+    assert "export.json: written by an earlier version of dragoman" in refusal(copied)
     for text in ("{", "[]", "{}", '{"graphs": 3}'):
         note.write_text(text)
         assert "export.json: damaged (" in refusal(copied)

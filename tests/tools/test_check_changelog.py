@@ -13,6 +13,7 @@ RELEASE = "\n## [0.9.0] - 2026-01-31\n\n- The first.\n"
     [
         (UNRELEASED, "0.1.0"),  # being prepared, nothing released yet
         (UNRELEASED + RELEASE, "0.10.0"),  # being prepared after a release
+        (UNRELEASED + RELEASE, "0.10.0.dev0"),  # which says so itself
         (UNRELEASED + RELEASE, "0.9.0"),
         ("## [Unreleased]\n" + RELEASE, "0.9.0"),  # just released
     ],
@@ -31,6 +32,7 @@ def test_a_sound_changelog_has_no_problems(changelog: str, version: str) -> None
         ("## [Unreleased]\n", "0.1.0", "Unreleased is empty"),
         ("## [Unreleased]\n" + RELEASE, "0.10.0", "Unreleased is empty"),
         (UNRELEASED + RELEASE, "0.8.0", "0.9.0 is newer"),
+        (UNRELEASED + RELEASE, "0.9.0.dev0", "0.9.0 is newer"),
         (UNRELEASED + "\n## [0.9.0]\n", "0.9.0", "must read like"),
         (UNRELEASED + RELEASE + RELEASE, "0.9.0", "each version once"),
         (UNRELEASED + RELEASE + "\n## [0.10.0] - 2026-02-01\n", "0.10.0", "newest version comes first"),

@@ -51,7 +51,7 @@ def test_the_reverse_configuration_exchanges_source_and_target(corpus: Path) -> 
 @pytest.mark.spec("B20")
 @pytest.mark.slow
 def test_both_runs_are_whole(run: RunFolder) -> None:
-    names = {path.name for path in run.path.iterdir()} - {"reverse", "data", "run.json"}
+    names = {path.name for path in run.path.iterdir()} - {"reverse", "data"}
     assert {path.name for path in run.reverse.path.iterdir()} == names
     assert (Run.load(run.path).source.name, Run.load(run.reverse.path).source.name) == ("en", "fr")
     assert Run.load(run.reverse.path).config.text.target.lowercase

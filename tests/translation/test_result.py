@@ -123,7 +123,7 @@ def example(**options: Any) -> Translation:
 def test_each_key_tells_what_it_says() -> None:
     other = example()
     found = Result(example(alternatives=(other,), left_out=3), "x y", "en-fr", "en").json()
-    assert found["version"] == 1
+    assert found["version"] == 2
     assert (found["text"], found["words"]) == ("x yz", ["x", "yz"])
     assert (found["score"], found["log_prob"]) == (-0.9, -1.975)
     assert found["log_probs"] == [-0.5, -1.25]
@@ -194,9 +194,10 @@ def changed(path: str, value: Any) -> dict[str, Any]:
     ("value", "told"),
     [
         ([], "expected a translation as a JSON object, found []"),
-        (without("version"), "expected a translation of version 1, found no version"),
-        (changed("version", 2), "expected a translation of version 1, found 2, of a later dragoman"),
-        (changed("version", True), "expected a translation of version 1, found true"),
+        (without("version"), "expected a translation of version 2, found no version"),
+        (changed("version", 1), "expected a translation of version 2, found 1, of an earlier dragoman"),
+        (changed("version", 3), "expected a translation of version 2, found 3, of a later dragoman"),
+        (changed("version", True), "expected a translation of version 2, found true"),
         (without("text"), "text: required"),
         (changed("text", 3), "text: expected a valid string, found 3"),
         (changed("words", "x"), 'words: expected a valid list, found "x"'),
@@ -229,7 +230,7 @@ def test_what_is_no_translation_is_told_by_file_line_and_key(value: Any, told: s
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("line", ["", "[", '{"version": 1', "NaN", "[" * 9999, '{"version": 1, "text": "\\ud800"}'])
+@pytest.mark.parametrize("line", ["", "[", '{"version": 2', "NaN", "[" * 9999, '{"version": 2, "text": "\\ud800"}'])
 def test_what_is_no_json_is_told(line: str, tmp_path: Path) -> None:
     path = tmp_path / "found.jsonl"
     path.write_text(f"{line}\n", encoding="utf-8")
@@ -238,7 +239,7 @@ def test_what_is_no_json_is_told(line: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [without("text"), changed("text", 3), changed("score", "x"), changed("version", 2), changed("steps.0", 3)]
+    "value", [without("text"), changed("text", 3), changed("score", "x"), changed("version", 1), changed("steps.0", 3)]
 )
 def test_the_schema_refuses_what_cannot_be_read(value: dict[str, Any]) -> None:
     assert not validator(json_form.schema()).is_valid(value)

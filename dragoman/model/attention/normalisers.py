@@ -1,7 +1,7 @@
 """Normalisers: from energies to weights. One class per equation, one table entry per class."""
 
 from abc import ABC, abstractmethod
-from typing import Annotated, Any, Literal, NamedTuple, cast, final
+from typing import Annotated, Any, Literal, NamedTuple, final
 
 import torch
 from pydantic import Field
@@ -11,6 +11,7 @@ from torch.autograd.function import once_differentiable
 from dragoman.configuration.components import Width
 from dragoman.model.attention.chain import Chain
 from dragoman.model.shapes import Bool, Float, Int
+from dragoman.model.torch_internals import scan
 
 
 class ReadValues(NamedTuple):
@@ -211,8 +212,8 @@ class LinearChain(Normaliser):
         message = torch.zeros_like(energies[..., 0])
         if torch.compiler.is_exporting():  # a loop of any length, where Python's would have that of the example
             steps = [energies.movedim(-1, 0), hidden.movedim(-1, 0)]
-            _, messages = torch.ops.higher_order.scan(turn, [message], steps, [theta])
-            return cast(Tensor, messages).movedim(0, -1)
+            _, kept = scan(turn, [message], steps, [theta])
+            return kept.movedim(0, -1)
         messages = []
         for energy, outside in zip(energies.unbind(-1), hidden.unbind(-1), strict=True):
             message, arrived = turn(message, energy, outside, theta)

@@ -184,6 +184,7 @@ def test_what_reads_one_position_refuses_a_chain(corpus: Path, tmp_path: Path, g
     with pytest.raises(UserError, match=r"while the source arrives .*order:") as raised:
         next(translator.simultaneous(["a"], wait=3))
     golden(str(raised.value))
+    pytest.importorskip("onnxscript")
     with pytest.raises(UserError, match="order:") as raised:
         export.write(Run.load(run.path))
     golden(str(raised.value))

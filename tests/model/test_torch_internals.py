@@ -1,0 +1,108 @@
+"""Functions of torch that have no public name: each is used in one place, and does what is expected of it there."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from dragoman.model import torch_internals
+from dragoman.model.torch_internals import backward_pass, int8_product, scan
+
+NAMES = {"torch._C._current_graph_task_id", "torch._int_mm", "torch.ops.higher_order.scan"}
+
+
+def dotted(node: ast.AST) -> list[str]:
+    """`torch.nn.Module` in its parts; nothing where it is not made of names alone."""
+    match node:
+        case ast.Name(name):
+            return [name]
+        case ast.Attribute(value, name) if before := dotted(value):
+            return [*before, name]
+    return []
+
+
+def internals(module: ast.Module) -> Iterator[str]:
+    """Names of torch, by whatever name they were imported, that begin with an underscore somewhere or are looked up in
+    its table of operators.
+    """
+    origins = {"torch": "torch"}
+    for node in ast.walk(module):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "torch":
+            origins |= {each.asname or each.name: f"{node.module}.{each.name}" for each in node.names}
+        elif isinstance(node, ast.Import):
+            origins |= {each.asname: each.name for each in node.names if each.asname and each.name.startswith("torch")}
+    inner = {node.value for node in ast.walk(module) if isinstance(node, ast.Attribute)}
+    for node in ast.walk(module):
+        if node not in inner and (parts := dotted(node)) and parts[0] in origins:
+            name = ".".join([origins[parts[0]], *parts[1:]])
+            if name.startswith("torch.ops.") or "._" in name:
+                yield name
+
+
+def test_no_other_module_uses_what_torch_keeps_to_itself(repository: Path) -> None:
+    home = Path(torch_internals.__file__)
+    found = {
+        path: set(internals(ast.parse(path.read_text("utf-8")))) for path in (repository / "dragoman").rglob("*.py")
+    }
+    assert {path: names for path, names in found.items() if names} == {home: NAMES}
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("import torch\ntorch._foreach_mul_(x, 2)", "torch._foreach_mul_"),
+        ("import torch\ntorch.ops.aten.mm(x, x)", "torch.ops.aten.mm"),
+        ("from torch import nn\nnn.functional._pad(x)", "torch.nn.functional._pad"),
+        ("from torch import _dynamo\n_dynamo.reset()", "torch._dynamo.reset"),
+        ("import torch.utils._pytree as tree\ntree.tree_map(f, x)", "torch.utils._pytree.tree_map"),
+    ],
+)
+def test_a_use_is_noticed(text: str, name: str) -> None:
+    assert name in set(internals(ast.parse(text)))
+
+
+def test_every_backward_pass_has_a_number_of_its_own() -> None:
+    seen = []
+
+    class Noting(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: object, x: Tensor) -> Tensor:
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: object, gradient: Tensor) -> Tensor:
+            seen.append(backward_pass())
+            return gradient
+
+    x = torch.ones(2, requires_grad=True)
+    total = Noting.apply(Noting.apply(x)).sum()
+    for _ in range(2):
+        total.backward(retain_graph=True)
+    first, same, second, same_again = seen
+    assert -1 != first == same != second == same_again != -1
+    assert backward_pass() == -1
+
+
+def test_products_of_small_integers_are_exact() -> None:
+    generator = torch.Generator().manual_seed(0)
+    a, b = (torch.randint(-63, 64, (32, 64), dtype=torch.int8, generator=generator) for _ in range(2))
+    found = int8_product(a, b.t())
+    assert found.dtype is torch.int32
+    assert torch.equal(found, a.int() @ b.t().int())
+
+
+def test_a_scan_is_a_loop() -> None:
+    def turn(state: Tensor, step: Tensor, factor: Tensor) -> list[Tensor]:
+        new = factor * state + step
+        return [new, new.clone()]
+
+    start, steps, factor = torch.ones(2), torch.arange(6.0).view(3, 2), torch.tensor(2.0)
+    final, kept = scan(turn, [start], [steps], [factor])
+    expected = [start]
+    for step in steps:
+        expected.append(factor * expected[-1] + step)
+    assert torch.equal(kept, torch.stack(expected[1:]))
+    assert torch.equal(final, expected[-1])
