@@ -81,7 +81,7 @@ def postedit(options: Options) -> None:
         "--source": bool(options.source),
         "--json": options.json,
     }
-    done = kept(target, asked, resume=options.resume)
+    done = kept(target, asked, PORTION, resume=options.resume)
     old = list(islice(_texts(partial(target), options.json), done)) if target and done else []
     translator = load(options.run, weights=options.weights)
     changes = _edit(translator, options, asked, done, old)
@@ -128,7 +128,7 @@ def _edit(
             changes.add(done_before(texts, len(old), translation, target), old)
         stack.enter_context(left_behind(target, resumable=True))
         advance = stack.enter_context(progress(translation, target, len(old)))
-        for portion in portions(texts, PORTION, first=1 + len(old)):
+        for portion in portions(texts, PORTION, done=len(old)):
             edits = translator.translate(portion.lines)
             warn(translation, portion.first, (each.left_out for each in edits))
             found = [one_line(each.text) for each in edits]

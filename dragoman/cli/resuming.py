@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from dragoman.cli.streams import whole_portions
 from dragoman.errors import UserError
 from dragoman.files import appended, held, is_special, lines_in, note, partial, read_lines, shown
 
@@ -19,10 +20,10 @@ Options: TypeAlias = Mapping[str, Any]  # by name, as JSON has them
 Texts = TypeVar("Texts", bound="tuple[Given, ...]")
 
 
-def kept(target: Path | None, options: Options | None, *, resume: bool) -> int | None:
-    """How many lines an earlier command, which did not end, has left of this file; None where it is no file to leave
-    any in, such as standard output. `options` are those that the lines depend on; None where the command cannot be
-    resumed.
+def kept(target: Path | None, options: Options | None, size: int, *, resume: bool) -> int | None:
+    """How many lines an earlier command, which did not end, has left of this file, in whole portions of at most `size`;
+    None where it is no file to leave any in, such as standard output. `options` are those that the lines depend on;
+    None where the command cannot be resumed.
 
     UserError where another process writes such lines, or left some that this command does not continue.
     """
@@ -47,7 +48,7 @@ def kept(target: Path | None, options: Options | None, *, resume: bool) -> int |
         raise UserError(
             f"--resume: {part} was written with another {', '.join(others)}; give the options of the first time"
         )
-    return min(lines_in(noted) - 1, lines_in(part))
+    return whole_portions(min(lines_in(noted) - 1, lines_in(part)), size)
 
 
 def _others(noted: Path, options: Options | None) -> list[str]:

@@ -30,13 +30,38 @@ class Portion(NamedTuple, Generic[Item]):
     lines: list[Item]
 
 
-def portions(lines: Iterator[Item], size: int, *, typed: bool = False, first: int = 1) -> Iterator[Portion[Item]]:
-    """At most `size` lines at a time, from number `first` on; those that are `typed` one by one."""
-    now = min(1 if typed else FIRST, size)
-    while portion := list(islice(lines, now)):
-        yield Portion(first, portion)
-        first += len(portion)
-        now = 1 if typed else min(2 * now, size)
+def portions(lines: Iterator[Item], size: int, *, typed: bool = False, done: int = 0) -> Iterator[Portion[Item]]:
+    """At most `size` lines at a time; those that are `typed` one by one. `done` lines (`whole_portions`) have been read
+    before.
+    """
+    first = 1
+    for count in _sizes(1 if typed else size):
+        if first > done:
+            portion = list(islice(lines, count))
+            if not portion:
+                return
+            yield Portion(first, portion)
+        first += count
+
+
+def whole_portions(lines: int, size: int) -> int:
+    """How many of the first `lines` lines make whole portions: those that a command which did not end has worked on
+    together. Behind these it is continued, so that every sentence is in the same batch as without the interruption.
+    """
+    whole = 0
+    for count in _sizes(size):
+        if whole + count > lines:
+            break
+        whole += count
+    return whole
+
+
+def _sizes(most: int) -> Iterator[int]:
+    """The sizes of portions, one after the other."""
+    size = min(FIRST, most)
+    while True:
+        yield size
+        size = min(2 * size, most)
 
 
 def is_typed(path: Path) -> bool:

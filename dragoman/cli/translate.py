@@ -125,7 +125,8 @@ def translate(options: Options) -> None:
     runs, source = _split(options.words)
     _check(options, runs, source)
     asked = _asked(options, runs, candidates)
-    done = kept(options.output, asked if options.resumable else None, resume=options.resume)
+    size = options.batch_lines or PORTION
+    done = kept(options.output, asked if options.resumable else None, size, resume=options.resume)
     if options.follows:
         from dragoman.cli.following import follow
 
@@ -225,8 +226,7 @@ def _translate(
             deque(done_before(lines, done, source, target), maxlen=0)
         stack.enter_context(left_behind(target, resumable=options.resumable))
         advance = stack.enter_context(progress(source, target, done or 0))
-        size, first = options.batch_lines or PORTION, 1 + (done or 0)
-        for portion in portions(lines, size, typed=is_typed(source), first=first):
+        for portion in portions(lines, options.batch_lines or PORTION, typed=is_typed(source), done=done or 0):
             found = _translated(translator, portion, source, options, search)
             noted(portion.lines)
             for number, translation in enumerate(found, start=portion.first - 1):

@@ -67,7 +67,19 @@ def test_a_half_line_is_cut(options: tuple[str, ...], many: Shell) -> None:
     lines = expected.splitlines(keepends=True)
     many.write("out.partial", "".join(lines[:9]) + lines[9][:3])
     assert many(*WORDS, *options, "--resume").code == 0
-    assert alike(texts(many, "out")[0], expected)
+    assert texts(many, "out")[0] == expected
+
+
+def test_what_is_continued_is_in_the_batches_that_it_would_have_been_in(many: Shell) -> None:
+    """So that not even the last digit of a figure is another: a portion that was cut is worked on anew."""
+    expected = whole(many, "--json")
+    many.kill("translation", 3, *WORDS, "--json")
+    lines = expected.splitlines(keepends=True)
+    many.write("out.partial", "".join(lines[:20]).replace('"text":"', '"text":"from the portion that was cut '))
+    assert many(*WORDS, "--json", "--resume").code == 0
+    found = texts(many, "out")[0].splitlines(keepends=True)
+    assert ["from the portion that was cut" in line for line in found] == [True] * 8 + [False] * (len(lines) - 8)
+    assert found[8:] == lines[8:]
 
 
 def test_a_line_that_cannot_be_read_costs_nothing_that_was_done(many: Shell) -> None:
