@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from rich.console import Console
 
-from benchmarks import architecture, corpus, decoder, toolkits
+from benchmarks import architecture, corpus, decoder, provenance, toolkits
 from benchmarks.architecture import Sizes
 from benchmarks.contest import Contender, Figures, measure
 from benchmarks.corpus import Corpus
@@ -100,9 +100,10 @@ def run(options: argparse.Namespace, console: Console) -> Report:
         folder = Path(name)
         run_folder = RunFolder(folder / "run")
         prepared = corpus.prepare(files, folder, sizes, pairs=64 if options.tiny else 8000)
-        report = Report(_machine(options), prepared.name, products(options, folder))
+        config = document.load(folder / "config.yaml")
+        report = Report(_machine(options), prepared.name, provenance.of(config), products(options, folder))
         if not {"greedy", "beam"}.isdisjoint(options.works):
-            for line in decoder.prepare(document.load(folder / "config.yaml"), run_folder):
+            for line in decoder.prepare(config, run_folder):
                 console.print(line, highlight=False, markup=False, soft_wrap=True)
         for job in jobs(options, folder, sizes):
             own = toolkits.own(job, exported=decoder.exported(run_folder))

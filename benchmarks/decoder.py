@@ -12,6 +12,7 @@ from dragoman.errors import UserError
 from dragoman.model import build
 from dragoman.model.weights import weights, write_tensors
 from dragoman.run import Run, RunFolder
+from dragoman.training.folder import prove
 
 NEVER = -1e4  # logit of the end symbol: only the limit ends a translation
 
@@ -25,6 +26,7 @@ def prepare(config: Config, folder: RunFolder) -> list[str]:
     model = build.build(config.model, (len(source.vocabulary),), len(target.vocabulary))
     model.output.get_parameter("bias").data[EOS] = NEVER
     write_tensors(folder.weights(), weights(model), {})
+    prove(folder)
     folder.config.write_text(document.dump(config), encoding="utf-8")
     lexicon(folder.path)
     try:

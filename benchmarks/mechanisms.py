@@ -6,7 +6,6 @@ thread each. Started again, it goes on where it was. The tables come as Markdown
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import NamedTuple
 from rich.console import Console
 
 import dragoman
+from benchmarks import provenance
 from benchmarks.aligners import statistical
 from benchmarks.contest import Contender, Figures, measure
 from benchmarks.jobs import Job
@@ -25,7 +25,7 @@ from dragoman.configuration.config import DeviceConfig
 from dragoman.corpus.pharaoh import read_gold
 from dragoman.evaluation.alignment import AlignmentScore, error_rate
 from dragoman.evaluation.metrics import Bleu
-from dragoman.files import read_lines, write_atomically
+from dragoman.files import read_lines
 from dragoman.training import session
 
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"
@@ -148,13 +148,14 @@ def parts(options: argparse.Namespace) -> dict[str, Part]:
 
 def work(part: Part, row: Row, folder: Path) -> None:
     """Train a row and write its result beside its run."""
-    found = measured(session.train(part.prepared.config(row, folder / row.slug), quiet=True).path, part.prepared)
-    with write_atomically(folder / f"{row.slug}.json") as file:
-        json.dump(found._asdict(), file)
+    made = part.prepared.config(row, folder / row.slug)
+    made_with = provenance.of(made)
+    found = measured(session.train(made, quiet=True).path, part.prepared)
+    provenance.write(folder / f"{row.slug}.json", found._asdict(), made_with)
 
 
 def result(path: Path) -> Result:
-    found = json.loads(path.read_text(encoding="utf-8"))
+    found = provenance.read(path)
     alignment = found["alignment"]
     return Result(found["bleu"], alignment and AlignmentScore(*alignment), found["parameters"])
 

@@ -9,7 +9,6 @@ with a thread each. Started again, it goes on where it was.
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,13 +18,12 @@ from sacrebleu.metrics.ter import TER
 from sacrebleu.significance import PairedTest
 
 import dragoman
-from benchmarks import trainings
+from benchmarks import provenance, trainings
 from benchmarks.prepared import Row
 from benchmarks.trainings import Table, markdown, result
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus.examples import read_examples
 from dragoman.evaluation.metrics import Bleu, Ter
-from dragoman.files import write_atomically
 from dragoman.training import checks, session
 
 CONFIG = Path(__file__).resolve().parent.parent / "configs" / "libovicky2017-postediting.yaml"
@@ -100,6 +98,7 @@ def tests(options: argparse.Namespace) -> list[str]:
 def work(row: Row, options: argparse.Namespace) -> None:
     """Train a row, post-edit with it, and write its results beside its run."""
     made = config(row, options)
+    made_with = provenance.of(made)
     run = session.train(made, quiet=True)
     model = dragoman.load(run.path, device=DeviceConfig(threads=1))
     found = {}
@@ -109,8 +108,7 @@ def work(row: Row, options: argparse.Namespace) -> None:
         after = [translation.text for translation in model.translate(sources)]
         before, right = [str(each.sources[-1]) for each in examples], [each.target for each in examples]
         found[part] = judged(before, after, right)._asdict()
-    with write_atomically(result(row, options)) as file:
-        json.dump(found, file)
+    provenance.write(result(row, options), found, made_with)
 
 
 def nothing(options: argparse.Namespace, part: str) -> Result:
@@ -125,7 +123,7 @@ def show(every: list[Row], options: argparse.Namespace) -> None:
         idle = nothing(options, part)
         lines = [("doing nothing", f"{idle.bleu:.2f}", f"{idle.ter:.2f}", "", "100 %")]
         for row in every:
-            each = Result(**json.loads(result(row, options).read_text(encoding="utf-8"))[part])
+            each = Result(**provenance.read(result(row, options))[part])
             lines.append((row.name, f"{each.bleu:.2f}", f"{each.ter:.2f}", f"{each.p:.3f}", f"{each.untouched:.0f} %"))
         markdown((part, "BLEU", "TER", "p", "untouched"), *lines)
 

@@ -9,6 +9,7 @@ from typing import Any
 from rich.table import Table
 
 from benchmarks.contest import Figures
+from benchmarks.provenance import Provenance
 from benchmarks.toolkits import NO_TERM, PATHS
 from dragoman.errors import UserError
 
@@ -40,6 +41,7 @@ class Report:
 
     machine: str
     corpus: str
+    provenance: Provenance
     products: dict[str, float] = field(default_factory=dict)
     rows: list[Row] = field(default_factory=list)
 
@@ -56,7 +58,8 @@ class Report:
         try:
             found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             rows = [Row(**{**row, "figures": Figures(**row["figures"])}) for row in found.pop("rows")]
-            return cls(**found, rows=rows)
+            source = Provenance(**found.pop("provenance"))
+            return cls(**found, provenance=source, rows=rows)
         except OSError as error:
             raise UserError(f"{path}: cannot read ({error.strerror or error})") from error
         except (ValueError, TypeError, KeyError, AttributeError) as error:

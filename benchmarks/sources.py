@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import dragoman
-from benchmarks import trainings
+from benchmarks import provenance, trainings
 from benchmarks.prepared import Row
 from benchmarks.trainings import Table, markdown, result
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus.examples import read_examples
 from dragoman.evaluation.metrics import Bleu
-from dragoman.files import read_lines, write_atomically
+from dragoman.files import read_lines
 from dragoman.training import checks, session
 from dragoman.visualisation import curves, heatmap
 
@@ -74,6 +74,7 @@ def config(row: Row, options: argparse.Namespace) -> Config:
 def work(row: Row, options: argparse.Namespace) -> None:
     """Train a row, translate with it, and write its result beside its run, with the weights of an example's sources."""
     made = config(row, options)
+    made_with = provenance.of(made)
     run = session.train(made, quiet=True)
     model = dragoman.load(run.path, device=DeviceConfig(threads=1))
     bleu = []
@@ -87,8 +88,8 @@ def work(row: Row, options: argparse.Namespace) -> None:
         drawing = heatmap.shares(example.shares, example.words)
         (options.folder / f"{row.slug}.svg").write_text(drawing, encoding="utf-8")
     parameters = sum(parameter.numel() for parameter in model.model.parameters())
-    with write_atomically(result(row, options)) as file:
-        json.dump(Result(bleu[0], bleu[1], parameters, learning(run.path))._asdict(), file)
+    figures = Result(bleu[0], bleu[1], parameters, learning(run.path))
+    provenance.write(result(row, options), figures._asdict(), made_with)
 
 
 def learning(run: Path) -> list[tuple[int, float]]:
@@ -106,7 +107,7 @@ def drawn(found: dict[str, Result]) -> str:
 
 
 def show(every: list[Row], options: argparse.Namespace) -> None:
-    found = {row.name: Result(**json.loads(result(row, options).read_text(encoding="utf-8"))) for row in every}
+    found = {row.name: Result(**provenance.read(result(row, options))) for row in every}
     lines = ((name, f"{each.dev:.1f}", f"{each.test:.1f}", f"{each.parameters:,}") for name, each in found.items())
     markdown(("sources", "BLEU val", "BLEU test_2016_flickr", "parameters"), *lines)
     (options.folder / "learning.svg").write_text(drawn(found), encoding="utf-8")

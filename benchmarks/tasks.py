@@ -18,6 +18,7 @@ from typing import NamedTuple
 from rich.console import Console
 
 import dragoman
+from benchmarks import provenance
 from benchmarks.formats import converted
 from benchmarks.prepared import Row, write
 from benchmarks.trainings import apart, told
@@ -25,7 +26,7 @@ from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus.examples import read_pairs
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import ExactMatch, TokenErrorRate
-from dragoman.files import read_lines, write_atomically
+from dragoman.files import read_lines
 from dragoman.run import Run
 from dragoman.training import checks, session
 
@@ -194,11 +195,10 @@ def work(task: Task, options: argparse.Namespace) -> None:
     """Train a row, test it, and write its result beside its run."""
     folder = options.folder / "texts" / task.row.slug
     prepare(task, options.data, folder)
-    processor = time.process_time()
-    runs = []
-    for seed in range(1, task.models + 1):
-        place = options.folder / task.row.slug / f"seed-{seed}"
-        runs.append(session.train(config(task, folder, place, seed), quiet=True).path)
+    places = {seed: options.folder / task.row.slug / f"seed-{seed}" for seed in range(1, task.models + 1)}
+    configs = [config(task, folder, place, seed) for seed, place in places.items()]
+    made_with, processor = provenance.of(*configs), time.process_time()
+    runs = [session.train(each, quiet=True).path for each in configs]
     minutes, processor = sum(map(_seconds, runs)) / 60, (time.process_time() - processor) / 60
     model = dragoman.load(runs, device=DeviceConfig(threads=1))
     exact, tokens = {}, {}
@@ -211,8 +211,7 @@ def work(task: Task, options: argparse.Namespace) -> None:
         tokens[part] = errors.corpus(found, references).value
     parameters = sum(parameter.numel() for run in runs for parameter in Run.load(run).model().parameters())
     result = Result(exact["dev"], exact["test"], tokens["test"], parameters, minutes, processor)
-    with write_atomically(options.folder / f"{task.row.slug}.json") as file:
-        json.dump(result._asdict(), file)
+    provenance.write(options.folder / f"{task.row.slug}.json", result._asdict(), made_with)
 
 
 def _seconds(run: Path) -> float:
@@ -258,7 +257,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     commands = {task.name: ["--row", task.name, *rest] for task in todo}
     failed = apart("benchmarks.tasks", commands, options.workers, console)
     found = {
-        task.name: Result(**json.loads(path.read_text(encoding="utf-8")))
+        task.name: Result(**provenance.read(path))
         for task in every
         if (path := options.folder / f"{task.row.slug}.json").is_file()
     }

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from rich.console import Console
 
 import dragoman
+from benchmarks import provenance
 from benchmarks.corpus import DEV, TEST, TRAIN
 from benchmarks.prepared import write
 from benchmarks.trainings import apart, told
@@ -26,7 +27,6 @@ from dragoman.corpus.examples import read_pairs
 from dragoman.errors import UserError
 from dragoman.evaluation.languages import wrong_language
 from dragoman.evaluation.metrics import Bleu
-from dragoman.files import write_atomically
 from dragoman.phrasebook import corpus
 from dragoman.training import checks, session
 
@@ -118,7 +118,9 @@ def config(name: str, table: Table, folder: Path, epochs: int) -> Config:
 
 def work(name: str, table: Table, folder: Path, epochs: int) -> None:
     """Train a model, translate with it, and write what that is worth beside its run."""
-    run = session.train(config(name, table, folder, epochs), quiet=True)
+    made = config(name, table, folder, epochs)
+    made_with = provenance.of(made)
+    run = session.train(made, quiet=True)
     model = dragoman.load(run.path, device=DeviceConfig(threads=1))
     found = {}
 
@@ -146,8 +148,7 @@ def work(name: str, table: Table, folder: Path, epochs: int) -> None:
             model.foreign = own
             between = [translation.text for translation in model.translate(texts, to=PIVOT)]
             measure(f"by way of {PIVOT}{copies}", source, target, between, references)
-    with write_atomically(folder / f"{name.replace(' ', '-')}.json") as file:
-        json.dump(found, file)
+    provenance.write(folder / f"{name.replace(' ', '-')}.json", found, made_with)
 
 
 def lines(found: dict[str, Figures]) -> list[str]:
@@ -192,8 +193,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         found: dict[str, Figures] = {}
         for (table, _), path in results.items():
             if table == name and path.is_file():
-                read = json.loads(path.read_text(encoding="utf-8"))
-                found |= {key: Figures(**figures) for key, figures in read.items()}
+                found |= {key: Figures(**figures) for key, figures in provenance.read(path).items()}
         for line in (f"{name}\n", *lines(found), ""):
             shown.print(line)
     return int(failed > 0)

@@ -2,15 +2,16 @@
 
 import ctypes
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import NamedTuple
 
 import torch
 
-from dragoman import threads, torchrun
+from dragoman import threads
 from dragoman.configuration.config import DeviceConfig
 from dragoman.errors import UserError
+from dragoman.torch_internals import capabilities
 
 # Batches have many shapes. oneDNN keeps what it compiled for each of the last 1,024 of them, which are hundreds of
 # megabytes after an hour; making it anew takes less time than can be measured.
@@ -63,7 +64,7 @@ def choose(config: DeviceConfig) -> Device:
         raise UserError("device.name: cuda was asked for, but torch finds no CUDA device; use auto or cpu")
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
-    place = torch.device("cuda", torchrun.process().local_rank) if name == "cuda" else torch.device("cpu")
+    place = torch.device("cuda", threads.process().local_rank) if name == "cuda" else torch.device("cpu")
     precision = {"float32": torch.float32, "bfloat16": torch.bfloat16}.get(config.precision) or fastest(place)
     return Device(place, use_threads(config), precision)
 
@@ -72,7 +73,7 @@ def use_threads(config: DeviceConfig) -> int:
     """Compute with as many threads as `threads.py` finds; those between operations (torch's inter-op pool) have no work
     here, and wait asleep.
     """
-    count = threads.decide(config.threads, torchrun.process().local_count)
+    count = threads.decide(config.threads, threads.process().local_count)
     torch.set_num_threads(count)
     return count
 
@@ -98,13 +99,3 @@ def processor() -> str:
     products = {"amx_bf16": "AMX", "avx512_bf16": "bf16", "avx512_vnni": "VNNI"}
     found = [name for key, name in products.items() if capabilities().get(key)]
     return " ".join([torch.backends.cpu.get_cpu_capability(), *found])
-
-
-def capabilities() -> Mapping[str, object]:
-    """The processor's instructions by name, as torch tells them; older versions of it tell fewer."""
-    told = getattr(torch.cpu, "get_capabilities", None)
-    older = {"amx_bf16": "_is_amx_tile_supported", "avx512_bf16": "_is_avx512_bf16_supported"}
-    found: Mapping[str, object] = (
-        told() if told else {name: getattr(torch.cpu, each, bool)() for name, each in older.items()}
-    )
-    return found

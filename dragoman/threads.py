@@ -1,5 +1,5 @@
-"""How many threads this process computes with, and how they wait for each other. Nothing here takes torch, since how
-they wait has to be settled before torch is there.
+"""How many threads this process computes with, how they wait for each other, and which of torchrun's processes it is.
+Nothing here imports torch, since how threads wait has to be settled before.
 """
 
 import math
@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 
 MOST_THREADS = 1024  # threads that can be asked for
@@ -88,3 +89,26 @@ def _read(path: Path) -> str:
         return os.fsdecode(path.read_bytes())
     except OSError:
         return ""
+
+
+@dataclass(frozen=True)
+class Process:
+    """This process among those that torchrun started: its number among all of them, and among those of its machine. A
+    process that torchrun did not start is the only one.
+    """
+
+    rank: int
+    count: int
+    local_rank: int
+    local_count: int
+
+    @property
+    def leads(self) -> bool:
+        """It is the first of all."""
+        return self.rank == 0
+
+
+def process() -> Process:
+    """This process."""
+    names = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1"}
+    return Process(*(int(os.environ.get(name, alone)) for name, alone in names.items()))

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from dragoman import torchrun
+from dragoman import threads
 from dragoman.errors import Terminated, UserError
 from dragoman.text.printable import printable
 
@@ -89,7 +89,7 @@ def _told(error: Any) -> str:
 
 def _ended(status: int, message: str = "") -> typer.Exit:
     """Tells why the command ends; of several workers, the first on each machine does."""
-    if message and torchrun.process().local_rank == 0:
+    if message and threads.process().local_rank == 0:
         typer.echo(printable(message), err=True)
     try:
         sys.stdout.flush()

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from dragoman import torchrun
 from dragoman.cli.options import OVERRIDES, Configuration, Threads, overrides
 from dragoman.cli.streams import tell
 
@@ -25,6 +24,7 @@ def train(config: Configuration, threads: Threads = None) -> None:
     file, given = overrides([*config, *(["--device.threads", str(threads)] if threads else [])])
     from dragoman import inspection
     from dragoman.run import Run, RunFolder
+    from dragoman.threads import process
     from dragoman.training import checks, session
     from dragoman.training.finishing import finished
     from dragoman.training.objectives.table import OBJECTIVES
@@ -32,7 +32,7 @@ def train(config: Configuration, threads: Threads = None) -> None:
     checked = checks.load_config(file, given)
     before = finished(checked, RunFolder(Path(checked.run)))  # such a run is left alone
     folder = session.train(checked)
-    if not torchrun.process().leads:
+    if not process().leads:
         return
     both = OBJECTIVES[checked.training.objective.kind].both_directions
     for each in (folder, folder.reverse) if both else (folder,):

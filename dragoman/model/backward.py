@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from dragoman.model.torch_internals import backward_pass
+from dragoman.torch_internals import backward_pass
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from dragoman.model.linear import Part
 from dragoman.model.shapes import Float, Int
-from dragoman.model.torch_internals import int8_product
+from dragoman.torch_internals import int8_product
 
 LARGEST = 127
 LEAST = 1e-30  # of a scale: a row of zeros has one too

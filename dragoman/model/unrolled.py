@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from dragoman.model import torch_internals
+from dragoman import torch_internals
 from dragoman.model.linear import loop, plain
 from dragoman.model.recurrent import Cell, CellState
 from dragoman.model.shapes import Bool, Float

@@ -11,7 +11,7 @@ import torch.distributed as dist
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dragoman import torchrun
+from dragoman import threads
 
 # The others wait as long as the leader prepares a corpus, validates or finishes. When a process dies, its connections
 # are closed and torchrun ends the rest, so that nobody waits for the dead.
@@ -27,7 +27,7 @@ class Workers:
     """
 
     def __init__(self) -> None:
-        process = torchrun.process()
+        process = threads.process()
         self.rank, self.count, self.leads = process.rank, process.count, process.leads
 
     def __enter__(self) -> "Workers":

@@ -6,9 +6,11 @@ import pytest
 from rich.console import Console
 
 from benchmarks.contest import Figures
+from benchmarks.provenance import Provenance
 from benchmarks.report import Report, Row, table
 from dragoman.errors import UserError
 
+MADE = Provenance("1a2b", False, "3c4d", "processor", 2, "3.11", "2.7", "0.2.0", "2026-11-23")
 PLAIN = Figures(tokens=1000, tokens_cpu=1100, sentences=70, sentences_cpu=77, peak=900_000_000)
 FAST = Figures(tokens=3000, tokens_cpu=3300, sentences=210, sentences_cpu=231, peak=600_000_000)
 
@@ -19,7 +21,7 @@ def report(fast: Figures = FAST) -> Report:
         Row("train", 80, 1, "dragoman, fast", fast, 0.5),
         Row("train", 80, 1, "Peer 1.0", PLAIN),
     ]
-    return Report("machine", "corpus", {"float32": 80e9, "bfloat16": 200e9}, rows)
+    return Report("machine", "corpus", MADE, {"float32": 80e9, "bfloat16": 200e9}, rows)
 
 
 def lines(shown: Report, before: Report | None = None) -> list[str]:
@@ -59,7 +61,9 @@ def test_a_written_report_is_read_as_it_was(tmp_path: Path) -> None:
     assert Report.read(tmp_path / "figures.json") == report()
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"rows": [{}]}', '{"rows": [], "strange": 1}'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"rows": [{}]}', '{"rows": [], "strange": 1}', '{"rows": [], "provenance": {}}']
+)
 def test_another_file_is_not_taken_for_a_report(text: str, tmp_path: Path) -> None:
     path = tmp_path / "other.json"
     path.write_text(text, encoding="utf-8")
@@ -77,6 +81,6 @@ def test_files_that_cannot_be_read_or_written_are_named(tmp_path: Path) -> None:
 def test_a_term_is_compared_with_the_training_without_one_above_it() -> None:
     rows = [Row("terms", 80, 1, who, figures) for who, figures in (("additive", PLAIN), ("+ coverage", FAST))]
     rows += [Row("terms", 80, 1, "additive", FAST), Row("terms", 80, 1, "+ markov", PLAIN)]
-    found = lines(Report("machine", "corpus", {}, rows))
+    found = lines(Report("machine", "corpus", MADE, {}, rows))
     assert line(found, "+ coverage")[-2:] == ["3.00", ""]
     assert line(found, "+ markov")[-2:] == ["0.33", ""]

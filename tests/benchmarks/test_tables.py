@@ -1,12 +1,11 @@
 """The tables of several sources and of post-editing: sound rows, each trained once, that become lines and pictures."""
 
-import json
 from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
-from benchmarks import postediting, sources, trainings
+from benchmarks import postediting, provenance, sources, trainings
 from benchmarks.prepared import Row
 from dragoman.training import checks
 from tests import toy
@@ -66,7 +65,7 @@ def test_rows_of_sources_are_trained_and_drawn(captions: Path, capsys: pytest.Ca
 def test_the_picture_in_the_docs_shows_the_results(repository: Path) -> None:
     results = repository / "benchmarks" / "results" / "sources"
     files = {row.name: results / f"{row.slug}.json" for row in sources.rows()}
-    found = {name: sources.Result(**json.loads(path.read_text("utf-8"))) for name, path in files.items()}
+    found = {name: sources.Result(**provenance.read(path)) for name, path in files.items()}
     assert (repository / "docs" / "sources-learning.svg").read_text("utf-8") == sources.drawn(found)
 
 

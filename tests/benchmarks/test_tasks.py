@@ -1,12 +1,11 @@
 """The table of tasks: every row is a sound configuration, and a trained row becomes a line."""
 
 import gzip
-import json
 from pathlib import Path
 
 import pytest
 
-from benchmarks import tasks
+from benchmarks import provenance, tasks
 from benchmarks.prepared import Row
 from benchmarks.tasks import PARTS, Result, Task, config, evenly, prepare, table
 from dragoman.errors import UserError
@@ -89,7 +88,10 @@ def test_a_row_is_trained_once_and_becomes_a_line(
     one, other = (Run.load(tmp_path / "table" / "g2p-low-xx" / f"seed-{seed}") for seed in (1, 2))
     assert (one.config.seed, other.config.seed) == (1, 2)
     counts = [sum(each.numel() for each in run.model().parameters()) for run in (one, other)]
-    assert json.loads((tmp_path / "table" / "g2p-low-xx.json").read_text("utf-8"))["parameters"] == sum(counts)
+    result = tmp_path / "table" / "g2p-low-xx.json"
+    assert provenance.read(result)["parameters"] == sum(counts)
+    assert (made := provenance.origin(result)) is not None
+    assert made.configuration == provenance.digest(one.config, other.config)
     monkeypatch.setattr(tasks, "apart", lambda module, todo, workers, console: 0 if not todo else pytest.fail("again"))
     assert tasks.main([*options, "--only", "g2p low"]) == 0
     (line,) = [line for line in capsys.readouterr().out.splitlines() if "xx" in line]

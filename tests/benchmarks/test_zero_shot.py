@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks import zero_shot
+from benchmarks import provenance, zero_shot
 from benchmarks.corpus import DEV, TEST, TRAIN
+from benchmarks.provenance import UNKNOWN
 from dragoman.corpus.examples import read_pairs
 
 FIGURES = {"bleu": 12.34, "wrong": 5.0}
@@ -65,7 +66,9 @@ def test_results_become_lines_and_are_not_made_again(
     (folder / "phrasebook").mkdir()
     results = {"one-model": "zero-shot de-fr", "de-fr": "supervised de-fr", "fr-de": "supervised fr-de"}
     for name, key in results.items():
-        (folder / "phrasebook" / f"{name}.json").write_text(json.dumps({key: FIGURES}), "utf-8")
+        (folder / "phrasebook" / f"{name}.json").write_text(
+            json.dumps({"result": {key: FIGURES}, "provenance": UNKNOWN}), "utf-8"
+        )
     assert zero_shot.main(["--folder", str(folder), "--pairs", "20"]) == 0
     assert asked == [["phrasebook: one model with copies"]]
     assert capsys.readouterr().out.split("\n")[2:7] == [
@@ -86,7 +89,7 @@ def test_a_model_is_trained_and_measured(folder: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(zero_shot, "CONFIG", folder / "tiny.yaml")
     options = ["--folder", str(folder), "--pairs", "20", "--epochs", "1"]
     assert zero_shot.main([*options, "--row", "phrasebook", "one model with copies"]) == 0
-    found = json.loads((folder / "phrasebook" / "one-model-with-copies.json").read_text("utf-8"))
+    found = provenance.read(folder / "phrasebook" / "one-model-with-copies.json")
     trained = {f"one model, copies {name}" for name in ("en-de", "de-en", "en-fr", "fr-en")}
     systems = "zero-shot", "zero-shot, any symbol", "by way of en"
     others = {f"{system}, copies {name}" for system in systems for name in ("de-fr", "fr-de")}

@@ -4,6 +4,7 @@ import random
 import shlex
 import shutil
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -110,7 +111,10 @@ READ, PART, EXISTS = "is read, and would be replaced", "is a part of the run", "
         ("lexicon runs/toy", "not a dragoman weights file"),
         ("features pictures -o list.npy --list list.npy --model timm:x", READ),
         ("init train.en train.fr -o train.en", EXISTS),
-        ("export runs/toy --onnx", "no export"),
+        pytest.param(
+            *("export runs/toy --onnx", "no export"),
+            marks=pytest.mark.skipif(find_spec("onnxscript") is None, reason="needs the extra `onnx`"),
+        ),
     ],
 )
 def test_what_is_read_is_never_replaced(words: str, reason: str, folder: Path) -> None:

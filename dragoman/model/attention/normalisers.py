@@ -11,7 +11,7 @@ from torch.autograd.function import once_differentiable
 from dragoman.configuration.components import Width
 from dragoman.model.attention.chain import Chain
 from dragoman.model.shapes import Bool, Float, Int
-from dragoman.model.torch_internals import scan
+from dragoman.torch_internals import scan
 
 
 class ReadValues(NamedTuple):

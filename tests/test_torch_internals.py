@@ -8,10 +8,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.model import torch_internals
-from dragoman.model.torch_internals import backward_pass, int8_product, scan
+from dragoman import torch_internals
+from dragoman.torch_internals import CAPABILITIES, backward_pass, capabilities, int8_product, scan
 
-NAMES = {"torch._C._current_graph_task_id", "torch._int_mm", "torch.ops.higher_order.scan"}
+NAMES = {
+    "torch._C._current_graph_task_id",
+    "torch._int_mm",
+    "torch.ops.higher_order.scan",
+    "torch.cpu._",  # its functions of one instruction
+}
 
 
 def dotted(node: ast.AST) -> list[str]:
@@ -25,8 +30,8 @@ def dotted(node: ast.AST) -> list[str]:
 
 
 def internals(module: ast.Module) -> Iterator[str]:
-    """Names of torch, by whatever name they were imported, that begin with an underscore somewhere or are looked up in
-    its table of operators.
+    """Names of torch, by whatever name it was imported, that begin with an underscore somewhere, are looked up in its
+    table of operators, or are not written out (`getattr`, told as `_`).
     """
     origins = {"torch": "torch"}
     for node in ast.walk(module):
@@ -40,6 +45,10 @@ def internals(module: ast.Module) -> Iterator[str]:
             name = ".".join([origins[parts[0]], *parts[1:]])
             if name.startswith("torch.ops.") or "._" in name:
                 yield name
+        elif isinstance(node, ast.Call) and dotted(node.func) == ["getattr"]:
+            parts = dotted(node.args[0])
+            if parts and parts[0] in origins and not isinstance(node.args[1], ast.Constant):
+                yield ".".join([origins[parts[0]], *parts[1:], "_"])
 
 
 def test_no_other_module_uses_what_torch_keeps_to_itself(repository: Path) -> None:
@@ -57,6 +66,7 @@ def test_no_other_module_uses_what_torch_keeps_to_itself(repository: Path) -> No
         ("import torch\ntorch.ops.aten.mm(x, x)", "torch.ops.aten.mm"),
         ("from torch import nn\nnn.functional._pad(x)", "torch.nn.functional._pad"),
         ("from torch import _dynamo\n_dynamo.reset()", "torch._dynamo.reset"),
+        ("import torch\ngetattr(torch.cpu, name)()", "torch.cpu._"),
         ("import torch.utils._pytree as tree\ntree.tree_map(f, x)", "torch.utils._pytree.tree_map"),
     ],
 )
@@ -92,6 +102,12 @@ def test_products_of_small_integers_are_exact() -> None:
     found = int8_product(a, b.t())
     assert found.dtype is torch.int32
     assert torch.equal(found, a.int() @ b.t().int())
+
+
+def test_a_processor_has_no_instructions_that_torch_does_not_know() -> None:
+    known = capabilities()
+    assert set(CAPABILITIES) <= known.keys()
+    assert not known["avx512_bf16"] or torch.backends.cpu.get_cpu_capability() in ("AVX512", "AMX")
 
 
 def test_a_scan_is_a_loop() -> None:

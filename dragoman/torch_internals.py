@@ -1,14 +1,14 @@
 """What torch has no public name for, all of it: whatever else is used of torch is documented.
 
-tests/model/test_torch_internals.py says what is expected of each, and that no other module has one.
+tests/test_torch_internals.py says what is expected of each, and that no other module has one.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 from torch import Tensor
 
-from dragoman.model.shapes import Int
+CAPABILITIES = {"amx_bf16": "_is_amx_tile_supported", "avx512_bf16": "_is_avx512_bf16_supported"}
 
 
 def backward_pass() -> int:
@@ -16,8 +16,8 @@ def backward_pass() -> int:
     return torch._C._current_graph_task_id()
 
 
-def int8_product(a: Int[Tensor, "R I"], b: Int[Tensor, "I O"]) -> Int[Tensor, "R O"]:
-    """`a b` of 8-bit integers, summed in 32 bits."""
+def int8_product(a: Tensor, b: Tensor) -> Tensor:
+    """`a b` of 8-bit integers (R, I) and (I, O), summed in 32 bits."""
     return torch._int_mm(a, b)
 
 
@@ -30,3 +30,12 @@ def scan(
     and what was kept, by step.
     """
     return tuple(torch.ops.higher_order.scan(turn, state, steps, parameters))
+
+
+def capabilities() -> Mapping[str, object]:
+    """The processor's instructions by name. Versions of torch without the public function tell of two."""
+    told = getattr(torch.cpu, "get_capabilities", None)
+    if told is None:
+        return {name: getattr(torch.cpu, each, bool)() for name, each in CAPABILITIES.items()}
+    found: Mapping[str, object] = told()
+    return found

@@ -1,0 +1,127 @@
+"""Every result tells where it comes from, and nothing of whose machine that was."""
+
+import json
+import platform
+import shutil
+import socket
+import subprocess
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import dragoman
+from benchmarks import provenance
+from dragoman import threads
+from dragoman.configuration.config import Config
+from dragoman.errors import UserError
+from tests import toy
+
+MEASURED_BEFORE = 63  # results; a row that is measured again leaves them
+
+
+def test_results_tell_where_they_come_from(repository: Path) -> None:
+    files = list((repository / "benchmarks" / "results").rglob("*.json"))
+    assert len(files) >= MEASURED_BEFORE, "some are gone"
+    untold = [path for path in files if provenance.origin(path) is None]
+    assert len(untold) <= MEASURED_BEFORE, "a new result does not"
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Callable[..., Config]:
+    def config(folder: str = "corpus", **options: Any) -> Config:
+        return toy.config(toy.corpus(tmp_path / folder), tmp_path / folder / "run", options)
+
+    return config
+
+
+def test_it_has_versions_machine_and_day(made: Callable[..., Config], tmp_path: Path) -> None:
+    found = provenance.of(made())
+    assert (found.dragoman, found.torch) == (dragoman.__version__, torch.__version__)
+    assert (found.python, found.cores) == (platform.python_version(), threads.cores())
+    assert platform.machine() in found.processor
+    assert found.date.count("-") == 2
+    told = json.dumps(asdict(found))
+    assert socket.gethostname() not in told.replace(found.processor, "")
+    assert str(tmp_path) not in told
+    assert str(provenance.ROOT) not in told
+
+
+def test_the_digest_is_of_options_and_not_of_places(made: Callable[..., Config]) -> None:
+    here = provenance.digest(made())
+    assert provenance.digest(made("elsewhere")) == here
+    assert provenance.digest(made(**{"data.max_length": 99})) != here
+    assert provenance.digest(made(), made()) != here
+    whole = made(**{"text.source.unit": {"kind": "word", "minimum_frequency": 1}})
+    assert provenance.digest(whole) == here, "what is the default counts as if it were written"
+
+
+def test_the_digest_of_several_pairs_goes_by_names_of_files(tmp_path: Path) -> None:
+    def digest(folder: str, train: str = "") -> str:
+        place = tmp_path / folder
+        pairs = toy.languages(place)
+        if train:
+            pairs[0]["train"] = str(place / train)
+        places = {"run": str(tmp_path / "run"), "data.pairs": json.dumps(pairs), "text.joint": "true"}
+        return provenance.digest(dragoman.load_config(place / "toy.yaml", places))
+
+    assert digest("one") == digest("other")
+    assert digest("one") != digest("one", "train-cd")
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_it_names_the_commit_and_whether_that_was_changed(
+    made: Callable[..., Config], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, config = tmp_path / "project", made()
+    monkeypatch.setattr(provenance, "ROOT", root)
+    for name in ("dragoman", "configs", "benchmarks/results"):
+        (root / name).mkdir(parents=True)
+        (root / name / "a").write_text("a", encoding="utf-8")
+    assert (provenance.of(config).commit, provenance.of(config).changed) == ("unknown", True)
+
+    def git(*words: str) -> str:
+        known = "-c", "user.name=somebody", "-c", "user.email=somebody@example.org"
+        return subprocess.run(["git", *known, *words], cwd=root, capture_output=True, text=True, check=True).stdout
+
+    git("init")
+    git("add", ".")
+    git("commit", "-m", "first")
+    assert provenance.of(config).commit == git("rev-parse", "HEAD").strip()
+    assert not provenance.of(config).changed
+    for name, changed in (("notes", False), ("benchmarks/results/b", False), ("configs/b", True)):
+        (root / name).write_text("b", encoding="utf-8")
+        assert provenance.of(config).changed is changed, name
+
+
+def test_without_git_the_commit_is_not_known(made: Callable[..., Config], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert provenance.of(made()).commit == "unknown"
+
+
+def test_a_result_is_read_with_where_it_comes_from(made: Callable[..., Config], tmp_path: Path) -> None:
+    path, found = tmp_path / "row.json", provenance.of(made())
+    provenance.write(path, {"bleu": 1 / 3}, found)
+    assert provenance.read(path) == {"bleu": 1 / 3}
+    assert provenance.origin(path) == found
+    path.write_text(json.dumps({"result": 3, "provenance": provenance.UNKNOWN}), encoding="utf-8")
+    assert (provenance.read(path), provenance.origin(path)) == (3, None)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"dev": 3.0}', '{"result": 3}'])
+def test_a_result_that_does_not_tell_is_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "row.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=r"^[^\n]*row\.json: [^\n]*$"):
+        provenance.read(path)
+
+
+@pytest.mark.parametrize("told", ["", "unknown", None, {}, {"commit": "1a2b"}])
+def test_half_an_origin_is_none(told: Any, tmp_path: Path) -> None:
+    path = tmp_path / "row.json"
+    path.write_text(json.dumps({"result": 3, "provenance": told}), encoding="utf-8")
+    with pytest.raises(UserError, match=r"row\.json: does not tell where its figures come from"):
+        provenance.origin(path)
