@@ -1,4 +1,4 @@
-"""What functions leave to each other within one backward pass."""
+"""Values that functions share within one backward pass."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -9,8 +9,8 @@ T = TypeVar("T")
 
 
 class WithinPass(Generic[T]):
-    """A value that is gone when another backward pass begins: a pass that was asked for some gradients alone may not
-    have come to where it would have been taken.
+    """A value that is discarded when another backward pass begins: a pass for only some of the gradients may never
+    reach the function that takes it.
     """
 
     def __init__(self) -> None:
@@ -18,14 +18,14 @@ class WithinPass(Generic[T]):
         self._pass = -1
 
     def get(self, make: Callable[[], T]) -> T:
-        """The value of the pass that runs now, made where it has none yet."""
+        """The value of the current pass, made on first use."""
         number = backward_pass()
         if self._value is None or self._pass != number:
             self._value, self._pass = make(), number
         return self._value
 
     def take(self) -> T | None:
-        """The value of the pass that runs now, if it has one; there is none afterwards."""
+        """Remove and return the value of the current pass, None if it has none."""
         value = self._value if self._pass == backward_pass() else None
         self._value = None
         return value

@@ -1,4 +1,4 @@
-"""Bridges: the first decoder state, made from what the encoder left."""
+"""Bridges: the initial decoder state, computed from the encoder memories."""
 
 from abc import ABC, abstractmethod
 from typing import Literal, final
@@ -12,13 +12,13 @@ from dragoman.model.recurrent import CellState
 
 
 class Bridge(nn.Module, ABC):
-    """`bridge(memories)`: the states of all decoder layers before the first symbol, each tensor (B, D).
+    """`bridge(memories)`: the initial states of all decoder layers, each tensor (B, D).
 
-    `encoders` are the final states of the sources, `decoder` is what to make of them.
+    `encoders` are the shapes of the final encoder states, one for each source; `decoder` is that of the decoder states.
     """
 
-    reads_ahead = True  # whether it depends on what follows the first symbol
-    reads_final = False  # the encoder's final state
+    reads_ahead = True  # whether it depends on source symbols after the first
+    reads_final = False  # whether it reads the final encoder state
 
     def __init__(self, encoders: tuple[StateShape, ...], decoder: StateShape) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Bridge(nn.Module, ABC):
 
 @final
 class Zero(Bridge):
-    """Every layer starts from zeros: only attention tells the decoder about the source."""
+    """Every layer starts from zeros: the decoder sees the source only through attention."""
 
     reads_ahead = False
 
@@ -46,8 +46,8 @@ class Zero(Bridge):
 
 
 class Projection(Bridge):
-    """`h_0 = tanh(W z + b)` of one vector z of the source (Bahdanau et al. 2015, A.2.2); an LSTM's `c_0 = V z + d`.
-    Of several sources, z is their vectors one behind the other.
+    """`h_0 = tanh(W z + b)` for a vector z of the source (Bahdanau et al. 2015, A.2.2); for an LSTM also
+    `c_0 = V z + d`. With several sources, z is the concatenation of their vectors.
 
     `layers: first` initialises the first layer alone and the others from zeros (CN 1.3).
     """
@@ -77,7 +77,7 @@ class Projection(Bridge):
 
 @final
 class Final(Projection):
-    """z is the final state of the last encoder layer, both directions (NT: `h_0 = h^f`); of regions their mean."""
+    """z is the final state of the last encoder layer, both directions (NT: `h_0 = h^f`); for regions, their mean."""
 
     reads_final = True
 
@@ -95,7 +95,7 @@ class Mean(Projection):
 
 @final
 class Copy(Bridge):
-    """Layer i of the decoder starts from the final state of layer i of the encoder, as it is.
+    """Layer i of the decoder starts from the final state of layer i of the encoder, unchanged.
 
     Sizes and cells must agree; `layers: first` copies the last encoder layer to the first decoder layer (CN 1.3).
     """
@@ -129,7 +129,7 @@ class Copy(Bridge):
 
 @final
 class NoBridge(Bridge):
-    """For a decoder that starts from no state: all that it knows of the source is what it attends to."""
+    """For a decoder without an initial state: it sees the source only through attention."""
 
     reads_ahead = False
 

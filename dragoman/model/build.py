@@ -1,4 +1,4 @@
-"""Configuration and symbols to a model: here, and for attention in attention/build.py, names become parts."""
+"""Builds a model from configuration and symbols: here, and for attention in attention/build.py, names become parts."""
 
 import contextlib
 from collections.abc import Callable, Mapping
@@ -43,7 +43,7 @@ from dragoman.text.edits import OPERATIONS
 
 
 def build_for(config: Config, sources: tuple[Source, ...], target: Language) -> Seq2Seq:
-    """A freshly initialised model from these sources to this target; UserError where the parts do not fit."""
+    """A freshly initialised model from these sources to this target; UserError if the parts do not fit."""
     model = config.model
     mark = next((source.mark(model.attention.sentences) for source in sources if isinstance(source, Language)), None)
     edited = _edited(config, tuple(target.vocabulary.ids(OPERATIONS)) if config.data.edits else ())
@@ -53,15 +53,15 @@ def build_for(config: Config, sources: tuple[Source, ...], target: Language) -> 
 def check(
     config: Config, sources: tuple[Source, ...], target: Language, shapes: Mapping[str, torch.Size], origin: FilePath
 ) -> None:
-    """That weights of these shapes are of this model. It is assembled on torch's `meta` device, since a wrong size may
-    take more memory than there is.
+    """UserError unless weights of these shapes belong to this model. The model is assembled on torch's `meta` device,
+    since a wrong size may need more memory than there is.
     """
     with torch.device("meta"):
         weights.check(build_for(config, sources, target), shapes, origin)
 
 
 def _edited(config: Config, operations: tuple[int, ...]) -> Edited | None:
-    """What is edited, where a model reads it by itself."""
+    """The edited source and its operations; None if the model does not read that source on its own."""
     data = config.data
     readable = data.edits in data.source and not data.join
     return Edited(data.source.index(str(data.edits)), operations) if readable else None
@@ -74,8 +74,8 @@ def build(
     mark: int | None = None,
     edited: Edited | None = None,
 ) -> Seq2Seq:
-    """The same for these sources and this target; a number is that of symbols of which nothing else is known. `mark` is
-    the symbol that ends a sentence, for `attention.sentences`; `edited` is what is edited, for `cursor`.
+    """As `build_for`, from sources and a target given as symbol tables, or as numbers of symbols. `mark` is the symbol
+    that ends a sentence, for `attention.sentences`; `edited` is the edited source, for `cursor`.
     """
     found = _option_problems(model)
     if found:
@@ -93,7 +93,7 @@ def build(
 
 
 def problems(config: Config) -> list[Problem]:
-    """Everything about the model that cannot work, found without data: options first, then how the parts fit.
+    """All problems of the model that can be found without data: invalid options first, then parts that do not fit.
 
     The model is assembled on torch's `meta` device, which allocates nothing.
     """
@@ -107,24 +107,24 @@ def problems(config: Config) -> list[Problem]:
             return make()
         except ValueError as error:
             problem = Problem(path, str(error))
-            if problem not in found:  # every layer of a decoder has attention of the same parts
+            if problem not in found:  # every decoder layer builds its attention from the same parts
                 found.append(problem)
             if instead is None:
                 raise
             return instead()
 
-    with torch.device("meta"), contextlib.suppress(ValueError):  # which stands in `found`
+    with torch.device("meta"), contextlib.suppress(ValueError):  # already in `found`
         _model(model, _supposed(config), SymbolTable.sized(8), None, _edited(config, ()), assemble)
     return found
 
 
 def _supposed(config: Config) -> tuple[SourceInput, ...]:
-    """The sources, as far as they are known without data. Arrays have the size of encoder states, which fits where any
-    size would.
+    """Placeholder sources, as far as they are known without data. Arrays have the size of encoder states, which fits
+    wherever any size would.
     """
     model, data, numbers = config.model, config.data, 8
     if data.features:
-        with contextlib.suppress(ValueError):  # which is told where the encoder is put in its place
+        with contextlib.suppress(ValueError):  # reported when the encoder is built
             numbers = components.build(ENCODERS, model.encoder, model.embedding.size).size
     names = data.source or data.sides
     regions = {name: Regions(numbers, name not in model.start_only) for name in data.features}
@@ -158,13 +158,13 @@ def _option_problems(model: ModelConfig) -> list[Problem]:
 
 
 def extends(model: ModelConfig) -> bool:
-    """Whether a model asks for surfaces: data and translator do as this says. An unknown kind of output does not."""
+    """Whether a model needs surfaces, from data and translator. An unknown kind of output does not."""
     output = OUTPUTS.get(model.output.kind)
     return output is not None and output.extends
 
 
 def complete(model: ModelConfig) -> ModelConfig:
-    """The same configuration with every option of every part spelled out."""
+    """The configuration with every option of every part filled in."""
     return sections.completed(model, TABLES)
 
 
@@ -176,7 +176,7 @@ def _model(
     edited: Edited | None,
     assemble: Assemble,
 ) -> Seq2Seq:
-    """All parts; they draw their first random numbers in this order, so that another order is another training."""
+    """Build all parts. They are initialised at random in this order: changing it changes the training."""
     tables, target = build_embeddings(model, sources, symbols, assemble)
     readers = build_readers(model, sources, tables, assemble)
     decoder = _decoder(model, readers, sources, mark, assemble)
@@ -194,7 +194,7 @@ def _model(
 def _decoder(
     model: ModelConfig, readers: list[Reader], sources: tuple[SourceInput, ...], mark: int | None, assemble: Assemble
 ) -> Decoder:
-    """A decoder that looks at the sources that are attended to."""
+    """The decoder, with attention to those sources that are `attended`."""
     size = model.embedding.size
     attended = [
         (reader.encoder.size, source) for reader, source in zip(readers, sources, strict=True) if reader.attended
@@ -220,7 +220,7 @@ def _symbols(source: SourceInput) -> int | None:
 
 
 def _bridge(model: ModelConfig, readers: list[Reader], decoder: Decoder, assemble: Assemble) -> Bridge:
-    """What starts the decoder, from all sources: those of `start_only` are for it alone."""
+    """The bridge, which reads all sources; those in `start_only` are read by nothing else."""
     kind, starts = model.bridge.kind, bool(decoder.state_shape.layers)
     shapes = tuple(reader.encoder.state_shape for reader in readers)
 
@@ -245,7 +245,7 @@ def _bridge(model: ModelConfig, readers: list[Reader], decoder: Decoder, assembl
 def _check_hidden(
     model: ModelConfig, readers: list[Reader], bridge: Bridge, decoder: Decoder, assemble: Assemble
 ) -> None:
-    """That no part depends on source symbols that a term of attention hides."""
+    """Report each part that depends on source symbols that an attention term hides."""
     hiding = hiding_term(model.attention)
     ahead = any(reader.encoder.reads_ahead for reader in readers)
     require_causal(("model", "encoder"), hiding, ahead, "rnn with direction: forward", assemble)
@@ -254,7 +254,7 @@ def _check_hidden(
 
 
 def _output(model: ModelConfig, features: int, symbols: SymbolTable, target: Embedding, assemble: Assemble) -> Output:
-    """An output that reads so many features; its matrix may be the table of the target embedding."""
+    """The output for features of this size; its matrix may be tied to the table of the target embedding."""
     tied = target.get_parameter("table") if model.embedding.tie in ("output", "all") else None
     return assemble(
         ("model", "output"),

@@ -9,13 +9,13 @@ from dragoman.model.shapes import Bool, Float
 
 
 def reach(width: int) -> tuple[int, int]:
-    """How many places a kernel reaches to the left and to the right."""
+    """How many positions a kernel covers to the left and to the right."""
     return (width - 1) // 2, width // 2
 
 
 @final
 class Convolution(nn.Module):
-    """`y_j = sum_k W_k x_(j+k) + b`, k over the places around j; x = 0 where there is no symbol."""
+    """`y_j = sum_k W_k x_(j+k) + b`, k over the positions around j; x = 0 at padding."""
 
     def __init__(self, input_size: int, size: int, width: int) -> None:
         super().__init__()

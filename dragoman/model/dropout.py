@@ -8,7 +8,7 @@ from dragoman.model.shapes import Float
 
 
 class Dropout(nn.Module):
-    """Zeroes a share `rate` of the units and scales the others by 1 / (1 - rate).
+    """Zeroes each unit with probability `rate` and scales the others by 1 / (1 - rate).
 
     Variational (Gal and Ghahramani 2016): the mask is drawn once per sentence and shared by its steps, so that a
     recurrence can be regularised without losing its memory. Plain: every step draws its own.
@@ -20,7 +20,7 @@ class Dropout(nn.Module):
         self.variational = variational
 
     def mask(self, like: Float[Tensor, "B X"], size: int) -> Float[Tensor, "B size"] | None:
-        """The mask of each row for all its steps; None where nothing is to be shared."""
+        """The mask that all steps of a row share; None if no mask is shared."""
         if not self.training or self.rate == 0.0 or not self.variational:
             return None
         keep = torch.empty(like.size(0), size, dtype=like.dtype, device=like.device)

@@ -1,4 +1,4 @@
-"""Symbols to vectors. One class per way, one table entry per class."""
+"""Embeddings: symbols to vectors. One class per kind, one table entry per class."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sized
@@ -12,10 +12,10 @@ from dragoman.model.shapes import Float, Int
 
 
 class Embedding(nn.Module, ABC):
-    """A vector of `size` numbers for each symbol; training hides single ones of them.
+    """A vector of `size` numbers for each symbol, with dropout on single numbers.
 
-    Constructors take what is known of the symbols (`SymbolTable`), the size and the dropout; one that `has_table` takes
-    behind these the parameter `table` (V, E) of another one, if they are to share it.
+    Constructors take the symbols (`SymbolTable`), the size and the dropout rate. An embedding that `has_table` also
+    takes, last, the parameter `table` (V, E) of another one, if it is to share it.
     """
 
     has_table: ClassVar[bool] = False
@@ -35,14 +35,14 @@ class Embedding(nn.Module, ABC):
 
 @final
 class Table(Embedding):
-    """A learnt vector for each symbol; with the `table` of another embedding the two are tied (Press and Wolf 2017)."""
+    """A learnt vector for each symbol; given the `table` of another embedding, both are tied (Press and Wolf 2017)."""
 
     has_table = True
 
     def __init__(self, symbols: Sized, size: int, dropout: float = 0.0, table: nn.Parameter | None = None) -> None:
         super().__init__(len(symbols), size, dropout)
         if table is None:
-            bound = (3 / size) ** 0.5  # vectors of length 1, on the average
+            bound = (3 / size) ** 0.5  # vectors of length 1 on average
             table = nn.Parameter(torch.empty(len(symbols), size).uniform_(-bound, bound))
         if table.shape != (len(symbols), size):
             raise ValueError(f"a tied table of {tuple(table.shape)} cannot serve {len(symbols)} symbols of size {size}")

@@ -1,4 +1,4 @@
-"""From a step of the decoder to the probabilities of the next symbol."""
+"""From a decoder step to the probabilities of the next symbol."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from dragoman.model.shapes import Bool, Float, Int
 
 
 class Emitted(NamedTuple):
-    """A step with the distribution of what follows, the weights of attention, and the states after it."""
+    """A step: the distribution of the next symbol, the attention weights, and the states after the step."""
 
     distribution: Distribution
     weights: Float[Tensor, "R S"]
@@ -23,14 +23,14 @@ class Emitted(NamedTuple):
     step_state: Any  # the emission's
 
 
-# What an output makes of features and, if it asks for them, of the weights that led to these.
+# Computes the distribution from features and, if the output needs them, from the attention weights behind these.
 Predict = Callable[[Float[Tensor, "N F"], Callable[[], Float[Tensor, "N S"]]], Distribution]
 
 
 class Emission(ABC):
-    """`p(y_t | y_<t)` from what a decoder makes of `y_<t`; `step_state`, () at first, is carried from step to step."""
+    """`p(y_t | y_<t)` from the decoder's reading of `y_<t`; `step_state`, initially (), is passed from step to step."""
 
-    direct: ClassVar[bool]  # from one step of the decoder and nothing else: then references are scored all at once
+    direct: ClassVar[bool]  # whether it reads one decoder step only, so that references can be scored all at once
 
     @abstractmethod
     def step(
@@ -42,14 +42,14 @@ class Emission(ABC):
         step_state: Any,
         predict: Predict,
     ) -> Emitted:
-        """One step of the decoder, which reads these symbols as `embedded`, and what `predict` makes of it."""
+        """One step of the decoder, which reads these symbols as `embedded`, followed by `predict`."""
 
     @abstractmethod
     def marginal(
         self, alpha: Float[Tensor, "B T S"], log_probs: Float[Tensor, "B T S"], real: Bool[Tensor, "B T"]
     ) -> Float[Tensor, "B"]:
-        """`log p(y | x)`, summed over the position that each step draws: from the log-probability of each position, and
-        from that of the reference, had it been drawn.
+        """`log p(y | x)`, marginalised over the position that each step draws. `alpha` is the log-probability of each
+        position, `log_probs` that of the reference symbol given the position.
         """
 
 
@@ -74,24 +74,24 @@ class Direct(Emission):
     def marginal(
         self, alpha: Float[Tensor, "B T S"], log_probs: Float[Tensor, "B T S"], real: Bool[Tensor, "B T"]
     ) -> Float[Tensor, "B"]:
-        """The positions do not depend on each other: `sum_t log sum_z alpha_t(z) p(y_t | z, y_<t)`."""
+        """With independent positions: `sum_t log sum_z alpha_t(z) p(y_t | z, y_<t)`."""
         return torch.logsumexp(alpha + log_probs, -1).where(real, 0.0).sum(1)
 
 
 class ChainState(NamedTuple):
-    """Where a decoder may have looked, and what it would have said there."""
+    """Log-probabilities of the positions that a step may have drawn, and of the symbols given each position."""
 
     places: Float[Tensor, "R S"]  # log p(z_t | y_<t)
-    said: Float[Tensor, "R S V"]  # log p(y_t | z_t, y_<t): as much as the output of S steps
+    said: Float[Tensor, "R S V"]  # log p(y_t | z_t, y_<t): as large as the output of S steps
 
 
 @final
 class Chained(Emission):
-    """Positions of hard attention that depend on each other, summed by the forward algorithm (Wu and Cotterell 2019):
+    """Positions of hard attention that form a chain, marginalised by the forward algorithm (Wu and Cotterell 2019):
 
     `log p(y_t | y_<t) = log sum_z p(z_t = z | y_<t) p(y_t | z, y_<t)`
 
-    Figures are their mean over z_t.
+    Figures are expectations over z_t.
     """
 
     direct = False
@@ -134,6 +134,6 @@ class Chained(Emission):
 
 
 def _everywhere(weights: Float[Tensor, "R S"]) -> Float[Tensor, "N S"]:
-    """For every row and position, all of the attention on that position."""
+    """One-hot weights: for every row and position, all attention on that position."""
     rows, width = weights.shape
     return torch.eye(width, dtype=weights.dtype, device=weights.device).repeat(rows, 1)

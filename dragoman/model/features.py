@@ -12,7 +12,7 @@ from dragoman.model.shapes import Float
 
 
 class Sizes(NamedTuple):
-    """Sizes of the three vectors that features can be made of, and the size wanted for their mixture."""
+    """Sizes of the three vectors that features are computed from, and the size of the result if they are mixed."""
 
     state: int
     context: int
@@ -24,7 +24,7 @@ class Features(nn.Module, ABC):
     """`features(state, context, embedding of the previous symbol)`, over any leading axes."""
 
     size: int
-    mixes = True  # whether it makes a vector of its own, of any size
+    mixes = True  # whether it computes a new vector, of any size
 
     def __init__(self, sizes: Sizes) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What a model reads: what is known of its sources before there are sentences, and the parts that read them."""
+"""Model inputs: descriptions of the sources, and the embeddings and readers built for them."""
 
 from dataclasses import replace
 from functools import partial
@@ -19,13 +19,13 @@ from dragoman.model.encoder.table import ENCODERS, FEATURE_ENCODERS
 
 
 class Regions(NamedTuple):
-    """A source that is numbers: how many a region has, and whether they are attended to."""
+    """A source of feature vectors: their size, and whether they are attended to."""
 
     size: int
     attended: bool = True
 
 
-SourceInput = SymbolTable | Regions  # what is read: symbols, or numbers
+SourceInput = SymbolTable | Regions  # a source of symbols, or of feature vectors
 
 Side = Literal["source", "target"]
 TIED: dict[Side, tuple[str, ...]] = {  # the values of `tie` that share the tables of a side
@@ -35,24 +35,24 @@ TIED: dict[Side, tuple[str, ...]] = {  # the values of `tie` that share the tabl
 
 
 def model_inputs(config: Config, sources: tuple[Source, ...]) -> tuple[SourceInput, ...]:
-    """What a model needs to know of its sources. The symbols of those that are joined occur in all of them."""
-    found = tuple(
+    """A description of each source. Joined sources count as one, whose symbol counts are the sums over all of them."""
+    inputs = tuple(
         source.symbols
         if isinstance(source, Language)
         else Regions(source.size, source.name not in config.model.start_only)
         for source in sources
     )
     if config.data.join:
-        tables = [each for each in found if isinstance(each, SymbolTable)]
+        tables = [each for each in inputs if isinstance(each, SymbolTable)]
         counts = zip(*(each.counts for each in tables), strict=True)
         return (replace(tables[0], counts=tuple(map(sum, counts))),)
-    return config.data.sequences(found)
+    return config.data.sequences(inputs)
 
 
 def build_embeddings(
     model: ModelConfig, sources: tuple[SourceInput, ...], target: SymbolTable, assemble: Assemble
 ) -> tuple[list[Embedding | None], Embedding]:
-    """The embeddings of sources, None for numbers, and of the target; tied if they are to be."""
+    """The embeddings of the sources (None for feature vectors) and of the target, tied as configured."""
     settings, shared = model.embedding, list[nn.Parameter]()
 
     def embedding(side: Side, symbols: SymbolTable) -> Embedding:
@@ -62,10 +62,10 @@ def build_embeddings(
             return components.build(EMBEDDINGS, spec, symbols, settings.size, settings.dropout, *shared)
 
         spec: Spec = getattr(settings, side)
-        found = assemble(("model", "embedding", "tie" if settings.tie in TIED[side] else side), make)
+        built = assemble(("model", "embedding", "tie" if settings.tie in TIED[side] else side), make)
         if settings.tie in TIED["source"]:
-            shared[:] = [found.get_parameter("table")]
-        return found
+            shared[:] = [built.get_parameter("table")]
+        return built
 
     tables = [embedding("source", source) if isinstance(source, SymbolTable) else None for source in sources]
     return tables, embedding("target", target)
@@ -74,14 +74,14 @@ def build_embeddings(
 def build_readers(
     model: ModelConfig, sources: tuple[SourceInput, ...], tables: list[Embedding | None], assemble: Assemble
 ) -> list[Reader]:
-    """What reads each source. Of several, a sentence may be without some."""
-    several, found = len(sources) > 1, list[Reader]()
+    """A reader for each source. If there are several, each of them is optional in a sentence."""
+    several, readers = len(sources) > 1, list[Reader]()
     for source, table in zip(sources, tables, strict=True):
         if isinstance(source, Regions):
             make = partial(components.build, FEATURE_ENCODERS, model.features, source.size)
             encoder = assemble(("model", "features"), make)
-            found.append(Reader(None, encoder, optional=several, attended=source.attended))
+            readers.append(Reader(None, encoder, optional=several, attended=source.attended))
         else:
             make = partial(components.build, ENCODERS, model.encoder, model.embedding.size)
-            found.append(Reader(table, assemble(("model", "encoder"), make), optional=several))
-    return found
+            readers.append(Reader(table, assemble(("model", "encoder"), make), optional=several))
+    return readers

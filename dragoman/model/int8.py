@@ -11,7 +11,7 @@ from dragoman.model.shapes import Float, Int
 from dragoman.torch_internals import int8_product
 
 LARGEST = 127
-LEAST = 1e-30  # of a scale: a row of zeros has one too
+LEAST = 1e-30  # smallest scale, for a row of zeros
 
 
 class _Rounded(NamedTuple):
@@ -24,14 +24,14 @@ class _Rounded(NamedTuple):
 
 @final
 class Int8:
-    """Products of 8-bit integers: half the time of bfloat16 on processors that multiply them (VNNI, AMX).
+    """Products of 8-bit integers: half the time of bfloat16 on processors with instructions for them (VNNI, AMX).
 
-    Each row of W and each row of x is scaled by its largest entry. Sums of integers are exact, so that a row's result
-    does not depend on the rows beside it. The model's parameters are rounded when first used, and kept; other weights,
-    which come and go, are used as they are; later changes of the model are not seen.
+    Each row of W and each row of x is scaled by its largest entry. Integer sums are exact, so a row's result does not
+    depend on the other rows. The model's parameters are rounded on first use and cached; later changes to the model are
+    not seen. Other weights, which are temporary, are not rounded.
 
-    Processors without instructions for such products (VNNI, AMX) add pairs of them in 16 bits: there, weights are
-    rounded to 7 bits, which these can hold.
+    Processors without such instructions add pairs of products in 16 bits. There, weights are rounded to 7 bits, so that
+    the sums do not overflow.
     """
 
     def __init__(self, model: nn.Module) -> None:
@@ -52,7 +52,7 @@ class Int8:
 
 
 def _exact() -> bool:
-    """Whether this processor's sums of products hold the largest integers."""
+    """Whether this processor adds products of the largest integers without overflow."""
     integers = torch.full((8, 64), LARGEST, dtype=torch.int8)
     return bool((int8_product(integers, integers.t()) == 64 * LARGEST**2).all())
 

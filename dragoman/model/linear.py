@@ -1,4 +1,4 @@
-"""Linear maps, and ways to compute them other than plainly: see `loop` here, and `int8.py`."""
+"""Linear maps, and alternative backends that compute them: see `loop` here, and `int8.py`."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -17,8 +17,8 @@ Slice = tuple[int, int]  # from, to
 
 
 class Part(NamedTuple):
-    """A matrix (O, I) with its offsets (O,), or some of its rows or columns. The key of a dictionary, it stands for
-    these very tensors, which live as long.
+    """A matrix (O, I) with its bias (O,), or some of its rows or columns. As a dictionary key it compares tensors by
+    identity, and keeps them alive.
     """
 
     weight: Tensor
@@ -27,7 +27,7 @@ class Part(NamedTuple):
     columns: Slice | None = None
 
     def cut(self) -> tuple[Tensor, Tensor | None]:
-        """A slice, even of everything, costs a gradient of full size: only where one is wanted."""
+        """The rows and columns. Slices only where asked: even a slice of everything costs a gradient of full size."""
         weight, bias = self.weight, self.bias
         if self.rows is not None:
             weight, bias = weight[slice(*self.rows)], None if bias is None else bias[slice(*self.rows)]
@@ -46,18 +46,18 @@ def linear(
     rows: Slice | None = None,
     columns: Slice | None = None,
 ) -> Float[Tensor, "*rows _"]:
-    """`W x + b`, with those rows of W and b, or those columns of W, in the backend that the caller's caller chose."""
+    """`W x + b` with these rows of W and b, or these columns of W, computed by the current backend."""
     backend, part = _backend.get(), Part(weight, bias, rows, columns)
     return functional.linear(x, *part.cut()) if backend is None else backend(x, part)
 
 
 def plain() -> bool:
-    """No other backend was chosen."""
+    """Whether the default backend is in use."""
     return _backend.get() is None
 
 
 class Linear(nn.Linear):
-    """A linear layer that may stand inside a loop over time."""
+    """A linear layer computed by the current backend, so that it can be used in a loop over time."""
 
     def forward(self, x: Float[Tensor, "*rows I"]) -> Float[Tensor, "*rows O"]:
         return linear(x, self.weight, self.bias)
@@ -65,7 +65,7 @@ class Linear(nn.Linear):
 
 @contextmanager
 def use_backend(backend: LinearBackend | None) -> Iterator[None]:
-    """Within it linear maps are computed in that backend; None is the plain one."""
+    """Context manager: compute linear maps with this backend; None is the default one."""
     token = _backend.set(backend)
     try:
         yield
@@ -74,16 +74,17 @@ def use_backend(backend: LinearBackend | None) -> Iterator[None]:
 
 
 def loop() -> AbstractContextManager[None]:
-    """Around a loop over time: the gradient of a weight is one product for all steps, `dW = sum_t dy_t^T x_t`.
+    """Context manager for a loop over time: computes the gradient of a weight as one product over all steps,
+    `dW = sum_t dy_t^T x_t`.
 
-    Autograd alone makes a product and an addition of the size of W at every step, and autocast casts W anew at every
-    step where it is a slice.
+    Plain autograd computes a product and an addition of the size of W at every step, and autocast casts a slice of W
+    again at every step.
     """
     return use_backend(_Loop()) if torch.is_grad_enabled() else nullcontext()
 
 
 def matmul_dtype(tensor: Tensor) -> torch.dtype:
-    """What autocast would multiply it in."""
+    """The dtype in which autocast would multiply this tensor."""
     device = tensor.device.type
     lower = torch.is_autocast_enabled(device) and tensor.dtype is not torch.float64
     return torch.get_autocast_dtype(device) if lower else tensor.dtype
@@ -93,11 +94,11 @@ Steps = WithinPass[list[tuple[Tensor, Tensor]]]  # the input of each step, and t
 
 
 class _Map(NamedTuple):
-    """A linear map as a loop uses it: cut and cast once.
+    """A linear map inside a loop, sliced and cast once.
 
-    Autograd sees two functions. `_Enter` takes W and b and gives an empty `handle`; at each step `_Multiply` takes x
-    and the handle and gives y. So a backward pass comes to all steps before it comes to `_Enter`: each step leaves x
-    and dy in `steps`, and `_Enter` makes the gradient of W of them.
+    Autograd sees two functions. `_Enter` takes W and b and returns an empty `handle`; at each step `_Multiply` takes x
+    and the handle and returns y. A backward pass therefore reaches all steps before `_Enter`: each step stores x and dy
+    in `steps`, and `_Enter` computes the gradient of W from them.
     """
 
     weight: Tensor
@@ -107,7 +108,7 @@ class _Map(NamedTuple):
 
 
 class _Loop:
-    """The maps of one loop."""
+    """The backend of one loop, with the maps used so far."""
 
     def __init__(self) -> None:
         self.maps: dict[Part, _Map] = {}

@@ -1,4 +1,4 @@
-"""What an encoder leaves of its source, and the sizes by which a bridge joins it to a decoder."""
+"""The output of an encoder, and the shapes of recurrent states that a bridge converts."""
 
 from typing import NamedTuple
 
@@ -9,22 +9,22 @@ from dragoman.model.shapes import Bool, Float, Int
 
 
 class Memory(NamedTuple):
-    """What an encoder made of its source. A sentence without such a source has padding alone, and all of it is 0."""
+    """The output of an encoder. A sentence without this source is all padding, and its tensors are 0."""
 
     states: Float[Tensor, "B S H"]
     mask: Bool[Tensor, "B S"]  # True = real symbol
     final: tuple[CellState, ...] = ()  # the state after the last symbol, for each layer, each tensor (B, H)
-    ids: Int[Tensor, "B S"] | None = None  # the symbols that were read, if it were symbols
-    extended: Int[Tensor, "B S"] | None = None  # the same as symbols of the target, where a model asks for surfaces
+    ids: Int[Tensor, "B S"] | None = None  # the symbols of the source, if it has symbols
+    extended: Int[Tensor, "B S"] | None = None  # the same as target symbols, for a model that needs surfaces
 
     def mean(self) -> Float[Tensor, "B H"]:
-        """Of the states over the real positions."""
+        """The mean of the states over the real positions."""
         real = self.mask.unsqueeze(-1).to(self.states.dtype)
         return (self.states * real).sum(1) / real.sum(1).clamp(min=1)
 
 
 class StateShape(NamedTuple):
-    """Sizes of a stack of recurrent states; no layers where nothing is recurrent."""
+    """The shape of a stack of recurrent states; 0 layers if nothing is recurrent."""
 
     layers: int
     size: int

@@ -1,4 +1,4 @@
-"""What can be searched: a model, several behaving as one, or one among few symbols."""
+"""The interface that searches use: a model, an ensemble, or a model narrowed to a few symbols."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
@@ -17,12 +17,12 @@ Other = TypeVar("Other")
 
 @dataclass(frozen=True, eq=False)
 class Prediction(Generic[Tree]):
-    """What each row says next: log P of some symbols (the caller may change them), the attention on each source that
-    led there, the state that follows, and what else is known of the step, a number for each row.
+    """The prediction of each row: log P of symbols (the caller may modify it), the attention on each source, the state
+    after the step, and further figures of the step, one number for each row.
 
-    `ids` are the symbols of the columns, in ascending order, the four specials among them; None = column c is symbol
-    c. Symbols without a column have probability 0. Ids from the size of the vocabulary on are words that have no
-    other: they are local to the sentence, the same for every predictor.
+    `ids` are the symbols of the columns in ascending order, including the four specials; None = column c is symbol c.
+    Symbols without a column have probability 0. Ids from the size of the vocabulary on are words outside the
+    vocabulary: they are local to the sentence, and the same for every predictor.
     """
 
     log_probs: Float[Tensor, "R C"]
@@ -37,7 +37,7 @@ class Prediction(Generic[Tree]):
         return torch.arange(self.log_probs.size(1), device=self.log_probs.device) if self.ids is None else self.ids
 
     def followed_by(self, state: Other) -> "Prediction[Other]":
-        """The same with another state."""
+        """This prediction with another state."""
         return Prediction(self.log_probs, self.attention, state, self.ids, self.figures)
 
     def at(self, columns: Int[Tensor, "*_"]) -> Int[Tensor, "*_"]:
@@ -45,20 +45,20 @@ class Prediction(Generic[Tree]):
         return columns if self.ids is None else self.ids.take(columns)
 
     def of_rows(self, symbols: Int[Tensor, "R K"]) -> Float[Tensor, "R K"]:
-        """log P of each row's own symbols: -inf where one has no column."""
+        """log P of the symbols given for each row; -inf for a symbol without a column."""
         here = self.symbols
         columns = torch.searchsorted(here, symbols.contiguous()).clamp(max=len(here) - 1)
         known = here[columns] == symbols
         return self.log_probs.gather(1, columns).masked_fill(~known, float("-inf"))
 
     def over(self, symbols: Int[Tensor, "C"]) -> Float[Tensor, "R C"]:
-        """log P of these symbols: -inf where one has no column."""
+        """log P of these symbols in every row; -inf for a symbol without a column."""
         return self.of_rows(symbols.expand(len(self.log_probs), -1))
 
 
 class Candidate(NamedTuple):
-    """A continuation of a hypothesis: the row that says it, the symbol, log P of that and of the whole, and how it is
-    spelled where the vocabulary does not say.
+    """A continuation of a hypothesis: its row, the symbol, log P of the symbol and of the whole hypothesis, and the
+    spelling of the symbol if the vocabulary has none.
     """
 
     row: int
@@ -69,7 +69,7 @@ class Candidate(NamedTuple):
 
 
 class ScoredBatch(NamedTuple):
-    """What is predicted of references: `log P(y_t | y_<t, x)` in nats, and whether y_t was the most probable symbol.
+    """Scores of references: `log P(y_t | y_<t, x)` in nats, and whether y_t was the most probable symbol.
 
     Padding has 0 and False.
     """
@@ -80,7 +80,7 @@ class ScoredBatch(NamedTuple):
 
 
 class Predictor(ABC, Generic[Tree]):
-    """Predicts the next symbol of each row. States are of its own making: whoever searches only hands them back."""
+    """Predicts the next symbol of each row. States are opaque: a search only passes them back."""
 
     start_id: int
 
@@ -94,24 +94,24 @@ class Predictor(ABC, Generic[Tree]):
 
     @abstractmethod
     def reorder(self, state: Tree, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> Tree:
-        """The state of these rows, equally many of each sentence and side by side. `sentences` are those that are left,
-        if some are not: what belongs to a source need be there once.
+        """The state of these rows: as many for each sentence, next to each other. `sentences` are the remaining ones if
+        some have been dropped; source tensors are kept once per sentence.
         """
 
     def among(self, symbols: Int[Tensor, "C"]) -> "Predictor[Any]":
-        """One that is asked for these symbols alone, in ascending order, the specials among them: it may leave out
-        others, and its log P may then be off by a number that is the same for a whole row.
+        """A predictor for these symbols only, in ascending order, including the specials. It may leave out others; its
+        log P may then be off by a constant for each row.
         """
         return self
 
     def expand(self, candidates: Iterable[Candidate], step: Prediction[Tree]) -> Iterable[Candidate]:
-        """What a beam is to choose from in place of these candidates of a sentence, the best first: a model that spells
-        words writes its spellings in the place of one without.
+        """Replace the candidates of a sentence, best first, by those that the beam chooses from: a model that spells
+        words replaces a candidate without a spelling by its own spellings.
         """
         return candidates
 
     def score(self, batch: Batch) -> ScoredBatch:
-        """Given pairs, step by step, by what is predicted at each."""
+        """Score given pairs step by step, from the prediction of each step."""
         ids, mask = batch.target.labels, batch.target.mask
         state, symbols = self.begin(batch.sources), torch.full_like(ids[:, 0], self.start_id)
         log_probs, correct, attention = list[Tensor](), list[Tensor](), list[tuple[Tensor, ...]]()
@@ -128,7 +128,7 @@ class Predictor(ABC, Generic[Tree]):
 
 @final
 class Narrowed(Predictor[Tree]):
-    """A model whose steps predict few symbols, by an output that has these alone."""
+    """A model whose steps predict only a few symbols, with an output restricted to these."""
 
     def __init__(self, model: Predictor[Tree], predict: Callable[[Int[Tensor, "R"], Tree], Prediction[Tree]]) -> None:
         self.start_id = model.start_id

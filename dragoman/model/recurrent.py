@@ -17,16 +17,16 @@ CellState = tuple[Tensor, ...]  # the output h first, each (B, D)
 class Cell(nn.Module, ABC):
     """One step of a recurrence: `state = cell(projected input, state)`.
 
-    The input enters through `project`, which is linear: inputs that are known before the loop are projected for all
-    steps at once, parts that are known only inside it are projected there and added.
+    The input enters through `project`, which is linear: inputs known before the loop are projected for all steps at
+    once; parts known only inside the loop are projected there and added.
 
     With `layer_norm`, the projected input and the recurrent projection are each normalised before they and the biases
-    are added, and so is the LSTM's c on its way to h (Ba, Kiros and Hinton 2016, equations 20-22; the GRUs alike).
+    are added, and so is the LSTM's c before it enters h (Ba, Kiros and Hinton 2016, equations 20-22; GRUs likewise).
     """
 
     gates: int
     components = 1  # tensors in a state
-    kernel: Callable[..., tuple[Tensor, ...]] | None = None  # torch's own for whole sequences of this recurrence
+    kernel: Callable[..., tuple[Tensor, ...]] | None = None  # torch's kernel for whole sequences, if it has one
 
     def __init__(self, input_size: int, size: int, *, layer_norm: bool = False) -> None:
         super().__init__()
@@ -51,9 +51,9 @@ class Cell(nn.Module, ABC):
             nn.init.orthogonal_(hidden_gate)
 
     def project(self, part: Float[Tensor, "*rows I"], first: int = 0) -> Float[Tensor, "*rows G"]:
-        """The columns of the input matrix from `first` on, applied to that part of the input.
+        """Apply the columns of the input matrix from `first` on to this part of the input.
 
-        The bias comes with the part that starts at column 0, unless the sum of the parts is to be normalised first.
+        The bias is added to the part that starts at column 0, unless the sum of the parts is normalised first.
         """
         last = first + part.size(-1)
         columns = None if part.size(-1) == self.weight_input.size(1) else (first, last)
@@ -70,7 +70,7 @@ class Cell(nn.Module, ABC):
     def forward(
         self, projected: Float[Tensor, "B G"], state: CellState, mask: Float[Tensor, "B D"] | None = None
     ) -> CellState:
-        """`mask`: variational dropout of the hidden state where it enters the recurrent matrix."""
+        """One step; `mask` is the variational dropout of the hidden state before the recurrent matrix."""
         hidden = state[0] if mask is None else state[0] * mask
         if self.norm_input is not None:
             projected = self.norm_input(projected) + self.bias_input
@@ -84,7 +84,7 @@ class Cell(nn.Module, ABC):
 def normalised_linear(
     units: Tensor, weight: Tensor, bias: Tensor, norm: nn.LayerNorm | None, rows: Slice | None = None
 ) -> Tensor:
-    """`W x + b`, or `norm(W x) + b`, with those rows of W and b."""
+    """`W x + b`, or `norm(W x) + b`, with these rows of W and b."""
     if norm is None:
         return linear(units, weight, bias, rows=rows)
     normalised: Tensor = norm(linear(units, weight, rows=rows))
@@ -147,7 +147,7 @@ class Gru(Cell):
 
 @final
 class GruAn(Cell):
-    """The GRU as the lecture notes *Attention Models* print it: z brings the *new* state, r stands inside U.
+    """The GRU as printed in the lecture notes *Attention Models*: z weighs the *new* state, r is applied inside U.
 
     `z, r = sigmoid(W x + b + U h + d)`, `s~ = tanh(W x + b + U (r h) + d)`, `s' = (1 - z) s + z s~`.
     Gates in the order r, z, candidate.
@@ -157,7 +157,7 @@ class GruAn(Cell):
 
     def __init__(self, input_size: int, size: int, *, layer_norm: bool = False) -> None:
         super().__init__(input_size, size, layer_norm=layer_norm)
-        if layer_norm:  # the candidate's recurrent part exists only after the reset gate: it is normalised alone
+        if layer_norm:  # the candidate's recurrent part is known only after the reset gate: it is normalised separately
             self.norm_hidden = nn.LayerNorm(2 * size, bias=False)
         self.norm_candidate = nn.LayerNorm(size, bias=False) if layer_norm else None
 

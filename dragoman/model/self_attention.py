@@ -1,4 +1,4 @@
-"""What encoders and decoders of self-attention are made of (Vaswani et al. 2017)."""
+"""The layers of self-attentional encoders and decoders (Vaswani et al. 2017)."""
 
 import math
 from abc import ABC
@@ -13,7 +13,7 @@ from dragoman.model.linear import Linear
 from dragoman.model.shapes import Bool, Float, Int
 
 LONGEST = 1000
-SLOWEST = 10_000.0  # of the wave lengths of rotary positions, over 2 pi
+SLOWEST = 10_000.0  # longest wavelength of rotary positions, divided by 2 pi
 
 
 class Rotations(NamedTuple):
@@ -24,7 +24,7 @@ class Rotations(NamedTuple):
 
 
 class Positions(nn.Module, ABC):
-    """How self-attention knows the order of symbols; `places` count from 0."""
+    """Positional information for self-attention; `places` are positions from 0."""
 
     def __init__(self, size: int, head_size: int, longest: int | None = None) -> None:
         super().__init__()
@@ -32,11 +32,11 @@ class Positions(nn.Module, ABC):
             raise ValueError("longest goes with positions: learned; all others know every sentence")
 
     def place(self, embedded: Float[Tensor, "B T E"], places: Int[Tensor, "T"]) -> Float[Tensor, "B T E"]:
-        """The embeddings with their positions in them."""
+        """The embeddings with positional information added."""
         return embedded
 
     def rotations(self, embedded: Float[Tensor, "B T E"], places: Int[Tensor, "T"]) -> Rotations | None:
-        """How queries and keys are to be rotated; None = not at all."""
+        """The rotations of queries and keys; None = no rotation."""
         return None
 
 
@@ -44,7 +44,7 @@ class Positions(nn.Module, ABC):
 class Rotary(Positions):
     """`R_t x`: at position t, pair i of the numbers of a query or key is rotated by the angle `t 10000^(-2i / d)`.
 
-    So `(R_t q) . (R_j k)` depends on t and j through t - j alone (Su et al. 2021, RoFormer, (13)-(16)).
+    So `(R_t q) . (R_j k)` depends on t and j only through t - j (Su et al. 2021, RoFormer, (13)-(16)).
     """
 
     def __init__(self, size: int, head_size: int, longest: int | None = None) -> None:
@@ -62,9 +62,7 @@ class Rotary(Positions):
 
 @final
 class Learned(Positions):
-    """`E y_t + P_t`: a vector for each of the first `longest` positions; those behind share the last (Gehring et al.
-    2017).
-    """
+    """`E y_t + P_t`: vectors of the first `longest` positions; later ones share the last (Gehring et al. 2017)."""
 
     def __init__(self, size: int, head_size: int, longest: int | None = None) -> None:
         super().__init__(size, head_size)
@@ -78,7 +76,7 @@ class Learned(Positions):
 
 @final
 class NoPositions(Positions):
-    """No positions: an encoder sees a set of symbols; a decoder knows from its mask alone what came before."""
+    """No positions: an encoder sees a set of symbols; a decoder learns of their order only from its causal mask."""
 
 
 POSITIONS: dict[str, type[Positions]] = {"rotary": Rotary, "learned": Learned, "none": NoPositions}
@@ -93,7 +91,7 @@ class Past(NamedTuple):
 
 
 class Entry(nn.Module):
-    """`x_t = sqrt(E) E y_t`, with positions, projected where layers have another size (Vaswani et al. 2017, 3.4)."""
+    """`x_t = sqrt(E) E y_t`, with positions, projected if layers have another size (Vaswani et al. 2017, 3.4)."""
 
     def __init__(self, input_size: int, size: int, heads: int, positions: PositionsKind, longest: int | None) -> None:
         super().__init__()
@@ -113,7 +111,7 @@ class Entry(nn.Module):
 class SelfAttention(nn.Module):
     """`[head_1; ...; head_K] O`, `head_k = softmax((X Q_k) (X K_k)^T / sqrt(P)) X V_k` (Vaswani et al. 2017, (1)).
 
-    X are the states of all symbols; those of the `past` come first, as keys and values.
+    X are the states of all symbols; the keys and values of the `past` come first.
     """
 
     def __init__(self, size: int, heads: int) -> None:
@@ -129,7 +127,7 @@ class SelfAttention(nn.Module):
         seen: Bool[Tensor, "*_ T _"] | None = None,
         past: Past | None = None,
     ) -> tuple[Float[Tensor, "R T D"], Past]:
-        """`seen` (queries, keys) says what each position may attend to; None = everything."""
+        """`seen` (queries, keys) is True where a position may attend to another; None = everywhere."""
         query, key, value = (by_head(part, self.heads) for part in self.project(states).chunk(3, -1))
         query, key = rotated(query, rotations).to(value.dtype), rotated(key, rotations).to(value.dtype)
         if past is not None:
@@ -143,12 +141,12 @@ class SelfAttention(nn.Module):
 
 
 def by_head(states: Float[Tensor, "R T D"], heads: int) -> Float[Tensor, "R K T P"]:
-    """Each state cut into as many parts as there are heads."""
+    """Split each state into one part for each head."""
     return states.view(*states.shape[:2], heads, -1).transpose(1, 2)
 
 
 def rotated(vectors: Float[Tensor, "R K T P"], rotations: Rotations | None) -> Float[Tensor, "R K T P"]:
-    """Pairs of neighbouring numbers (a, b) as `(a cos - b sin, a sin + b cos)`."""
+    """Rotate pairs of neighbouring numbers (a, b) to `(a cos - b sin, a sin + b cos)`."""
     if rotations is None:
         return vectors
     a, b = vectors[..., 0::2], vectors[..., 1::2]

@@ -25,7 +25,7 @@ StartSymbol = Literal["bos", "eos"]
 
 
 class Parts(NamedTuple):
-    """The built parts of a model, in the order in which a sentence meets them."""
+    """The built parts of a model, in the order in which a sentence passes through them."""
 
     readers: Sequence[Reader]  # one for each source
     bridge: Bridge
@@ -36,7 +36,7 @@ class Parts(NamedTuple):
 
 
 class StepState(NamedTuple):
-    """What each part changes from step to step."""
+    """The states of the parts that change from step to step."""
 
     decoder: Any
     inputs: Any
@@ -44,7 +44,7 @@ class StepState(NamedTuple):
 
 
 class SourceState(NamedTuple):
-    """What each part made of the sources."""
+    """The values that each part computed from the sources."""
 
     decoder: Any
     inputs: Any
@@ -55,8 +55,8 @@ class SourceState(NamedTuple):
 class Seq2Seq(nn.Module, Predictor[State]):
     """An attentional encoder-decoder, `P(y | x) = prod_t P(y_t | y_<t, x)`.
 
-    `start_symbol` is what the decoder reads before its first word: `<s>`, or `</s>` as in CN's text. Its `step_state`
-    and `source_state` are those of its parts.
+    `start_symbol` is what the decoder reads before its first word: `<s>`, or `</s>` as in CN's text. The `step_state`
+    and `source_state` of the model consist of those of its parts.
     """
 
     def __init__(self, parts: Parts, start_symbol: StartSymbol = "bos") -> None:
@@ -91,17 +91,17 @@ class Seq2Seq(nn.Module, Predictor[State]):
         return self.start(self.encode(sources))
 
     def step(self, symbols: Int[Tensor, "R"], state: State) -> Step:
-        """Read one symbol per row; the features are for the output that predicts the next one (`readout`)."""
+        """Read one symbol per row; the output predicts the next one from the features (`readout`)."""
         embedded, inputs = self._read(symbols, state)
         features, weights, after = self.decoder.step(embedded, self.decoder_state(state))
         return Step(features, weights, _after(state, after, inputs, state.step_state.emission))
 
     def predict(self, symbols: Int[Tensor, "R"], state: State) -> Prediction[State]:
-        """A step as searches need it: read one symbol per row, predict the next."""
+        """One step of a search: read one symbol per row, predict the next."""
         return self.predict_by(self.output, symbols, state)
 
     def predict_by(self, output: Output, symbols: Int[Tensor, "R"], state: State) -> Prediction[State]:
-        """The same with an output in the place of the model's."""
+        """As `predict`, with another output in place of the model's."""
 
         def distribution(features: Tensor, weights: Callable[[], Tensor]) -> Distribution:
             return output.predict(self.readout(features, weights, None, state))
@@ -121,7 +121,7 @@ class Seq2Seq(nn.Module, Predictor[State]):
         return State(select(state.step_state, rows), source_state, select(state.masks, rows))
 
     def extend(self, state: State, sources: tuple[SourceBatch, ...]) -> State:
-        """The state of one row a sentence after more of the sources has arrived; it keeps what it has seen."""
+        """The state, with one row per sentence, after more of the sources has arrived; its step state is kept."""
         fresh = self.begin(sources)
         return State(grown(state.step_state, fresh.step_state), fresh.source_state, state.masks)
 
@@ -130,7 +130,7 @@ class Seq2Seq(nn.Module, Predictor[State]):
         return self.decoder.unroll(self.read(targets, state), self.decoder_state(state))
 
     def read(self, targets: Int[Tensor, "B T"], state: State) -> Float[Tensor, "B T E"]:
-        """What the decoder reads of a reference."""
+        """The embeddings that the decoder reads of a reference."""
         shifted = torch.cat([torch.full_like(targets[:, :1], self.start_id), targets[:, :-1]], dim=1)
         return self.inputs.unroll(shifted, state.step_state.inputs, state.source_state.inputs)
 
@@ -139,18 +139,18 @@ class Seq2Seq(nn.Module, Predictor[State]):
         return self.unroll(self.begin(batch.sources), batch.target.ids)
 
     def score(self, batch: Batch) -> ScoredBatch:
-        """Given pairs under teacher forcing."""
+        """Score given pairs under teacher forcing."""
         if not self.emission.direct:
             return super().score(batch)
         state = self.begin(batch.sources)
         unrolled, real = self.unroll(state, batch.target.ids), batch.target.mask
-        found = self.output.score_targets(self.readouts(unrolled, real, state), batch.target.labels[real])
-        log_probs = found.log_probs.new_zeros(real.shape).masked_scatter(real, found.log_probs)
-        correct = torch.zeros_like(real).masked_scatter(real, found.correct)
+        scores = self.output.score_targets(self.readouts(unrolled, real, state), batch.target.labels[real])
+        log_probs = scores.log_probs.new_zeros(real.shape).masked_scatter(real, scores.log_probs)
+        correct = torch.zeros_like(real).masked_scatter(real, scores.correct)
         return ScoredBatch(log_probs, correct, self.by_source(unrolled.weights, state))
 
     def readouts(self, unrolled: Unrolled, real: Bool[Tensor, "B T"], state: State) -> Readout:
-        """What the output reads of the real symbols of a reference."""
+        """The output's readout of the real symbols of a reference."""
         return self.readout(
             unrolled.features[real], lambda: unrolled.weights[real], lambda: real.nonzero()[:, 0], state
         )
@@ -162,8 +162,8 @@ class Seq2Seq(nn.Module, Predictor[State]):
         sentences: Callable[[], Int[Tensor, "N"]] | None,
         state: State,
     ) -> Readout:
-        """What the output reads of some rows: features, and, if it asks, the weights of attention that led to these and
-        the number of each row's sentence. Without `sentences` there are equally many rows of each, side by side.
+        """The input of the output for some rows: features and, if it reads the source, the attention weights and the
+        number of each row's sentence. Without `sentences`, every sentence has as many rows, next to each other.
         """
         if not self.output.reads_source:
             return Readout(features)
@@ -172,8 +172,8 @@ class Seq2Seq(nn.Module, Predictor[State]):
         return Readout(features, self.by_source(weights(), state), numbers, prepared)
 
     def by_source(self, weights: Float[Tensor, "*_ S"], state: State) -> tuple[Float[Tensor, "*_ _"], ...]:
-        """The weights of a step, or of several, on each source (none on one that only starts the decoder), and on a
-        sentinel where there is one.
+        """The weights of one or several steps on each source (of width 0 on one that only starts the decoder), and on a
+        sentinel if there is one.
         """
         rest = iter(self.decoder.by_source(weights, self.decoder_state(state)))
         return (*(next(rest) if reader.attended else weights[..., :0] for reader in self.readers), *rest)
@@ -183,17 +183,17 @@ class Seq2Seq(nn.Module, Predictor[State]):
         return State(state.step_state.decoder, state.source_state.decoder, state.masks)
 
     def _read(self, symbols: Int[Tensor, "R"], state: State) -> tuple[Float[Tensor, "R E"], Any]:
-        """A symbol per row as the decoder reads it, one that the vocabulary does not have as `<unk>`."""
+        """Embed one symbol per row; a symbol outside the vocabulary becomes `<unk>`."""
         symbols = symbols.where(symbols < self.target_embedding.symbols, UNK)
         return self.inputs.step(symbols, state.step_state.inputs, state.source_state.inputs)
 
 
 def _after(state: State, decoder: State, inputs: Any, emission: Any) -> State:
-    """The state behind a step, from that of its parts."""
+    """The state after a step, from the states of its parts."""
     return state._replace(step_state=StepState(decoder.step_state, inputs, emission))
 
 
 def _side_by_side(prepared: Any, rows: int) -> Int[Tensor, "N"]:
-    """The number of each row's sentence, from what an output prepared for each sentence."""
+    """The number of each row's sentence; `prepared` has one row for each sentence."""
     first = first_tensor(prepared)
     return torch.arange(len(first), device=first.device).repeat_interleave(rows // len(first))

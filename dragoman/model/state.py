@@ -1,4 +1,4 @@
-"""State is a value: nested (named) tuples of tensors, batch first, passed in and returned."""
+"""Operations on states: nested (named) tuples of tensors, batch first, passed in and returned."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -14,7 +14,7 @@ Tree = TypeVar("Tree")
 def each_tensor(function: Callable[[Tensor], Tensor], tree: Tree) -> Tree:
     """Apply `function` to every tensor of a nested tuple; None stays None.
 
-    Raises TypeError for any other holder: a list of tensors passed over here would keep another hypothesis's rows.
+    Raises TypeError for any other container: tensors in a list, left out here, would keep rows of other hypotheses.
     """
     if isinstance(tree, Tensor):
         return cast(Tree, function(tree))
@@ -27,21 +27,21 @@ def each_tensor(function: Callable[[Tensor], Tensor], tree: Tree) -> Tree:
 
 
 def first_tensor(tree: Any) -> Tensor:
-    """The first tensor of a nested tuple that has one."""
-    found: list[Tensor] = []
+    """The first tensor of a nested tuple, which must have one."""
+    tensors: list[Tensor] = []
 
     def note(tensor: Tensor) -> Tensor:
-        found.append(tensor)
+        tensors.append(tensor)
         return tensor
 
     each_tensor(note, tree)
-    return found[0]
+    return tensors[0]
 
 
 def grown(old: Tree, start: Tree) -> Tree:
-    """A state whose source has become longer: `old`, and at new positions (axis 1) what stands in `start`.
+    """A state whose source has become longer: `old`, extended at the new positions (axis 1) with values of `start`.
 
-    `start` is of the same form and, where there are positions, has more of them.
+    `start` has the same structure and, in tensors with a position axis, at least as many positions.
     """
     if isinstance(old, Tensor):
         longer = cast(Tensor, start)
@@ -54,5 +54,5 @@ def grown(old: Tree, start: Tree) -> Tree:
 
 
 def select(state: Tree, rows: Int[Tensor, "R"]) -> Tree:
-    """The rows of a state, in the order and as often as `rows` names them."""
+    """The rows of a state given by `rows`, in this order and with repetitions."""
     return each_tensor(lambda tensor: tensor.index_select(0, rows), state)

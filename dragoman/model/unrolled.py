@@ -1,4 +1,4 @@
-"""A cell over whole sequences: step by step, and two faster forms of the same."""
+"""A cell over whole sequences: a loop over steps, and two equivalent forms: torch's kernel and an exported scan."""
 
 import torch
 from torch import Tensor
@@ -18,10 +18,10 @@ def run(
     backward: bool = False,
     mask: Float[Tensor, "B D"] | None = None,
 ) -> tuple[Float[Tensor, "B S D"], CellState]:
-    """A cell over whole sequences from a zero state: all outputs, and the state after the last real symbol.
+    """Run a cell over whole sequences from a zero state: all outputs, and the state after the last real symbol.
 
-    `backward` reads from right to left; outputs stand at the positions of their symbols either way. Padding, which
-    comes last, leaves the state as it is and gives zeros.
+    `backward` reads from right to left; either way, outputs are at the positions of their symbols. Padding, which
+    comes last, leaves the state unchanged and outputs zeros.
     """
     if torch.compiler.is_exporting():
         return scan(cell, inputs, real, backward=backward)
@@ -40,15 +40,15 @@ def run(
 
 
 def _kernels_pay(inputs: Tensor) -> bool:
-    """They save the overhead of single steps; with gradients the loop is as fast on a processor."""
+    """Kernels avoid the overhead of single steps; with gradients, the loop is as fast on a CPU."""
     return plain() and not torch.is_grad_enabled() and not torch.is_autocast_enabled(inputs.device.type)
 
 
 def _run_kernel(cell: Cell, inputs: Tensor, real: Tensor, *, backward: bool) -> tuple[Tensor, CellState]:
-    """The same as the loop of `run`, by torch's kernel for packed sequences (cuDNN's on a GPU)."""
+    """As the loop in `run`, with torch's kernel for packed sequences (cuDNN's on a GPU)."""
     assert cell.kernel is not None
     lengths = real.sum(1).clamp(min=1)
-    if backward:  # turn each sentence round within its length
+    if backward:  # reverse each sentence within its length
         places = torch.arange(real.size(1), device=real.device)
         turned = torch.where(real, lengths.unsqueeze(1) - 1 - places, places).unsqueeze(-1)
         inputs = inputs.gather(1, turned.expand_as(inputs))
@@ -60,13 +60,13 @@ def _run_kernel(cell: Cell, inputs: Tensor, real: Tensor, *, backward: bool) -> 
     outputs, _ = pad_packed_sequence(packed._replace(data=data), batch_first=True, total_length=real.size(1))
     if backward:
         outputs = outputs.gather(1, turned.expand_as(outputs))
-    something = real[:, :1]  # a sentence of nothing but padding leaves zeros
+    something = real[:, :1]  # the final state of an all-padding sentence is zero
     final = tuple(part.squeeze(0)[packed.unsorted_indices] * something for part in state)
     return outputs * real.unsqueeze(-1), final
 
 
 def scan(cell: Cell, inputs: Tensor, real: Tensor, *, backward: bool) -> tuple[Tensor, CellState]:
-    """The same for an exported graph: a loop of any length, where Python's would have that of the example."""
+    """As `run`, for an exported graph: a loop of any length; a Python loop would be fixed to the example's length."""
     names, parameters = zip(*cell.named_parameters(), strict=True)
 
     def turn(*given: Tensor) -> list[Tensor]:
@@ -75,7 +75,7 @@ def scan(cell: Cell, inputs: Tensor, real: Tensor, *, backward: bool) -> tuple[T
         kept = [torch.where(here, fresh, old) for fresh, old in zip(new, state, strict=True)]
         return [*kept, kept[0].clone()]
 
-    start = [zeros.clone() for zeros in cell.zeros(inputs)]  # an LSTM's are one tensor twice
+    start = [zeros.clone() for zeros in cell.zeros(inputs)]  # the zeros of an LSTM are the same tensor twice
     steps = [part.transpose(0, 1) for part in (cell.project(inputs), real.unsqueeze(-1))]
     flipped = [part.flip(0) for part in steps] if backward else steps
     *final, outputs = torch_internals.scan(turn, start, flipped, parameters)

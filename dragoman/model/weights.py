@@ -1,4 +1,4 @@
-"""Weights on disk, parameters and persistent buffers: safetensors, each tied tensor once, no pickle."""
+"""Saved weights (parameters and persistent buffers): safetensors without pickle, each tied tensor once."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,28 +18,26 @@ NOTE = "dragoman"  # key of the JSON note in the file's header
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], note: Mapping[str, Any]) -> None:
-    """Tensors and a small JSON note in one file, whole or not at all."""
+    """Write tensors and a small JSON note to one file, atomically."""
     held = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     with write_atomically(path, "wb") as file:
         file.write(save(held, metadata={NOTE: json.dumps(note)}))
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], Any]:
-    """What `write_tensors` wrote; what the note holds is to be checked. UserError for a missing, truncated or foreign
-    file.
-    """
+    """Read what `write_tensors` wrote; the note is not validated. UserError if it is missing, truncated or foreign."""
     with _opened(path) as (file, note):
         return {name: file.get_tensor(name) for name in file.keys()}, note  # noqa: SIM118
 
 
 def read_note(path: Path) -> Any:
-    """The note alone; what it holds is to be checked."""
+    """Read only the note, which is not validated."""
     with _opened(path) as (_, note):
         return note
 
 
 def read_shapes(path: Path) -> dict[str, torch.Size]:
-    """The shapes of the tensors, which are not read."""
+    """Read the shapes of the tensors without reading the tensors."""
     with _opened(path) as (file, _):
         return {name: torch.Size(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
 
@@ -56,8 +54,8 @@ def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
 
 
 def weights(model: nn.Module) -> dict[str, Tensor]:
-    """What is saved of a model: parameters and persistent buffers by name; a tied one appears once, under its first
-    name.
+    """The saved tensors of a model: parameters and persistent buffers by name. A tied parameter appears once, under its
+    first name.
     """
     saved = model.state_dict().keys()
     buffers = {name: buffer for name, buffer in model.named_buffers() if name in saved}
@@ -65,8 +63,8 @@ def weights(model: nn.Module) -> dict[str, Tensor]:
 
 
 def fill(model: nn.Module, tensors: Mapping[str, Tensor], origin: Path) -> None:
-    """Copy tensors into the model's parameters and persistent buffers; UserError when names, shapes or kinds of numbers
-    are another model's.
+    """Copy tensors into the model's parameters and persistent buffers; UserError if names, shapes or kinds of numbers
+    differ.
     """
     check(model, {name: tensor.shape for name, tensor in tensors.items()}, origin)
     own = weights(model)
@@ -91,8 +89,8 @@ def check(model: nn.Module, shapes: Mapping[str, torch.Size], origin: Path) -> N
 
 
 def mean(paths: Sequence[Path]) -> dict[str, Tensor]:
-    """The element-wise mean of several files of the same model, summed in float64; integers have to be the same in all.
-    UserError where they are not, and where there are no files.
+    """The element-wise mean of several files of the same model, summed in float64. UserError if integers differ between
+    files, or if there are no files.
     """
     if not paths:
         raise UserError("there are no weights to take the mean of")

@@ -1,4 +1,4 @@
-"""Attention is one equation: score, mask, normalise, sum. A variant is a choice of its parts."""
+"""Attention is one equation: score, mask, normalise, sum. Variants differ in their choice of parts."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -17,17 +17,17 @@ from dragoman.model.state import Tree, each_tensor
 
 
 class Attended(NamedTuple):
-    """A source made ready to be attended to; computed once per sentence."""
+    """A source prepared for attention; computed once per sentence."""
 
     keys: Float[Tensor, "B S A"]
     values: Float[Tensor, "B S C"]
     mask: Bool[Tensor, "B S"]
-    terms: tuple[Any, ...] = ()  # what each term made of the source
-    sentences: Any = ()  # Int (B, S): the number of each word's, where the source is a document; -1 at padding
+    terms: tuple[Any, ...] = ()  # what each term prepared from the source
+    sentences: Any = ()  # Int (B, S): the sentence number of each word of a document; -1 at padding
 
 
 class History(NamedTuple):
-    """What a step leaves to the next one."""
+    """The state of attention, passed from each step to the next."""
 
     weights: Float[Tensor, "R S"]
     terms: tuple[Any, ...] = ()  # what each term carries
@@ -35,30 +35,30 @@ class History(NamedTuple):
 
 
 class AttentionOutput(NamedTuple):
-    """What one step sees."""
+    """The result of one step of attention."""
 
     context: Float[Tensor, "R C"]
     history: History
-    drawn: Int[Tensor, "R"] | None = None  # the position, where attention is hard
+    drawn: Int[Tensor, "R"] | None = None  # the drawn position, if attention is hard
 
 
 NO_TERMS = TermOutput(())
 
 
 class Attention(nn.Module, ABC):
-    """`attention(query, embedded, attended, history)`: one look at the source for each row.
+    """`attention(query, embedded, attended, history)`: one step of attention to the source for each row.
 
-    Several rows, side by side, can belong to one sentence. `embedded` is the symbol that each has read last.
+    Several rows, next to each other, can belong to one sentence. `embedded` is the symbol that each row read last.
     """
 
     size: int  # C, of a context
-    at_once = False  # whether looks that do not depend on each other are better taken together
+    at_once = False  # whether independent steps are faster when computed together
 
     @abstractmethod
     def prepare(self, memory: Memory) -> Attended: ...
 
     def start(self, attended: Attended) -> History:
-        """What is left to the first step, a row per sentence: weights of 0."""
+        """The history before the first step, one row per sentence: weights of 0."""
         values = attended.values
         return History(values.new_zeros(attended.mask.shape, dtype=torch.promote_types(values.dtype, torch.float32)))
 
@@ -76,7 +76,7 @@ class GlobalAttention(Attention):
         weights = normaliser(energies where mask)
         context = weights @ values
 
-    This is where padding of the source is masked: it has weight 0 exactly.
+    Source padding is masked here: its weight is exactly 0.
     """
 
     def __init__(self, score: Score, normaliser: Normaliser, terms: Iterable[Term] = ()) -> None:
@@ -88,7 +88,7 @@ class GlobalAttention(Attention):
         self.at_once = score.product and not self.terms
 
     def prepare(self, memory: Memory) -> Attended:
-        states = memory.states.to(matmul_dtype(memory.states))  # autocast would cast the values anew at every step
+        states = memory.states.to(matmul_dtype(memory.states))  # autocast would cast the values again at every step
         terms = tuple(term.prepare(memory) for term in self.terms)
         return Attended(self.score.keys(states, memory.mask), states, memory.mask, terms)
 
@@ -108,7 +108,7 @@ class GlobalAttention(Attention):
     def term_outputs(
         self, query: Float[Tensor, "R Q"], embedded: Float[Tensor, "R E"], attended: Attended, history: History
     ) -> TermOutput:
-        """What all terms say together."""
+        """The combined output of all terms."""
         if not self.terms:
             return NO_TERMS
         term_input = TermInput(*(by_sentence(each, attended) for each in (query, embedded, history.weights)))
@@ -127,7 +127,7 @@ class GlobalAttention(Attention):
     def look(
         self, query: Float[Tensor, "B T Q"], attended: Attended, terms: TermOutput = NO_TERMS
     ) -> tuple[Float[Tensor, "B T S"], ReadValues]:
-        """The weights of T queries for each sentence, and what they see there; terms are the caller's affair."""
+        """The weights of T queries per sentence, and the values read with them; the caller computes the terms."""
         weights = self.weights(query, attended, terms)
         return weights, self.normaliser.read(weights, attended.values)
 
@@ -136,7 +136,7 @@ class GlobalAttention(Attention):
         return weights
 
     def energies(self, query: Float[Tensor, "B T Q"], attended: Attended, terms: TermOutput) -> Float[Tensor, "B T S"]:
-        """-inf where there is nothing to see."""
+        """The energies of all positions; -inf at masked positions."""
         energies: Tensor = self.score(query, attended.keys, terms.features)
         if terms.prior is not None:
             energies = energies + terms.prior
@@ -144,7 +144,7 @@ class GlobalAttention(Attention):
 
 
 def by_sentence(rows: Tree, attended: Attended) -> Tree:
-    """(R, ...) as (B, T, ...), T rows for each sentence; None and all tensors of a tuple likewise."""
+    """(R, ...) as (B, T, ...), T rows per sentence; likewise all tensors of a tuple; None stays None."""
     sentences = attended.mask.size(0)
     return each_tensor(lambda tensor: tensor.view(sentences, -1, *tensor.shape[1:]), rows)
 
@@ -156,7 +156,7 @@ def by_row(rows: Tree) -> Tree:
 
 @final
 class NoAttention(Attention):
-    """The plain encoder-decoder (CN 1.2-1.5): contexts of size 0 and weights of 0, so that no caller need ask."""
+    """The plain encoder-decoder (CN 1.2-1.5): contexts of size 0 and weights of 0 spare callers a special case."""
 
     size = 0
 

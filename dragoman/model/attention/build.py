@@ -1,4 +1,4 @@
-"""The configuration of attention to its parts, and those of several sources to their combination."""
+"""Builds attention from its configuration, and the combination of several sources."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from dragoman.model.attention.windows import WINDOWS, LocalAttention
 
 
 def build_attention(attention: AttentionConfig, sizes: Sizes, mark: int | None, assemble: Assemble) -> Attention:
-    """How a decoder with queries of this size looks at states of this size."""
+    """Attention to one source, for queries and states of these sizes."""
     path = "model", "attention"
     if attention.score.kind == "none":
         for name in attention.beside_score():
@@ -54,21 +54,21 @@ def build_attention(attention: AttentionConfig, sizes: Sizes, mark: int | None, 
 
 
 def _terms(attention: AttentionConfig, sizes: Sizes, assemble: Assemble) -> list[Term]:
-    """What attention knows of its past. Of regions it cannot know what there is to know of symbols."""
-    found = []
+    """The configured terms. A term that needs symbols is a problem if the source is regions."""
+    terms = []
     for number, spec in enumerate(attention.terms):
         if sizes.symbols is None and (TERMS[spec.kind].hides or TERMS[spec.kind].reads_symbols):
             told = f"'{spec.kind}' is about symbols, and regions (data.features) are none"
             assemble(("model", "attention", "terms", number), failing(told), lambda: None)
         else:
-            found.append(components.build(TERMS, spec, sizes))
-    return found
+            terms.append(components.build(TERMS, spec, sizes))
+    return terms
 
 
 def _hierarchical(
     attention: AttentionConfig, words: GlobalAttention, sizes: Sizes, mark: int | None
 ) -> HierarchicalAttention:
-    """Attention to sentences too; without a mark, as where a model is only looked at, it has nothing to go by."""
+    """Attention to words and sentences. Without a mark, as when a model is only checked, `<unk>` takes its place."""
     if attention.window.kind != "none":
         raise ValueError("looks at all of a document; use window: none")
     score = components.build(SCORES, attention.score, sizes.query, sizes.state)
@@ -76,12 +76,12 @@ def _hierarchical(
 
 
 def build_combination(model: ModelConfig, attentions: list[Attention], query_size: int) -> Combination:
-    """What a decoder looks with."""
+    """The attention of a decoder to all its sources."""
     spec = components.complete(COMBINATIONS, model.combination)
     if len(attentions) == 1 and not spec.options.get("sentinel"):
         if spec.kind != "concatenation":
             raise ValueError(f"'{spec.kind}' is of several sources to attend to, and there is one")
-        if not model.start_only:  # beside which this source may be missing
+        if not model.start_only:  # with which this source may be missing
             return OneSource(attentions[0])
     if spec.kind != "concatenation" and not attentions[0].size:
         raise ValueError(f"is '{spec.kind}' of what is seen, and there is no attention (score: none)")
@@ -92,6 +92,6 @@ def build_combination(model: ModelConfig, attentions: list[Attention], query_siz
 
 
 def hiding_term(attention: AttentionConfig) -> str | None:
-    """The term that keeps source symbols from being seen."""
+    """The kind of the term that hides source symbols, if there is one."""
     looks = attention.score.kind != "none"
     return next((term.kind for term in attention.terms if looks and TERMS[term.kind].hides), None)

@@ -23,15 +23,15 @@ from dragoman.model.shapes import Bool, Float
 
 @final
 class HierarchicalAttention(Attention):
-    """Words within each sentence, then sentences; the weight of a word is the product of both.
+    """Attention to words within each sentence, then to sentences; the weight of a word is the product of both.
 
         beta_tj  = softmax over the words j of a sentence n, of score(s_t, h_j)
         c_tn     = sum over the words j of n, of beta_tj h_j
         gamma_tn = softmax over the sentences n, of score'(s_t, c_tn)
         alpha_tj = gamma_tn beta_tj,   c_t = sum_n gamma_tn c_tn = sum_j alpha_tj h_j
 
-    A document is one source; `mark` is the number of the symbol that ends each sentence but the last, and is a word of
-    the sentence that it ends. Terms are of words; where they hide all words of a sentence, its gamma is 0.
+    A document is one source; `mark` is the id of the symbol that ends each sentence but the last, and is a word of the
+    sentence that it ends. Terms apply to words; if they hide all words of a sentence, its gamma is 0.
     """
 
     def __init__(self, words: GlobalAttention, sentence_score: Score, mark: int) -> None:
@@ -63,15 +63,15 @@ class HierarchicalAttention(Attention):
         energies = self.sentence_score(query.unsqueeze(1), keys).squeeze(1)  # (R, N)
         sentences = softmax(energies.masked_fill(~by_row(there), float("-inf"))).unsqueeze(1)
         context = torch.bmm(sentences.to(values.dtype), by_row(contexts))
-        weights = (sentences.transpose(1, 2) * by_row(words)).sum(1)  # autocast would round a product of matrices
+        weights = (sentences.transpose(1, 2) * by_row(words)).sum(1)  # no matrix product, which autocast would round
         return AttentionOutput(context.squeeze(1), History(weights, terms.carried))
 
     def within(
         self, query: Float[Tensor, "B T Q"], attended: Attended, terms: TermOutput
     ) -> tuple[Bool[Tensor, "B T N"], Float[Tensor, "B T N S"]]:
-        """Which sentences have a word that can be seen, and the weights of the words of each, 0 in the others."""
+        """Whether each sentence has a visible word, and the weights of its words, 0 at words of other sentences."""
         numbers = attended.sentences
-        # A graph that is to serve any document has room for as many sentences as there are words.
+        # An exported graph serves any document, with as many sentences as there are words.
         count = numbers.size(1) if torch.compiler.is_exporting() else int(numbers.max()) + 1
         members = numbers.unsqueeze(1) == torch.arange(count, device=numbers.device).unsqueeze(1)  # (B, N, S)
         energies = self.words.energies(query, attended, terms).unsqueeze(2)

@@ -1,4 +1,4 @@
-"""Rows taken out of a long source many times over, whose gradients add up in one place."""
+"""Gathering rows of a long source many times, with gradients accumulated in one tensor."""
 
 from typing import Any
 
@@ -11,9 +11,9 @@ from dragoman.model.shapes import Float, Int
 
 
 class _Collecting(torch.autograd.Function):
-    """A source as it is, whose gradient is one tensor that all windows add to.
+    """The identity on a source; its gradient is one tensor to which all windows add.
 
-    Autograd alone makes a tensor of the size of the source for each window.
+    Plain autograd allocates a tensor of the size of the source for each window.
     """
 
     @staticmethod
@@ -25,14 +25,14 @@ class _Collecting(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor | None) -> Tensor | None:
-        found: Tensor | None = ctx.windows.take()
-        if found is None or gradient is None:
-            return gradient if found is None else found
-        return found + gradient
+        collected: Tensor | None = ctx.windows.take()
+        if collected is None or gradient is None:
+            return gradient if collected is None else collected
+        return collected + gradient
 
 
 class _Gathered(torch.autograd.Function):
-    """Rows of a source that collects its gradient."""
+    """Rows of a source that has passed through `_Collecting`."""
 
     @staticmethod
     def forward(ctx: Any, source: Tensor, rows: Tensor) -> Tensor:
@@ -51,7 +51,7 @@ class _Gathered(torch.autograd.Function):
 
 
 def collecting(source: Float[Tensor, "B S X"]) -> Float[Tensor, "B S X"]:
-    """A source that `gathered` takes rows of."""
+    """Prepare a source for `gathered`."""
     if not (torch.is_grad_enabled() and source.requires_grad):
         return source
     collecting: Tensor = _Collecting.apply(source)  # type: ignore[no-untyped-call]
@@ -59,7 +59,7 @@ def collecting(source: Float[Tensor, "B S X"]) -> Float[Tensor, "B S X"]:
 
 
 def gathered(source: Float[Tensor, "B S X"], rows: Int[Tensor, "R W"]) -> Float[Tensor, "R W X"]:
-    """These rows, counted through all sentences."""
+    """Rows of a source, numbered across all sentences."""
     if source.grad_fn is None or source.grad_fn.name() != f"{_Collecting.__name__}Backward":
         return _rows(source, rows)
     gathered: Tensor = _Gathered.apply(source, rows)  # type: ignore[no-untyped-call]

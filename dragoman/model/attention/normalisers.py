@@ -15,16 +15,16 @@ from dragoman.torch_internals import scan
 
 
 class ReadValues(NamedTuple):
-    """What is taken from the values."""
+    """The values read with the weights."""
 
     context: Float[Tensor, "B T C"]
-    drawn: Int[Tensor, "B T"] | None = None  # the position it comes from, where it is only one
+    drawn: Int[Tensor, "B T"] | None = None  # the position that it comes from, if it is a single one
 
 
 class Normaliser(nn.Module, ABC):
-    """`weights = normaliser(energies)`: exactly 0 where the energy is -inf; some position of every row is above it."""
+    """`weights = normaliser(energies)`: exactly 0 where the energy is -inf; every row has a finite energy."""
 
-    everywhere = True  # every other position has a weight above 0 and a share in what is read
+    everywhere = True  # whether all other positions have weights above 0 and contribute to the context
 
     @abstractmethod
     def forward(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]: ...
@@ -35,7 +35,7 @@ class Normaliser(nn.Module, ABC):
 
 
 def softmax(energies: Float[Tensor, "*rows S"]) -> Float[Tensor, "*rows S"]:
-    """In float32 at least: on a processor, autocast would leave it in bfloat16."""
+    """The softmax, in at least float32: on a CPU, autocast would leave it in bfloat16."""
     return torch.softmax(energies, -1, dtype=torch.promote_types(energies.dtype, torch.float32))
 
 
@@ -50,7 +50,7 @@ class Softmax(Normaliser):
 class Sparse(Normaliser):
     """`alpha_tj = max(0, (a - 1) e_tj - tau_t)^(1 / (a - 1))`, tau_t such that the sum is 1 (Peters et al. 2019).
 
-    Weights far below the largest are exactly 0. A variant is its way to tau.
+    Positions with energies far below the largest have weight exactly 0. A subclass computes tau in `threshold`.
     """
 
     everywhere = False
@@ -70,7 +70,7 @@ class Sparse(Normaliser):
 
     @abstractmethod
     def threshold(self, scaled: Float[Tensor, "B T S"]) -> Float[Tensor, "B T 1"]:
-        """tau of `(a - 1) e`, of which the largest is 0."""
+        """tau for `scaled`, which is `(a - 1) e` less its largest value."""
 
 
 class _SparseWeights(torch.autograd.Function):
@@ -103,17 +103,17 @@ class Sparsemax(Sparse):
 
     def threshold(self, scaled: Float[Tensor, "B T S"]) -> Float[Tensor, "B T 1"]:
         falling, count = _falling(scaled)
-        found = (falling.cumsum(-1) - 1) / count  # if the support were the first 1, 2, 3, ... energies
-        support = (falling > found).sum(-1, keepdim=True)
-        return found.gather(-1, support - 1)
+        tau = (falling.cumsum(-1) - 1) / count  # for a support of the largest 1, 2, 3, ... energies
+        support = (falling > tau).sum(-1, keepdim=True)
+        return tau.gather(-1, support - 1)
 
 
 @final
 class Entmax(Sparse):
     """`alpha_t = argmax_p p . e_t + (1 - sum_j p_j^a) / (a (a - 1))` over distributions p (Peters et al. 2019).
 
-    `alpha` is a, between the softmax (1) and sparsemax (2). For 1.5, tau is found exactly (algorithm 2); for others by
-    bisection, and Newton's steps from below, which stay there as the sum is convex in tau.
+    `alpha` is a, between softmax (1) and sparsemax (2). For 1.5, tau is computed exactly (algorithm 2); otherwise by
+    bisection, then Newton steps from below, which do not overshoot as the sum is convex in tau.
     """
 
     def __init__(self, *, alpha: Annotated[float, Field(ge=1.01, lt=2)] = 1.5) -> None:
@@ -125,9 +125,9 @@ class Entmax(Sparse):
         falling, count = _falling(scaled)
         mean = falling.cumsum(-1) / count
         variance = (falling**2).cumsum(-1) / count - mean**2
-        found = mean - (1 / count - variance).clamp(min=0).sqrt()
-        support = (falling >= found).sum(-1, keepdim=True)
-        return found.gather(-1, support - 1)
+        tau = mean - (1 / count - variance).clamp(min=0).sqrt()
+        support = (falling >= tau).sum(-1, keepdim=True)
+        return tau.gather(-1, support - 1)
 
     def _approached(self, scaled: Float[Tensor, "B T S"]) -> Float[Tensor, "B T 1"]:
         power = 1 / (self.alpha - 1)
@@ -146,9 +146,9 @@ class Entmax(Sparse):
 class Hard(Normaliser):
     """`z_t ~ categorical(alpha_t)`, `c_t = h_(z_t)` with `alpha_t = softmax(e_t)` (Xu et al. 2015).
 
-    z_t is drawn in training; in evaluation it is the likeliest position. With `order: 1` z_t depends on
-    z_(t-1), by a learnt preference for each jump of up to `jump` (5) positions; with `monotonic` none goes back (see
-    `chain.py`). Training and evaluation then sum over all positions.
+    z_t is drawn in training; in evaluation it is the most probable position. With `order: 1`, z_t depends on z_(t-1)
+    through a learnt score for each jump of up to `jump` (default 5) positions; with `monotonic` no jump goes back (see
+    `chain.py`). Training and evaluation then marginalise over all positions.
     """
 
     everywhere = False
@@ -163,7 +163,7 @@ class Hard(Normaliser):
         return softmax(energies)
 
     def read(self, weights: Float[Tensor, "B T S"], values: Float[Tensor, "B S C"]) -> ReadValues:
-        # The first of exponential waiting times with these rates is a draw, whatever the weights are: never an error.
+        # The first of exponential waiting times with these rates is a sample; this never fails, whatever the weights.
         race = weights / torch.empty_like(weights).exponential_() if self.training else weights
         drawn = race.argmax(-1)
         return ReadValues(values.gather(1, drawn.unsqueeze(-1).expand(-1, -1, values.size(-1))), drawn)
@@ -171,13 +171,13 @@ class Hard(Normaliser):
 
 @final
 class LinearChain(Normaliser):
-    """`alpha_tj = p(z_j = 1)` of a chain of yes or no at each position (Kim et al. 2017, "segmentation attention"):
+    """`alpha_tj = p(z_j = 1)` in a chain of binary variables z_j (Kim et al. 2017, "segmentation attention"):
 
         p(z_1 ... z_S) ~ exp(sum_j e_tj z_j + sum_j theta(z_j, z_(j+1)))
 
-    so that a step may look at a stretch of words, or at none. theta is learnt, from 0: then `alpha_tj = sigmoid(e_tj)`.
-    A position whose energy is -inf is not part of the chain: those around it are neighbours. `divide` divides the
-    weights by their sum, which is not 1 in the paper.
+    so that a step may attend to a span of words, or to none. theta is learnt, starting at 0, where
+    `alpha_tj = sigmoid(e_tj)`. A position with energy -inf is left out of the chain: those around it are neighbours.
+    `divide` divides the weights by their sum, which is not 1 in the paper.
     """
 
     def __init__(self, *, divide: bool = False) -> None:
@@ -198,9 +198,9 @@ class LinearChain(Normaliser):
     def _messages(
         self, energies: Float[Tensor, "2 B T S"], hidden: Bool[Tensor, "2 B T S"]
     ) -> Float[Tensor, "2 B T S"]:
-        """What the positions before each say about it: log of the sum of their `exp` with z_j = 1, less that with 0.
+        """The message to each position from those before: log of the sum of their `exp` with z_j = 1, less that with 0.
 
-        Both directions go in one loop, the second through the chain turned round.
+        Both directions are computed in one loop, the second on the reversed chain.
         """
 
         def turn(message: Tensor, energy: Tensor, outside: Tensor, theta: Tensor) -> list[Tensor]:
@@ -210,7 +210,7 @@ class LinearChain(Normaliser):
 
         theta = torch.stack([self.theta, self.theta.t()]).view(2, 1, 1, 2, 2)
         message = torch.zeros_like(energies[..., 0])
-        if torch.compiler.is_exporting():  # a loop of any length, where Python's would have that of the example
+        if torch.compiler.is_exporting():  # a Python loop would be fixed to the length of the example
             steps = [energies.movedim(-1, 0), hidden.movedim(-1, 0)]
             _, kept = scan(turn, [message], steps, [theta])
             return kept.movedim(0, -1)
@@ -222,7 +222,7 @@ class LinearChain(Normaliser):
 
 
 def _falling(scaled: Float[Tensor, "B T S"]) -> tuple[Float[Tensor, "B T S"], Float[Tensor, "S"]]:
-    """The energies from the largest down, and how many each ends."""
+    """The energies in descending order, and their ranks from 1."""
     count = torch.arange(1, scaled.size(-1) + 1, dtype=scaled.dtype, device=scaled.device)
     return scaled.sort(-1, descending=True).values, count
 

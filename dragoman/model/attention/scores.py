@@ -1,4 +1,4 @@
-"""Scores: how well a query agrees with each key. One class per equation, one table entry per class."""
+"""Scores: how well a query matches each key. One class per equation, one table entry per class."""
 
 import math
 from abc import ABC, abstractmethod
@@ -16,21 +16,21 @@ from dragoman.model.shapes import Bool, Float
 
 
 class Score(nn.Module, ABC):
-    """`energies = score(query, keys, features)`: one number for each query step and source position, all in one go.
+    """`energies = score(query, keys, features)`: one number for each query step and source position, all at once.
 
-    What depends on the source alone is computed once per sentence, in `keys`; queries come with a time axis, so a
-    decoder step (T = 1) and a whole sentence (T = its length) are the same call. A score that only works where query
-    and encoder state have the same size says so in `equal_sizes`.
+    What depends only on the source is computed once per sentence, in `keys`. Queries have a time axis, so that a
+    decoder step (T = 1) and a whole sentence (T = its length) use the same call. A score that needs queries and encoder
+    states of the same size sets `equal_sizes`.
 
-    A variant is its `energies`. The `features` of the terms are mapped to `width` numbers, and `join` says how these
-    enter: by themselves they are one number, added to the energy.
+    A subclass implements `energies`. The `features` of the terms are mapped to `width` numbers, which `join` combines
+    with query and keys: by default one number, added to the energy.
 
-    Where several sources are looked at as one, each has its own parts `of_states`, and all others are shared.
+    If one attention spans several sources, each source has its own parts `of_states`, and all others are shared.
     """
 
     equal_sizes = False
-    reads_ahead = False  # whether the energy of a position depends on what follows it
-    product = False  # one product with the keys, which is faster for many steps at once and takes no more memory
+    reads_ahead = False  # whether the energy of a position depends on later positions
+    product = False  # whether it is one product with the keys: faster for many steps at once, with no more memory
     of_states: tuple[str, ...] = ()  # names of the parts that read states
 
     def __init__(self, query_size: int, state_size: int, features: int = 0, width: int = 1) -> None:
@@ -41,16 +41,16 @@ class Score(nn.Module, ABC):
                 "sizes must be equal; use 'bilinear' or change a size"
             )
         self.state_size = state_size
-        # Torch's own: `loop` would keep an input and a gradient of every step for a matrix that is almost nothing.
+        # Not `LinearLayer`: `loop` would keep the input and gradient of every step, for a tiny matrix.
         self.terms = nn.Linear(features, width, bias=False) if features else None
 
     @property
     def projection(self) -> LinearLayer | None:
-        """The matrix that makes keys of states, where that is all that makes them."""
+        """The matrix that maps states to keys; None if keys are computed otherwise."""
         return None
 
     def share_query_parameters(self, other: "Score") -> None:
-        """Take all parts but those that read states from the score of another source."""
+        """Share all parameters but those `of_states` with the score of another source."""
         for name in {name for name, _ in self.named_children()}.difference(self.of_states):
             self.register_module(name, other.get_submodule(name))
         for name in {name for name, _ in self.named_parameters(recurse=False)}.difference(self.of_states):
@@ -144,7 +144,7 @@ class Additive(Score):
         return self.state
 
     def keys(self, states: Float[Tensor, "B S H"], mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B S A"]:
-        keys: Tensor = 2 * self.state(states)  # as `_sums` wants them
+        keys: Tensor = 2 * self.state(states)  # as `_sums` expects them
         return keys
 
     def energies(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
@@ -157,7 +157,7 @@ class Additive(Score):
         return self._weighed(torch.add(self._sums(query, keys), terms, alpha=2))
 
     def _sums(self, query: Tensor, keys: Tensor) -> Float[Tensor, "B T S A"]:
-        """Twice those of the equation: tanh(x) = 2 (sigmoid(2 x) - 1/2)."""
+        """Twice the sums of the equation: tanh(x) = 2 (sigmoid(2 x) - 1/2)."""
         sums: Tensor = 2 * self.query(query).unsqueeze(2) + keys.unsqueeze(1)
         return sums
 
@@ -170,7 +170,7 @@ class Additive(Score):
 class _HalfTanh(torch.autograd.Function):
     """`tanh(x / 2) / 2` as `sigmoid(x) - 1/2`, in a third of the time.
 
-    Keeps its result alone; torch would keep the sigmoid too, and (B, T, S, A) is the largest tensor of a training step.
+    Saves only its result; torch would save the sigmoid too, and (B, T, S, A) is the largest tensor of a training step.
     """
 
     @staticmethod
@@ -190,7 +190,7 @@ class _HalfTanh(torch.autograd.Function):
 class Linear(Score):
     """`e_tj = w . [h_j; s_t]`, the third score of CN 3.1 exactly as printed, with no tanh.
 
-    The decoder's share `w_s . s_t` is the same for every j and cancels in the softmax, so these weights do not depend
+    The decoder's part `w_s . s_t` is the same for every j and cancels in the softmax, so these weights do not depend
     on the decoder at all. It exists to show that; use `additive` to translate.
     """
 
@@ -216,7 +216,7 @@ class Convolutional(Score):
     (Allamanis et al. 2016): the energy of a position depends on its neighbours.
 
     `widths` are those of the three kernels, in positions; `size` is that of the vectors of L1, by default of the
-    decoder state. Behind a window the third kernel sees what is in the window alone.
+    decoder state. With a window, the third kernel sees only the positions in the window.
     """
 
     reads_ahead = True
@@ -235,22 +235,22 @@ class Convolutional(Score):
         size = size or query_size
         self.first = Convolution(state_size, size, widths[0])
         self.second = Convolution(size, query_size, widths[1])
-        self.third = LinearLayer(query_size, widths[2], bias=False)  # a row for each place of the kernel
+        self.third = LinearLayer(query_size, widths[2], bias=False)  # a row for each position of the kernel
 
     def keys(self, states: Float[Tensor, "B S H"], mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B S A"]:
         keys: Tensor = self.second(torch.relu(self.first(states, mask)), mask)
-        return keys.masked_fill(~mask.unsqueeze(2), 0)  # where the third kernel reads it
+        return keys.masked_fill(~mask.unsqueeze(2), 0)  # the third kernel reads padding as 0
 
     def energies(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
         gated = functional.normalize(keys.unsqueeze(1) * query.unsqueeze(2), dim=-1)  # (B, T, S, Q)
         width, places = self.third.out_features, keys.size(1)
-        shares = functional.pad(self.third(gated), (0, 0, *reach(width)))  # to the energies of neighbours
+        shares = functional.pad(self.third(gated), (0, 0, *reach(width)))  # contributions to the energies of neighbours
         return torch.stack([shares[:, :, k : k + places, k] for k in range(width)]).sum(0)
 
 
 @final
 class Uniform(Score):
-    """`e_tj = 0`: every real position has the same weight, the context is their mean (SL, mean pooling)."""
+    """`e_tj = 0`: every real position has the same weight; the context is their mean (SL, mean pooling)."""
 
     def energies(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
         return query.new_zeros(query.size(0), query.size(1), keys.size(1))

@@ -1,4 +1,4 @@
-"""Windows: attention to a part of the source, at a cost that does not grow with its length (Luong et al. 2015, 3.2)."""
+"""Windows: attention to a part of the source, at a cost independent of its length (Luong et al. 2015, 3.2)."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -25,21 +25,21 @@ from dragoman.model.shapes import Bool, Float, Int
 
 
 class WindowPosition(NamedTuple):
-    """Where a window stands, and what it carries to the next step."""
+    """The centre of a window, and the state that it carries to the next step."""
 
     centre: Float[Tensor, "B T"]  # p_t; the first position is 0
     carried: Any
 
 
 class Window(nn.Module, ABC):
-    """`centre, carried = window(query, mask, carried)`: the middle of the positions p_t - D ... p_t + D to look at.
+    """`centre, carried = window(query, mask, carried)`: the centre p_t of the window p_t - D ... p_t + D.
 
-    `width` is D; p_t is rounded here, and at most the last position. Weights are multiplied by
-    `exp(-(j - p_t)^2 / (2 deviation^2))` where there is a `deviation`, p_t as it is; nothing divides them again.
+    `width` is D; here p_t is rounded, and at most the last position. With a `deviation`, weights are multiplied by
+    `exp(-(j - p_t)^2 / (2 deviation^2))`, with p_t not rounded, and not normalised again.
     """
 
     deviation: float | None = None
-    reads_ahead = False  # whether it depends on what follows the symbols that it shows
+    reads_ahead = False  # whether it depends on symbols after the window
 
     def __init__(self, query_size: int, *, width: Width = 10) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class Window(nn.Module, ABC):
 
     @abstractmethod
     def start(self, weights: Float[Tensor, "B S"]) -> Any:
-        """What is carried into the first step; `weights` are 0."""
+        """The state carried into the first step; `weights` are 0."""
 
     @abstractmethod
     def forward(self, query: Float[Tensor, "B T Q"], mask: Bool[Tensor, "B S"], carried: Any) -> WindowPosition: ...
@@ -55,7 +55,7 @@ class Window(nn.Module, ABC):
 
 @final
 class Monotonic(Window):
-    """`p_t = t` (local-m): source and target are taken to go side by side; behind the source it stays at its end."""
+    """`p_t = t` (local-m), assuming a monotonic alignment; after the end of the source, the window stays there."""
 
     def start(self, weights: Float[Tensor, "B S"]) -> Any:
         return weights.new_zeros(weights.size(0))
@@ -68,8 +68,8 @@ class Monotonic(Window):
 class Predictive(Window):
     """`p_t = S sigm(v^T tanh(W s_t))`, weights times a Gaussian around it (local-p).
 
-    S counts the end symbol; the first position is 0, so that p_t reaches all of them. The deviation is D/2 as in the
-    paper, or `deviation`.
+    S includes the end symbol, and positions count from 0, so that p_t can reach all of them. The deviation is D/2 as in
+    the paper, or `deviation`.
     """
 
     reads_ahead = True  # S
@@ -114,18 +114,18 @@ class LocalAttention(Attention):
         queries = by_sentence(query, attended)  # (B, T, Q)
         centre, carried = self.window(queries, attended.mask, by_sentence(history.window, attended))
         at, inside = self.positions(centre, attended.mask)
-        first = torch.arange(at.size(0), device=at.device) * attended.mask.size(1)  # of each sentence, all in a row
+        first = torch.arange(at.size(0), device=at.device) * attended.mask.size(1)  # of each sentence, in a flat source
         rows = (at + first.view(-1, 1, 1)).flatten(0, 1)  # (B T, W)
 
         def cut(values: Tensor | None) -> Tensor | None:
-            """(B, T, S, ...) as (B T, 1, W, ...)."""
+            """Gather (B, T, S, ...) to (B T, 1, W, ...)."""
             if values is None:
                 return None
             index = at.view(*at.shape, *(1 for _ in values.shape[3:])).expand(*at.shape, *values.shape[3:])
             return values.gather(2, index).flatten(0, 1).unsqueeze(1)
 
         mask = by_row(inside)
-        keys = gathered(attended.keys, rows) * mask.unsqueeze(2)  # a score may look at neighbours
+        keys = gathered(attended.keys, rows) * mask.unsqueeze(2)  # a score may read neighbours
         window = Attended(keys, gathered(attended.values, rows), mask)
         words = TermOutput((), cut(terms.features), cut(terms.prior))
         weights = self.inner.weights(by_row(queries).unsqueeze(1), window, words)  # (B T, 1, W)
@@ -134,7 +134,7 @@ class LocalAttention(Attention):
             weights = weights * torch.exp(-(distance**2) / (2 * self.window.deviation**2))
         context, drawn = self.inner.normaliser.read(weights, window.values)
         nothing = weights.new_zeros(*at.shape[:2], attended.mask.size(1))
-        everywhere = nothing.scatter_add(2, at, weights.view(at.shape))  # what lies outside is 0 and adds nothing
+        everywhere = nothing.scatter_add(2, at, weights.view(at.shape))  # positions outside the window add 0
         return AttentionOutput(
             context.squeeze(1),
             History(by_row(everywhere), terms.carried, by_row(carried)),
@@ -144,21 +144,21 @@ class LocalAttention(Attention):
     def positions(
         self, centre: Float[Tensor, "B T"], mask: Bool[Tensor, "B S"]
     ) -> tuple[Int[Tensor, "B T W"], Bool[Tensor, "B T W"]]:
-        """The positions of the window around each centre, and which of them are in it; the others stand behind these,
-        as padding does, and name the last position.
+        """The positions of the window around each centre, and a mask of those in it. The others come last, as padding
+        does, and repeat the last position.
         """
         last = mask.sum(1).view(-1, 1, 1) - 1
         middle = centre.round().long().unsqueeze(2).minimum(last)
         first = (middle - self.window.width).clamp(min=0)
         places = 2 * self.window.width + 1
-        if not torch.compiler.is_exporting():  # a graph is to serve any source
+        if not torch.compiler.is_exporting():  # an exported graph serves any source
             places = min(places, mask.size(1))
         at = first + torch.arange(places, device=centre.device)
         return at.minimum(last), at <= (middle + self.window.width).minimum(last)
 
 
 def whole(query_size: int) -> None:
-    """All of the source."""
+    """No window: attention to the whole source."""
 
 
 WINDOWS: dict[str, Callable[..., Window | None]] = {"none": whole, "monotonic": Monotonic, "predictive": Predictive}

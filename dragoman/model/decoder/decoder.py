@@ -11,18 +11,18 @@ from dragoman.model.shapes import Float, Int
 
 
 class State(NamedTuple):
-    """A decoder between two steps: nested tuples of tensors, of a form that only the decoder knows.
+    """The state of a decoder between two steps: nested tuples of tensors, opaque to all but the decoder.
 
-    Several rows, side by side, can belong to one sentence, of which `source_state` has one.
+    Several rows, next to each other, can belong to one sentence; `source_state` has one row per sentence.
     """
 
     step_state: Any  # what changes from step to step
-    source_state: Any  # what was made of the sources
-    masks: Any  # dropout of one sentence, drawn when it starts
+    source_state: Any  # computed from the sources
+    masks: Any  # dropout masks, drawn once per sentence
 
 
 class Step(NamedTuple):
-    """The outcome of one step: features for the output layer, where it looked, and the state that follows."""
+    """The result of one step: features for the output layer, attention weights, and the state after the step."""
 
     features: Float[Tensor, "B F"]
     weights: Float[Tensor, "B S"]
@@ -38,7 +38,7 @@ class Unrolled(NamedTuple):
 
 
 class StepByPosition(NamedTuple):
-    """The outcome of one step in evaluation, with the features that it would have if attention drew each position."""
+    """The result of one step in evaluation, with the features for each position that attention could draw."""
 
     features: Float[Tensor, "R S F"]
     weights: Float[Tensor, "R S"]
@@ -46,7 +46,7 @@ class StepByPosition(NamedTuple):
 
 
 class StepsByPosition(NamedTuple):
-    """All steps over a reference, with the features that each would have if attention drew each position."""
+    """All steps over a reference, with the features for each position that attention could draw."""
 
     queries: Float[Tensor, "B T D"]
     weights: Float[Tensor, "B T S"]
@@ -54,11 +54,11 @@ class StepsByPosition(NamedTuple):
 
 
 class Decoder(nn.Module, ABC):
-    """Reads the source and the symbols so far, and says what the output layer needs to predict the next one."""
+    """Reads the source and the symbols so far, and computes features that predict the next symbol."""
 
     features_size: int  # F
-    attends: bool  # whether it reads of the source at each step, by attention or from an external memory
-    state_shape: StateShape  # of what the bridge is to make
+    attends: bool  # whether each step reads the source, by attention or through an external memory
+    state_shape: StateShape  # of the states that the bridge computes
     reads_ahead = False  # whether it depends on source symbols that attention does not show
 
     @abstractmethod
@@ -67,12 +67,12 @@ class Decoder(nn.Module, ABC):
 
     @abstractmethod
     def step(self, embedded: Float[Tensor, "B E"], state: State) -> Step:
-        """One symbol further: the features that predict the next one."""
+        """Read one symbol; the features predict the next one."""
 
     @abstractmethod
     def by_source(self, weights: Float[Tensor, "*_ S"], state: State) -> tuple[Float[Tensor, "*_ _"], ...]:
-        """The weights of a step, or of several, on each source, and on a sentinel where there is one."""
+        """The weights of one or several steps on each source, and on a sentinel if there is one."""
 
     @abstractmethod
     def unroll(self, embedded: Float[Tensor, "B T E"], state: State) -> Unrolled:
-        """The steps over a whole reference, all at once as far as they can be."""
+        """All steps over a reference, computed at once as far as possible."""

@@ -10,11 +10,11 @@ from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory
 from dragoman.model.shapes import Float
 
-SPREAD = 0.1  # deviation of the cells' first offsets
+SPREAD = 0.1  # standard deviation of the initial offsets of the cells
 
 
 class Cells(NamedTuple):
-    """The memory between two steps, and where the last one was."""
+    """The memory between two steps, and the weights of the last step."""
 
     contents: Float[Tensor, "B K D"]
     weights: Float[Tensor, "B K"]
@@ -29,8 +29,8 @@ class ExternalMemory(nn.Module):
         M_t(i) = M_(t-1)(i) (1 - w_t(i) erase_t) + w_t(i) add_t,  erase_t, add_t = sigmoid(V s_t + d)
         M_0(i) = sigmoid(W_0 mean_j h_j + b_0) + o_i,  w_0(i) = 1 / K
 
-    Reading and writing share their weights. The paper has no tanh, without which the state would cancel in the softmax,
-    and noise for o_i, which is learnt here so that a source has one translation.
+    Reading and writing share their weights. The paper has no tanh, without which the state would cancel in the softmax.
+    Its o_i is noise; here it is learnt, so that decoding is deterministic.
     """
 
     def __init__(self, size: int, memory_size: int, cells: int) -> None:

@@ -1,4 +1,4 @@
-"""What a decoder's step is fed by the step before, beside its symbol."""
+"""Input feeding: what a decoder step receives from the previous step, beside its symbol."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -13,7 +13,7 @@ FeedKind = Literal["nothing", "context", "attentional"]
 
 
 class FeatureInputs(NamedTuple):
-    """What features are made of, at one step or at several."""
+    """The inputs of the features, at one step or several."""
 
     output: Float[Tensor, "*rows D"]  # of the top layer
     context: Float[Tensor, "*rows C"]
@@ -21,34 +21,34 @@ class FeatureInputs(NamedTuple):
 
 
 class Feed(ABC):
-    """A vector that each step leaves to the next one; the first step is fed zeros.
+    """A vector that each step passes to the next; the first step is fed zeros.
 
     Features that are fed are computed within the step; others are computed for all steps at once.
     """
 
-    size: int  # X, of what is fed
-    feeds_back = True  # whether a step depends on what the one before has seen
+    size: int  # X, of the vector that is fed
+    feeds_back = True  # whether a step depends on the attention of the previous step
     needs_context = False
-    needs_mixture = False  # whether features have to be a vector of their own
+    needs_mixture = False  # whether features must be a computed vector (`Features.mixes`)
 
     def __init__(self, features: Features, context_size: int) -> None:
         self._features = features
 
     @abstractmethod
     def following(self, fed: Float[Tensor, "R X"], inputs: FeatureInputs) -> Float[Tensor, "R X"]:
-        """What a step that was fed this leaves to the next."""
+        """The vector that a step passes to the next, having been fed `fed`."""
 
     def features(
         self, inputs: FeatureInputs, following: Callable[[], Float[Tensor, "*rows X"]]
     ) -> Float[Tensor, "*rows F"]:
-        """What the output layer reads of one step, or of several, which have left `following()` to the next."""
+        """The features of one or several steps; `following()` is what these steps pass to the next ones."""
         features: Tensor = self._features(*inputs)
         return features
 
 
 @final
 class FeedNothing(Feed):
-    """The symbol is all that a step reads."""
+    """Nothing is fed beside the symbol."""
 
     size = 0
     feeds_back = False

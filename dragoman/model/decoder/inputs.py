@@ -1,4 +1,4 @@
-"""What a decoder reads at each step: the symbol before, and what else there is to know."""
+"""Decoder inputs: the previous symbol, and possibly the source symbol that is being edited."""
 
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple, final
@@ -13,8 +13,8 @@ from dragoman.model.shapes import Float, Int
 
 
 class DecoderInput(nn.Module, ABC):
-    """Maps symbols to vectors. `source_state` is computed from the sources once a sentence, `step_state` changes from
-    step to step; both are nested tuples of tensors, passed in and returned.
+    """Maps symbols to vectors. `source_state` is computed from the sources once per sentence; `step_state` changes from
+    step to step. Both are nested tuples of tensors, passed in and returned.
     """
 
     def __init__(self, embedding: Embedding) -> None:
@@ -27,8 +27,8 @@ class DecoderInput(nn.Module, ABC):
 
     @abstractmethod
     def step(self, symbols: Int[Tensor, "R"], step_state: Any, source_state: Any) -> tuple[Float[Tensor, "R E"], Any]:
-        """The vectors of one symbol a row, of which several, side by side, can belong to one sentence; and `step_state`
-        behind it.
+        """The vectors of one symbol per row, and `step_state` after it. Several rows, next to each other, can belong to
+        one sentence.
         """
 
     @abstractmethod
@@ -52,7 +52,7 @@ class PreviousSymbol(DecoderInput):
 
 
 class Edited(NamedTuple):
-    """The number of the source that is edited, and the operations on its next symbol: to keep and to delete it."""
+    """The number of the edited source, and the operations on its next symbol: keep and delete."""
 
     source: int
     operations: tuple[int, ...]
@@ -60,10 +60,10 @@ class Edited(NamedTuple):
 
 @final
 class Cursor(DecoderInput):
-    """`E(y_(t-1)) + W h_(i_t)`: beside the last operation, the encoder's state of the symbol that is edited next (hard
+    """`E(y_(t-1)) + W h_(i_t)`: beside the last operation, the encoder state of the next symbol to edit (hard
     monotonic attention: Aharoni and Goldberg 2017; Junczys-Dowmunt and Grundkiewicz 2017).
 
-    i_t counts, from 0, the operations so far that were on a symbol; behind the last symbol there is the end symbol.
+    i_t, from 0, is the number of operations on source symbols so far; the end symbol follows the last symbol.
     """
 
     def __init__(self, embedding: Embedding, edited: Edited, state_size: int) -> None:
@@ -86,7 +86,7 @@ class Cursor(DecoderInput):
         return embedded + self._at(source_state, step_state.unsqueeze(1) + self._moves(symbols).cumsum(1))
 
     def _moves(self, symbols: Int[Tensor, "*_"]) -> Int[Tensor, "*_"]:
-        """1 behind a symbol that is an operation on the next one, 0 behind others."""
+        """1 after an operation on a source symbol, 0 after other symbols."""
         return torch.stack([symbols == each for each in self._edited.operations]).sum(0)
 
     def _at(self, mapped: Float[Tensor, "B S E"], places: Int[Tensor, "R T"]) -> Float[Tensor, "R T E"]:

@@ -25,12 +25,12 @@ Look = Callable[[Tensor, Tensor, State], AttentionOutput]
 
 
 class Masks(NamedTuple):
-    """Variational dropout of one sentence, drawn when it starts; None where nothing is shared over time."""
+    """Variational dropout masks, drawn once per sentence; None if no mask is shared over time."""
 
-    fed: Tensor | None  # and of what is read from an external memory
+    fed: Tensor | None  # also of the vector read from an external memory
     context: Tensor | None
     layers: tuple[Tensor | None, ...]
-    recurrent: tuple[Tensor | None, ...]  # one a cell, the second cell of the first layer last
+    recurrent: tuple[Tensor | None, ...]  # one per cell, that of the second cell of the first layer last
     features: Tensor | None
 
 
@@ -38,7 +38,7 @@ class StepState(NamedTuple):
     """What changes from step to step."""
 
     layers: tuple[CellState, ...]
-    fed: Float[Tensor, "B X"]  # what the next step is fed beside its symbol; size 0 for `feed: nothing`
+    fed: Float[Tensor, "B X"]  # what the next step is fed beside its symbol; X = 0 for `feed: nothing`
     history: History  # of attention
     cells: Cells | tuple[()] = ()  # of an external memory
 
@@ -49,26 +49,27 @@ class _UnrolledSteps(NamedTuple):
     outputs: Float[Tensor, "B T D"]
     weights: Float[Tensor, "B T S"]
     reading: ReadValues
-    fed: list[Float[Tensor, "B X"]]  # what each step leaves to the next
+    fed: list[Float[Tensor, "B X"]]  # what each step passes to the next
 
 
 @final
 class RnnDecoder(Decoder):
-    """A stack of recurrent cells that looks at the source once per symbol.
+    """A stack of recurrent cells that attends to the source once per symbol.
 
     `attend` says when: `before` the update, with s_(t-1) as query and the context among the cell's inputs (CN, AN);
     `after` it, with s_t as query (NT, Luong); `between` the two cells of the first layer, the conditional GRU
     (Firat and Cho; LH 4.1), with any cell. Query and state are the top layer's, except that `between` queries with
     the first cell's output (with `residual`, `before` queries with the top cell's own state). `feed` is what the
-    next step is given beside its symbol: `nothing`, the `context` (NT (72)) or the `attentional` vector, which is
+    next step receives beside its symbol: `nothing`, the `context` (NT (72)) or the `attentional` vector, which is
     the features (Luong's input feeding: concatenated with the embedding). `features` are what the output layer
-    reads; see `features.py`. `external_memory` is a number of cells that the decoder reads and writes at each step, by
-    the state of the top cell; what is read enters the first cell beside the symbol; see `external_memory.py`.
+    reads; see `features.py`. `external_memory` is the number of memory cells that the decoder reads and writes at each
+    step, with the state of the top layer; the vector read enters the first cell beside the symbol; see
+    `external_memory.py`.
 
-    `dropout` acts on contexts, fed and read vectors where they enter a cell, between layers, and on the features where
-    the output layer reads them; `recurrent_dropout` on h where it enters the recurrent matrix of a cell, with one mask
-    a cell for a whole sentence. `size` is that of each cell's state, `features_size` that of the features (by default
-    the size of the embeddings, so that the output layer can be tied to them).
+    `dropout` acts on contexts, fed vectors and vectors read from memory as they enter a cell, between layers, and on
+    the features as the output layer reads them; `recurrent_dropout` acts on h before the recurrent matrix of a cell,
+    with one mask per cell and sentence. `size` is that of each cell's state, `features_size` that of the features (by
+    default the size of the embeddings, so that the output layer can be tied to them).
     """
 
     def __init__(
@@ -97,7 +98,7 @@ class RnnDecoder(Decoder):
         _check(context, attend, feed, features, features_size)
         timing, kind = TIMINGS[attend], FEATURES[features]
         self.attends = context > 0 or external_memory is not None
-        self.reads_ahead = external_memory is not None  # which starts from the whole source
+        self.reads_ahead = external_memory is not None  # its initial contents depend on the whole source
         self.features = kind(Sizes(size, context, input_size, features_size or input_size))
         self.features_size = self.features.size
         self.feed = FEEDS[feed](self.features, context)
@@ -144,7 +145,7 @@ class RnnDecoder(Decoder):
         return Step(self.dropout.step(features, state.masks.features), step.looked.history.weights, state)
 
     def unroll(self, embedded: Float[Tensor, "B T E"], state: State) -> Unrolled:
-        """What does not depend on the loop is computed for all steps at once."""
+        """All steps; whatever does not depend on the loop is computed at once."""
         unrolled = self._unrolled(embedded, state)
         inputs = FeatureInputs(unrolled.outputs, unrolled.reading.context, embedded)
         features = self.feed.features(inputs, lambda: torch.stack(unrolled.fed, 1))
@@ -152,7 +153,7 @@ class RnnDecoder(Decoder):
         return Unrolled(features, unrolled.weights, unrolled.reading.drawn)
 
     def step_by_position(self, embedded: Float[Tensor, "R E"], state: State) -> StepByPosition:
-        """One step of `choices`, in evaluation."""
+        """One step of `unroll_by_position`, in evaluation."""
         step, state = self._advance(embedded, self.cells[0].project(embedded), state, self.look)
         weights = step.looked.history.weights
         rows, width = weights.shape
@@ -162,7 +163,7 @@ class RnnDecoder(Decoder):
         return StepByPosition(self.features(output, contexts, read), weights, state)
 
     def unroll_by_position(self, embedded: Float[Tensor, "B T E"], state: State) -> StepsByPosition:
-        """For `attend: after` with `feed: nothing`, where no state depends on what was drawn before it."""
+        """For `attend: after` with `feed: nothing`, where no state depends on positions drawn before."""
         unrolled = self._unrolled(embedded, state)
 
         def everywhere(each: Tensor, axis: int) -> Tensor:
@@ -196,7 +197,7 @@ class RnnDecoder(Decoder):
         return _UnrolledSteps(outputs, weights, reading, fed)
 
     def _advance(self, embedded: Tensor, projected: Tensor, state: State, look: Look) -> tuple[StepOutput, State]:
-        """One step, and the state after it, with what the next step is to be fed."""
+        """One step, and the state after it, including the vector fed to the next step."""
         beside, cells = state.step_state.fed, state.step_state.cells
         if self.external:
             read, cells = self.external.read(state.step_state.layers[-1][0], cells)
@@ -218,13 +219,13 @@ class RnnDecoder(Decoder):
         return looked
 
     def _look_later(self, query: Float[Tensor, "B D"], embedded: Float[Tensor, "B E"], state: State) -> AttentionOutput:
-        """A context of size 0 in the place of one that is found for all steps together."""
+        """A placeholder context of size 0; the contexts are computed later, for all steps at once."""
         return AttentionOutput(query[:, :0], state.step_state.history)
 
     def upper_layers(self, first: CellState, state: State) -> tuple[tuple[CellState, ...], Float[Tensor, "B D"]]:
         """From the first layer's new state to the top: all new states, and the output of the last layer.
 
-        Each layer reads the output of the one below; with `residual` it is added to its own.
+        Each layer reads the output of the one below; with `residual`, this is added to its own output.
         """
         layers, output = [first], first[0]
         for depth, cell in enumerate(list(self.cells)[1:], start=1):
@@ -236,7 +237,7 @@ class RnnDecoder(Decoder):
 
 
 def _check(context: int, attend: AttendKind, feed: FeedKind, features: FeaturesKind, size: int | None) -> None:
-    """ValueError where these options do not go together, with contexts and features of these sizes."""
+    """ValueError if these options cannot be combined, for contexts and features of these sizes."""
     if context == 0 and (TIMINGS[attend].enters_a_cell() or FEEDS[feed].needs_context):
         raise ValueError(
             f"has no attention (score: none), so there is no context to attend {attend} or to feed; "
@@ -253,7 +254,7 @@ def _check(context: int, attend: AttendKind, feed: FeedKind, features: FeaturesK
 
 
 def _together(looks: list[AttentionOutput]) -> tuple[Float[Tensor, "B T S"], ReadValues]:
-    """What the steps saw, in the form that `GlobalAttention.look` gives."""
+    """The attention outputs of all steps, in the form that `GlobalAttention.look` returns."""
     contexts, weights = zip(*((looked.context, looked.history.weights) for looked in looks), strict=True)
     drawn = [looked.drawn for looked in looks if looked.drawn is not None]
     return torch.stack(weights, 1), ReadValues(torch.stack(contexts, 1), torch.stack(drawn, 1) if drawn else None)

@@ -1,4 +1,4 @@
-"""The decoder of self-attention."""
+"""The self-attentional decoder."""
 
 from collections.abc import Callable, Sequence
 from typing import cast, final
@@ -21,7 +21,7 @@ from dragoman.model.state import each_tensor
 class CrossAttention(nn.Module):
     """Heads that attend to the source, each with queries, keys and values of its own (Vaswani et al. 2017, 3.2.2).
 
-    To the attention of the configuration, the heads of a sentence are so many sentences.
+    The configured attention treats each head as a sentence of its own.
     """
 
     def __init__(self, size: int, memory_size: int, heads: int, attention: GlobalAttention) -> None:
@@ -43,7 +43,7 @@ class CrossAttention(nn.Module):
     def forward(
         self, states: Float[Tensor, "R T D"], source: Attended
     ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R T S"]]:
-        """What the heads read, and the mean of their weights."""
+        """The mixed outputs of the heads, and the mean of their weights."""
         rows, steps, size = states.shape
         sentences, heads, _ = source.mask.shape
         query = self.query(states).view(sentences, -1, heads, size // heads)
@@ -54,7 +54,7 @@ class CrossAttention(nn.Module):
 
 
 def _swapped(tensor: Float[Tensor, "B _ _ P"]) -> Float[Tensor, "B _ _ P"]:
-    """The second axis as the third; always a copy, for the exporter cannot know whether a view would do."""
+    """Swap the second and third axes. Always a copy: the exporter cannot know whether a view is possible."""
     return tensor.transpose(1, 2).clone(memory_format=torch.contiguous_format)
 
 
@@ -86,14 +86,14 @@ class _Layer(nn.Module):
 
 @final
 class SelfAttentionDecoder(Decoder):
-    """Layers in which a symbol attends to those before it and to the source (Vaswani et al. 2017).
+    """Layers in which each symbol attends to the symbols so far and to the source (Vaswani et al. 2017).
 
-    Normalised, and with options, as `SelfAttentionEncoder`. Each layer attends to the source with the score and the
-    normaliser of the configuration: `scaled_dot` and `softmax` are Vaswani's. All steps over a reference are computed
-    at once, so attention to the source has no past, and neither terms nor a window. The weights that it reports are
-    the mean over the heads of the last layer. `features_size` is by default the size of the embeddings.
+    Normalisation and options are as in `SelfAttentionEncoder`. Each layer attends to the source with the configured
+    score and normaliser; `scaled_dot` and `softmax` are Vaswani's. All steps over a reference are computed at once, so
+    attention to the source has no history, and neither terms nor a window. The reported weights are the mean over the
+    heads of the last layer. `features_size` is by default the size of the embeddings.
 
-    What changes from step to step is the `Past` of each layer, which grows by one symbol.
+    The step state is the `Past` of each layer, which grows by one symbol per step.
     """
 
     attends = True
@@ -158,7 +158,7 @@ class SelfAttentionDecoder(Decoder):
     def _advance(
         self, embedded: Float[Tensor, "R T E"], state: State
     ) -> tuple[Float[Tensor, "R T F"], Float[Tensor, "R T S"], tuple[Past, ...]]:
-        """T symbols further."""
+        """Read T symbols: features, attention weights, and the `Past` of each layer."""
         first, steps = state.step_state[0].keys.size(2), embedded.size(1)
         states, rotations = self.entry(embedded, torch.arange(first, first + steps, device=embedded.device))
         seen = None if steps == 1 else states.new_ones(steps, first + steps, dtype=torch.bool).tril(first)

@@ -1,4 +1,4 @@
-"""When a recurrent decoder looks at the source."""
+"""When a recurrent decoder attends to the source."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -14,12 +14,12 @@ from dragoman.model.shapes import Float
 
 AttendKind = Literal["before", "after", "between"]
 
-Look = Callable[[Float[Tensor, "R D"]], AttentionOutput]  # by a query
+Look = Callable[[Float[Tensor, "R D"]], AttentionOutput]  # attends with a query
 UpperLayers = Callable[[CellState], tuple[tuple[CellState, ...], Float[Tensor, "R D"]]]  # from the first one's state
 
 
 class StepOutput(NamedTuple):
-    """What one step of the recurrence makes."""
+    """The result of one step of the recurrence."""
 
     layers: tuple[CellState, ...]
     output: Float[Tensor, "R D"]  # of the top layer
@@ -27,10 +27,10 @@ class StepOutput(NamedTuple):
 
 
 class Timing(ABC):
-    """The order of a step: the update of the first layer, the look at the source, the layers above.
+    """The order of operations in a step: the update of the first layer, attention to the source, the layers above.
 
-    The context enters the first cell, whose columns for it begin at `column`; a second cell of the first layer; or no
-    cell, and then it may be found after the step.
+    The context enters the first cell, whose columns for it begin at `column`; or a second cell of the first layer; or
+    no cell, and may then be computed after the step.
     """
 
     first_reads_context = False
@@ -48,15 +48,15 @@ class Timing(ABC):
 
     @abstractmethod
     def step(self, projected: Float[Tensor, "R G"], state: State, look: Look, upper: UpperLayers) -> StepOutput:
-        """One step; `projected` is x_t, what the first cell reads beside a context, projected."""
+        """One step; `projected` is x_t, the input of the first cell without the context, projected."""
 
     def update(self, projected: Float[Tensor, "R G"], state: State) -> CellState:
-        """`cell(x_t, s_(t-1))`, by the first cell."""
-        found: CellState = self._first(projected, state.step_state.layers[0], state.masks.recurrent[0])
-        return found
+        """`cell(x_t, s_(t-1))` with the first cell."""
+        updated: CellState = self._first(projected, state.step_state.layers[0], state.masks.recurrent[0])
+        return updated
 
     def dropped(self, looked: AttentionOutput, state: State) -> Float[Tensor, "R C"]:
-        """The context on its way into a cell."""
+        """The context with dropout, as it enters a cell."""
         return self._dropout.step(looked.context, state.masks.context)
 
 

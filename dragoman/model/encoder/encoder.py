@@ -9,13 +9,13 @@ from dragoman.model.shapes import Bool, Float
 
 
 class Encoder(nn.Module, ABC):
-    """`encoder(embedded, mask)`: embedded source symbols, or regions, to a Memory that attention reads and a decoder
-    starts from.
+    """`encoder(embedded, mask)`: maps embedded source symbols, or regions, to a Memory, which attention reads and from
+    which the bridge starts the decoder.
     """
 
     size: int  # H, of a state of the memory
     state_shape: StateShape  # of the final states
-    reads_ahead = True  # whether a state of the memory depends on what follows its symbol
+    reads_ahead = True  # whether a state of the memory depends on later symbols
 
     @abstractmethod
     def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> Memory: ...

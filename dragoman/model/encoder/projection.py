@@ -1,4 +1,4 @@
-"""The encoder of what needs no reading: regions of an image, which a frozen network has read already."""
+"""The encoder of sources that are already encoded: regions of an image, from a frozen network."""
 
 from typing import final
 
@@ -14,9 +14,9 @@ from dragoman.model.shapes import Bool, Float
 
 @final
 class Projection(Encoder):
-    """`h_j = W v_j + b` of every region v_j by itself, or v_j as it is where there is no `size` (LH 4.1).
+    """`h_j = W v_j + b` for each region v_j separately, or v_j unchanged without a `size` (LH 4.1).
 
-    What a decoder starts from is the mean of all h_j; of a single vector of the whole image that is its projection
+    The final state is the mean of all h_j; for a single vector of the whole image, this is its projection
     (Calixto and Liu 2017). `dropout` acts on single numbers of v_j.
     """
 

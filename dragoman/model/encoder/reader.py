@@ -1,4 +1,4 @@
-"""How one source is read: its symbols as vectors, if it is a text, and an encoder."""
+"""The reader of one source: an embedding, if it has symbols, and an encoder."""
 
 from typing import final
 
@@ -14,9 +14,9 @@ from dragoman.model.state import each_tensor
 
 @final
 class Reader(nn.Module):
-    """`reader(source)`: the sentences of one source to a Memory; without `embedding`, of one that is numbers.
+    """`reader(source)`: maps one source of a batch to a Memory; without `embedding`, the source is feature vectors.
 
-    Where it is `optional`, a sentence may have no such source: then all that it leaves is 0. What is not `attended` to
+    If it is `optional`, a sentence may lack this source, and its memory is then 0. A source that is not `attended` to
     only starts the decoder.
     """
 
@@ -30,7 +30,7 @@ class Reader(nn.Module):
         self.attended = attended
 
     def vectors(self, source: SourceBatch) -> Tensor:
-        """What the encoder is to read (B, S, E)."""
+        """The input of the encoder (B, S, E)."""
         if isinstance(source, Features):
             return source.values
         assert self.embedding is not None
@@ -40,7 +40,7 @@ class Reader(nn.Module):
     def forward(self, source: SourceBatch) -> Memory:
         there, mask = source.mask.any(1), source.mask
         if self.optional:
-            mask = torch.cat([mask[:, :1] | ~there.unsqueeze(1), mask[:, 1:]], 1)  # an encoder has something to read
+            mask = torch.cat([mask[:, :1] | ~there.unsqueeze(1), mask[:, 1:]], 1)  # encoders need one real position
         ids, extended = (None, None) if isinstance(source, Features) else (source.ids, source.extended)
         memory: Memory = self.encoder(self.vectors(source), mask)
         if not self.optional:

@@ -22,12 +22,12 @@ class RnnEncoder(Encoder):
 
     `direction`: `forward`; `reversed`, which reads right to left (CN 1.3); `bidirectional`, two recurrences whose
     states are concatenated as `h_j = [forward; backward]` (CN 1.6; NT prints the other order, which permutes the
-    columns of the next matrix and changes nothing else). Layer i reads the states of layer i - 1, `residual` adds
-    them to its own where sizes agree. Output states stand at the positions of their symbols in every direction.
+    columns of the next matrix and changes nothing else). Layer i reads the states of layer i - 1; `residual` adds
+    them to its own if sizes agree. In every direction, output states are at the positions of their symbols.
 
-    `dropout` acts on the states that a layer hands on, the last one included, `recurrent_dropout` on h inside the
-    recurrence; `variational` shares the first one's mask over time, the second is always shared. With `trees` the
-    states of the last layer are joined with those of their likely parents: see `trees.py`.
+    `dropout` acts on the output states of each layer, including the last, `recurrent_dropout` on h inside the
+    recurrence. `variational` shares the mask of `dropout` over time; that of `recurrent_dropout` is always shared. With
+    `trees`, the states of the last layer are joined with those of their likely parents: see `trees.py`.
     """
 
     def __init__(

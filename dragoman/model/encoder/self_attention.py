@@ -1,4 +1,4 @@
-"""The encoder of self-attention."""
+"""The self-attentional encoder."""
 
 from collections.abc import Iterable
 from typing import cast, final
@@ -34,12 +34,12 @@ class _Layer(nn.Module):
 
 @final
 class SelfAttentionEncoder(Encoder):
-    """Layers in which every symbol attends to every other of its sentence (SL, AN; Vaswani et al. 2017).
+    """Layers in which every symbol attends to all symbols of its sentence (SL, AN; Vaswani et al. 2017).
 
-    Each sublayer reads what is normalised and adds to what is not, and the last states are normalised (Xiong et al.
-    2020), so that training needs no warm-up. `heads` share the `size` of a state, `hidden` is the size inside the
-    feed-forward sublayers. `positions`: `rotary`, `learned` for the first `longest` symbols (1000 if not
-    said), or `none`. `dropout` acts on what a sublayer adds. There is no final state.
+    Each sublayer reads normalised states and adds its output to the unnormalised ones, and the last states are
+    normalised (pre-norm: Xiong et al. 2020), so that training needs no warm-up. `heads` share the `size` of a state,
+    `hidden` is the size inside the feed-forward sublayers. `positions`: `rotary`, `learned` for the first `longest`
+    symbols (default 1000), or `none`. `dropout` acts on the output of each sublayer. There is no final state.
     """
 
     def __init__(

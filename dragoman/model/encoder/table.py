@@ -1,4 +1,4 @@
-"""The tables of encoders: of texts, and of sources that are numbers."""
+"""The tables of encoders: for texts, and for feature vectors."""
 
 from dragoman.model.encoder.convolutional import ConvolutionalEncoder
 from dragoman.model.encoder.encoder import Encoder

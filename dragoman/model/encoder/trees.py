@@ -1,4 +1,4 @@
-"""Structured attention of a source to itself: each word looks at its parents in all dependency trees."""
+"""Structured self-attention: each source word attends to its parents in all dependency trees."""
 
 from typing import final
 
@@ -13,12 +13,12 @@ from dragoman.model.shapes import Bool, Float
 class Trees(nn.Module):
     """`h'_j = W [h_j; sum_i p(i is the parent of j) h_i] + b` (Kim et al. 2017, "syntactic attention").
 
-    p is that of a distribution over the non-projective trees in which one word is the root:
+    p is the marginal of a distribution over non-projective trees with one word as the root:
 
         p(tree) ~ exp(sum of theta_ij over its edges i -> j + the rho_j of its root)
         theta_ij = tanh(v^T tanh(U h_i + V h_j + d)),  rho_j = tanh(w . h_j + a)
 
-    The paper hands on the concatenation itself; W keeps the size of a state. The end symbol is a word.
+    The paper outputs the concatenation itself; here W keeps the state size. The end symbol counts as a word.
     """
 
     def __init__(self, size: int) -> None:
@@ -42,17 +42,17 @@ def marginals(
 ) -> Float[Tensor, "B S S"]:
     """`p(i is the parent of j)` at [i, j], by the matrix-tree theorem (Koo et al. 2007, section 3.2).
 
-    What is left of a column to 1 is the probability that its word is the root. Padding has 0.
+    Each column sums to 1 minus the probability that its word is the root. Padding has 0.
     """
     first = torch.arange(mask.size(1), device=mask.device) == 0
     apart = mask.unsqueeze(2) & mask.unsqueeze(1) & ~torch.eye(mask.size(1), dtype=torch.bool, device=mask.device)
     every = torch.cat([roots.unsqueeze(1), edges.masked_fill(~apart, float("-inf"))], 1)
     exact = every.to(torch.promote_types(every.dtype, torch.float32))
-    # A factor for each column is one for all trees, as each word has one parent or is the root: nothing overflows.
+    # Each word has one parent or is the root, so a factor per column cancels: the softmax prevents overflow.
     rho, theta = torch.split(torch.softmax(exact, 1), [1, mask.size(1)], 1)
     laplacian = torch.diag_embed(theta.sum(1)) - theta
     rooted = torch.where(first.unsqueeze(1), rho * mask.unsqueeze(1), laplacian)
     inverse = torch.linalg.inv(rooted + torch.diag_embed((~mask).to(rooted.dtype)))
     own = inverse.diagonal(dim1=1, dim2=2).masked_fill(first, 0.0).unsqueeze(1)
-    found: Tensor = theta * (own - inverse.transpose(1, 2).masked_fill(first.unsqueeze(1), 0.0))
-    return found
+    probabilities: Tensor = theta * (own - inverse.transpose(1, 2).masked_fill(first.unsqueeze(1), 0.0))
+    return probabilities

@@ -13,14 +13,14 @@ from dragoman.model.linear import linear, matmul_dtype
 from dragoman.model.output.output import Distribution, Loss, Output, Readout
 from dragoman.model.shapes import Float, Int
 
-ENTRIES = 1 << 22  # of the matrix of rows by symbols that exist at a time
+ENTRIES = 1 << 22  # of the (rows, symbols) matrix held in memory at a time
 
 
 @final
 class Full(Output):
     """`p(y) = softmax(W f + b)`; the loss is the cross-entropy.
 
-    `table` (V, F) is used as W when given: the target embedding, tied (Press and Wolf 2017). With `label_smoothing` e
+    `table` (V, F), if given, is used as W: the target embedding, tied (Press and Wolf 2017). With `label_smoothing` e
     the training target is `(1 - e)` on the reference and `e / V` on every symbol (Szegedy et al. 2016);
     log-probabilities and the loss in evaluation are never smoothed.
     """
@@ -34,7 +34,7 @@ class Full(Output):
         self.weight = output_weight(features_size, symbols, table)
         self.bias = nn.Parameter(torch.zeros(len(symbols)))
         self.label_smoothing = label_smoothing
-        self.ids: Tensor | None = None  # of its symbols, where they are not all of the vocabulary
+        self.ids: Tensor | None = None  # of its symbols, if they are not the whole vocabulary
 
     def loss(self, readout: Readout, targets: Int[Tensor, "N"]) -> Loss:
         smoothing = self.label_smoothing if self.training else 0.0
@@ -74,13 +74,13 @@ def output_weight(features_size: int, symbols: Sized, table: nn.Parameter | None
 
 
 class _CrossEntropy(torch.autograd.Function):
-    """Projection, softmax and smoothed cross-entropy in one, for so many symbols at a time that memory stays bounded.
+    """Fused projection, softmax and smoothed cross-entropy, computed in portions so that memory stays bounded.
 
         loss = sum_n (log sum_v exp z_n(v) - (1 - e) z_n(y_n)) - e / V sum_n sum_v z_n(v),   z_n = W f_n + b
 
-    The gradient of the first sum by a logit, `p_n(v) - (1 - e) [v = y_n]`, is at hand as soon as the softmax is, and
-    goes straight into the gradients of features and weights. The last sum never meets the (N, V) matrix: it is a
-    product of `sum_n f_n` with `sum_v W_v`.
+    The gradient of the first sum by a logit, `p_n(v) - (1 - e) [v = y_n]`, is known with the softmax, and is added
+    directly to the gradients of features and weights. The last sum needs no (N, V) matrix: it is a product of
+    `sum_n f_n` with `sum_v W_v`.
     """
 
     @staticmethod
@@ -118,9 +118,9 @@ class _CrossEntropy(torch.autograd.Function):
 
 
 def _unsmoothed(logits: Tensor, targets: Tensor, of_gold: float, exact: torch.dtype) -> tuple[Tensor, Tensor]:
-    """`sum_n (log sum_v exp z_n(v) - of_gold z_n(y_n))`, and its gradient by the logits."""
+    """`sum_n (log sum_v exp z_n(v) - of_gold z_n(y_n))`, and its gradient with respect to the logits."""
     p = torch.softmax(logits, -1)
-    # log sum exp through the largest, whose p cannot vanish
+    # log sum exp from the largest logit, whose p cannot underflow
     norms = logits.amax(-1).to(exact) - p.amax(-1).to(exact).log()
     gold = torch.arange(len(targets), device=targets.device), targets
     loss = norms.sum() - of_gold * logits[gold].sum(dtype=exact)

@@ -1,4 +1,4 @@
-"""Outputs: features to log-probabilities of the next symbol, or to a loss."""
+"""Outputs: from features to log-probabilities of the next symbol, or to a loss."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -10,12 +10,12 @@ from torch import Tensor, nn
 from dragoman.model.memory import Memory
 from dragoman.model.shapes import Bool, Float, Int
 
-ROWS = 512  # symbols of a batch whose distributions exist at once
+ROWS = 512  # symbols of a batch whose distributions are held in memory at once
 
 
 class Loss(NamedTuple):
-    """A sum and over how many symbols it runs, so that batches and workers can be added up; and the sums that an
-    objective adds up to it, where there are several.
+    """The total loss and the number of symbols, so that batches and workers can be added up. `parts` are the sums that
+    make up the total, if the objective has several.
     """
 
     total: Float[Tensor, ""]
@@ -24,15 +24,15 @@ class Loss(NamedTuple):
 
 
 class TargetScores(NamedTuple):
-    """What is predicted of given symbols: `log P` of each, and whether it was the most probable one."""
+    """Scores of given symbols: `log P` of each, and whether it was the most probable one."""
 
     log_probs: Float[Tensor, "N"]
     correct: Bool[Tensor, "N"]
 
 
 class Readout(NamedTuple):
-    """What an output reads of N rows: features, and of the source, if it asks for that (`reads_source`), the attention
-    that led to them, the number of each row's sentence, and what the output has prepared of the sentences.
+    """The input of an output for N rows: features and, if it `reads_source`, the attention weights behind them, the
+    number of each row's sentence, and what the output has prepared from the sources.
     """
 
     features: Float[Tensor, "N F"]
@@ -47,7 +47,7 @@ class Readout(NamedTuple):
 
 
 class Distribution(NamedTuple):
-    """log P of the symbols `ids`, or of all of the vocabulary; and what else is known of each row, by name."""
+    """log P of the symbols `ids`, or of the whole vocabulary, and further figures of each row, by name."""
 
     log_probs: Float[Tensor, "N V"]
     ids: Int[Tensor, "V"] | None = None
@@ -55,18 +55,18 @@ class Distribution(NamedTuple):
 
 
 class Output(nn.Module, ABC):
-    """Nothing outside `output/` knows how the next symbol is modelled. A variant is its `log_probs`.
+    """The model of the next symbol, whose form nothing outside `output/` knows. A variant is its `log_probs`.
 
-    Where it `extends` the vocabulary, ids from its size on are the words of the sentence that the vocabulary does not
-    have, in its symbols and in targets.
+    If it `extends` the vocabulary, ids from the vocabulary size on are the words of the sentence outside the
+    vocabulary, in its symbols and in targets.
     """
 
     reads_source: ClassVar[bool] = False
     extends: ClassVar[bool] = False  # needs the sources as symbols of the target (`Memory.extended`)
-    portable: ClassVar[bool] = False  # whether other engines compute it: log-probabilities from features alone
+    portable: ClassVar[bool] = False  # whether other engines can compute it: log-probabilities from features alone
 
     def prepare(self, memories: tuple[Memory, ...]) -> Any:
-        """What it needs to know of the sources, once a batch: nested tuples of tensors, a row a sentence."""
+        """Precompute from the sources, once per batch: nested tuples of tensors, one row per sentence."""
         return ()
 
     @abstractmethod
@@ -78,12 +78,12 @@ class Output(nn.Module, ABC):
         return Loss(-self.log_probs(readout).gather(1, targets.unsqueeze(1)).sum(), len(targets))
 
     def predict(self, readout: Readout) -> Distribution:
-        """The same for a search."""
+        """The distribution of the next symbol, for search."""
         return Distribution(self.log_probs(readout))
 
     def narrowed(self, symbols: Int[Tensor, "_"]) -> "Output | None":
-        """An output of these symbols alone, in their order, whose probabilities are shared among them; None where that
-        is no faster. It does not follow later changes.
+        """An output for these symbols only, in this order, normalised over them; None if that is no faster. Later
+        changes of this output do not affect it.
         """
         return None
 

@@ -1,4 +1,4 @@
-"""What a decoder looks with: attention to every source, and how what is seen in each becomes one context."""
+"""Attention over one or several sources, combined into one context vector."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from dragoman.model.shapes import Float
 
 
 class DecoderQuery(NamedTuple):
-    """What a decoder asks at a step."""
+    """The inputs of attention from the decoder, at a step."""
 
     query: Float[Tensor, "R Q"]
     embedded: Float[Tensor, "R E"]  # the symbol read last, y_(t-1)
@@ -21,35 +21,35 @@ class DecoderQuery(NamedTuple):
 
 
 class Combination(nn.Module, ABC):
-    """`combination(decoder_query, attended, history)`: one look at all sources for each row.
+    """`combination(decoder_query, attended, history)`: one step of attention to all sources for each row.
 
-    Several rows, side by side, can belong to one sentence. The weights of the output are those of the positions of the
-    first source, then of the second and so on; a sentinel's comes last.
+    Several rows, next to each other, can belong to one sentence. The output weights are those of the positions of the
+    first source, then of the second and so on; that of a sentinel comes last.
     """
 
     size: int  # C, of a context
-    at_once = False  # whether looks that do not depend on each other are better taken together
+    at_once = False  # whether independent steps are faster when computed together
 
     @abstractmethod
     def prepare(self, memories: tuple[Memory, ...]) -> Any:
-        """The sources made ready to be attended to; computed once per sentence."""
+        """Prepare the sources for attention, once per sentence."""
 
     @abstractmethod
     def start(self, attended: Any) -> History:
-        """What is left to the first step, a row per sentence: weights of 0."""
+        """The history before the first step, one row per sentence: weights of 0."""
 
     @abstractmethod
     def forward(self, decoder_query: DecoderQuery, attended: Any, history: History) -> AttentionOutput: ...
 
     @abstractmethod
     def by_source(self, weights: Float[Tensor, "*_ S"], attended: Any) -> tuple[Float[Tensor, "*_ _"], ...]:
-        """The weights of each source by itself, those of a sentinel last."""
+        """The weights split by source, that of a sentinel last."""
 
 
 def begin_as_sum(projections: Sequence[Linear]) -> None:
-    """Start U_c of (7) and (10): orthogonal, times the number of what is combined. The weights of it are much the same
-    at first, so that the context is then the sum of all, and as large as they are; by torch's own start it would be so
-    small that the decoder learns late to look.
+    """Initialise U_c of (7) and (10): orthogonal, times the number of inputs combined. Their weights are nearly equal
+    at first, so that the context starts as the sum of the inputs, at their scale; with torch's default initialisation
+    it would be so small that the decoder learns late to attend.
     """
     for each in projections:
         nn.init.orthogonal_(each.weight, gain=len(projections))

@@ -26,7 +26,7 @@ from dragoman.model.shapes import Float
 
 
 class Joined(NamedTuple):
-    """Sources made ready to be attended to, and the values of all in a row."""
+    """Sources prepared for attention, and the values of all, concatenated."""
 
     sources: tuple[Attended, ...]
     values: Float[Tensor, "B S C"]
@@ -40,10 +40,10 @@ class Flat(Combination):
         alpha_tj^(k) = softmax over the positions j of all sources k
         c_t          = sum_k sum_j alpha_tj^(k) U_c^(k) h_j^(k)
 
-    What a score makes of the query and of terms is shared (of `convolutional` also K2 and K3), what it makes of the
-    states is not. `share_projections` sets U_c = U_a. With a `sentinel`, `psi_t * s_t` is one position more. `size` is
-    that of the context where U_c is its own, by default that of the decoder state. The positions of a source that a
-    sentence has not have weights of 0.
+    The sources share the parameters of the score for the query and the terms (of `convolutional` also K2 and K3), but
+    not those for the states. `share_projections` sets U_c = U_a. With a `sentinel`, `psi_t * s_t` is one more position.
+    `size` is that of the context if U_c is not shared, by default that of the decoder state. Positions of a missing
+    source have weight 0.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Flat(Combination):
 
     def project(self, number: int, states: Float[Tensor, "B S H"]) -> Float[Tensor, "B S C"]:
         """`U_c h_j` of a source, or of the sentinel, which is the last."""
-        return linear(states, cast(Linear, self.values[number]).weight)  # b is the energy's, where U_c is its U_a
+        return linear(states, cast(Linear, self.values[number]).weight)  # b is part of the energy, if U_c = U_a
 
     def prepare(self, memories: tuple[Memory, ...]) -> Joined:
         sources = tuple(each.prepare(memory) for each, memory in zip(self.attentions, memories, strict=True))
@@ -127,7 +127,7 @@ class Flat(Combination):
         return AttentionOutput(context, History(flat, histories))
 
     def _normalised(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]:
-        """Weights of 0 where a sentence has none of the sources."""
+        """The normalised weights; 0 if a sentence has none of the sources."""
         nothing = energies.isneginf().all(-1, keepdim=True) & (self.sentinel is None)
         weights: Tensor = self.attentions[0].normaliser(energies.masked_fill(nothing, 0.0))
         return weights.masked_fill(nothing, 0.0)
@@ -138,8 +138,8 @@ class Flat(Combination):
 
 
 def _projections(scores: Sequence[Score]) -> list[Linear]:
-    """U_a of each score. ValueError where they have none."""
-    found = [score.projection for score in scores if score.projection]
-    if len(found) < len(scores):
+    """U_a of each score. ValueError if one has none."""
+    projections = [score.projection for score in scores if score.projection]
+    if len(projections) < len(scores):
         raise ValueError("shares the projections of the score, and this one has none; use additive or bilinear")
-    return found
+    return projections

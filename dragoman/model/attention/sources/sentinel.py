@@ -1,4 +1,4 @@
-"""What a decoder can turn to instead of any source."""
+"""The sentinel: a vector that a decoder can attend to instead of a source."""
 
 from typing import final
 
@@ -12,8 +12,8 @@ from dragoman.model.shapes import Float
 
 @final
 class Sentinel(nn.Module):
-    """`psi_t * s_t` with `psi_t = sigmoid(W_y y_(t-1) + W_s s_(t-1) + b)` (LH (4), Lu et al. 2017): what the decoder
-    knows by itself. s_t is the query.
+    """`psi_t * s_t` with `psi_t = sigmoid(W_y y_(t-1) + W_s s_(t-1) + b)` (LH (4), Lu et al. 2017): the decoder's
+    own knowledge. s_t is the query.
     """
 
     def __init__(self, query_size: int, embedding_size: int) -> None:

@@ -1,4 +1,4 @@
-"""Sources that are attended to one by one, and whose contexts are then joined (Libovicky and Helcl 2017)."""
+"""Separate attention to each source, whose contexts are then combined (Libovicky and Helcl 2017)."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -18,18 +18,18 @@ from dragoman.model.shapes import Bool, Float
 
 
 class Several(NamedTuple):
-    """Sources made ready to be attended to, and which of them each sentence has."""
+    """Sources prepared for attention, and which of them each sentence has."""
 
     sources: tuple[Any, ...]
     there: Bool[Tensor, "B N"]
 
     def of(self, rows: Float[Tensor, "R _"]) -> Bool[Tensor, "R N"]:
-        """Which sources each row has; several, side by side, can belong to one sentence."""
+        """Which sources each row has; several rows, next to each other, can belong to one sentence."""
         return self.there.repeat_interleave(rows.size(0) // self.there.size(0), 0)
 
 
 class Separate(Combination):
-    """An attention for each source. A source that a sentence has not gives a context and weights of 0."""
+    """One attention for each source. A missing source has a context and weights of 0."""
 
     def __init__(self, attentions: Sequence[Attention]) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class Separate(Combination):
         return History(self.joined([history.weights for history in histories]), histories)
 
     def joined(self, weights: list[Float[Tensor, "R _"]]) -> Float[Tensor, "R S"]:
-        """The weights of all sources in a row."""
+        """The weights of all sources, concatenated."""
         return torch.cat(weights, -1)
 
     def forward(self, decoder_query: DecoderQuery, attended: Several, history: History) -> AttentionOutput:
@@ -59,8 +59,8 @@ class Separate(Combination):
         outputs = [each(decoder_query.query, decoder_query.embedded, *rest) for each, *rest in every]
         contexts = [output.context * here for output, here in zip(outputs, known, strict=True)]
         weights = [output.history.weights * here for output, here in zip(outputs, known, strict=True)]
-        context, found = self.join(decoder_query, contexts, weights, there)
-        return AttentionOutput(context, History(found, tuple(output.history for output in outputs)))
+        context, all_weights = self.join(decoder_query, contexts, weights, there)
+        return AttentionOutput(context, History(all_weights, tuple(output.history for output in outputs)))
 
     @abstractmethod
     def join(
@@ -94,7 +94,7 @@ class Concatenation(Separate):
 
 @final
 class Sum(Separate):
-    """`c_t = c_t^(1) + ... + c_t^(N)` (LH section 5, Caglayan et al. 2016): all encoders are to share one space."""
+    """`c_t = c_t^(1) + ... + c_t^(N)` (LH section 5, Caglayan et al. 2016): all encoders must share one space."""
 
     def __init__(self, attentions: Sequence[Attention], query_size: int, embedding_size: int) -> None:
         super().__init__(attentions)
@@ -117,10 +117,10 @@ class Hierarchical(Separate):
         beta_t  = softmax over the sources k
         c_t     = sum_k beta_t^(k) U_c^(k) c_t^(k)
 
-    `share_projections` sets U_c = U_b. With a `sentinel` there is one source more, whose context is `psi_t * s_t`.
-    `size` is that of the context and of v_b, by default that of the decoder state. The weight of a position is the
-    product of both weights. v_b starts at 0: with a start of ordinary size, what all energies of a source have in
-    common soon decides, and one source gets all, for good.
+    `share_projections` sets U_c = U_b. A `sentinel` is one more source, with the context `psi_t * s_t`. `size` is
+    that of the context and of v_b, by default that of the decoder state. The weight of a position is the product of its
+    weight in the source and that of the source. v_b starts at 0: with the usual initialisation, what all energies of a
+    source have in common soon dominates, and one source gets all the weight permanently.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class Hierarchical(Separate):
         begin_as_sum(values)
         self.keys = nn.ModuleList(keys)
         self.values = self.keys if share_projections else nn.ModuleList(values)
-        self.vector = nn.Parameter(torch.zeros(self.size))  # so that all beta begin equal
+        self.vector = nn.Parameter(torch.zeros(self.size))  # so that all beta start equal
         self.bias = nn.Parameter(torch.zeros(len(sizes)))
 
     def joined(self, weights: list[Float[Tensor, "R _"]]) -> Float[Tensor, "R S"]:
@@ -158,8 +158,8 @@ class Hierarchical(Separate):
         keys = torch.stack([key(context) for key, context in zip(self.keys, contexts, strict=True)], 1)  # (R, N, C)
         values = torch.stack([value(context) for value, context in zip(self.values, contexts, strict=True)], 1)
         energies = torch.tanh(self.query(decoder_query.query).unsqueeze(1) + keys) @ self.vector + self.bias
-        beta = softmax(energies.masked_fill(~there, torch.finfo(energies.dtype).min)) * there  # none there: all 0
+        beta = softmax(energies.masked_fill(~there, torch.finfo(energies.dtype).min)) * there  # all missing: all 0
         context = torch.bmm(beta.unsqueeze(1).to(values.dtype), values).squeeze(1)
         shares = torch.split(beta, 1, 1)
-        found = [share * each for share, each in zip(shares, weights, strict=False)]
-        return context, torch.cat([*found, *shares[len(weights) :]], -1)
+        weighted = [share * each for share, each in zip(shares, weights, strict=False)]
+        return context, torch.cat([*weighted, *shares[len(weights) :]], -1)

@@ -1,4 +1,4 @@
-"""The kinds of combination, by the names that a configuration gives them."""
+"""The table of combinations, by their names in the configuration."""
 
 from dragoman.model.attention.sources.combination import Combination
 from dragoman.model.attention.sources.flat import Flat

@@ -1,4 +1,4 @@
-"""What the weights of earlier steps say: those of the last one, and their sums."""
+"""Terms on the weights of earlier steps: those of the last step, and their sums."""
 
 from typing import Any, final
 
@@ -14,7 +14,7 @@ from dragoman.model.shapes import Float
 
 
 def around(numbers: Float[Tensor, "B T S"], width: int) -> Float[Tensor, "B T S F"]:
-    """Those of the positions j - width ... j + width, for each j; 0 outside."""
+    """The numbers at positions j - width ... j + width for each j; 0 outside."""
     return functional.pad(numbers, (width, width)).unfold(-1, 2 * width + 1, 1)
 
 
@@ -53,7 +53,7 @@ class Fertility(Term):
 class Coverage(Term):
     """`C_tj = C_(t-1),j + alpha_tj / Phi_j` from `C_0j = 0`; C_(t-1),j is the feature (Tu et al. 2016, linguistic).
 
-    `Phi_j = N sigm(U_f h_j)` is how many words position j is to become; `fertility` is N. Without it Phi_j = 1.
+    `Phi_j = N sigm(U_f h_j)` is the expected number of target words for j; `fertility` is N. Without it Phi_j = 1.
     """
 
     def __init__(self, sizes: Sizes, *, fertility: Positive | None = None) -> None:
@@ -65,7 +65,7 @@ class Coverage(Term):
         if self.fertility is None:
             return ()
         expected: Tensor = self.fertility(memory.states).squeeze(-1)
-        # What stands at padding could make Phi 0 there, and 0 / 0 would spoil the gradient.
+        # Values at padding could make Phi 0 there, and 0 / 0 would make gradients nan.
         return self.most * torch.sigmoid(expected.masked_fill(~memory.mask, 0.0))
 
     def start(self, weights: Float[Tensor, "B S"], prepared: Any) -> Float[Tensor, "B S"]:

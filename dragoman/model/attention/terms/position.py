@@ -1,4 +1,4 @@
-"""Where in both sentences attention is."""
+"""The term on positions in the source and target sentences."""
 
 from typing import final
 
@@ -28,12 +28,12 @@ class Position(Term):
         return counts.to(torch.promote_types(memory.states.dtype, torch.float32)).log1p()
 
     def start(self, weights: Float[Tensor, "B S"], prepared: Float[Tensor, "B S F"]) -> Float[Tensor, "B S"]:
-        """t - 1, at each position: as one number a row the exporter to ONNX could not follow it."""
+        """t - 1, at each position: the ONNX exporter cannot handle it as one number per row."""
         return weights
 
     def forward(
         self, term_input: TermInput, prepared: Float[Tensor, "B S F"], carried: Float[Tensor, "B T S"]
     ) -> TermOutput:
-        step = (carried.amax(-1, keepdim=True) + 1).expand_as(carried)  # positions that arrive late know no steps
+        step = (carried.amax(-1, keepdim=True) + 1).expand_as(carried)  # positions that arrive late start at 0
         places = prepared.unsqueeze(1).expand(*step.shape, -1)
         return TermOutput(step, torch.cat([step.log1p().unsqueeze(-1), places], -1))

@@ -1,4 +1,4 @@
-"""What a recurrent cell at each position makes of the steps before."""
+"""Terms with a recurrent cell at each source position, which reads the earlier steps."""
 
 from typing import Any, NamedTuple, final
 
@@ -15,7 +15,7 @@ from dragoman.model.shapes import Float
 
 
 class TrackedState(NamedTuple):
-    """The state of a cell at each position, and whether a step has been made: 0 or 1."""
+    """The state of a cell at each position, and whether a step has been made (0 or 1)."""
 
     state: CellState
     begun: Float[Tensor, "B T S"]
@@ -24,7 +24,7 @@ class TrackedState(NamedTuple):
 class RecurrentTerm(Term):
     """`C_tj = cell(C_(t-1),j; input_tj)` at each position, with shared weights; C_(t-1),j are the features.
 
-    What happened at a step is known to the next one, which then does the update; the first step sees C_0j.
+    The inputs of a step are known only after it, so the next step does the update; the first step sees C_0j.
     """
 
     updates_unseen = True
@@ -38,7 +38,7 @@ class RecurrentTerm(Term):
         return TrackedState((zeros,) * self.cell.components, weights)
 
     def follow(self, projected: Float[Tensor, "B T S G"], track: TrackedState) -> TermOutput:
-        """The update with this input, from the second step on."""
+        """Update the state with this input, from the second step on."""
         rows = tuple(part.flatten(0, 2) for part in track.state)
         begun = track.begun.flatten().bool().unsqueeze(1)
         updated = self.cell(projected.flatten(0, 2), rows)
@@ -53,7 +53,7 @@ class RecurrentTerm(Term):
 class NeuralCoverage(RecurrentTerm):
     """`C_tj = f(C_(t-1),j, h_j, s_t, alpha_tj)` from `C_0j = 0` (Tu et al. 2016, neural; f is a GRU, or tanh: `rnn`).
 
-    s_t is the query that alpha_t comes from, s_(t-1) where the decoder attends before its update, as in the paper.
+    s_t is the query of alpha_t; if the decoder attends before its update, this is s_(t-1), as in the paper.
     """
 
     def __init__(self, sizes: Sizes, *, cell: CellKind = "gru", size: Size = 10) -> None:
@@ -64,7 +64,7 @@ class NeuralCoverage(RecurrentTerm):
         return self.cell.project(memory.states)
 
     def start(self, weights: Float[Tensor, "B S"], prepared: Float[Tensor, "B S G"]) -> Any:
-        """With the track the last query, projected, which is read once there is one."""
+        """The tracked state and the last query, projected; the first step ignores the query."""
         return super().start(weights, prepared), weights.new_zeros(weights.size(0), prepared.size(2))
 
     def forward(self, term_input: TermInput, prepared: Float[Tensor, "B S G"], carried: Any) -> TermOutput:

@@ -1,4 +1,4 @@
-"""How much of the source may be seen while it arrives."""
+"""Terms that hide a part of the source, to translate while it arrives."""
 
 from typing import Any, final
 
@@ -15,9 +15,9 @@ from dragoman.model.shapes import Bool, Float, Int
 
 @final
 class Wait(Term):
-    """Target symbol t sees the first `t + k - 1` source symbols, the end symbol among them (Ma et al. 2019, wait-k).
+    """Target symbol t sees the first `t + k - 1` source symbols, including the end symbol (Ma et al. 2019, wait-k).
 
-    That makes a model that translates while its source arrives, if nothing else tells it of what is hidden.
+    The model can then translate while its source arrives, if no other part depends on hidden symbols.
     """
 
     hides = True
@@ -27,7 +27,7 @@ class Wait(Term):
         self.k = k
 
     def prepare(self, memory: Memory) -> Int[Tensor, "B S"]:
-        """How many symbols stand before each."""
+        """The number of symbols before each."""
         return memory.mask.cumsum(1) - 1
 
     def start(self, weights: Float[Tensor, "B S"], prepared: Any) -> Any:
@@ -40,11 +40,11 @@ class Wait(Term):
 
 @final
 class Shift(Term):
-    """Reads on or writes: a position that only moves to the right (Yu, Buys and Blunsom 2016, segment to segment).
+    """Reads on or writes, at a position that only moves to the right (Yu, Buys and Blunsom 2016, segment to segment).
 
-    `e_ti = v^T tanh(W s_t + U h_i + b)`, `p(emit at i) = sigmoid(e_ti)`; from `a_(t-1)` on, symbol t is written at the
-    first position where that is above a half, and at the last one of the source at the latest. All others are hidden.
-    Trained by the objective `segment`, which sums over all positions.
+    `e_ti = v^T tanh(W s_t + U h_i + b)`, `p(emit at i) = sigmoid(e_ti)`; symbol t is written at the first
+    position from `a_(t-1)` on where this is above 1/2, at the latest at the last source position. All others are
+    hidden. Trained by the objective `segment`, which marginalises over all positions.
     """
 
     hides = True

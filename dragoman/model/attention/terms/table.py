@@ -1,4 +1,4 @@
-"""The kinds of term, by the names that a configuration gives them."""
+"""The table of terms, by their names in the configuration."""
 
 from dragoman.model.attention.terms.history import Coverage, Fertility, Markov
 from dragoman.model.attention.terms.position import Position

@@ -1,4 +1,4 @@
-"""What a term is: something that attention knows of its own past, or of places."""
+"""The interface of terms: what attention knows of its own past, or of positions."""
 
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from dragoman.model.shapes import Float
 
 
 class Sizes(NamedTuple):
-    """What a term may need to know of the parts around it."""
+    """The sizes of other parts that a term may need."""
 
     query: int
     state: int  # of the encoder
@@ -19,7 +19,7 @@ class Sizes(NamedTuple):
 
 
 class TermInput(NamedTuple):
-    """What a term sees at a step; T counts the hypotheses of a sentence that are at that step."""
+    """The inputs of a term at a step; T is the number of hypotheses of a sentence at that step."""
 
     query: Float[Tensor, "B T Q"]
     embedded: Float[Tensor, "B T E"]  # the symbol read last, y_(t-1)
@@ -27,29 +27,27 @@ class TermInput(NamedTuple):
 
 
 class TermOutput(NamedTuple):
-    """What a term says at a step, and what it carries to the next one."""
+    """The output of a term at a step, and the state that it carries to the next."""
 
     carried: Any
-    features: Float[Tensor, "B T S F"] | None = None  # the score takes them in
-    prior: Float[Tensor, "B T S"] | None = None  # added to the energies as it is; -inf hides a position
+    features: Float[Tensor, "B T S F"] | None = None  # read by the score
+    prior: Float[Tensor, "B T S"] | None = None  # added to the energies; -inf hides a position
 
 
 class Term(nn.Module, ABC):
     """`terms = term(term_input, prepared, carried)`, once a step, before the energies of that step.
 
-    What the source alone says is found once per sentence, in `prepare`; what changes from step to step is carried, so
-    that no term keeps anything. Both are nested tuples of tensors. Carried ones have a row for each hypothesis and, if
-    they have positions of the source, these on the axis after it: (R, S, ...) or (R, ...); `forward` sees them as
-    (B, T, ...). At padded positions a term may say anything; nothing that it says elsewhere depends on what is there.
+    What depends only on the source is computed once per sentence, in `prepare`; what changes from step to step is
+    carried, so that terms are stateless. Both are nested tuples of tensors. Carried tensors have a row for each
+    hypothesis and, if they have source positions, these on the next axis: (R, S, ...) or (R, ...); `forward` gets them
+    as (B, T, ...). At padding the output of a term is arbitrary; elsewhere it does not depend on padding.
     """
 
-    hides = False  # whether it keeps positions from being seen; some is always left
-    is_hard = False  # whether only one is left, so that no gradient says which it should be
-    reads_ahead = False  # whether it depends on what follows a symbol
-    reads_symbols = False  # whether it depends on which symbol is where
-    updates_unseen = (
-        False  # whether a position changes before it is seen, as it cannot where the source is still arriving
-    )
+    hides = False  # whether it hides positions; at least one is always left
+    is_hard = False  # whether only one is left, so that no gradient reaches the choice
+    reads_ahead = False  # whether it depends on later symbols
+    reads_symbols = False  # whether it depends on the symbols themselves
+    updates_unseen = False  # whether hidden positions are updated, which is impossible before they arrive
 
     def __init__(self, sizes: Sizes, features: int) -> None:
         super().__init__()
@@ -60,7 +58,7 @@ class Term(nn.Module, ABC):
 
     @abstractmethod
     def start(self, weights: Float[Tensor, "B S"], prepared: Any) -> Any:
-        """What is carried into the first step; `weights` are 0."""
+        """The state carried into the first step; `weights` are 0."""
 
     @abstractmethod
     def forward(self, term_input: TermInput, prepared: Any, carried: Any) -> TermOutput: ...
