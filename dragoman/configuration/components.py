@@ -98,7 +98,7 @@ class Spec:
 
     @classmethod
     def parse(cls, value: Any) -> "Spec":
-        """The Spec that a plain value stands for; ValueError says what is wrong with any other value."""
+        """The Spec of a plain value. ValueError if it is not one."""
         if isinstance(value, Spec):
             return value
         if isinstance(value, str):
@@ -132,7 +132,7 @@ def freeze(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """The opposite of `freeze`: what JSON and YAML can hold. A Spec becomes a mapping with `kind` first."""
+    """The inverse of `freeze`: values for JSON and YAML. A Spec becomes a mapping with `kind` first."""
     if isinstance(value, Spec):
         return {"kind": value.kind, **plain(value.options)}
     if isinstance(value, Mapping):
@@ -149,7 +149,7 @@ def build(table: Mapping[str, Callable[..., Part]], spec: Spec, *parts: Any) -> 
 
 
 def problems(table: Mapping[str, Callable[..., Any]], spec: Spec, path: Path) -> list[Problem]:
-    """What is wrong with `spec`, which stands at `path`: its kind, or else each of its options."""
+    """Problems of the `spec` at `path`: with its kind, or else with each of its options."""
     if spec.kind not in table:
         return [Problem((*path, "kind"), f"unknown kind '{spec.kind}', {nearest(spec.kind, table)}")]
     known = _parameters(table[spec.kind])
@@ -172,7 +172,7 @@ def options(constructor: Callable[..., Any]) -> list[str]:
 
 
 def complete(table: Mapping[str, Callable[..., Any]], spec: Spec) -> Spec:
-    """The same Spec with every option spelled out, in the constructor's order; a faulty one unchanged."""
+    """The same Spec with all options explicit, in the constructor's order; a faulty one is unchanged."""
     return spec if problems(table, spec, ()) else Spec(spec.kind, _completed(table, spec))
 
 

@@ -1,4 +1,4 @@
-"""A YAML file to a configuration, with every fault told at once by file, line and key; and back."""
+"""YAML files to configurations and back; all faults are reported at once, by file, line and key."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -51,7 +51,7 @@ def load(path: str | FilePath, overrides: Mapping[str, str] = {}, checks: Sequen
 
 
 def check(config: Config, checks: Sequence[Check]) -> None:
-    """The same for a configuration that was made in Python: ConfigError with all its problems."""
+    """Check a configuration that was made in Python: ConfigError with all its problems."""
     found = _problems(config, [required, contradictions, *checks])
     if found:
         raise ConfigError("\n".join(map(str, found)))
@@ -88,7 +88,7 @@ def dump(config: Config) -> str:
 
 
 def commented(config: Config, tables: Mapping[Path, Mapping[str, Any]] = {}) -> str:
-    """The same with what each key means beside it, and the kinds that it takes of these tables."""
+    """The same YAML, with comments that explain each key and list its kinds from these tables."""
     return yaml.write(sections.tree(config), dict(sections.notes(Config, tables)))
 
 

@@ -1,4 +1,4 @@
-"""How faults are told: values, types and near misses in words."""
+"""Error messages: values, types and near misses in words."""
 
 import difflib
 import json
@@ -35,7 +35,7 @@ def explain(errors: Sequence[ErrorDetails], annotation: Any, value: Any) -> list
 
 
 def figure(value: float, places: int = 2) -> str:
-    """A measurement with so many places; a huge one as a power of ten."""
+    """A measurement with `places` decimals; a huge one as a power of ten."""
     return f"{value:.{places}f}" if abs(value) < 1e5 else f"{value:.1e}"
 
 

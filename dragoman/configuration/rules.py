@@ -1,4 +1,4 @@
-"""Options that are fine one by one and impossible together."""
+"""Rules for options that are valid separately but not together."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ def required(config: Config) -> Iterator[Problem]:
 
 
 def contradictions(config: Config) -> Iterator[Problem]:
-    """What is wrong with options taken together; what only the parts of a model know is not among it."""
+    """Contradictions between options, except those that only the parts of a model know."""
     data, text, training = config.data, config.text, config.training
     yield from _pairs(config) if data.pairs else _one_pair(config)
     if data.join and (len(data.sides) == 1 or data.features or not text.joint):

@@ -167,7 +167,7 @@ def tree(value: Any) -> Any:
 
 
 def at(section: Section, path: Path) -> Any:
-    """What stands at a path."""
+    """The value at a path."""
     found: Any = section
     for name in path:
         found = getattr(found, str(name))
@@ -189,7 +189,7 @@ def specs(section: Section, path: Path) -> dict[Path, Spec]:
 
 
 def completed(section: Tree, tables: Mapping[Path, Mapping[str, Any]]) -> Tree:
-    """The same section with every option of the parts at these paths spelled out; `tables` have their constructors."""
+    """The same section with all options of the parts at these paths explicit; `tables` have their constructors."""
     for path, table in tables.items():
         full = [complete(table, spec) for spec in specs(section, path).values()]
         section = replaced(section, path, full[0] if isinstance(at(section, path), Spec) else tuple(full))

@@ -54,7 +54,7 @@ class Document:
         return next((part for part in parts if part in self.places), ())
 
     def fault(self, place: Place, path: Path, message: str) -> None:
-        """Notes a fault."""
+        """Record a fault."""
         self.faults.append(Fault(place, path, message))
 
 

@@ -1,4 +1,4 @@
-"""The characters of a text, and those that look out of place in it."""
+"""The characters of a text, and those that look out of place."""
 
 import unicodedata
 from collections import Counter
@@ -12,7 +12,7 @@ ODD_CATEGORIES = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
 
 
 class Unusual(NamedTuple):
-    """A character that should not be there: in how many lines of a side it is, and the first of them."""
+    """A character that looks out of place: the number of lines of a side that contain it, and the first of them."""
 
     side: str
     character: str
@@ -29,7 +29,7 @@ class Unusual(NamedTuple):
 
 
 class Alphabet:
-    """Counts in how many lines each character is."""
+    """Counts the lines that contain each character."""
 
     def __init__(self) -> None:
         self._lines: Counter[str] = Counter()
@@ -43,7 +43,7 @@ class Alphabet:
             self._first |= dict.fromkeys(characters - self._first.keys(), line)
 
     def unusual(self, side: str, name_line: Callable[[int], str]) -> list[Unusual]:
-        """The characters out of place, the most frequent first.
+        """The characters out of place, most frequent first.
 
         Those are control, format and private characters (joiners excepted, which some scripts need), U+FFFD,
         and letters of a script that makes up less than a thousandth of the letters, counted by lines.

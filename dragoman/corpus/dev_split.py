@@ -1,4 +1,4 @@
-"""Setting pairs aside, to judge training by."""
+"""Split off pairs for development."""
 
 import zlib
 from collections.abc import Callable, Iterator
@@ -21,8 +21,8 @@ def copy(
 ) -> tuple[int, int]:
     """Writes the pairs to train.* in a folder and, if some are to be set aside, dev.*: how many in each.
 
-    Which ones is decided by the source text alone, so that no sentence stands on both sides. UserError where none
-    would be left to train on.
+    The split depends on the source text alone, so that no sentence is in both parts. UserError if none would be left
+    to train on.
     """
     last = _last_aside(pairs()) if aside else -1
     parts = PARTS if aside else PARTS[:1]
@@ -47,6 +47,6 @@ def _lot(pair: Pair) -> int:
 
 
 def _last_aside(pairs: Iterator[Pair]) -> int:
-    """The lot up to which pairs are set aside."""
+    """The largest lot of the pairs that are set aside."""
     lots = np.unique(np.fromiter(map(_lot, pairs), np.uint32))
     return int(lots[max(1, min(MOST, int(SHARE * len(lots)))) - 1]) if len(lots) else -1

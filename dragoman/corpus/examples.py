@@ -1,4 +1,4 @@
-"""Reading sentence pairs: files of the same prefix, or one with columns."""
+"""Read sentence pairs from files with a common prefix, or from one file with columns."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
@@ -23,8 +23,8 @@ class Pair(NamedTuple):
 class Example(NamedTuple):
     """A sentence in the languages that it is translated from, and its translation, as written.
 
-    A source may be an array (regions, size) instead of a text. Of several sources some may be blank, or without
-    regions: this sentence has none of them.
+    A source may be an array (regions, size) instead of a text. With several sources, blank ones and those without
+    regions are missing from this sentence.
     """
 
     sources: tuple[Given, ...]
@@ -48,14 +48,14 @@ def read_examples(
 
 
 def open_features(where: str | Path | Sequence[str], name: str) -> FeatureFiles:
-    """The arrays of a corpus: of the prefix `corpus` those of `corpus.NAME.npy`, or .npz, or .safetensors. UserError
-    where there is no such file.
+    """The arrays of a corpus: for the prefix `corpus`, those of `corpus.NAME.npy`, .npz or .safetensors. UserError if
+    there is no such file.
     """
     return FeatureFiles([FeatureFile(path) for path in feature_files(where, name)])
 
 
 def feature_files(where: str | Path | Sequence[str], name: str) -> list[Path]:
-    """Where these arrays are."""
+    """The files of these arrays."""
     return [_first(Path(f"{place}.{name}{form}") for form in FORMS) for place in places(where)]
 
 
@@ -116,7 +116,7 @@ def corpus_files(where: str | Path | Sequence[str], *names: str) -> list[Path]:
 
 
 def first_line(place: str, names: tuple[str, ...]) -> int:
-    """The line of a place's first example: the second, where the first is a header."""
+    """The line of a place's first example: the second if the first is a header."""
     named = tables.header(place, names) if place.endswith(TABLES) else None
     return named.line + 1 if named else 1
 
@@ -144,7 +144,7 @@ def _side(prefix: str, suffix: str) -> Path:
 
 
 def _first(paths: Iterable[Path]) -> Path:
-    """The first that is there. UserError where none is."""
+    """The first path that exists. UserError if none does."""
     wanted, *others = paths
     for path in (wanted, *others):
         if path.exists():

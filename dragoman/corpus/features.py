@@ -21,10 +21,10 @@ from dragoman.files import write_atomically
 from dragoman.text.pipeline import Side
 
 Array: TypeAlias = npt.NDArray[Any]
-Given: TypeAlias = str | Path | Array  # what there is of one source: a text; or an array, or the .npy file of one
+Given: TypeAlias = str | Path | Array  # one source as given: a text, an array, or the .npy file of one
 Item = TypeVar("Item")
 
-DAMAGED = (  # what the readers raise for a file that is not as it should be
+DAMAGED = (  # exceptions that the readers raise for malformed files
     ValueError,
     EOFError,
     KeyError,
@@ -37,7 +37,7 @@ DAMAGED = (  # what the readers raise for a file that is not as it should be
 
 
 class _Arrays(NamedTuple):
-    """Arrays that are read when they are asked for."""
+    """Arrays that are read on demand."""
 
     lines: int
     read: Callable[[int], Array]
@@ -81,7 +81,7 @@ class FeatureFile:
 
 
 class FeatureFiles:
-    """The arrays of several files, one behind the other. UserError where they are of different sizes."""
+    """The arrays of several files, concatenated. UserError if their sizes differ."""
 
     def __init__(self, files: Sequence[FeatureFile]) -> None:
         self.files = files
@@ -101,7 +101,7 @@ class FeatureFiles:
 
 @dataclass(frozen=True)
 class FeatureSource:
-    """A source that is numbers: its name (the suffix of its files), and how many each region has."""
+    """A numeric source: its name (the suffix of its files), and the size of each region."""
 
     name: str
     size: int
@@ -124,13 +124,13 @@ class FeatureSource:
         return regions if regions.any() else regions[:0]
 
     def opened(self, path: Path) -> FeatureFile:
-        """The arrays of a file for this source. UserError where a region has not as many numbers."""
+        """The arrays of a file for this source. UserError if the size of a region differs."""
         file = FeatureFile(path)
         self.check(file.size, path)
         return file
 
     def check(self, size: int, path: Path) -> None:
-        """UserError where that is not the size of a region."""
+        """UserError if `size` is not the size of a region."""
         if size != self.size:
             raise UserError(f"{path}: {size} numbers in a region, this run has {self.size}")
 
@@ -152,7 +152,7 @@ class FeatureSource:
 
 
 def sound(array: Array, where: str, size: int) -> Array:
-    """An array as regions (R, size). UserError where it is none, has another size or is not finite."""
+    """An array as regions (R, size). UserError if it is not an array, has another size or is not finite."""
     if array.dtype.kind not in "fiu" or array.ndim not in (1, 2) or array.shape[-1] != size:
         found = f"{array.dtype} of shape {array.shape}"
         raise UserError(f"{where}: expected numbers of shape (regions, {size}) or ({size},), found {found}")
@@ -183,7 +183,7 @@ def beside(lines: Iterator[Item], where: str | Path, files: Sequence[FeatureFile
 
 @contextmanager
 def _readable(where: str | Path) -> Iterator[None]:
-    """What hinders reading as one line."""
+    """Turn errors of reading into one line."""
     try:
         yield
     except FileNotFoundError:
@@ -192,7 +192,7 @@ def _readable(where: str | Path) -> Iterator[None]:
         raise UserError(f"{where}: cannot read ({error.strerror or error})") from error
     except DAMAGED as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
-        if "pickle" in reason:  # which numpy takes for one whatever it does not know, and advises to load
+        if "pickle" in reason:  # numpy takes any unknown file for a pickle, and advises to load it
             reason = "there are no numbers in it, or not in numpy's format"
         raise UserError(f"{where}: not a sound file of arrays ({reason})") from error
 

@@ -1,4 +1,4 @@
-"""Which pairs are fit to learn from."""
+"""Filters for training pairs."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 class Report(NamedTuple):
-    """How many pairs a corpus has, how many are kept, and why the others are not."""
+    """The number of pairs in a corpus, the number kept, and the reasons why others are not."""
 
     pairs: int
     kept: int
@@ -28,7 +28,7 @@ class Report(NamedTuple):
 
 
 class Filters:
-    """Counts and judges pairs by the number of their symbols.
+    """Filters and counts pairs by their numbers of symbols.
 
     A pair is left out for the first of these reasons that holds: a side is empty; a side has more than
     `max_length` symbols; the longer side has more than `max_ratio` times the symbols of the shorter.

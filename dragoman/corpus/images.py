@@ -1,4 +1,4 @@
-"""Features of images, found by a frozen network (Libovicky and Helcl 2017, 4.1; Calixto and Liu 2017)."""
+"""Image features from a frozen network (Libovicky and Helcl 2017, 4.1; Calixto and Liu 2017)."""
 
 from collections.abc import Iterable, Sequence
 from importlib import import_module
@@ -45,7 +45,7 @@ class Network:
 
     @torch.inference_mode()
     def __call__(self, paths: Sequence[Path]) -> npt.NDArray[np.float32]:
-        """The numbers (images, regions, size) of these images, or (images, size) of each as a whole."""
+        """The features (images, regions, size) of these images, or (images, size) of whole images."""
         images = torch.stack([self._image(path) for path in paths]).to(self._device)
         found = self._regions(images) if self._layer == "regions" else self._global(images)
         numbers: npt.NDArray[np.float32] = found.float().cpu().numpy()
@@ -77,8 +77,8 @@ class Network:
 def extract(
     network: Network, paths: Sequence[Path | None], batches: Iterable[Sequence[Path | None]], target: Path
 ) -> tuple[int, ...]:
-    """Writes the numbers of these images, zeros where there is none, as one array to a .npy file and returns its shape.
-    `batches` are the same images, so many at a time.
+    """Write the features of these images, zeros for missing ones, as one array to a .npy file, and return its shape.
+    `batches` are the same images in batches.
     """
     shape = network([path for path in paths if path][:1]).shape[1:]
     with write_atomically(target, "wb") as file:

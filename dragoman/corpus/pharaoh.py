@@ -15,7 +15,7 @@ _LINK = re.compile(r"([0-9]{1,9})([-?p])([0-9]{1,9})", re.ASCII)
 
 
 class Gold(NamedTuple):
-    """What a person marked for one sentence pair. A sure link is a possible one too (S is a part of P).
+    """The gold links of one sentence pair. A sure link is also a possible one (S is a subset of P).
 
     Words are counted from 0. `where` is the file and line that it was read from, which counts from `first`.
     """

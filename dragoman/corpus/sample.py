@@ -1,4 +1,4 @@
-"""A first look at a corpus, on which the sizes of a configuration depend."""
+"""A sample of a corpus, from which the sizes of a configuration are chosen."""
 
 import re
 from array import array
@@ -23,7 +23,7 @@ RUN = re.compile(r"[^\W\d_]{2,}|\d{2,}")  # characters that subwords may join
 
 
 class Inventory(NamedTuple):
-    """How many different words, characters, and runs of letters or digits there are in a text."""
+    """The numbers of distinct words, characters, and runs of letters or digits in a text."""
 
     words: int
     characters: int

@@ -1,4 +1,4 @@
-"""What a corpus looks like, and which of its lines deserve a look before training."""
+"""Statistics of a corpus, and lines to inspect before training."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -103,7 +103,7 @@ class FeatureReport(NamedTuple):
 
 
 def describe_features(file: FeatureFile) -> FeatureReport:
-    """Reads the arrays of a file and reports on them. UserError where one is not sound."""
+    """Read the arrays of a file and report on them. UserError if one is not sound."""
     read = ((len(each), each.sum(dtype=np.float64), np.square(each, dtype=np.float64).sum()) for each in file)
     regions, sums, squares = np.array(list(read)).T
     mean, square = np.array([sums.sum(), squares.sum()]) / max(1, regions.sum() * file.size)

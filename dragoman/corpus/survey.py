@@ -1,4 +1,4 @@
-"""One reading of a corpus that keeps a few numbers of every pair, and what stands out in them."""
+"""One pass over a corpus that keeps a few numbers for each pair, and finds outliers among them."""
 
 import math
 import re
@@ -49,7 +49,7 @@ class Survey:
         self._tokenisers = tokenisers
 
     def read(self, source: str, target: str, sources: tuple[str, ...]) -> None:
-        """Goes through all pairs of one of the sources and the target, which are the suffixes of the files."""
+        """Read all pairs of one of the sources and the target; these are the suffixes of the files."""
         for place in self.places:
             self.starts.append(self.pairs)
             self._firsts.append(first_line(place, (*sources, target)))
@@ -69,13 +69,13 @@ class Survey:
         self.pairs += 1
 
     def name(self, line: int) -> str:
-        """A line as a user finds it: counted from 1, behind the corpus where there are several."""
+        """A line as shown to users: counted from 1, preceded by the corpus if there are several."""
         place = int(np.searchsorted(self.starts, line, "right")) - 1
         number = str(line - self.starts[place] + self._firsts[place])
         return number if len(self.places) == 1 else f"{self.places[place]}:{number}"
 
     def findings(self) -> Iterator[tuple[str, Lines]]:
-        """What stands out and in which pairs."""
+        """Each kind of finding with its pairs."""
         lengths = [np.frombuffer(side, np.int32).astype(np.float64) for side in self.characters]
         for name, lines in self._noted.items():
             yield name, np.frombuffer(lines, np.int64)

@@ -1,4 +1,4 @@
-"""What a model is given: padded sentences of ids."""
+"""Model input: padded batches of ids."""
 
 from collections.abc import Iterable
 from collections.abc import Sequence as Rows
@@ -17,10 +17,10 @@ from dragoman.text.mark import Symbol
 
 
 class Sequence(NamedTuple):
-    """Sentences of one language, padded at the end. `mask` is True where the symbol is real.
+    """Sentences of one language, padded at the end. `mask` is True for real symbols.
 
-    `extended` are the same words as symbols of the target, for models that ask for surfaces: a word that the target's
-    vocabulary does not have is a number from its size on, local to the sentence.
+    `extended` are the same words as target symbols, for models that ask for surfaces: a word that is not in the target
+    vocabulary has a number from the vocabulary's size on, local to the sentence.
     """
 
     ids: Int64[Tensor, "B S"]
@@ -29,7 +29,7 @@ class Sequence(NamedTuple):
 
     @property
     def labels(self) -> Int64[Tensor, "B S"]:
-        """What a model is to say, if these are targets."""
+        """The reference symbols, if these are targets."""
         return self.ids if self.extended is None else self.extended
 
     def to(self, device: torch.device, *, non_blocking: bool = False) -> "Sequence":
@@ -40,9 +40,7 @@ class Sequence(NamedTuple):
 
 
 class Features(NamedTuple):
-    """What there is of one source that is numbers: the regions of images, padded at the end. `mask` is True where a
-    region is real.
-    """
+    """A numeric source: the regions of images, padded at the end. `mask` is True for real regions."""
 
     values: Float[Tensor, "B R F"]
     mask: Bool[Tensor, "B R"]
@@ -56,10 +54,10 @@ SourceBatch: TypeAlias = Sequence | Features
 
 
 class Batch(NamedTuple):
-    """Sentence pairs. Source and target end with EOS and hold no BOS.
+    """Sentence pairs. Source and target end with EOS and contain no BOS.
 
-    `rows` (B,) are the numbers of the pairs where they come from: rows of the store, or places in a list. `links` are
-    True where a target symbol belongs to a word that is linked to the source symbol's, where the corpus has links.
+    `rows` (B,) are the numbers of the pairs in their origin: rows of the store, or indices into a list. `links`, if the
+    corpus has them, are True where the words of a target symbol and a source symbol are linked.
     """
 
     sources: tuple[SourceBatch, ...]
@@ -81,7 +79,7 @@ class Batch(NamedTuple):
 
 
 def pad(rows: Rows[list[int] | npt.NDArray[np.integer]]) -> Sequence:
-    """Sentences of any lengths as one Sequence, as wide as the longest."""
+    """Pad sentences to the length of the longest."""
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     width = int(lengths.max(initial=min(len(rows), 1)))
     mask = np.arange(width) < lengths[:, None]  # (B, S)
@@ -92,13 +90,13 @@ def pad(rows: Rows[list[int] | npt.NDArray[np.integer]]) -> Sequence:
 
 
 def numbered(rows: Iterable[Rows[Rows[Symbol]]], numberings: Iterable[Numbering]) -> Sequence:
-    """Rows of texts as ids, each row by a numbering of its own: its texts one behind the other, each with its end."""
+    """Rows of texts as ids, each row by its own numbering: the texts of a row are concatenated, each with its EOS."""
     every = zip(rows, numberings, strict=False)
     return pad([[*chain.from_iterable([*each.ids(text), EOS] for text in row)] for row, each in every])
 
 
 def pad_regions(rows: Rows[npt.NDArray[Any]], size: int) -> Features:
-    """Arrays of any numbers of regions, (regions, size) each, as Features, as wide as the largest."""
+    """Pad arrays (regions, size) to the largest number of regions."""
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     mask = np.arange(max(1, lengths.max(initial=0))) < lengths[:, None]  # (B, R)
     values = np.zeros((*mask.shape, size), np.float32)

@@ -1,4 +1,4 @@
-"""Which pairs make a batch, in which order, and batches made ahead of their use."""
+"""Composition and order of batches, and prefetching."""
 
 import queue
 import threading
@@ -10,10 +10,10 @@ from typing import Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-POOL_BATCHES = 100  # pairs of similar length are sought among so many batches' worth
-MOST_SYMBOLS = 1 << 20  # longer sentences are sorted as if they had this many
+POOL_BATCHES = 100  # batches per pool, within which pairs are sorted by length
+MOST_SYMBOLS = 1 << 20  # longer sentences are sorted as if they had this length
 ROUNDS = 6  # of the shuffling network
-MIXED = 1  # the seeds of a mixture are not those of a plan
+MIXED = 1  # distinguishes the seeds of a mixture from those of a plan
 
 Item = TypeVar("Item")
 Numbers = npt.NDArray[np.int64]
@@ -21,11 +21,11 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Mixture:
-    """Parts of a corpus, which follow each other, drawn with other shares than their own: one of n rows in proportion
-    to `n^(1/T)` (Arivazhagan et al. 2019, "Massively multilingual neural machine translation in the wild").
+    """Temperature sampling of consecutive parts of a corpus: a part of n rows is drawn in proportion to `n^(1/T)`
+    (Arivazhagan et al. 2019, "Massively multilingual neural machine translation in the wild").
 
-    An epoch still has as many rows as the corpus. Each part is gone through again and again, shuffled anew each time,
-    from where the epoch before has ended: no row comes again before all others of its part have come.
+    An epoch still has as many rows as the corpus. Each part is traversed repeatedly, reshuffled each time, continuing
+    where the previous epoch ended: no row is repeated before all others of its part have been drawn.
     """
 
     sizes: tuple[int, ...]
@@ -33,7 +33,7 @@ class Mixture:
 
     @property
     def quotas(self) -> Numbers:
-        """How many rows of each part an epoch has; they add up to all."""
+        """The number of rows of each part in an epoch; they sum to the size of the corpus."""
         sizes = np.array(self.sizes, np.float64)
         weights = (sizes / sizes.max()) ** (1 / self.temperature)
         ends = np.rint(np.cumsum(weights) / weights.sum() * sizes.sum()).astype(np.int64)
@@ -41,7 +41,7 @@ class Mixture:
         return quotas
 
     def rows(self, places: Numbers, seed: int, epoch: int) -> Numbers:
-        """The rows that stand at these places of an epoch, those of each part side by side."""
+        """The rows at these places of an epoch, in which the rows of each part are consecutive."""
         ends = np.cumsum(self.quotas)
         parts = np.searchsorted(ends, places, "right")
         found = np.empty_like(places)
@@ -58,18 +58,18 @@ class Mixture:
 
 @dataclass(frozen=True)
 class Plan:
-    """The batches of one epoch as arrays of rows: every row in exactly one batch, in an order of the seed's; of a
-    `mixture`, those rows that it has in this epoch.
+    """The batches of one epoch as arrays of rows: every row (with a `mixture`, every row that it draws in this epoch)
+    is in exactly one batch, in an order determined by the seed.
 
-    Rows are shuffled and cut into pools of about a hundred batches; within a pool, rows of similar lengths
-    come together, which keeps padding low while every epoch makes other batches; then the pool's batches are
-    shuffled. A pool is made when its turn comes, so that neither time nor memory grows with the corpus.
+    Rows are shuffled and split into pools of about a hundred batches; within a pool, rows of similar length are
+    batched together, which keeps padding low while batches differ between epochs; then the pool's batches are
+    shuffled. Pools are made on demand, so that neither time nor memory grows with the corpus.
 
-    `sources` and `target` (N + 1,) say where each sentence begins in a column, the last where it ends. A batch
-    of `size` sentences has that many rows, the last one fewer. A batch of `size` symbols is filled while its
-    rows times its longest sentence, of any source or the target, is at most `size`; a single longer pair is a batch of
-    its own. Hence padding counts as symbols. Where this rule changes, so must the version of training states
-    (training/progress.py), which count batches.
+    `sources` and `target` (N + 1,) are the offsets of the sentences in a column. A batch of `size` sentences has that
+    many rows, the last one fewer. A batch of `size` symbols is filled while its number of rows times its longest
+    sentence, of any source or the target, is at most `size`; a single longer pair is a batch of its own. Hence padding
+    counts as symbols. If this rule changes, so must the version of training states (training/progress.py), which
+    count batches.
     """
 
     sources: tuple[Numbers, ...]
@@ -81,7 +81,7 @@ class Plan:
     mixture: Mixture | None = None
 
     def batches(self, begin: int = 0) -> Iterator[Numbers]:
-        """Those from number `begin` on."""
+        """The batches from number `begin` on."""
         for pool in range(self._pools):
             if self.unit == "sentences" and begin >= POOL_BATCHES and pool + 1 < self._pools:
                 begin -= POOL_BATCHES
@@ -93,7 +93,7 @@ class Plan:
             begin = max(0, begin - len(batches))
 
     def count(self) -> int:
-        """How many batches there are; of symbols, about how many, judged by the first pool."""
+        """The number of batches; for batches of symbols, an estimate from the first pool."""
         if self.unit == "sentences":
             return -(-self._rows // self.size)
         first = self._pool(0) if self._rows else []
@@ -112,7 +112,7 @@ class Plan:
 
     @property
     def _pools(self) -> int:
-        """The last one takes what remains, at most as much again."""
+        """The number of pools; the last also takes the remaining rows, fewer than another pool."""
         return max(1, self._rows // self._pool_rows) if self._rows else 0
 
     def _pool(self, pool: int) -> list[Numbers]:
@@ -132,10 +132,10 @@ class Plan:
 
 
 def shuffled(places: Numbers, count: int, *seeds: int) -> Numbers:
-    """Where a permutation of range(`count`) sends these places; no table of all is made.
+    """The images of these places under a permutation of range(`count`), without a table of all.
 
-    A Feistel network permutes the numbers below a power of four; what it sends to `count` or beyond it sends on
-    (Black & Rogaway 2002, "Ciphers with arbitrary finite domains", cycle walking).
+    A Feistel network permutes the numbers below a power of four; results of `count` or more are permuted again (Black &
+    Rogaway 2002, "Ciphers with arbitrary finite domains", cycle walking).
     """
     half = np.uint64((max(2, count - 1).bit_length() + 1) // 2)  # bits
     keys = np.random.SeedSequence(seeds).generate_state(ROUNDS, np.uint64)
@@ -151,14 +151,18 @@ def shuffled(places: Numbers, count: int, *seeds: int) -> Numbers:
 
 
 def _mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Every bit of a result depends on all bits of its number (the finaliser of SplitMix64, Steele et al. 2014)."""
+    """Hash numbers so that every bit of a result depends on all bits of its input (the finaliser of SplitMix64, Steele
+    et al. 2014).
+    """
     numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return numbers ^ (numbers >> np.uint64(31))
 
 
 def _by_length(source: Numbers, target: Numbers) -> Numbers:
-    """The order that sorts by the longer side, and the shorter side to and fro: neighbours never differ much."""
+    """The order that sorts by the longer side, then by the shorter side alternately up and down, so that neighbours
+    differ little.
+    """
     first = np.minimum(np.maximum(source, target), MOST_SYMBOLS - 1)
     second = np.minimum(np.minimum(source, target), MOST_SYMBOLS - 1)
     second = np.where(first % 2, MOST_SYMBOLS - 1 - second, second)
@@ -166,7 +170,7 @@ def _by_length(source: Numbers, target: Numbers) -> Numbers:
 
 
 def _by_symbols(rows: Numbers, lengths: Numbers, size: int) -> list[Numbers]:
-    """Batches of rows in ascending order of these lengths."""
+    """Batches of rows that are sorted by these lengths, ascending."""
     batches = []
     begin = 0
     while begin < len(rows):
@@ -178,10 +182,10 @@ def _by_symbols(rows: Numbers, lengths: Numbers, size: int) -> list[Numbers]:
 
 
 def prefetch(items: Iterable[Item], ahead: int) -> Generator[Item, None, None]:
-    """The same items, made by one background thread that stays at most `ahead` of their use.
+    """Yield the same items, produced by one background thread at most `ahead` items in advance.
 
-    An exception of the iterator is raised here, where it would have been. Closing the generator (or leaving
-    it to be collected) ends the thread as soon as the item in the making is done.
+    An exception of the iterator is raised here, at its place among the items. Closing the generator (or garbage
+    collection) ends the thread once the current item is done.
     """
     made: queue.Queue[tuple[Item] | BaseException | None] = queue.Queue(ahead)
     stopped = threading.Event()
@@ -205,7 +209,7 @@ def prefetch(items: Iterable[Item], ahead: int) -> Generator[Item, None, None]:
             yield result[0]
     finally:
         stopped.set()
-        while thread.is_alive():  # it may be waiting for room
+        while thread.is_alive():  # the queue may be full
             with suppress(queue.Empty):
                 made.get(timeout=0.01)
         thread.join()

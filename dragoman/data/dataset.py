@@ -1,4 +1,4 @@
-"""From the user's files to batches: the corpus is prepared once and opened again."""
+"""From the user's files to batches: a corpus is prepared once and reopened later."""
 
 import zlib
 from collections.abc import Mapping, Sequence
@@ -35,12 +35,12 @@ EXCHANGED = {"source": "target", "target": "source", "source.text": "target.text
 
 
 class Dataset:
-    """The prepared training examples and those of development of a configuration.
+    """The prepared training examples and the development examples of a configuration.
 
-    `development` has the examples of each pair of languages in the configuration. `sides` are the sources and the
-    target, which is the last; `arrays` belong to those sources that are numbers, of which the store has the numbers of
-    lines. `source_dropout` is the probability that a batch has not one of several sources of an example; it always has
-    one. `join` makes one sequence of them. `marked`: the first symbol of a source names the language of its target.
+    `development` has the examples of each language pair. `sides` are the sources and, last, the target; `arrays` belong
+    to the numeric sources, for which the store has line numbers. `source_dropout` is the probability that a batch omits
+    one of several sources of an example; at least one remains. `join` concatenates the sources into one sequence.
+    `marked`: the first symbol of a source names the target language.
     """
 
     def __init__(
@@ -92,17 +92,17 @@ class Dataset:
         source_dropout: float = 0.0,
         surfaces: bool = False,
     ) -> "Dataset":
-        """Learns the units from the training pairs and writes them, the vocabularies and the ids to `folder`.
+        """Learn the units from the training pairs and write them, the vocabularies and the ids to `folder`.
 
-        What is there already is used if it was made with the same options from the same files (by size and time of
-        change). With `keep_units` (a model was trained with them) the units there are never learnt anew, even from
-        changed files. The corpus is read twice and never held; killed halfway, the next call begins anew. Arrays are
-        read where they are, whenever a batch needs them. With `surfaces` (a model asks for them), batches have numbers
-        of their own for words that the target's vocabulary does not have (`Sequence.extended`).
+        Existing files are reused if they were made with the same options from the same files (by size and modification
+        time). With `keep_units` (a model was trained with them), existing units are never relearnt, even if the files
+        have changed. The corpus is read twice and never held in memory; after a killed preparation, the next call
+        starts over. Arrays are read from their files whenever a batch needs them. With `surfaces` (a model asks for
+        them), batches have ids for words that are not in the target vocabulary (`Sequence.extended`).
         """
         development = []
         for pair in data.language_pairs:
-            open_sources(data, [*data.train, pair.dev])  # which tells of arrays of other sizes
+            open_sources(data, [*data.train, pair.dev])  # raises if their arrays have different sizes
             development.append(list(read_examples(pair.dev, pair.sources, pair.target, data.features)))
             if not development[-1]:
                 raise UserError(f"{pair.dev}: the development corpus is empty")
@@ -120,7 +120,7 @@ class Dataset:
 
     @property
     def offsets(self) -> tuple[tuple[npt.NDArray[np.int64], ...], npt.NDArray[np.int64]]:
-        """Where each sentence of the sequences that a model reads begins, and where each target does (N + 1,)."""
+        """The offsets (N + 1,) of the sentences of each sequence that a model reads, and of the targets."""
         *sources, target = (self.train.columns[side].offsets for side in self._sides)
         return ((np.sum(sources, 0),) if self._join else tuple(sources)), target
 
@@ -131,10 +131,10 @@ class Dataset:
         return Dataset(self.train.renamed(EXCHANGED), [dev], {"source": self.target, "target": source}, seed=self._seed)
 
     def batch(self, rows: npt.NDArray[np.int64], epoch: int) -> Batch:
-        """The pairs in these rows of the store, with the dropout of subwords and sources of this epoch.
+        """The pairs in these rows of the store, with this epoch's dropout of subwords and sources.
 
-        A function of its arguments alone: a sentence's dropout has a seed made of the run's seed, the epoch,
-        the side and the row.
+        A function of its arguments alone: a sentence's dropout is seeded by the run's seed, the epoch, the side and
+        the row.
         """
         found = {
             side: [self._row(side, source, int(row), epoch) for row in rows] for side, source in self._sides.items()
@@ -158,14 +158,14 @@ class Dataset:
         return self._symbols(side, source, rows)
 
     def _symbols(self, side: Side, language: Language, rows: Rows) -> Symbols:
-        """UserError where the store has a symbol that the language has not."""
+        """UserError if the store has a symbol that the language does not have."""
         padded = pad(rows)
         if padded.ids.numel() and int(padded.ids.max()) >= len(language.vocabulary):
             raise self.train.damaged(f"{side}.values")
         return padded
 
     def _extended(self, batch: Batch, sides: Sequence[Rows]) -> Batch:
-        """The same with every text as symbols of the target and, beyond those, of its example's own."""
+        """The same batch with extended ids: target symbols and, beyond those, the example's own."""
         every = [
             [self._spelled(side, int(row), ids) for row, ids in zip(batch.rows, rows, strict=True)]
             for side, rows in zip(self._sides, sides, strict=True)
@@ -182,7 +182,7 @@ class Dataset:
         return batch._replace(sources=sources, target=batch.target._replace(extended=numbered(targets, words).ids))
 
     def _spelled(self, side: Side, row: int, given: list[int] | Array) -> list[list[Symbol]]:
-        """The symbols of a sentence, as its text spells them, without the end; nothing where it is not there."""
+        """The symbols of a sentence as its text spells them, without the end; empty if it is missing."""
         if not len(given):
             return []
         source, ids = self._sides[side], np.asarray(given).tolist()[:-1]
@@ -194,12 +194,12 @@ class Dataset:
             surfaces = separated(self.train.columns[f"{side}.surfaces"][row])
             for place, surface in zip(unknown, surfaces, strict=True):
                 symbols[place] = surface
-        except ValueError:  # of decoding too
+        except ValueError:  # includes UnicodeDecodeError
             raise self.train.damaged(f"{side}.surfaces.values") from None
         return [symbols]
 
     def _there(self, sources: Sequence[Rows], rows: npt.NDArray[np.int64], epoch: int) -> Sequence[Rows]:
-        """The sources that each example has (an end alone is none) and that dropout leaves."""
+        """The sources that each example has (a lone end symbol counts as none) and that dropout keeps."""
         ends = [isinstance(source, Language) for source in self.sources]
         there = np.array([[len(each) > end for each in source] for source, end in zip(sources, ends, strict=True)])
         if self._source_dropout:
@@ -242,16 +242,16 @@ class Dataset:
         return [*self._mark(side, row), *ids]
 
     def _mark(self, side: Side, row: int) -> list[int]:
-        """What stands before a source that can be translated to several languages, in the store too."""
+        """The mark before a source that can be translated to several languages, as in the store."""
         return [int(self.train.columns[side][row][0])] if self._marked and side == "source" else []
 
 
 def _joined(sources: Sequence[Rows]) -> list[list[int]]:
-    """The ids of several sources of each example, one behind the other."""
+    """The ids of several sources of each example, concatenated."""
     return [[int(number) for each in given for number in each] for given in zip(*sources, strict=True)]
 
 
 def _words(language: Language, ids: list[int] | npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
-    """The word of every symbol of a sentence, without its end."""
+    """The number of the word of each symbol of a sentence, without the end symbol."""
     symbols = language.vocabulary.symbols([int(number) for number in ids[:-1]])
     return np.array(language.text.words(symbols).word_of, np.int64)

@@ -19,8 +19,8 @@ COUNT = re.compile("[0-9]{1,18}")
 
 @dataclass(frozen=True)
 class Language:
-    """A language's name (the suffix of its files), text pipeline and vocabulary, and how often each symbol occurs in
-    training; `counts` is empty until that is counted.
+    """A language: its name (the suffix of its files), text pipeline, vocabulary, and the frequency of each symbol in
+    the training corpus; `counts` is empty until they are counted.
     """
 
     name: str
@@ -39,13 +39,13 @@ class Language:
         return [*self.vocabulary.ids(self.text.encode(text, sample)), EOS]
 
     def rows(self, texts: Sequence[str]) -> Rows:
-        """The same of normalised texts, all at once and without dropout."""
+        """The ids of normalised texts with EOS, all at once and without dropout."""
         places, lengths = self.text.unit.numbers(texts)
         ids = np.where(places == 0, UNK, places + self.vocabulary.first - 1)
         return Rows(np.insert(ids, np.cumsum(lengths), EOS), lengths + 1)
 
     def mark(self, text: str | None) -> int | None:
-        """The symbol of what stands between sentences. UserError where that is not always one known symbol."""
+        """The id of the sentence separator `text`. UserError unless it is always one known symbol."""
         if text is None:
             return None
         key, symbols = "model.attention.sentences", self.text.encode(text)
@@ -59,7 +59,7 @@ class Language:
         return number
 
     def save(self, folder: Path, side: Side) -> None:
-        """Writes `SIDE.json`, `SIDE.units`, `SIDE.vocabulary` and `SIDE.counts`."""
+        """Write `SIDE.json`, `SIDE.units`, `SIDE.vocabulary` and `SIDE.counts`."""
         self.text.save(folder, side)
         self.vocabulary.save(folder / f"{side}.vocabulary")
         with write_atomically(folder / f"{side}.counts") as file:
@@ -67,7 +67,7 @@ class Language:
 
     @classmethod
     def load(cls, folder: Path, side: Side, name: str, marks: Sequence[Mark] = ()) -> "Language":
-        """Reads what `save` wrote of a language with these marks. UserError where a file is missing or damaged."""
+        """Read what `save` wrote of a language with these marks. UserError if a file is missing or damaged."""
         path = folder / f"{side}.vocabulary"
         vocabulary, counts = Vocabulary.load(path, marks), _counts(folder / f"{side}.counts")
         if len(vocabulary) != len(counts):

@@ -1,4 +1,4 @@
-"""Learns units and vocabularies, one for all languages or one for each, from the training texts."""
+"""Learn units and vocabularies from the training texts, jointly or one per language."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,23 +17,23 @@ from dragoman.text.unit import UnfitUnitError
 
 
 def open_sources(data: DataConfig, where: str | Sequence[str]) -> dict[Side, FeatureFiles]:
-    """The arrays of a corpus, for each source that is numbers. UserError where they are not sound."""
+    """The arrays of a corpus for each numeric source. UserError if they are not sound."""
     return {side: open_features(where, name) for side, name in names(data).items() if name in data.features}
 
 
 def names(data: DataConfig) -> dict[Side, str]:
-    """What each side is called."""
+    """The name of each side."""
     return dict(zip((*data.sides, "target"), data.names, strict=True))
 
 
 @dataclass(frozen=True)
 class Lines:
-    """The normalised training sentences that one inventory is learnt from, without those that are too long for any
-    model; can be read again and again.
+    """The normalised training sentences from which one inventory is learnt, without sentences too long for any model.
+    They can be iterated repeatedly.
     """
 
     data: DataConfig
-    pipelines: tuple[TextPipeline | None, ...]  # of each language; None is left out
+    pipelines: tuple[TextPipeline | None, ...]  # one per language; None leaves it out
 
     def __len__(self) -> int:
         examples = sum(1 for _ in _texts(self.data))
@@ -47,7 +47,7 @@ class Lines:
 
 
 def _texts(data: DataConfig) -> Iterator[tuple[str, ...]]:
-    """The training texts; those of files that several pairs of languages read once."""
+    """The training texts; files that several language pairs share are read once."""
     seen: set[tuple[tuple[str, ...], str]] = set()
     for pair in data.trained:
         sides = {(pair.train, name) for name in (*pair.sources, pair.target)}

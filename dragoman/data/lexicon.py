@@ -1,4 +1,4 @@
-"""Which target symbols a source symbol is translated by: IBM model 1 over the ids of a corpus."""
+"""A translation lexicon: IBM model 1 over the ids of a corpus."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,17 +16,17 @@ from dragoman.data.vocabulary import PAD, SPECIALS
 from dragoman.errors import UserError
 
 ITERATIONS = 5
-LINKS = 1 << 19  # pairs of positions that are in memory at a time
-CELLS = 1 << 24  # pairs of symbols whose probabilities are kept; of more than these the rarest go
-KEPT = 100  # translations of a symbol that a lexicon holds
+LINKS = 1 << 19  # pairs of positions in memory at a time
+CELLS = 1 << 24  # maximal number of symbol pairs whose probabilities are kept; the rarest are dropped
+KEPT = 100  # translations kept for each source symbol
 
 Ids = npt.NDArray[np.integer[Any]]
 Numbers = npt.NDArray[np.float64]
 
 
 class Lexicon(NamedTuple):
-    """`frequent` (V_target - 4,): all target symbols but the specials, the most frequent first. `translations`
-    (V_source, KEPT): those of each source symbol, the most probable first, then padding; `probabilities` are theirs.
+    """`frequent` (V_target - 4,): all target symbols except the specials, most frequent first. `translations`
+    (V_source, KEPT): translations of each source symbol, most probable first, padded with PAD; `probabilities`: theirs.
     """
 
     frequent: npt.NDArray[np.int32]
@@ -35,7 +35,7 @@ class Lexicon(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A number for pairs of symbols: `keys` = source * V_target + target, in ascending order."""
+    """A value for each pair of symbols: `keys` = source * V_target + target, in ascending order."""
 
     keys: npt.NDArray[np.int64]
     values: Numbers
@@ -44,7 +44,7 @@ class Table(NamedTuple):
 def columns(
     source: Path, target: Path, languages: tuple[Language, Language], filters: Filters
 ) -> tuple[Column, Column]:
-    """The ids of the pairs of two text files that the filters keep. UserError where there is none."""
+    """The ids of the pairs in two text files that pass the filters. UserError if there are none."""
     parts: list[tuple[Rows, Rows]] = []
     for block in sides(parallel(source, target), BLOCK):
         (first, written), (second, also) = (_rows(*each) for each in zip(languages, block, strict=True))
@@ -56,7 +56,7 @@ def columns(
 
 
 def _rows(language: Language, lines: list[str]) -> tuple[Rows, npt.NDArray[np.bool_]]:
-    """The ids of these lines, and which of them are not blank."""
+    """The ids of these lines, and a mask of the lines that are not blank."""
     texts = list(map(language.text.normalise, lines))
     return language.rows(texts), np.array([bool(text.strip()) for text in texts])
 
@@ -67,9 +67,9 @@ def _column(parts: Sequence[Rows]) -> Column:
 
 
 def estimate(source: Column, target: Column, symbols: tuple[int, int]) -> Lexicon:
-    """The lexicon of a corpus, both sides of which end with EOS; `symbols` are the sizes of the vocabularies.
+    """The lexicon of a corpus whose sentences end with EOS on both sides; `symbols` are the vocabulary sizes.
 
-    Memory is bounded by LINKS and CELLS, time grows with the pairs of positions.
+    Memory is bounded by LINKS and CELLS; time grows with the number of pairs of positions.
     """
     table = ibm1(source, target, symbols[1])
     sources, targets = np.divmod(table.keys, symbols[1])
@@ -86,11 +86,11 @@ def estimate(source: Column, target: Column, symbols: tuple[int, int]) -> Lexico
 
 
 def ibm1(source: Column, target: Column, target_symbols: int) -> Table:
-    """`t(y | x)` by EM from equal probabilities (IBM model 1, Brown et al. 1993).
+    """`t(y | x)` by EM from uniform probabilities (IBM model 1, Brown et al. 1993).
 
         P(x_i | y_j) = t(y_j | x_i) / sum_k t(y_j | x_k);   t(y | x) = count(x, y) / sum_y' count(x, y')
 
-    The source's EOS is the empty word, which stands behind every sentence; the target's is left out.
+    The source's EOS serves as the empty word; the target's is left out.
     """
     table: Table | None = None
     for _ in range(ITERATIONS):
@@ -102,7 +102,7 @@ def ibm1(source: Column, target: Column, target_symbols: int) -> Table:
 
 
 def _counts(source: Column, target: Column, target_symbols: int, table: Table | None) -> Table:
-    """How often each pair of symbols is expected to be linked, under a table or equal probabilities."""
+    """Expected counts of links between each pair of symbols, under a table or uniform probabilities."""
     total = table._replace(values=np.zeros_like(table.values)) if table else None
     waiting: list[Table] = []
     for keys, lengths in _links(source, target, target_symbols):
@@ -116,7 +116,7 @@ def _counts(source: Column, target: Column, target_symbols: int, table: Table | 
         weights /= np.repeat(np.maximum(sums, np.finfo(float).tiny), lengths)
         counts = _sums(places, weights, len(found))
         if total:
-            np.add.at(total.values, known, counts)  # where a pair is not in the table, its count is 0
+            np.add.at(total.values, known, counts)  # a pair that is not in the table has count 0
         else:
             waiting.append(Table(found, counts))
             if sum(len(each.keys) for each in waiting[1:]) > max(LINKS, len(waiting[0].keys)):
@@ -125,12 +125,12 @@ def _counts(source: Column, target: Column, target_symbols: int, table: Table | 
 
 
 def _sums(places: Ids, values: Numbers, count: int) -> Numbers:
-    """The sums of the values that go to each of `count` places."""
+    """The sum of the values at each of `count` places."""
     return np.bincount(places, values, count).astype(np.float64, copy=False)
 
 
 def _merged(tables: list[Table]) -> Table:
-    """The sums of tables, without the smallest where there are more than CELLS."""
+    """The sum of tables, without the smallest values if there are more than CELLS."""
     keys, places = np.unique(np.concatenate([each.keys for each in tables]), return_inverse=True)
     values = _sums(places, np.concatenate([each.values for each in tables]), len(keys))
     if len(keys) > CELLS:
@@ -140,9 +140,9 @@ def _merged(tables: list[Table]) -> Table:
 
 
 def _links(source: Column, target: Column, target_symbols: int) -> Iterator[tuple[npt.NDArray[np.int64], Ids]]:
-    """All pairs of a source and a target position of a sentence pair, some sentences at a time.
+    """All pairs of source and target positions within sentence pairs, some sentences at a time.
 
-    Their keys, those of a target position side by side, and how many each target position has.
+    Yields their keys, grouped by target position, and the number of keys of each target position.
     """
     widths, heights = source.lengths, target.lengths - 1  # of the matrix of a pair
     links = np.cumsum(widths * heights)

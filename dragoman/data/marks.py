@@ -1,4 +1,4 @@
-"""The marks of a run, symbols that no text spells; and of several languages, which symbols each is written with."""
+"""The marks of a run, symbols that no text spells; and the symbols of each target language."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,28 +17,26 @@ SPOKEN = "target.languages"  # in a run folder
 
 
 def marks(data: DataConfig) -> tuple[Mark, ...]:
-    """The symbols of every language that no text spells."""
+    """The marks that every vocabulary of a run has."""
     return OPERATIONS if data.edits else tuple(target_marks(data).values())
 
 
 def target_marks(data: DataConfig) -> dict[str, Mark]:
-    """Of several pairs, the first symbol of a source for each language that it may be translated to (Johnson et al.
-    2016).
-    """
+    """The first symbol of a source for each target language, if there are several pairs (Johnson et al. 2016)."""
     return {pair.target: Mark(f"<2{pair.target}>") for pair in data.trained} if data.pairs else {}
 
 
 def write_spoken(seen: Mapping[str, npt.NDArray[np.bool_]], first: int, folder: Path) -> None:
-    """Notes in which languages each symbol was seen, (V,) for each: a line for each symbol from number `first` on."""
+    """Write the languages in which each symbol was seen, (V,) for each: one line per symbol, from number `first` on."""
     with write_atomically(folder / SPOKEN) as file:
         for found in zip(*(each[first:] for each in seen.values()), strict=True):
             file.write("\t".join(name for name, here in zip(seen, found, strict=True) if here) + "\n")
 
 
 def foreign(data: DataConfig, folder: Path) -> dict[Mark, list[int]]:
-    """For the mark of each language the symbols that are not said behind it: all marks, and with data.own_symbols what
-    was seen in targets of other languages alone (target dictionary filtering: Ha et al. 2017, "Effective strategies
-    in zero-resource neural machine translation"). UserError where the run's note of that is missing or damaged.
+    """Symbol ids forbidden for each target language, by its mark: all marks, and with data.own_symbols those seen in
+    targets of other languages alone (target dictionary filtering: Ha et al. 2017, "Effective strategies in
+    zero-resource neural machine translation"). UserError if the run's file of languages is missing or damaged.
     """
     known = target_marks(data)
     first = len(SPECIALS) + len(known)

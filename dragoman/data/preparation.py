@@ -1,4 +1,4 @@
-"""Makes a store of ids from the user's files, with the units and vocabularies that it is written in."""
+"""Prepare a corpus: learn units and vocabularies from the user's files, and write a store of ids."""
 
 import hashlib
 import json
@@ -29,17 +29,17 @@ from dragoman.text.pipeline import Side
 from dragoman.text.unit import flat
 
 STORE = "data"
-BLOCK = 10_000  # pairs that are in memory at a time
-SMALL = np.iinfo(np.uint16).max + 1  # ids that fit into two bytes
+BLOCK = 10_000  # pairs in memory at a time
+SMALL = np.iinfo(np.uint16).max + 1  # the number of ids that fit into two bytes
 
 
 def prepare(
     data: DataConfig, text: TextConfig, seed: int, folder: Path, *, keep_units: bool = False, surfaces: bool = False
 ) -> None:
-    """Writes units, vocabularies and the store to `folder`, unless the same are there already.
+    """Write units, vocabularies and the store to `folder`, unless the same are there already.
 
-    `keep_units`: a model knows the units in the folder by their numbers, so only the store may be written anew.
-    `surfaces`: it asks how the words are spelled that the vocabularies do not have.
+    `keep_units`: a model depends on the ids of the units in the folder, so only the store may be rewritten.
+    `surfaces`: the model asks for the spellings of out-of-vocabulary words.
     """
     fingerprint = _fingerprint(data, text, seed, surfaces)
     if _fingerprint_of(folder / STORE) == fingerprint and (keep_units or _readable(data, folder)):
@@ -47,13 +47,13 @@ def prepare(
     if keep_units:
         _write(data, load(data, folder), fingerprint, folder / STORE, surfaces=surfaces)
         return
-    # Without a store, units and vocabularies of a killed preparation cannot pass for those of an older one.
+    # Without a store, units and vocabularies of a killed preparation cannot be mistaken for those of an older one.
     discard(folder / STORE)
     _write(data, learn(data, text, seed), fingerprint, folder / STORE, learnt=True, surfaces=surfaces)
 
 
 def load(data: DataConfig, folder: Path) -> dict[Side, Source]:
-    """The sources of a run by side, the target last. UserError where a file is missing or damaged."""
+    """The sources of a run by side, target last. UserError if a file is missing or damaged."""
     return {
         side: FeatureSource.load(folder, side, name)
         if name in data.features
@@ -63,7 +63,7 @@ def load(data: DataConfig, folder: Path) -> dict[Side, Source]:
 
 
 def _readable(data: DataConfig, folder: Path) -> bool:
-    """Whether units and vocabularies are there, which a process killed while it removed them may have taken away."""
+    """Whether units and vocabularies exist; a process killed while removing them may have left some out."""
     try:
         load(data, folder)
         foreign(data, folder)
@@ -73,7 +73,7 @@ def _readable(data: DataConfig, folder: Path) -> bool:
 
 
 def _fingerprint(data: DataConfig, text: TextConfig, seed: int, surfaces: bool) -> str:
-    """One number for everything that the store depends on."""
+    """A hash of everything that the store depends on."""
     files = []
     for path in _files(data):
         found = path.stat()
@@ -85,7 +85,7 @@ def _fingerprint(data: DataConfig, text: TextConfig, seed: int, surfaces: bool) 
 
 
 def _files(data: DataConfig) -> list[Path]:
-    """What the store is made from."""
+    """The files that the store is made from."""
     files = [path for pair in data.trained for path in corpus_files(pair.train, *texts_in(data, pair))]
     files += [path for name in data.features for path in feature_files(data.train, name)]
     return files + (alignment_files(data.train, data.source[0], data.target) if data.alignments else [])
@@ -108,17 +108,17 @@ def _write(
     learnt: bool = False,
     surfaces: bool = False,
 ) -> None:
-    """Writes the store, and beside it the sources where they were `learnt` for it."""
+    """Write the store, and beside it the sources if they were `learnt` for it."""
     languages = {side: source for side, source in sources.items() if isinstance(source, Language)}
     arrays = open_sources(data, data.train)
     for side, files in arrays.items():
         source = sources[side]
         assert isinstance(source, FeatureSource)
         source.check(files.size, files.files[0].path)
-    # Of an array the store has the number of its line; the array stays where it is.
+    # For an array, the store has the number of its line; the array stays in its file.
     columns: dict[str, npt.DTypeLike] = dict.fromkeys(arrays, np.uint32)
     columns |= {side: _dtype(language) for side, language in languages.items()}
-    # Dropout cuts a sentence anew in every epoch, for which its text is kept.
+    # Subword dropout segments a sentence anew in every epoch, so its text is kept.
     sampled = [side for side, language in languages.items() if language.text.unit.samples]
     columns |= {f"{side}.text": np.uint8 for side in sampled}
     if surfaces:
@@ -160,14 +160,14 @@ def _blocks(
     filters: Filters,
     surfaces: bool,
 ) -> Iterator[dict[str, Rows]]:
-    """The columns of the store for the examples of a pair that the filters keep, some at a time."""
+    """The columns of the store for the examples of a pair that pass the filters, in blocks."""
     sampled = [side for side, language in languages.items() if language.text.unit.samples]
     gold: list[Gold] = []
     mark = languages["source"].vocabulary.ids([target_marks(data)[pair.target]]) if data.pairs else []
     for block in sides(_examples(data, pair, gold), BLOCK):
         given = dict(zip(languages, block, strict=True))
         texts = {side: list(map(languages[side].text.normalise, given[side])) for side in languages}
-        # What is too long for any model is not cut into symbols, and left out as what is too long for this one.
+        # Text that is too long for any model is not segmented; it is filtered as too long for this one.
         cut = {side: ["" if len(text) > LONGEST_TEXT else text for text in texts[side]] for side in languages}
         rows = {side: language.rows(cut[side]) for side, language in languages.items()}
         unknown = {side: _unknown(languages[side], cut[side], rows[side]) for side in languages} if surfaces else {}
@@ -184,7 +184,7 @@ def _blocks(
         numbers = np.arange(filters.report.pairs, filters.report.pairs + count)
         for side, files in arrays.items():
             there = np.array([len(files[int(number)]) > 0 for number in numbers])
-            lengths[side] = there * lengths["target"]  # regions are no symbols: as long as what is said of them
+            lengths[side] = there * lengths["target"]  # regions are not symbols: they count as long as their target
             rows[side] = Rows(numbers, np.ones(count, np.int64))
         kept = filters.keep(*_with_neighbours([lengths[side] for side in data.sides]), lengths["target"])
         rows |= {f"{side}.text": _bytes(texts[side]) for side in sampled}
@@ -198,14 +198,14 @@ def _blocks(
 
 
 def _unknown(language: Language, texts: list[str], rows: Rows) -> Iterator[list[Symbol]]:
-    """Of each normalised text, of which `rows` has the ids, the symbols that the vocabulary does not have."""
+    """The out-of-vocabulary symbols of each normalised text, whose ids are `rows`."""
     for text, here in zip(texts, rows.holding(UNK), strict=True):
         yield language.vocabulary.unknown(language.text.unit.encode(text)) if here else []
 
 
 def _edits(target: Language, before: list[str], after: list[str], longest: int) -> list[Sequence[Symbol]]:
-    """The operations that make one text of the other. Where a side is too long, there are as many at least; the longer
-    side stands for them until the filters leave it out.
+    """The operations that turn each text `before` into `after`. If a side is too long, so are they; the longer side
+    then stands in for them until the filters remove the pair.
     """
     found = list[Sequence[Symbol]]()
     for texts in zip(before, after, strict=True):
@@ -216,13 +216,13 @@ def _edits(target: Language, before: list[str], after: list[str], longest: int) 
 
 
 def _with_neighbours(sources: list[Numbers]) -> list[Numbers]:
-    """Lengths of several sources; one that a sentence has not is as long as the longest that it has."""
+    """Lengths of several sources; a missing source counts as long as the sentence's longest."""
     longest = np.maximum.reduce(sources)
     return [np.where(lengths > 0, lengths, longest) for lengths in sources]
 
 
 def _examples(data: DataConfig, pair: LanguagePair, gold: list[Gold]) -> Iterator[tuple[str, ...]]:
-    """The training texts of a pair; the links of each pair, where they are wanted, go to the end of `gold`."""
+    """The training texts of a pair; its links, if wanted, are appended to `gold`."""
     if not data.alignments:
         yield from texts_of(data, pair)
         return
@@ -232,12 +232,12 @@ def _examples(data: DataConfig, pair: LanguagePair, gold: list[Gold]) -> Iterato
 
 
 def _words(language: Language, texts: list[str]) -> list[int]:
-    """How many words each normalised text has, as `TextPipeline.words` counts them."""
+    """The number of words of each normalised text, as `TextPipeline.words` counts them."""
     return [len(language.text.tokenise(text)) or bool(text) for text in texts]
 
 
 def _links(gold: list[Gold], sources: list[int], targets: list[int]) -> Rows:
-    """Source word and target word of every link, sure or possible. UserError where one is beyond its pair's words."""
+    """Source word and target word of every link, sure or possible. UserError if one is beyond its pair's words."""
     for each, source, target in zip(gold, sources, targets, strict=True):
         each.check(source, target)
     values, lengths = flat([[word for link in sorted(each.possible) for word in link] for each in gold])

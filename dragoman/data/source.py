@@ -1,4 +1,4 @@
-"""What is translated from."""
+"""Sources: texts or numbers."""
 
 from typing import TypeAlias
 
@@ -10,7 +10,7 @@ Source: TypeAlias = Language | FeatureSource
 
 
 def the_text(sources: tuple[Source, ...]) -> Language:
-    """The only source, which is a text. UserError where there are several, or it is numbers."""
+    """The only source, which is a text. UserError if there are several, or it is numeric."""
     if not only_text(sources):
         named = ", ".join(source.name for source in sources)
         raise UserError(f"this needs a run that reads one text alone, and this one reads {named}")

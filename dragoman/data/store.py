@@ -1,4 +1,4 @@
-"""A prepared corpus on disk: rows of different lengths in flat files that are mapped, not read."""
+"""A prepared corpus on disk: rows of different lengths in flat, memory-mapped files."""
 
 import copy
 import json
@@ -19,31 +19,31 @@ from dragoman.files import write_atomically
 
 VERSION = 2
 HEADER = "header.json"
-VALUES, OFFSETS = ".values", ".offsets"  # of a column: its two files
+VALUES, OFFSETS = ".values", ".offsets"  # the two files of a column
 OFFSET = np.dtype("<i8")
 FOREIGN = "not the header of a prepared corpus; if training wrote it, delete its folder to prepare the corpus again"
-PART = r"\.[0-9a-f]{8}\.part"  # how the name of what is being written, or removed, ends
-CHECKED = 1 << 20  # rows that are checked at a time
+PART = r"\.[0-9a-f]{8}\.part"  # the suffix of a store while it is written or removed
+CHECKED = 1 << 20  # rows checked at a time
 
 Row = npt.NDArray[np.integer]
 
 
 class Rows(NamedTuple):
-    """Rows of different lengths (N,), their values one after another."""
+    """Rows of different lengths (N,), with their values concatenated."""
 
     values: Row
     lengths: npt.NDArray[np.int64]
 
     def chosen(self, rows: npt.NDArray[np.bool_]) -> "Rows":
-        """Those rows alone for which `rows` (N,) is True."""
+        """Only the rows for which `rows` (N,) is True."""
         return Rows(self.values[np.repeat(rows, self.lengths)], self.lengths[rows])
 
     def holding(self, value: int) -> npt.NDArray[np.bool_]:
-        """Which rows, none of them empty, have this value (N,)."""
+        """A mask (N,) of the rows that contain this value; no row may be empty."""
         return np.logical_or.reduceat(self.values == value, np.cumsum(self.lengths) - self.lengths)
 
     def behind(self, values: Sequence[int]) -> "Rows":
-        """The same rows, each behind these values."""
+        """The same rows, each preceded by these values."""
         begins = np.repeat(np.cumsum(self.lengths) - self.lengths, len(values))
         return Rows(np.insert(self.values, begins, np.tile(values, len(self.lengths))), self.lengths + len(values))
 
@@ -65,10 +65,10 @@ class Column:
 
 
 class Store:
-    """The columns of a corpus by name, each with the same rows, and what the writer noted about them.
+    """The columns of a corpus by name, each with the same number of rows, and the writer's notes about them.
 
-    `source` and `target` hold ids that end with EOS; other columns are their writer's affair. Raises
-    UserError where the folder is not a whole store.
+    `source` and `target` hold ids that end with EOS; the meaning of other columns is up to the writer. Raises UserError
+    if the folder is not a complete store.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -88,7 +88,7 @@ class Store:
         return self.rows
 
     def renamed(self, names: Mapping[str, str]) -> "Store":
-        """The same store with these columns alone, as far as it has them, under their new names."""
+        """The same store with only these columns, as far as they exist, under new names."""
         store = copy.copy(self)
         store.columns = {names[name]: column for name, column in self.columns.items() if name in names}
         return store
@@ -101,18 +101,18 @@ class Store:
         return Column(values, offsets)
 
     def damaged(self, name: str) -> UserError:
-        """What to raise where a file of the store has what nobody wrote there."""
+        """The error to raise if a file of the store has unexpected content."""
         return UserError(f"{self.folder / name}: damaged; delete {self.folder} to prepare it again")
 
 
 def _rising(offsets: npt.NDArray[np.int64]) -> bool:
-    """Whether none is less than the one before; of a large corpus only a part is in memory at a time."""
+    """Whether offsets never decrease, checked in blocks to bound memory."""
     parts = (offsets[begin : begin + CHECKED + 1] for begin in range(0, len(offsets) - 1, CHECKED))
     return all(bool((part[:-1] <= part[1:]).all()) for part in parts)
 
 
 def read_header(folder: Path) -> dict[str, Any]:
-    """The header of a store. UserError where it is missing, damaged or of another version."""
+    """The header of a store. UserError if it is missing, damaged or of another version."""
     header = _header(folder)
     if header["version"] != VERSION:
         found = written_by(header["version"], VERSION)
@@ -121,7 +121,7 @@ def read_header(folder: Path) -> dict[str, Any]:
 
 
 def _header(folder: Path) -> dict[str, Any]:
-    """The same of any version."""
+    """The header of a store of any version."""
     path = folder / HEADER
     try:
         header = json.loads(path.read_text(encoding="utf-8"))
@@ -135,9 +135,9 @@ def _header(folder: Path) -> dict[str, Any]:
 
 
 def discard(folder: Path) -> None:
-    """Remove a store, if there is one. UserError, and nothing is removed, where something else has its name.
+    """Remove a store, if there is one. UserError, and nothing is removed, if something else has its name.
 
-    It is renamed first: a process killed on the way leaves no half of a store under the name.
+    The store is renamed first, so that a killed process leaves no partial store under its name.
     """
     check_free(folder)
     if folder.exists():
@@ -147,7 +147,7 @@ def discard(folder: Path) -> None:
 
 
 def check_free(folder: Path) -> None:
-    """UserError where the folder is no store, or holds anything that its header does not name."""
+    """UserError if the folder is not a store, or contains anything that its header does not name."""
     if not folder.exists() and not folder.is_symlink():
         return
     if folder.is_symlink() or not (folder / HEADER).is_file():
@@ -159,14 +159,14 @@ def check_free(folder: Path) -> None:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what a killed process left half-written, or half-removed, of a store of that name."""
+    """Remove half-written or half-removed stores of that name, left by killed processes."""
     for path in folder.parent.glob(f".{folder.name}.*.part"):
         if re.fullmatch(re.escape(f".{folder.name}") + PART, path.name):
             _clear(path)
 
 
 def _part(folder: Path) -> Path:
-    """A hidden name beside the folder for what is not a whole store."""
+    """A hidden path beside the folder for an incomplete store."""
     return folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.part")
 
 
@@ -184,7 +184,7 @@ def _mapped(path: Path, dtype: np.dtype[Any], size: int) -> npt.NDArray[Any]:
     try:
         found = path.stat().st_size
         if found == size * dtype.itemsize:
-            # Only the pages that are used come into memory. An empty file cannot be mapped.
+            # Only pages in use are loaded into memory. An empty file cannot be mapped.
             return np.memmap(path, dtype, "r", shape=(size,)) if size else np.empty(0, dtype)
     except OSError as error:
         raise UserError(f"{path}: cannot read ({error.strerror or error})") from error
@@ -195,10 +195,10 @@ def _mapped(path: Path, dtype: np.dtype[Any], size: int) -> npt.NDArray[Any]:
 
 @contextmanager
 def new_store(folder: Path, columns: Mapping[str, npt.DTypeLike]) -> Iterator["StoreWriter"]:
-    """A writer of a store that appears under its name when the block ends without an exception.
+    """Yield the writer of a store, which appears under its name when the block ends without an exception.
 
-    Until then it is a hidden folder beside it; a store that stood under the name is replaced. UserError where the
-    disk is full, or where something else stands there.
+    Until then it is a hidden folder beside that name; an existing store is replaced. UserError if the disk is full, or
+    if something other than a store has that name.
     """
     temporary = _part(folder)
     check_free(folder)
@@ -219,7 +219,7 @@ def new_store(folder: Path, columns: Mapping[str, npt.DTypeLike]) -> Iterator["S
 
 
 class StoreWriter:
-    """The columns of a store in the making and the notes that go into its header."""
+    """Writes the columns of a store, and the notes that go into its header."""
 
     def __init__(self, columns: Sequence["ColumnWriter"]) -> None:
         self.notes: dict[str, Any] = {}
@@ -227,14 +227,14 @@ class StoreWriter:
         self._columns = columns
 
     def append(self, rows: Mapping[str, Rows]) -> None:
-        """Adds rows: their values in every column."""
+        """Append rows, given their values in every column."""
         (count,) = {len(rows[column.name].lengths) for column in self._columns}
         for column in self._columns:
             column.append(rows[column.name])
         self.rows += count
 
     def header(self) -> dict[str, Any]:
-        """What a reader must know; complete once the columns are closed."""
+        """The header that a reader needs; complete once the columns are closed."""
         columns = {column.name: (column.dtype.str, column.size) for column in self._columns}
         return {"version": VERSION, "rows": self.rows, "columns": columns, "notes": self.notes}
 
@@ -260,7 +260,7 @@ class ColumnWriter:
         self._offsets.close()
 
     def append(self, rows: Rows) -> None:
-        """Adds rows of values. ValueError where the column's type cannot hold them."""
+        """Append rows of values. ValueError if the column's type cannot hold them."""
         values = rows.values.astype(self.dtype)
         if not np.array_equal(values, rows.values):
             raise ValueError(f"column {self.name}: a value does not fit into {self.dtype}")

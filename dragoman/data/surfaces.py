@@ -1,4 +1,4 @@
-"""Words that a vocabulary does not have: how a store spells them, and their numbers in the sentences of an example."""
+"""Out-of-vocabulary words: their spellings in a store, and their ids within an example."""
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -10,27 +10,27 @@ import numpy.typing as npt
 from dragoman.data.vocabulary import UNK, Vocabulary
 from dragoman.text.mark import Symbol
 
-BETWEEN = "\n"  # words of a row; no normalised text has it
+BETWEEN = "\n"  # separates the words of a row; no normalised text contains it
 
 
 def joined(words: Iterable[Symbol]) -> str:
-    """Words as a store keeps them."""
+    """Words as they are kept in a store."""
     return BETWEEN.join(map(str, words))
 
 
 def separated(row: npt.NDArray[np.integer]) -> list[str]:
-    """The words in the UTF-8 of what `joined` gave. UnicodeDecodeError where it is none."""
+    """The words in the UTF-8 bytes of a `joined` text. UnicodeDecodeError if these are not UTF-8."""
     text = row.tobytes().decode()
     return text.split(BETWEEN) if text else []
 
 
 @final
 class ExtendedVocabulary:
-    """The vocabulary of the target and, numbered from its size on, the symbols of an example's sources that it does not
-    have, in the order in which they first occur (of several sources, those of the first come first).
+    """The target vocabulary and, numbered from its size on, the symbols of an example's sources that are not in it, in
+    order of first occurrence (with several sources, those of the first source come first).
 
-    The numbers follow from the target's vocabulary and the symbols of the sources alone, so that all who read the same
-    example agree on them.
+    The numbers depend only on the target vocabulary and the source symbols, so all readers of the same example agree
+    on them.
     """
 
     def __init__(self, vocabulary: Vocabulary, sources: Iterable[Sequence[Symbol]]) -> None:
@@ -46,11 +46,11 @@ class ExtendedVocabulary:
         return [self._ids.get(symbol, number) for symbol, number in zip(symbols, known, strict=True)]
 
     def marked(self, ids: Sequence[int]) -> list[Symbol]:
-        """The symbol of each number, marks as what they are; `<unk>` for one that is another example's."""
+        """The symbol of each number, marks as `Mark`; `<unk>` for a number of another example."""
         size = len(self._vocabulary)
         known = self._vocabulary.marked([number if number < size else UNK for number in ids])
         own = dict(enumerate(self._own, start=size))
         return [own.get(number, symbol) for number, symbol in zip(ids, known, strict=True)]
 
 
-Numbering: TypeAlias = Vocabulary | ExtendedVocabulary  # whatever numbers symbols
+Numbering: TypeAlias = Vocabulary | ExtendedVocabulary  # maps symbols to numbers

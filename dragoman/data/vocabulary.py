@@ -19,10 +19,10 @@ SPECIALS: Final = ("<unk>", "<pad>", "<s>", "</s>")
 
 @dataclass(frozen=True)
 class SymbolTable:
-    """What a part of a model may know of the symbols of a side, by their numbers.
+    """What a part of a model may know about the symbols of a side, indexed by symbol id.
 
-    `spellings` are those of the vocabulary's file, specials and marks by name; the number of the first that a text can
-    spell is `first`. `counts` tell how often each occurs in the training corpus, ends of sentences among them.
+    `spellings` are those of the vocabulary file, specials and marks by name; `first` is the id of the first symbol that
+    a text can spell. `counts` are frequencies in the training corpus, sentence ends included.
     """
 
     spellings: tuple[str, ...]
@@ -34,7 +34,7 @@ class SymbolTable:
 
     @classmethod
     def sized(cls, size: int) -> "SymbolTable":
-        """So many symbols before there is a corpus: numbers for spellings, and each occurs once."""
+        """A placeholder table before there is a corpus: `size` symbols spelled as numbers, each with count 1."""
         return cls((*SPECIALS, *map(str, range(len(SPECIALS), size)))[:size], (1,) * size)
 
 
@@ -66,12 +66,12 @@ class Vocabulary:
         return f"Vocabulary of {len(self):,} symbols"
 
     def ids(self, symbols: Sequence[Symbol]) -> list[int]:
-        """The number of each symbol; UNK for those that are not here."""
+        """The number of each symbol; UNK for unknown ones."""
         known = self._ids.get
         return [known(symbol, UNK) for symbol in symbols]
 
     def unknown(self, symbols: Iterable[Symbol]) -> list[Symbol]:
-        """Those that are not here."""
+        """The symbols that are not in the vocabulary."""
         return [symbol for symbol in symbols if symbol not in self._ids]
 
     def symbols(self, ids: Sequence[int]) -> list[str]:
@@ -79,17 +79,17 @@ class Vocabulary:
         return [str(self._symbols[number]) for number in ids]
 
     def marked(self, ids: Sequence[int]) -> list[Symbol]:
-        """The same with marks as what they are."""
+        """The symbol of each number, marks as `Mark`."""
         return [self._symbols[number] for number in ids]
 
     def save(self, path: Path) -> None:
-        """Writes a JSON string a line, without the specials and the marks, which have no choice of number."""
+        """Write one JSON string per line, without specials and marks, whose numbers are fixed."""
         with write_atomically(path) as file:
             file.writelines(json.dumps(symbol) + "\n" for symbol in self._symbols[self.first :])
 
     @classmethod
     def load(cls, path: Path, marks: Sequence[Mark] = ()) -> "Vocabulary":
-        """Reads what `save` wrote of one with these marks. UserError names the file and line of anything else."""
+        """Read a vocabulary with these marks from `save`'s file. UserError names the file and line of anything else."""
         symbols: dict[str, None] = {}
         for number, line in enumerate(read_lines(path), start=1):
             try:

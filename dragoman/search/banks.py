@@ -1,5 +1,5 @@
-"""The places of a beam, divided among hypotheses that have come equally far with what is demanded (Post and Vilar 2018,
-dynamic beam allocation).
+"""Dynamic beam allocation (Post and Vilar 2018): a beam is divided into banks of hypotheses that have fulfilled equally
+much of a constraint.
 """
 
 from collections import defaultdict
@@ -24,8 +24,8 @@ def by_progress(
     state: Any,
     width: int,
 ) -> list[list[Candidate]]:
-    """The candidates of every sentence, and those that are progress, in the order in which a beam of `width` is to take
-    them. `state` is that of the constraint before they are said.
+    """The candidates of each sentence, with those that advance the constraint added, in the order in which a beam of
+    `width` takes them. `state` is the constraint's state before these candidates.
     """
     found = [list(candidates) for candidates in every]
     known = {(each.row, each.symbol) for candidates in found for each in candidates}
@@ -44,7 +44,7 @@ def by_progress(
 
 
 def _following(rows: Sequence[Node], prediction: Prediction[Any], progress: Progress) -> Iterable[Candidate]:
-    """Each row by each symbol that is progress."""
+    """Each row continued by each symbol that advances the constraint."""
     log_probs = prediction.of_rows(progress.following).tolist()
     for row, columns in enumerate(zip(progress.following.tolist(), log_probs, strict=True)):
         for symbol, log_prob in zip(*columns, strict=True):
@@ -53,8 +53,9 @@ def _following(rows: Sequence[Node], prediction: Prediction[Any], progress: Prog
 
 
 def banked(candidates: list[tuple[int, Candidate]], width: int) -> list[Candidate]:
-    """What ends, as far as it is among the `width` best that miss nothing; then `width` of those that go on, as many of
-    each number of missing symbols as there are, the places that are left over to the best. The best first.
+    """The candidates that end and are among the `width` best with nothing missing; then `width` that go on, shared
+    equally among the banks (one for each number of missing symbols), with places left over given to the best. Both
+    best first.
     """
     ranked = sorted(candidates, key=lambda each: -each[1].total)
     fulfilled = [each for missing, each in ranked if not missing]

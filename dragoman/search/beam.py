@@ -26,17 +26,18 @@ Size = Annotated[int, Field(ge=1, le=1000)]
 class Beam(Search):
     """Keep the `size` most probable of all continuations of the `size` hypotheses kept before (CN 4, AN).
 
-    A continuation by the end symbol that is among them is set apart as finished. `normalisation` and `alpha` rank
-    hypotheses of different lengths (`none` is CN's form); see `ranking.py`. Under one that rewards length, even a beam
-    of 1 looks beyond the first end, where greedy search stops. Lengths are limited as in `Greedy`.
+    Continuations among these that end in the end symbol are set apart as finished. `normalisation` and `alpha` rank
+    hypotheses of different lengths (`none` is CN's form); see `ranking.py`. With a normalisation that rewards length,
+    even a beam of 1 looks beyond the first end symbol, where greedy search stops. Lengths are limited as in `Greedy`.
 
-    `coverage_penalty` (Wu et al. 2016's beta) lets a finished hypothesis sink for each position of a text that got less
-    than 1 of all its attention, the end's included. Which open ones are kept is up to their probability alone.
+    `coverage_penalty` (Wu et al. 2016's beta) lowers the rank of a finished hypothesis for each position of a text that
+    received less than 1 of its attention in total, the end symbol's position included. Open hypotheses are kept by
+    probability alone.
 
-    A sentence is done when as many finished hypotheses as asked for rank above everything that an open one can still
-    reach, so stopping loses nothing. Without normalisation that is soon; with it, an open hypothesis might rise by
-    growing up to the limit, which costs a quarter more steps on Multi30k and all up to the limit where a model seldom
-    says the end.
+    A sentence is done when `n_best` finished hypotheses rank above everything that an open one can still reach, so
+    early stopping loses nothing. Without normalisation this happens soon. With it, an open hypothesis might rise by
+    growing up to the limit: this costs a quarter more steps on Multi30k, and all steps up to the limit if a model
+    seldom predicts the end.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class Beam(Search):
 @final
 @dataclass(frozen=True)
 class BestFinished(Strategy):
-    """The `width` best that are open, and the `most` best finished ones, of which `n_best` are asked for."""
+    """Keep the `width` best open hypotheses and the `most` best finished ones, of which `n_best` are requested."""
 
     width: int
     ranking: Ranking
@@ -72,15 +73,15 @@ class BestFinished(Strategy):
     def propose(
         self, log_probs: Float[Tensor, "B W C"], totals: Float[Tensor, "B W"], sentences: List[Sentence]
     ) -> Proposals:
-        """The best 2 * `width`: at least `width` go on, even if as many end."""
+        """The best 2 * `width` continuations: at least `width` go on, even if as many end."""
         columns = log_probs.size(2)
         continued = (totals.unsqueeze(2) + log_probs).flatten(1)  # (B, W * C)
         places = continued.topk(min(2 * self.width, continued.size(1)), dim=1).indices  # row * C + column
         return Proposals(places // columns, places % columns, log_probs.flatten(1).gather(1, places))
 
     def keep(self, sentence: Sentence, candidates: Iterable[Candidate], step: Step) -> None:
-        """The best `width` of those that go on; and of those among the best `width` that end, what is among the `most`
-        best finished ones, of equals the earlier first.
+        """Keep the best `width` candidates that go on. Those among the best `width` that end join the `most` best
+        finished hypotheses; ties go to the earlier one.
         """
         beam: list[Node] = []
         for rank, each in enumerate(candidates):
@@ -96,7 +97,7 @@ class BestFinished(Strategy):
         sentence.beam = beam
 
     def done(self, sentence: Sentence, limit: int) -> bool:
-        """No open hypothesis can still come among the best finished ones."""
+        """Whether no open hypothesis can still enter the `n_best` finished ones."""
         if len(sentence.finished) < self.n_best:
             return False
         return sentence.finished[self.n_best - 1].score >= self.ranking.bound(sentence.beam[0].total, limit + 1)

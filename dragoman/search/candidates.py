@@ -1,4 +1,4 @@
-"""Candidate lists: a translation is searched among the symbols that its source makes likely, which are few."""
+"""Candidate lists: the search is restricted to the few target symbols that the source makes likely."""
 
 from collections.abc import Iterable
 from collections.abc import Sequence as List
@@ -19,12 +19,12 @@ from dragoman.model.state import select
 from dragoman.model.weights import read_tensors, write_tensors
 from dragoman.search.ensemble import Ensemble
 
-FILE = "lexicon.safetensors"  # in the run's folder
+FILE = "lexicon.safetensors"  # in the run folder
 
 
 class Candidates(NamedTuple):
-    """The symbols (C,) that the sentences of a batch may be translated by, the specials first, and those of them that
-    are `disallowed_mask` (B, C) for each sentence, since they are another's; None where there is no other.
+    """The candidates (C,) of all sentences of a batch, special symbols first. `disallowed_mask` (B, C) marks those that
+    belong to other sentences alone; None for a batch of one sentence.
     """
 
     symbols: Int[Tensor, "_"]
@@ -33,11 +33,11 @@ class Candidates(NamedTuple):
 
 @final
 class CandidateList:
-    """The `frequent` most frequent target symbols, and the `translations` most probable ones of each symbol of a
-    sentence (CN 6.2; Jean et al. 2015).
+    """The `frequent` most frequent target symbols, and the `translations` most probable translations of each symbol of
+    a sentence (CN 6.2; Jean et al. 2015).
 
-    There is a lexicon for each source; a sentence has the candidates that any of them gives it. UserError where that
-    leaves nothing, or where a lexicon has fewer translations of a symbol.
+    There is a lexicon for each source; a sentence has the candidates of all of them. UserError if both numbers are 0 or
+    a lexicon keeps fewer translations of a symbol.
     """
 
     def __init__(self, lexicons: List[Lexicon], frequent: int, translations: int, device: torch.device) -> None:
@@ -55,24 +55,24 @@ class CandidateList:
         for lexicon in lexicons:
             self._everywhere[lexicon.frequent[:frequent].tolist()] = True
             table = torch.from_numpy(lexicon.translations[:, :translations]).long().to(device)
-            table[PAD] = PAD  # padding brings no candidates: it is among the specials, which are everywhere
+            table[PAD] = PAD  # padding adds no candidates: PAD is a special, and these are always allowed
             self._translations.append(table)
 
     def allowed(
         self, sources: tuple[SourceBatch, ...], always: Int[Tensor, "B K"] | None = None
     ) -> Bool[Tensor, "B V"]:
-        """Which symbols of the vocabulary may translate each sentence; `always` may, whatever the sources."""
+        """Which symbols of the vocabulary each sentence may contain; those in `always` it may, whatever its sources."""
         allowed = self._everywhere.repeat(len(sources[0].mask), 1)
         for source, translations in zip(sources, self._translations, strict=True):
             assert isinstance(source, Sequence)
             allowed.scatter_(1, translations[source.ids].flatten(1), True)
         if always is not None:
-            known = always < self.symbols  # words of the sentence itself are allowed anyway
+            known = always < self.symbols  # words of the source sentence itself are allowed anyway
             allowed.scatter_(1, always.where(known, PAD), True)
         return allowed
 
     def coverage(self, batches: Iterable[Batch]) -> "Coverage":
-        """What of these references can be said."""
+        """How much of these references the candidates cover."""
         sentences = symbols = covered = candidates = 0
         for batch in batches:
             allowed, target = self.allowed(batch.sources), batch.target
@@ -83,14 +83,14 @@ class CandidateList:
 
 
 def among(allowed: Bool[Tensor, "B V"]) -> Candidates:
-    """The candidates of a batch whose sentences allow these symbols."""
+    """The candidates of a batch, given the symbols that each sentence allows."""
     symbols = allowed.any(0).nonzero().flatten()
     return Candidates(symbols, ~allowed[:, symbols] if len(allowed) > 1 else None)
 
 
 class Coverage(NamedTuple):
-    """How many sentences and symbols references have, how many of the symbols are candidates of their sentence, and
-    how many candidates all sentences have.
+    """Numbers of sentences and of symbols in the references, of those symbols that are candidates of their sentence,
+    and of candidates, summed over sentences.
     """
 
     sentences: int
@@ -100,12 +100,12 @@ class Coverage(NamedTuple):
 
 
 def write(lexicon: Lexicon, path: Path) -> None:
-    """The lexicon as a file of tensors."""
+    """Write the lexicon as a file of tensors."""
     write_tensors(path, {name: torch.from_numpy(part) for name, part in lexicon._asdict().items()}, {})
 
 
 def read(path: Path, symbols: tuple[int, int]) -> Lexicon:
-    """What `write` wrote, for vocabularies of these sizes. UserError where it is missing, damaged or another run's."""
+    """Read what `write` wrote, for vocabularies of these sizes. UserError if missing, damaged or another run's."""
     if not path.is_file():
         raise UserError(f"{path.parent}: no lexicon for candidates yet; `dragoman lexicon {path.parent}` makes it")
     tensors, _ = read_tensors(path)
@@ -118,7 +118,7 @@ def read(path: Path, symbols: tuple[int, int]) -> Lexicon:
 
 @dataclass(frozen=True, eq=False)
 class ShortlistState:
-    """What predicts the candidates of a batch, its own state, and which symbols each sentence allows."""
+    """The model narrowed to the candidates of a batch, its state, and the symbols that each sentence allows."""
 
     model: Predictor[Any]
     state: Any
@@ -128,11 +128,11 @@ class ShortlistState:
 
 @final
 class ShortlistPredictor(Predictor[ShortlistState]):
-    """Predicts the symbols that each sentence of a batch allows, which share all probability; words that the vocabulary
-    does not have are among them.
+    """Predicts only the symbols that each sentence of a batch allows, renormalised to probability 1. Words that are not
+    in the vocabulary are always allowed.
 
-    Each row's probabilities are over the candidates of its own sentence, so that what else is in the batch changes
-    nothing.
+    Each row's probabilities are over the candidates of its own sentence, so they do not depend on the rest of the
+    batch.
     """
 
     def __init__(self, model: Predictor[Any], allowed: Bool[Tensor, "B V"]) -> None:
@@ -156,7 +156,7 @@ class ShortlistPredictor(Predictor[ShortlistState]):
         if disallowed_mask is not None:
             by_sentence = log_probs.view(len(disallowed_mask), -1, log_probs.size(1))
             log_probs = by_sentence.masked_fill(disallowed_mask.unsqueeze(1), float("-inf")).view_as(log_probs)
-        alone = disallowed_mask is None and ids is step.ids and state.model is not self._model  # it is shared already
+        alone = disallowed_mask is None and ids is step.ids and state.model is not self._model  # already normalised
         shared = log_probs if alone else torch.log_softmax(log_probs, 1)
         return Prediction(shared, step.attention, replace(state, state=step.state), ids, step.figures)
 
@@ -174,7 +174,7 @@ class ShortlistPredictor(Predictor[ShortlistState]):
 
 
 def shortlisted(model: Predictor[Any], allowed: Bool[Tensor, "B V"]) -> Predictor[Any]:
-    """The model among the symbols that each sentence allows; of an ensemble, each of its models."""
+    """The model restricted to the symbols that each sentence allows; for an ensemble, each of its models."""
     if isinstance(model, Ensemble):
         return model.mapped(lambda member: shortlisted(member, allowed))
     return ShortlistPredictor(model, allowed)

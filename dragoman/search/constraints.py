@@ -1,4 +1,4 @@
-"""Constraints: what a translation may say next, and what it has to say. Those in the table a configuration can name."""
+"""Constraints: which symbols a translation may contain next, and which it must contain."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -11,12 +11,12 @@ from dragoman.data.language import Language
 from dragoman.data.vocabulary import BOS, EOS, PAD, UNK
 from dragoman.model.shapes import Bool, Float, Int
 
-NEVER = -1e4  # log P of what has to be said and is ruled out: small, and beside it others are still told apart
-State = Any  # nested tuples of tensors: a row for each sentence at first, then one for each row of a search
+NEVER = -1e4  # log P of required symbols that the model rules out: small, but added to others it keeps their order
+State = Any  # nested tuples of tensors: one row per sentence at first, then one per row of the search
 
 
 class Progress(NamedTuple):
-    """How many symbols each row still has to say, and which would be progress; PAD where a row has fewer of them."""
+    """How many required symbols each row still lacks, and which symbols would advance it, padded with PAD."""
 
     missing: Int[Tensor, "R"]
     following: Int[Tensor, "R K"]
@@ -31,25 +31,25 @@ class ConstraintContext(NamedTuple):
 
 
 class Constraint(ABC):
-    """What holds for the translations of a batch. Its state is a value: passed in and returned.
+    """A constraint on the translations of a batch. Its state is a value: passed in and returned.
 
-    What is allowed keeps the log-probability that the model gives it.
+    Allowed symbols keep the log-probability that the model gives them.
     """
 
     @abstractmethod
     def start(self) -> State:
-        """The state before the first symbol, a row a sentence."""
+        """The state before the first symbol, one row per sentence."""
 
     @abstractmethod
     def allowed(self, state: State, symbols: Int[Tensor, "C"]) -> Bool[Tensor, "_ C"]:
-        """Which of these symbols each row may say next, in one row where all are alike."""
+        """Which of these symbols may follow each row; a single row if it is the same for all."""
 
     def advance(self, symbols: Int[Tensor, "R"], state: State) -> State:
-        """The state after each row has said a symbol."""
+        """The state after each row is continued by its symbol."""
         return state
 
     def progress(self, state: State) -> Progress | None:
-        """What is still missing; None where nothing is demanded. A translation does not end before nothing is."""
+        """What is still missing; None if nothing is required. A translation ends only when nothing is missing."""
         return None
 
 
@@ -83,7 +83,7 @@ class All(Constraint):
 
 @final
 class ForbiddenSymbols(Constraint):
-    """Symbols that are never said: those that only sources have, those of other languages."""
+    """Forbids symbols: those that occur in sources alone, and those of other languages."""
 
     def __init__(self, symbols: Sequence[int], vocabulary: int, device: torch.device) -> None:
         self._allowed = torch.ones(vocabulary, dtype=torch.bool, device=device)
@@ -93,16 +93,16 @@ class ForbiddenSymbols(Constraint):
         return ()
 
     def allowed(self, state: State, symbols: Int[Tensor, "C"]) -> Bool[Tensor, "_ C"]:
-        beyond = symbols >= len(self._allowed)  # words of the sentence itself
+        beyond = symbols >= len(self._allowed)  # words of the source sentence itself
         known: Tensor = self._allowed[symbols.masked_fill(beyond, PAD)]
         return (known | beyond).unsqueeze(0)
 
 
 @final
 class FittingEdits(Constraint):
-    """Operations of `text/edits.py` that fit: where the edited sentence is at its end, nothing is kept or deleted.
+    """Edit operations (`text/edits.py`) that fit the edited sentence: at its end, nothing can be kept or deleted.
 
-    `lengths` says how many symbols are edited of each sentence, `operations` are the ids of keeping and deleting.
+    `lengths` are the numbers of symbols of the edited sentences, `operations` the ids of keep and delete.
     """
 
     def __init__(self, lengths: Int[Tensor, "B"], operations: Sequence[int]) -> None:
@@ -123,7 +123,7 @@ class FittingEdits(Constraint):
 
 @final
 class Prefix(Constraint):
-    """Translations that begin with given symbols, (B, P) with PAD behind those of shorter ones."""
+    """Translations begin with the given symbols, (B, P), padded with PAD."""
 
     def __init__(self, prefixes: Int[Tensor, "B P"]) -> None:
         self._prefixes = torch.cat([prefixes, torch.full_like(prefixes[:, :1], PAD)], 1)
@@ -179,9 +179,10 @@ def constrained(
     state: State,
     left: Int[Tensor, "R"] | None = None,
 ) -> Float[Tensor, "R C"]:
-    """The log-probabilities of these symbols, which it changes: -inf for those that are not allowed, for the end while
-    something is missing, and for all but progress where a row has no more symbols `left` than are missing. If the model
-    has ruled out all that is allowed, the allowed symbols get NEVER; if nothing is allowed, the end does.
+    """The log-probabilities of these symbols under the constraint, changed in place: -inf for symbols that are not
+    allowed, for the end while something is missing, and for all but required symbols in rows with no more symbols
+    `left` than are missing. If the model rules out everything allowed, the allowed symbols get NEVER; if nothing is
+    allowed, the end does.
     """
     allowed, progress = constraint.allowed(state, symbols), constraint.progress(state)
     allowed = allowed & (symbols != PAD) & (symbols != BOS)

@@ -1,4 +1,4 @@
-"""The one loop of all searches: limits, constraints, paths, rows that change places, random numbers, a deadline."""
+"""The one loop of all searches: limits, constraints, paths, reordering of rows, random numbers, a deadline."""
 
 import time
 from abc import ABC, abstractmethod
@@ -23,7 +23,7 @@ Limits = Callable[[], Sequence[int]]
 
 
 class Deadline:
-    """When searches must have ended: so many seconds from now, or when they are cancelled (from another thread)."""
+    """When searches must stop: after `seconds` from now, or when they are cancelled (from another thread)."""
 
     def __init__(self, seconds: float = float("inf")) -> None:
         self._seconds = seconds
@@ -33,7 +33,7 @@ class Deadline:
         self._end = float("-inf")
 
     def check(self) -> None:
-        """UserError where it has passed."""
+        """UserError if it has passed."""
         if time.monotonic() >= self._end:
             cancelled = self._end == float("-inf")
             raise UserError("cancelled" if cancelled else f"not translated within {self._seconds:g} seconds")
@@ -41,16 +41,16 @@ class Deadline:
 
 @dataclass(slots=True)
 class Sentence:
-    """A sentence while it is searched."""
+    """The search state of one sentence."""
 
     number: int  # in the batch
-    beam: list[Node]  # open hypotheses, the best first
-    finished: list[End]  # the best first
-    random: torch.Generator | None  # its own, so that what is drawn does not depend on the batch
+    beam: list[Node]  # open hypotheses, best first
+    finished: list[End]  # best first
+    random: torch.Generator | None  # one per sentence, so that draws do not depend on the batch
 
 
 class Proposals(NamedTuple):
-    """Continuations of every sentence, the best first: rows of the sentence, columns, and log P of each symbol."""
+    """Continuations of every sentence, best first: rows within the sentence, columns, and log P of each symbol."""
 
     rows: Int[Tensor, "B P"]
     columns: Int[Tensor, "B P"]
@@ -58,17 +58,17 @@ class Proposals(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A step of a search, for whoever keeps its candidates."""
+    """A step of a search, as `Strategy.keep` sees it."""
 
     paths: Paths
     first: int  # the node of the first row
-    length: int  # of what ends here, the end counted
+    length: int  # of hypotheses that end here, counting the end symbol
 
 
 class Strategy(ABC):
-    """What distinguishes a search from others: which continuations it looks at, which it keeps, and when it ends.
+    """What distinguishes one search from another: which continuations it considers, which it keeps, when it ends.
 
-    At most `width` hypotheses of a sentence go on. `covered` are the numbers of sources whose coverage it asks for.
+    At most `width` hypotheses of a sentence go on. `covered` are the numbers of the sources whose coverage it needs.
     """
 
     width: int
@@ -78,22 +78,22 @@ class Strategy(ABC):
     def propose(
         self, log_probs: Float[Tensor, "B W C"], totals: Float[Tensor, "B W"], sentences: Sequence[Sentence]
     ) -> Proposals:
-        """Continuations by one symbol, from log P of each symbol and of the hypothesis before it."""
+        """Continuations by one symbol, given log P of each symbol and of the hypothesis that it continues."""
 
     @abstractmethod
     def keep(self, sentence: Sentence, candidates: Iterable[Candidate], step: Step) -> None:
-        """Puts the candidates that go on in the sentence's beam, and those that end among the finished ones."""
+        """Put candidates that go on into the sentence's beam, and candidates that end among the finished ones."""
 
     @abstractmethod
     def done(self, sentence: Sentence, limit: int) -> bool:
-        """Whether nothing better is to come, if the end is forced at this step."""
+        """Whether nothing better can follow, if the end is forced at the step `limit`."""
 
 
 class Decoding:
-    """A batch that is searched: `model` predicts, `strategy` chooses.
+    """The search of one batch: `model` predicts, `strategy` chooses.
 
     `limits()` are the steps, counted from 0, at which the end of each sentence is forced; they may grow while a source
-    arrives. `constraint` has its say on every symbol. `seeds` are those of each sentence's random numbers.
+    arrives. `constraint` restricts every symbol. `seeds` seed the random numbers of each sentence.
     """
 
     def __init__(
@@ -127,13 +127,13 @@ class Decoding:
         return paths.hypotheses([sentence.finished for sentence in self.sentences])
 
     def steps(self, sources: tuple[SourceBatch, ...], paths: Paths) -> Iterator[Prediction[Any]]:
-        """What is predicted at each step, as soon as its candidates have been kept."""
-        sentences, length = self.sentences, 0  # those that go on, and how many symbols they have said
+        """Yield the prediction of each step, after its candidates have been kept."""
+        sentences, length = self.sentences, 0  # those that go on, and how many symbols they have
         state = self.model.begin(sources)
         constraint = self.constraint.start() if self.constraint else ()
         while sentences:
             self.deadline.check()
-            rows = [node for sentence in sentences for node in sentence.beam]  # as many of each
+            rows = [node for sentence in sentences for node in sentence.beam]  # equally many of each
             symbols = torch.tensor([node.symbol for node in rows], device=self.device)
             if self.constraint and length:
                 constraint = self.constraint.advance(symbols, constraint)
@@ -161,12 +161,12 @@ class Decoding:
                 constraint = select(constraint, kept_rows)
 
     def _limits(self, sentences: list[Sentence]) -> list[int]:
-        """The limit of each sentence, which leaves room for what is demanded."""
+        """The limit of each sentence, with room for all required symbols."""
         limits = self.limits()
         return [max(limits[each.number], self._demanded[each.number] if self._demanded else 0) for each in sentences]
 
     def _restricted(self, prediction: Prediction[Any], constraint: Any, left: list[int]) -> Float[Tensor, "R C"]:
-        """log P of what each row may say, which has so many symbols left before its end is forced."""
+        """log P of the symbols that each row may contain next; `left` symbols remain until its end is forced."""
         log_probs = prediction.log_probs
         if self.constraint:
             most = torch.tensor(left, device=self.device)
@@ -177,14 +177,14 @@ class Decoding:
     def _continued(
         self, rows: list[Node], prediction: Prediction[Any], constraint: Any, sentences: list[Sentence]
     ) -> Sequence[Iterable[Candidate]]:
-        """The candidates of every sentence, the best first."""
+        """The candidates of every sentence, best first."""
         log_probs, width = prediction.log_probs, len(rows) // len(sentences)
         totals = torch.tensor([node.total for node in rows], dtype=log_probs.dtype, device=self.device)
         found = self.strategy.propose(log_probs.view(len(sentences), width, -1), totals.view(-1, width), sentences)
         symbols = prediction.at(found.columns).tolist()
 
         def candidates(first: int, *proposed: list[Any]) -> Iterator[Candidate]:
-            """Of the sentence whose rows begin here."""
+            """The candidates of the sentence whose first row is `first`."""
             for row, symbol, log_prob in zip(*proposed, strict=True):
                 yield Candidate(first + row, symbol, number(log_prob), rows[first + row].total + log_prob)
 

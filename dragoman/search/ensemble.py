@@ -1,4 +1,4 @@
-"""Several models behaving as one."""
+"""Several models used as one."""
 
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Sequence as List
@@ -17,7 +17,7 @@ from dragoman.model.state import select
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """The state of each model, and in which rows it has a vote."""
+    """The state of each model, and the rows in which it has a vote."""
 
     states: tuple[Any, ...]
     votes: Bool[Tensor, "R M"]
@@ -25,12 +25,12 @@ class Members:
 
 @final
 class Ensemble(Predictor[Members]):
-    """`P(y | x) = 1/M sum_m P_m(y | x^(m))`: the mean of what models predict, each of which reads sources of its own
-    (Junczys-Dowmunt and Grundkiewicz 2016, LH section 5). All write the same symbols and begin with the same one.
+    """`P(y | x) = 1/M sum_m P_m(y | x^(m))`: the mean of the models' predictions, where each model reads sources of its
+    own (Junczys-Dowmunt and Grundkiewicz 2016, LH section 5). All share the target symbols and the start symbol.
 
-    The first model reads the first `reads[0]` of the sources that are given, the second the next `reads[1]` of them,
-    and so on. A model has no vote on a sentence that has none of its sources, if another has some. The attention on
-    each source is what its model looked at, divided by the number of votes; that of sentinels is added up.
+    The first model reads the first `reads[0]` of the given sources, the second the next `reads[1]`, and so on. A model
+    has no vote on a sentence that has none of its sources, if another model has some. The attention to each source is
+    that of its model, divided by the number of votes; the attention to sentinels is summed.
     """
 
     def __init__(self, models: List[Predictor[Any]], reads: List[int]) -> None:
@@ -41,7 +41,7 @@ class Ensemble(Predictor[Members]):
         self._reads = reads
 
     def mapped(self, function: Callable[[Predictor[Any]], Predictor[Any]]) -> "Ensemble":
-        """The same of what the function makes of each model."""
+        """The ensemble of `function(model)` for each model."""
         return Ensemble([function(model) for model in self.models], self._reads)
 
     def _each(self, sources: tuple[SourceBatch, ...]) -> Iterator[tuple[SourceBatch, ...]]:
@@ -89,7 +89,7 @@ class Ensemble(Predictor[Members]):
 
 
 def _all_symbols(steps: List[Prediction[Any]]) -> Int[Tensor, "C"] | None:
-    """What any of these predicts; None where all have a column for every symbol of the vocabulary."""
+    """The ids that any of these predicts; None if all have a column for every symbol of the vocabulary."""
     if all(step.ids is None for step in steps) and len({step.log_probs.size(1) for step in steps}) == 1:
         return None
     found: Tensor = torch.unique(torch.cat([step.symbols for step in steps]))
@@ -97,7 +97,7 @@ def _all_symbols(steps: List[Prediction[Any]]) -> Int[Tensor, "C"] | None:
 
 
 def _figures(every: List[Mapping[str, Tensor]], shares: Float[Tensor, "R M"]) -> dict[str, Tensor]:
-    """The mean of each figure over the models that know it."""
+    """The mean of each figure over the models that report it."""
     found = dict[str, Tensor]()
     for name in dict.fromkeys(name for figures in every for name in figures):
         known = [number for number, figures in enumerate(every) if name in figures]
@@ -108,5 +108,5 @@ def _figures(every: List[Mapping[str, Tensor]], shares: Float[Tensor, "R M"]) ->
 
 
 def _there(source: SourceBatch) -> Bool[Tensor, "B"]:
-    """Which sentences have this source: of one that is missing there is nothing, an end alone, or zeros."""
+    """Which sentences have this source. A missing one is empty, a lone end symbol, or all zeros."""
     return source.values.flatten(1).any(1) if isinstance(source, Features) else source.mask.sum(1) > 1

@@ -21,7 +21,7 @@ from dragoman.search.search import Search
 class Greedy(Search):
     """`x_t = argmax P(x | x_1 .. x_(t-1))` until the end symbol (CN 4, AN).
 
-    A translation has at most `length_ratio` times the source's symbols plus `length_margin`; there it is made to end.
+    A translation has at most `length_ratio` times the source's symbols plus `length_margin`; there the end is forced.
     """
 
     width = 1
@@ -34,7 +34,7 @@ class Greedy(Search):
 
 
 class OneHypothesis(Strategy, ABC):
-    """One hypothesis a sentence, which is over with its first end. A variant proposes what it says next."""
+    """One hypothesis per sentence, done at its first end symbol. A variant proposes the next symbol."""
 
     width = 1
 

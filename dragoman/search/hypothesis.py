@@ -1,4 +1,4 @@
-"""What search returns, and what it keeps until then."""
+"""Hypotheses that a search returns, and the tree of steps that it keeps until then."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,19 +14,19 @@ from dragoman.model.predictor import Prediction
 from dragoman.model.shapes import Float
 from dragoman.search.ranking import coverage
 
-ROOT = -1  # the parent of what has said nothing yet
-LEAST = 64  # rows that there is room for
+ROOT = -1  # the parent of an empty hypothesis
+LEAST = 64  # the smallest capacity in rows
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One translation in symbols.
+    """One translation as symbols.
 
-    `symbols` are without the end symbol; `log_probs` (one for each symbol and one for the end, in nats) add up to
-    `log P(y | x)`; `score` is that sum under the search's ranking, by which hypotheses are ordered; `attention`
-    holds for every source the weights (len(symbols) + 1, source length), the row of the end symbol last. `surfaces`
-    spells the symbols that a model has spelled itself, None elsewhere. `figures` are what else the model knows of each
-    step (len(symbols) + 1,), by name.
+    `symbols` exclude the end symbol; `log_probs` (one for each symbol and one for the end, in nats) sum to
+    `log P(y | x)`; `score` is that sum under the search's ranking, by which hypotheses are ordered. `attention` holds
+    the weights (len(symbols) + 1, source length) for each source, with the row of the end symbol last. `surfaces` are
+    the spellings of symbols that the model spelled itself, None for others. `figures` are further values that the model
+    reports for each step (len(symbols) + 1,), by name.
     """
 
     symbols: tuple[int, ...]
@@ -42,8 +42,8 @@ class Hypothesis:
 
 
 class Node(NamedTuple):
-    """What an open hypothesis said last: after which node, which symbol, log P of that and of the whole, and how it is
-    spelled where the vocabulary does not say.
+    """The last step of an open hypothesis: its parent node, its symbol, log P of the symbol and of the whole
+    hypothesis, and the symbol's spelling if it is not in the vocabulary.
     """
 
     parent: int
@@ -54,12 +54,12 @@ class Node(NamedTuple):
 
 
 def nothing(symbol: int) -> Node:
-    """Before the first step: the start symbol, for certain."""
+    """The node before the first step: the start symbol, with probability 1."""
     return Node(ROOT, symbol, 0.0, 0.0)
 
 
 class End(NamedTuple):
-    """A finished hypothesis: the node that said the end symbol, log P of that, and the score of the whole."""
+    """A finished hypothesis: the node that predicted the end symbol, log P of the end, and the score of the whole."""
 
     node: int
     log_prob: float
@@ -67,8 +67,8 @@ class End(NamedTuple):
 
 
 class _Rows:
-    """Rows of numbers in one piece that grows. Pieces of single steps would lie scattered among the large tensors that
-    come and go between them, and these could not use each other's places (docs/speed.md, All engines).
+    """Rows of numbers in one tensor that grows. One tensor per step would fragment memory: such tensors would lie
+    between the large ones allocated and freed meanwhile, whose places could not be reused (docs/speed.md, All engines).
     """
 
     def __init__(self) -> None:
@@ -90,16 +90,16 @@ class _Rows:
 
 
 class _Coverage:
-    """The coverage of each row of the last step, by the attention that some sources have got on the way to it."""
+    """The coverage of each row of the last step, from the attention summed over its path, for the numbered sources."""
 
     def __init__(self, sources: tuple[SourceBatch, ...], numbers: Sequence[int]) -> None:
         self._numbers = numbers
-        self._attended = [(~sources[number].mask).float() for number in numbers]  # (R, S); padding is seen in full
+        self._attended = [(~sources[number].mask).float() for number in numbers]  # (R, S); padding counts as covered
         self._first = 0  # the node of the first row
         self._found: list[float] | None = None
 
     def add(self, rows: Sequence[Node], attention: tuple[Tensor, ...], first: int) -> None:
-        """A step, whose first row is this node."""
+        """Add a step whose first row is the node `first`."""
         if first:
             parents = torch.tensor([node.parent - self._first for node in rows], device=attention[0].device)
             self._attended = [each[parents] for each in self._attended]
@@ -113,11 +113,11 @@ class _Coverage:
 
 
 class Paths:
-    """All steps of a search as a tree: each row of each step is a node, which knows what it had read, what it attended
-    to, and its figures.
+    """All steps of a search as a tree. Each row of each step is a node with its input symbol, its attention and its
+    figures.
 
-    Nothing is copied while hypotheses branch and batches shrink; what was found is read off backwards from its end.
-    `covered` are the numbers of the sources that coverage counts.
+    Nothing is copied when hypotheses branch or batches shrink; a finished hypothesis is read off backwards from its
+    end. `covered` are the numbers of the sources counted in the coverage.
     """
 
     def __init__(self, sources: tuple[SourceBatch, ...], covered: Sequence[int] = ()) -> None:
@@ -128,8 +128,8 @@ class Paths:
         self._coverage = _Coverage(sources, covered) if covered else None
 
     def add(self, rows: Sequence[Node], prediction: Prediction[Any]) -> int:
-        """A step, by what its rows read and what is predicted from there: the number of its first node, whence they
-        are counted.
+        """Add a step, from the input of its rows and the prediction made from it. Returns the number of its first
+        node; the others follow in order.
         """
         first = len(self._nodes)
         self._nodes.extend(rows)
@@ -153,11 +153,11 @@ class Paths:
         return path[::-1]
 
     def coverage(self, node: int) -> float:
-        """Of a node of the last step; 0 where no source is covered."""
+        """The coverage of a node of the last step; 0 if no source is covered."""
         return self._coverage.of(node) if self._coverage else 0.0
 
     def hypotheses(self, ends: list[list[End]]) -> list[list[Hypothesis]]:
-        """For each sentence, what ended at its ends."""
+        """The finished hypotheses of each sentence, read off from their ends."""
         columns = (rows.all().float().cpu().numpy() for rows in self._attention)
         lengths = self._lengths + [[1] * len(ends)] * (len(self._attention) - len(self._lengths))
         attended = list(zip(columns, lengths, strict=True))

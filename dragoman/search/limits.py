@@ -1,4 +1,4 @@
-"""What a translation may say, and how long it may become."""
+"""Length limits of a translation, and the symbols that no translation contains."""
 
 from math import isnan
 from typing import Annotated, NamedTuple
@@ -12,16 +12,16 @@ from dragoman.data.vocabulary import BOS, EOS, PAD
 from dragoman.errors import UserError
 from dragoman.model.shapes import Float, Int
 
-# A model that never ends takes all the steps that it is given, so a slip of the pen must not give it millions.
+# A model that never predicts the end runs up to the limit, so a typing error must not allow millions of steps.
 Ratio = Annotated[float, Field(gt=0, le=100)]
 Margin = Annotated[int, Field(ge=0, le=1000)]
 
 EXACT = 1e-9  # 0.29 * 100 is a little less than 29
-IMAGE = 30  # symbols that the regions of an image count as, however many they are
+IMAGE = 30  # the length of an image in symbols, however many regions it has
 
 
 class Limit(NamedTuple):
-    """`ratio` symbols for each source symbol (of the longest source, an image counting as 30), and `margin` more."""
+    """At most `ratio` symbols per symbol of the longest source (an image counts as 30), plus `margin`."""
 
     ratio: float
     margin: int
@@ -37,19 +37,19 @@ def _length(source: SourceBatch) -> Int[Tensor, "B"]:
 
 
 def forbid(log_probs: Float[Tensor, "R V"], ending: list[int]) -> None:
-    """Padding and start symbol are never said; rows that must end (their numbers) can only say the end symbol. Changes
-    `log_probs`.
+    """Mask padding and the start symbol in every row, and all but the end symbol in the rows numbered in `ending`. In
+    place.
     """
     log_probs[:, PAD : BOS + 1] = float("-inf")
     if ending:
-        # An end that is forced must be possible, even if the model has ruled it out.
+        # A forced end must be possible, even if the model gives it probability 0.
         end = log_probs[ending, EOS].clamp(min=torch.finfo(log_probs.dtype).min)
         log_probs[ending] = float("-inf")
         log_probs[ending, EOS] = end
 
 
 def number(log_prob: float) -> float:
-    """The same. UserError where it is NaN: one of them makes a whole softmax NaN, so the best of each row tells."""
+    """`log_prob` itself; UserError if it is NaN. One NaN makes a whole softmax NaN, so checking the best suffices."""
     if isnan(log_prob):
         raise UserError("the model gives no probabilities (NaN): its weights have diverged or are damaged")
     return log_prob

@@ -10,11 +10,11 @@ from torch import Tensor
 from dragoman.configuration.components import OneOf
 from dragoman.model.shapes import Float
 
-# Below 0 long hypotheses would sink, and a bound on open ones with them; far above 1 all ranks of long ones are 0.
+# A negative alpha would penalise length and break the bound on open hypotheses; far above 1, long ones all rank 0.
 Alpha = Annotated[float, Field(ge=0, le=10)]
 Beta = Annotated[float, Field(ge=0, le=10)]
 
-LEAST = 1e-6  # attention that a position counts with at least: the logarithm of 0 would make all hypotheses equal
+LEAST = 1e-6  # lower bound of a position's attention: the logarithm of 0 would make all hypotheses equal
 
 
 class Ranking(NamedTuple):
@@ -31,14 +31,14 @@ class Ranking(NamedTuple):
         return log_prob / NORMALISATIONS[self.normalisation](length, self.alpha) + self.beta * coverage
 
     def bound(self, log_prob: float, longest: int) -> float:
-        """No open hypothesis can reach a better rank: log P only falls, norms grow with the length, and coverage is at
-        most 0.
+        """An upper bound on the rank that an open hypothesis can reach: log P only falls, norms grow with the length,
+        and coverage is at most 0.
         """
         return self.rank(log_prob, longest)
 
 
 def coverage(attended: Iterable[Float[Tensor, "R _"]]) -> Float[Tensor, "R"]:
-    """`sum_j log min(sum_t alpha_tj, 1)` over the positions of all sources, from `sum_t alpha_tj` of each."""
+    """`sum_j log min(sum_t alpha_tj, 1)` over the positions of all sources, given `sum_t alpha_tj` for each source."""
     return torch.stack([each.clamp(LEAST, 1.0).log().sum(1) for each in attended]).sum(0)
 
 

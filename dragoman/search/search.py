@@ -16,14 +16,14 @@ from dragoman.search.limits import Limit
 
 
 class Search(ABC):
-    """`search(model, sources, n_best, spare)`: for each sentence its best hypotheses, the best first, at least one.
+    """`search(model, sources, n_best, spare)`: the best hypotheses of each sentence, best first, at least one.
 
-    Up to `spare` more may follow: the next best of those that had ended by then.
+    Up to `spare` more may follow: the next best of those finished by then.
     """
 
-    limit: Limit  # how long a hypothesis may become
+    limit: Limit  # the maximal length of a hypothesis
     draws: ClassVar[bool] = False  # whether it needs random numbers
-    width: int  # how many hypotheses of a sentence are followed at once: as many can be asked for
+    width: int  # how many hypotheses of a sentence are followed at once; also the largest `n_best`
 
     @torch.inference_mode()
     def __call__(
@@ -37,9 +37,9 @@ class Search(ABC):
         seeds: Sequence[int] = (),
         deadline: Deadline | None = None,
     ) -> list[list[Hypothesis]]:
-        """`constraint` says what a translation may and has to say. A search that draws needs a seed for each sentence.
+        """`constraint` restricts the translations. A search that draws random numbers needs a seed for each sentence.
 
-        UserError where the search does not give so many, or where the deadline has passed.
+        UserError if `n_best` exceeds the width of the search, or if the deadline has passed.
         """
         if not 1 <= n_best <= self.width:
             raise UserError(
@@ -55,4 +55,4 @@ class Search(ABC):
 
     @abstractmethod
     def strategy(self, sources: tuple[SourceBatch, ...], n_best: int, spare: int) -> Strategy:
-        """What looks for so many translations of these sources."""
+        """The strategy that finds `n_best` and up to `spare` more hypotheses for each sentence of these sources."""

@@ -1,4 +1,4 @@
-"""Translating while the source arrives: models that read a source in parts, searched like any other."""
+"""Simultaneous translation: models that read their source in parts, searched like any other."""
 
 import sys
 from abc import abstractmethod
@@ -21,12 +21,12 @@ from dragoman.search.greedy import MostProbable
 from dragoman.search.hypothesis import Paths
 from dragoman.search.limits import Limit
 
-UNKNOWN = sys.maxsize  # a limit, while the source may go on
+UNKNOWN = sys.maxsize  # the limit while the source may still go on
 
 
 @dataclass(frozen=True, eq=False)
 class StreamState:
-    """The model's own state, None before it has seen anything, and how many source and target symbols it has seen."""
+    """The model's state (None before its first input), and how many source and target symbols it has read."""
 
     model: State | None
     source: int
@@ -34,16 +34,16 @@ class StreamState:
 
 
 class EmittedSymbol(NamedTuple):
-    """A target symbol, and how many parts of the source had been read when it was decided."""
+    """A target symbol, and how many parts of the source had been read when it was chosen."""
 
     symbol: int
     read: int
 
 
 class StreamingPredictor(Predictor[StreamState]):
-    """A model whose only source arrives in parts of some symbols, without the end symbol: no part is taken before it is
-    needed. All is computed from the symbols read, so that nothing depends on what follows them. Attention, which has
-    more positions with each step, is not told.
+    """A model whose only source arrives in parts of several symbols, without the end symbol. No part is read before it
+    is needed, and predictions depend on the symbols read alone, never on what follows. Attention is not returned, since
+    its number of positions grows with each step.
     """
 
     def __init__(self, model: Seq2Seq, parts: Iterable[list[int]], limit: Limit, device: torch.device) -> None:
@@ -51,9 +51,9 @@ class StreamingPredictor(Predictor[StreamState]):
         self.model = model
         self.limit = limit
         self.device = device
-        self.ids: list[int] = []  # what has been read of the source
-        self.parts = 0  # how many that were
-        self.ended = False  # all is read
+        self.ids: list[int] = []  # the source symbols read so far
+        self.parts = 0  # the number of parts read so far
+        self.ended = False  # whether the whole source has been read
         self._arriving = iter(parts)
 
     def begin(self, sources: tuple[SourceBatch, ...]) -> StreamState:
@@ -71,10 +71,10 @@ class StreamingPredictor(Predictor[StreamState]):
     @property
     @abstractmethod
     def longest(self) -> int:
-        """The step at which the end is forced, by what has been read."""
+        """The step at which the end is forced, given what has been read."""
 
     def take(self) -> None:
-        """Read another part."""
+        """Read the next part."""
         part = next(self._arriving, None)
         if part is None:
             self.ended = True
@@ -83,7 +83,7 @@ class StreamingPredictor(Predictor[StreamState]):
             self.parts += 1
 
     def seen(self, state: StreamState, source: list[int]) -> StreamState:
-        """The state where these are the symbols of the source so far."""
+        """The state after reading the source up to these symbols."""
         sequence = (self.sequence(source),)
         if state.model is None:
             return replace(state, model=self.model.begin(sequence), source=len(source))
@@ -106,8 +106,8 @@ class StreamingPredictor(Predictor[StreamState]):
 
 @final
 class WaitK(StreamingPredictor):
-    """`P(y_t | y_<t, x_(<= t+k-1))`: k source symbols are read first, one more before each further target symbol (Ma et
-    al. 2019, wait-k; at test time alone where the model has not been trained so).
+    """`P(y_t | y_<t, x_(<= t+k-1))`: k source symbols are read first, then one more before each further target symbol
+    (Ma et al. 2019, wait-k; test-time wait-k if the model was not trained with it).
     """
 
     def __init__(self, model: Seq2Seq, parts: Iterable[list[int]], limit: Limit, device: torch.device, k: int) -> None:
@@ -129,9 +129,9 @@ class WaitK(StreamingPredictor):
 
 @final
 class Adaptive(StreamingPredictor):
-    """The same where the model decides when to read (the term `shift`): as long as it would write nowhere but at the
-    end of what has been read, as if the source ended there, another part is read; and also where the translation is as
-    long as one of what has been read may become.
+    """The model decides when to read (the term `shift`). An end symbol is appended to what has been read; as long as
+    attention is highest there, another part is read. The same happens when the translation reaches the length limit of
+    what has been read.
     """
 
     def predict(self, symbols: Int[Tensor, "R"], state: StreamState) -> Prediction[StreamState]:
@@ -151,7 +151,7 @@ class Adaptive(StreamingPredictor):
 
 @torch.inference_mode()
 def stream(model: StreamingPredictor, constraint: Constraint | None = None) -> Iterator[EmittedSymbol]:
-    """Greedy search, each symbol as soon as it is decided."""
+    """Greedy search that yields each symbol as soon as it is chosen."""
     while not (model.ids or model.ended):
         model.take()
     if not model.ids:

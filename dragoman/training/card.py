@@ -1,4 +1,4 @@
-"""The model card: what a run folder holds, for whoever finds it later."""
+"""The model card: a description of the run for later users."""
 
 import hashlib
 from pathlib import Path
@@ -28,7 +28,7 @@ def write(
 ) -> bool:
     """Write README.md: data, sizes, training, and the scores of the `weights` to use, with their signatures.
 
-    False where somebody has changed the card that is there, which stays.
+    Returns False, and keeps the existing card, if a user has changed it.
     """
     parameters = sum(parameter.numel() for parameter in model.parameters())
     looks = [*config.model.attention.chosen(), *([config.model.combination] if config.combines else [])]
@@ -74,7 +74,7 @@ def _digest(text: str) -> str:
 
 
 def _is_ours(card: Path) -> bool:
-    """Whether a card is as training wrote it: nobody has added anything."""
+    """Whether a card is as training wrote it, unchanged by users."""
     head, _, tail = SEAL.partition("{}")
     text, _, seal = card.read_bytes().decode(errors="replace").rpartition(head)
     return seal == _digest(text) + tail

@@ -1,4 +1,4 @@
-"""The state of training in one file, so that a killed run goes on as if nothing had happened."""
+"""The state of training in one file, so that a killed run resumes exactly."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +15,7 @@ WEIGHTS, OPTIMISER = "weights/", "optimiser/"
 
 
 def save(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, progress: Progress) -> None:
-    """Weights, persistent buffers among them, the optimiser's tensors and the progress.
+    """Save the weights with persistent buffers, the optimiser's tensors and the progress.
 
     Nothing else is needed: the batches of an epoch and the random numbers of a step are functions of the seed.
     """
@@ -27,7 +27,7 @@ def save(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, progres
 
 
 def load(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer) -> Progress:
-    """Put everything back where `save` took it from. UserError for a file that is not this model's."""
+    """Restore everything that `save` wrote. UserError for a file of another model."""
     tensors, note = read_tensors(path)
     weight_tensors = {name.removeprefix(WEIGHTS): value for name, value in tensors.items() if name.startswith(WEIGHTS)}
     fill(model, weight_tensors, path)
@@ -46,7 +46,7 @@ def _restore(
     states: Mapping[str, Mapping[str, Tensor]],
     path: Path,
 ) -> None:
-    """Give the optimiser its tensors back. A parameter that has had no gradient yet has none."""
+    """Restore the optimiser's tensors. A parameter that has had no gradient yet has none."""
     keys = next(iter(states.values()), {}).keys()
     for name, state in states.items():
         target = parameters.get(name)
@@ -62,7 +62,7 @@ def _restore(
 
 
 def progress(path: Path) -> Progress:
-    """How far the training came whose state this is."""
+    """The progress stored in a saved state."""
     return _progress(path, read_note(path))
 
 

@@ -1,6 +1,4 @@
-"""A configuration to the last option: what cannot work in the parts that training adds, and all of it checked and
-completed.
-"""
+"""Checks of a whole configuration: problems in the parts that training adds, and all options checked and completed."""
 
 import json
 from collections.abc import Iterator
@@ -24,7 +22,7 @@ from dragoman.training.objectives.table import OBJECTIVES
 from dragoman.training.optimiser import OPTIMISERS
 from dragoman.training.schedule import SCHEDULES
 
-# Where the configuration names parts, one or several, beside those of the model.
+# The keys of the configuration that name one or several parts, besides those of the model.
 TABLES: sections.Tables = {
     ("text", "source", "unit"): UNITS,
     ("text", "target", "unit"): UNITS,
@@ -42,14 +40,14 @@ PARTS: sections.Tables = {**TABLES, **{("model", *path): table for path, table i
 
 
 def problems(config: Config) -> list[Problem]:
-    """What cannot work in these parts."""
+    """Problems in these parts."""
     found: list[Problem] = []
     for path, table in TABLES.items():
         named = sections.specs(config, path)
         found += [each for place, spec in named.items() for each in components.problems(table, spec, place)]
     if not found:
         try:
-            components.build(SCHEDULES, config.training.schedule, 1)  # whatever the length, which only the data tell
+            components.build(SCHEDULES, config.training.schedule, 1)  # with any length, which depends on the data
         except ValueError as error:
             found.append(Problem(("training", "schedule"), str(error)))
         objective = OBJECTIVES[config.training.objective.kind]
@@ -63,7 +61,7 @@ def problems(config: Config) -> list[Problem]:
 
 
 def _sources(config: Config) -> Iterator[Problem]:
-    """What an objective needs of the sources, and of what is attended to."""
+    """What an objective requires of the sources and of the attention."""
     data, kind, path = config.data, config.training.objective.kind, ("training", "objective")
     objective = OBJECTIVES[kind]
     if objective.both_directions and data.features:
@@ -87,7 +85,7 @@ def _sources(config: Config) -> Iterator[Problem]:
 
 
 def _pairs(config: Config) -> Iterator[Problem]:
-    """What goes by one pair of languages, or by words alone."""
+    """Options that require a single language pair, or words."""
     training = config.training
     kind = training.objective.kind
     if config.data.pairs and OBJECTIVES[kind].both_directions:
@@ -98,7 +96,7 @@ def _pairs(config: Config) -> Iterator[Problem]:
 
 
 def _penalties(config: Config) -> Iterator[Problem]:
-    """Penalties need an objective that looks, attention to judge and, if they are supervised, links."""
+    """Penalties need an objective that takes them, attention to penalise and, if they are supervised, links."""
     training, attention, path = config.training, config.model.attention, ("training", "penalties")
     if training.penalties and not OBJECTIVES[training.objective.kind].penalised:
         yield Problem(path, f"objective '{training.objective.kind}' takes none")
@@ -122,7 +120,7 @@ def _penalties(config: Config) -> Iterator[Problem]:
 
 
 def _coverage(config: Config) -> Iterator[Problem]:
-    """A search that looks at attention to words needs some."""
+    """A coverage penalty in search needs attention to words."""
     told = ""
     if config.model.attention.score.kind == "none":
         told = "there is no attention (model.attention.score: none)"
@@ -134,7 +132,7 @@ def _coverage(config: Config) -> Iterator[Problem]:
 
 
 def _joint(text: TextConfig) -> Iterator[Problem]:
-    """One inventory for both languages needs one way to make it; letter case and dropout may differ."""
+    """A joint inventory needs the same unit for both languages; letter case and dropout may differ."""
     if text.joint:
         source, target = text.source, text.target
         ways = []
@@ -153,8 +151,8 @@ CHECKS = (build.problems, problems)
 
 
 def load_config(path: str | Path, overrides: dict[str, str] | None = None) -> Config:
-    """A configuration checked to the last option; UserError with a line for each problem, and where it is that of a run
-    which this version does not read.
+    """Load a configuration and check every option; UserError with a line for each problem, or if it is that of a run
+    which this version cannot read.
     """
     folder = RunFolder(Path(path).parent)
     if Path(path) == folder.config:

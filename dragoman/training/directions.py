@@ -1,4 +1,4 @@
-"""The second run of a training that makes two models, one for each direction."""
+"""The second run of a training in both directions, which makes two models."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from dragoman.training.validation import Validator
 
 
 def reversed_config(config: Config) -> Config:
-    """The same configuration with source and target exchanged, for the run in the folder `reverse` of the other."""
+    """The same configuration with source and target exchanged, for the run in the first run's folder `reverse`."""
     names, text = config.data, config.text
     (source,) = names.source
     data = names.model_copy(update={"source": (names.target,), "target": source, "alignments": False})
@@ -26,7 +26,7 @@ def reversed_config(config: Config) -> Config:
 
 
 def reverse(run: Training, model: Seq2Seq) -> Direction:
-    """The other direction of a run, its folder begun."""
+    """The other direction of a run, with its folder begun."""
     config, folder, data = reversed_config(run.config), run.folder.reverse, run.data.reversed()
     if run.workers.leads:
         if not folder.mark.is_file():

@@ -1,4 +1,4 @@
-"""The end of a training: which weights are used, what they are worth, the card; and whether all of it is there."""
+"""The end of training: choice of weights, their scores, the model card; and whether all files are complete."""
 
 import math
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from dragoman.training.validation import Validation
 def finish(run: Training) -> None:
     """Choose the weights to use (the mean of the best, if it is no worse on the development set); write the card.
 
-    The row of figures comes last, that of the run itself behind its reverse's: it shows that a run is finished.
+    The row of figures comes last, the run's own after that of its reverse: it marks a run as finished.
     """
     found = _chosen(run)
     weights = told(read_note(run.folder.weights()))  # of the same steps in both directions
@@ -41,7 +41,7 @@ def finish(run: Training) -> None:
 
 
 def _chosen(run: Training) -> list[Validation]:
-    """Write the weights to use; what they are worth, in each direction."""
+    """Write the weights to use; returns their validation in each direction."""
     settings, ranked = run.config.training, run.progress.best
     steps = _averaged(run.progress, settings.average)
     if len(steps) == 1:
@@ -65,13 +65,13 @@ def _averaged(progress: Progress, average: int) -> list[int]:
 
 
 def _measured(run: Training) -> list[Validation]:
-    """What the weights to use are worth, in each direction."""
+    """The validation of the weights to use, in each direction."""
     return [each.validator(each.selection.load(each.model)) for each in run.directions]
 
 
 def finished(config: Config, folder: RunFolder) -> str:
-    """Where and by which limits a training has ended whose every file is there; nothing where there is more to do.
-    UserError where the training is not one of this version's.
+    """The folder and the limits by which a complete training has ended; empty if there is more to do. UserError if
+    another version wrote the folder.
     """
     folder.check_form()
     if not folder.last_state.is_file():
@@ -91,7 +91,7 @@ def finished(config: Config, folder: RunFolder) -> str:
 
 
 def _whole(folder: RunFolder, progress: Progress, steps: Sequence[int]) -> bool:
-    """Whether the weights to use were chosen among these steps, and their figures written after that."""
+    """Whether the weights to use were chosen among these steps, and their figures were written after that."""
     if not all(path.is_file() for path in (folder.weights(), folder.validation, folder.card)):
         return False
     if chosen_among(read_note(folder.weights())) != list(steps):

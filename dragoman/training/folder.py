@@ -1,4 +1,4 @@
-"""The folder of a run while it is trained: only what training made is ever replaced or removed there."""
+"""A run folder during training: only files that training made are ever replaced or removed."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from dragoman.files import alone, write_atomically
 from dragoman.run import BEGUN, FORM, KEPT, MADE, PROGRAM, RunFolder
 from dragoman.training.checks import complete, load_config
 
-# Options that may change when a run goes on; every other change would make it another run.
+# Options that may change when a run is resumed; any other change makes it a different run.
 FREE = {("run",), ("device",), ("search",), ("constraints",)} | {
     ("training", name) for name in ("epochs", "steps", "save_every", "patience", "skip_limit", "average")
 }
@@ -25,10 +25,10 @@ FREE = {("run",), ("device",), ("search",), ("constraints",)} | {
 
 @contextmanager
 def opened(folder: RunFolder, config: Config) -> Iterator[None]:
-    """The run folder, locked for this process: empty, or begun by training with the same options.
+    """Open and lock the run folder, which is empty or was begun by training with the same options.
 
-    A run in which nothing was saved does not stay after a failure. UserError where the folder is not a run's, is
-    another run's, or is in use.
+    After a failure, a run in which nothing was saved is removed. UserError if the folder is not a run folder, belongs
+    to another run, or is in use.
     """
     if folder.main != folder:
         raise UserError(f"{folder.path}: is trained with {folder.main.path}; train that")
@@ -58,7 +58,7 @@ def prove(folder: RunFolder) -> None:
 
 
 def write_config(folder: RunFolder, config: Config) -> None:
-    """The options that the run is trained with. A file that means the same stays as it is, with a user's remarks."""
+    """Write the run's options. A file with the same meaning is kept as it is, with a user's comments."""
     with suppress(UserError):
         if folder.config.is_file() and not any(sections.differences(complete(load_config(folder.config)), config)):
             return
@@ -66,7 +66,7 @@ def write_config(folder: RunFolder, config: Config) -> None:
 
 
 def _begun(folder: RunFolder) -> bool:
-    """Whether training made the folder; not if it is empty. UserError where somebody else did, or another version."""
+    """Whether training made the folder; False if it is empty. UserError if something else or another version did."""
     folder.check_form()
     if folder.mark.is_file():
         if not folder.proof:
@@ -83,7 +83,7 @@ def _begun(folder: RunFolder) -> bool:
 
 
 def _check_same(folder: RunFolder, config: Config) -> None:
-    """That the folder's training was begun with these options, as far as they matter."""
+    """UserError unless the folder's training was begun with these options, apart from those that may change."""
     old = complete(load_config(folder.config))
     changed = [key for key in sections.differences(old, config) if key not in FREE and key[:1] not in FREE]
     if changed:
@@ -101,14 +101,14 @@ def _write(path: Path, text: str) -> None:
 
 
 def _places(folder: RunFolder) -> Iterator[tuple[Path, re.Pattern[str]]]:
-    """The folders that training writes to, and the names of its files there; what is inside comes first."""
+    """The folders that training writes to, with the names of its files there; inner folders first."""
     for each in (folder.reverse, folder):
         yield each.last_state.parent, KEPT
         yield each.path, MADE
 
 
 def _sweep(folder: RunFolder) -> None:
-    """Remove what killed processes left half-written. Only the holder of the folder's lock writes these files."""
+    """Remove half-written files of killed processes. Only the holder of the folder's lock writes such files."""
     for place, names in _places(folder):
         part = re.compile(rf"\.({names.pattern}){PART}")
         for path in place.iterdir() if place.is_dir() else ():
@@ -118,9 +118,9 @@ def _sweep(folder: RunFolder) -> None:
 
 
 def _discard(folder: RunFolder, *, whole: bool) -> None:
-    """Remove a run that was only begun: what training made; and the folders that are empty then, its own if `whole`.
+    """Remove a run that was only begun: files that training made, then empty folders, its own only if `whole`.
 
-    The proof goes last, so that one killed on the way is still known as a run.
+    The proof (`run.json`) is removed last, so that after a kill the folder is still recognised as a run.
     """
     with suppress(OSError, UserError):
         _sweep(folder)

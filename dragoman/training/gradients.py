@@ -1,4 +1,4 @@
-"""The gradients of one step: those of all workers' shares of a batch, added up and clipped."""
+"""The gradients of one step, summed over all workers' shares of a batch and clipped."""
 
 import math
 from typing import NamedTuple
@@ -9,12 +9,12 @@ from dragoman.data.batch import Batch
 from dragoman.model.output.output import Loss
 from dragoman.training.training import Training
 
-TINY = 1e-6  # beside a norm that is divided by
+TINY = 1e-6  # added to a norm before dividing by it
 
 
 class Summed(NamedTuple):
-    """What all workers' shares of a batch add up to: the loss (nats) with its parts, the symbols, the norm of the mean
-    gradient before clipping, and whether to stop.
+    """Sums over all workers' shares of a batch: the loss (nats) with its parts, and the number of symbols; and the norm
+    of the mean gradient before clipping, and whether to stop.
     """
 
     loss: float
@@ -25,7 +25,7 @@ class Summed(NamedTuple):
 
 
 def gradients(run: Training, batch: Batch) -> Summed:
-    """Gradients of the mean loss of all workers' shares, clipped."""
+    """Compute the clipped gradients of the mean loss over all workers' shares."""
     total, count, *shares = _backward(run, batch)
     found = [parameter.grad for parameter in run.learner.parameters() if parameter.grad is not None]
     sums = torch.tensor([total, count, float(run.stop.asked), *shares], dtype=torch.float64)
@@ -39,8 +39,8 @@ def gradients(run: Training, batch: Batch) -> Summed:
 
 
 def _backward(run: Training, batch: Batch) -> list[float]:
-    """Gradients of this worker's summed loss; the loss (nats), its number of symbols, and its parts. A share may be
-    empty.
+    """Compute the gradients of this worker's summed loss. Returns the loss (nats), its number of symbols, and its
+    parts. A share may be empty.
     """
     run.learner.train()
     for parameter in run.learner.parameters():

@@ -1,4 +1,4 @@
-"""What training says while it runs: metrics.jsonl, TensorBoard when installed, and a progress bar on stderr."""
+"""Logging during training: metrics.jsonl, TensorBoard if installed, and a progress bar on stderr."""
 
 import json
 import math
@@ -17,7 +17,7 @@ from dragoman.training.progress import Progress
 
 
 class Journal:
-    """Rows of numbers by step. A resumed run first forgets what was written after the state that it resumes from."""
+    """Rows of numbers by step. A resumed run first drops the rows written after the state that it resumes from."""
 
     def __init__(self, folder: RunFolder, *, quiet: bool = False) -> None:
         self.folder = folder
@@ -38,7 +38,7 @@ class Journal:
         return self
 
     def open(self, progress: Progress, steps: int) -> None:
-        """Start there, of about `steps` in all."""
+        """Start at this progress, of about `steps` steps in all."""
         kept = [row for row in self.rows() if _behind(row, progress)]
         with write_atomically(self.folder.metrics) as file:
             file.writelines(json.dumps(row) + "\n" for row in kept)
@@ -57,7 +57,7 @@ class Journal:
             self._board.close()
 
     def rows(self) -> list[dict[str, Any]]:
-        """What is in metrics.jsonl; a last line that a killed process left half-written is not a row."""
+        """The rows of metrics.jsonl; a last line that a killed process left half-written is ignored."""
         if not self.folder.metrics.is_file():
             return []
         rows = []
@@ -75,13 +75,13 @@ class Journal:
         return rows
 
     def step(self, progress: Progress) -> None:
-        """Move the bar."""
+        """Advance the progress bar."""
         if self._task is not None:
             self._bar.update(self._task, completed=progress.step, epoch=progress.epochs_begun)
 
     def row(self, progress: Progress, figures: dict[str, float], weights: str = "") -> None:
-        """Write figures such as train/loss or valid/bleu down; what is not finite has no place in JSON. In the end they
-        are those of the `weights` to use.
+        """Write figures such as train/loss or valid/bleu; values that are not finite are left out, as JSON has none.
+        The final row is that of the `weights` to use.
         """
         figures = {name: value for name, value in figures.items() if math.isfinite(value)}
         head = {"step": progress.step, "epoch": progress.epochs_begun, "time": round(progress.seconds, 2)}
@@ -98,12 +98,12 @@ class Journal:
             self._bar.update(self._task, loss=f"{figures['train/loss']:.4g}", speed=speed)
 
     def say(self, message: str) -> None:
-        """A line for the person who waits."""
+        """Print a line for the user."""
         self.console.print(printable(message), highlight=False, markup=False, soft_wrap=True)
 
 
 class Silence(Journal):
-    """The journal of a worker that does not lead: it writes and says nothing."""
+    """The journal of a worker that does not lead: it writes and prints nothing."""
 
     def __init__(self, folder: RunFolder) -> None:
         super().__init__(folder, quiet=True)
@@ -116,14 +116,14 @@ class Silence(Journal):
 
 
 def _behind(row: dict[str, Any], progress: Progress) -> bool:
-    """Whether a row was written before this state: what came after it will come again."""
+    """Whether a row was written before this state; later rows will be written again."""
     if "final/loss" in row:
         return False
     return bool(row["step"] <= (progress.validated if "valid/loss" in row else progress.step))
 
 
 def _board(folder: RunFolder, step: int) -> Any:
-    """A TensorBoard writer, or None when TensorBoard is not installed."""
+    """A TensorBoard writer, or None if TensorBoard is not installed."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:

@@ -1,4 +1,4 @@
-"""Optimisers, under the field's names for their options."""
+"""Optimisers, with the usual names of their options."""
 
 from collections.abc import Iterable
 from typing import Annotated
@@ -9,7 +9,7 @@ from torch import nn
 
 from dragoman.configuration.components import Positive, Rate
 
-Epsilon = Annotated[float, Field(ge=1e-30)]  # less may be 0 in float32, and 0 / 0 is not a number
+Epsilon = Annotated[float, Field(ge=1e-30)]  # smaller values may underflow to 0 in float32, and 0 / 0 is NaN
 Decay = Annotated[float, Field(ge=0)]
 
 

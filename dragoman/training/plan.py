@@ -1,4 +1,4 @@
-"""What a training goes through: the batches of its epochs, and how many steps that takes."""
+"""The plan of a training: the batches of its epochs, and the number of steps."""
 
 from dragoman.configuration.config import Config
 from dragoman.data.batching import Mixture, Plan
@@ -6,7 +6,7 @@ from dragoman.data.dataset import Dataset
 
 
 def epoch_plan(config: Config, data: Dataset, epoch: int) -> Plan:
-    """The rows of every global batch of an epoch."""
+    """The rows of each global batch of an epoch."""
     batch, temperature, mixture = config.training.batch, config.data.temperature, None
     if temperature > 1:
         mixture = Mixture(tuple(data.train.notes["pairs"]), temperature)
@@ -14,7 +14,7 @@ def epoch_plan(config: Config, data: Dataset, epoch: int) -> Plan:
 
 
 def length(config: Config, data: Dataset) -> int:
-    """How many steps training takes (about, where batches are of symbols), unless it runs out of patience."""
+    """The number of steps of training (approximate for batches of symbols), unless it runs out of patience."""
     settings = config.training
     limits = [settings.steps] if settings.steps else []
     if settings.epochs:

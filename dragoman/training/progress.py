@@ -1,4 +1,4 @@
-"""How far training has come: everything beside tensors that a resumed run must know. And a clock."""
+"""The progress of training: everything besides tensors that a resumed run needs. And a clock."""
 
 import json
 import math
@@ -15,22 +15,22 @@ from dragoman.configuration.components import dotted
 from dragoman.configuration.messages import written_by
 from dragoman.errors import UserError
 
-VERSION = 3  # of what stands here, and of the rule that puts batches together (data/batching.py)
+VERSION = 3  # of this format, and of the rule that forms batches (data/batching.py)
 
 Counter = Annotated[int, Field(ge=0, le=2**53)]
 Amount = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class Validated(NamedTuple):
-    """What a validation found: the value of the deciding metric and the loss (nats a symbol), after which step."""
+    """The result of a validation: its step, the value of the deciding metric, and the loss (nats per symbol)."""
 
     value: float
     loss: Amount
     step: Counter
 
     def rank(self, higher_is_better: bool) -> tuple[bool, float, float]:
-        """Smaller is better: by the metric, and by the loss where that is the same (BLEU is 0 for long on a small
-        corpus). What is not a number is worse than any.
+        """A sort key, smaller is better: by the metric, with ties broken by the loss (BLEU stays 0 for long on a small
+        corpus). NaN is worse than any number.
         """
         unknown = math.isnan(self.value)
         return unknown, 0.0 if unknown else -self.value if higher_is_better else self.value, self.loss
@@ -44,10 +44,11 @@ class Validated(NamedTuple):
 class Progress:
     """Plain numbers, saved as JSON with each training state.
 
-    `step` counts updates, `position` batches done in the current `epoch`. `validations` holds what each validation
-    found, `best` the best ones, the best first. `seconds` is time, `updating` the part of it since the last row of
-    metrics that was no validation, `loss` (nats), its `parts` and `symbols` what the updates since then add up to.
-    `memory` is the most bytes that a process has held, `length` the steps that training was to take when last begun.
+    `step` counts updates, `position` batches done in the current `epoch`. `validations` holds the result of each
+    validation, `best` the best ones, best first. `seconds` is the total time, `updating` the part of it spent on
+    updates (not on validation) since the last row of metrics; `loss` (nats), its `parts` and `symbols` are sums over
+    the updates since then. `memory` is the peak memory of a process in bytes, `length` the planned number of steps when
+    training was last begun.
     """
 
     step: Counter = 0
@@ -68,7 +69,7 @@ class Progress:
 
     @property
     def epochs_begun(self) -> int:
-        """The epoch at hand, or the one just done, counted from 1."""
+        """The current epoch, or the one just completed, counted from 1."""
         return self.epoch + (self.position > 0)
 
     @property
@@ -92,7 +93,7 @@ class Progress:
         return improved[::-1].index(True) if True in improved else 0
 
     def note(self, found: Validated, higher_is_better: bool, keep: int) -> None:
-        """Take in a validation, and rank it among the `keep` best; of equal ones the earlier comes first."""
+        """Record a validation, and rank it among the `keep` best; among equals the earlier comes first."""
         self.validations.append(found)
         self.best = sorted([*self.best, found], key=lambda each: (each.rank(higher_is_better), each.step))[:keep]
 
@@ -101,7 +102,7 @@ class Progress:
 
     @classmethod
     def from_json(cls, values: Any) -> "Progress":
-        """The opposite. UserError for what is none, or was written by another version of dragoman."""
+        """The inverse of `to_json`. UserError if the values are no progress, or written by another dragoman version."""
         known = {each.name for each in fields(cls)}
         if isinstance(values, dict) and (version := values.get("version", VERSION)) != VERSION:
             raise UserError(f"a training state {written_by(version, VERSION)}; begin another run")
@@ -118,8 +119,8 @@ class Progress:
 
 
 def peak_memory() -> int:
-    """The most bytes of memory that this process has held so far; 0 where the system does not tell (Windows)."""
-    # Linux counts for `resource` what the program held that started this one, too.
+    """The peak memory of this process in bytes; 0 if the system does not report it (Windows)."""
+    # On Linux, `resource` also counts the memory of the program that started this one.
     with suppress(OSError, ValueError, StopIteration):
         lines = Path("/proc/self/status").read_text("utf-8").splitlines()
         return 1024 * int(next(line for line in lines if line.startswith("VmHWM:")).split()[1])
@@ -132,12 +133,12 @@ def peak_memory() -> int:
 
 @dataclass
 class Clock:
-    """Tells the time between two looks at it."""
+    """Measures the time between calls."""
 
     since: float = field(default_factory=time.perf_counter)
 
     def seconds(self) -> float:
-        """Since the last call."""
+        """The time since the last call."""
         now = time.perf_counter()
         passed, self.since = now - self.since, now
         return passed

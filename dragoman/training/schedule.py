@@ -1,4 +1,4 @@
-"""Learning-rate schedules: pure functions of the step and of the validations so far, so that a resumed run agrees."""
+"""Learning-rate schedules: pure functions of the step and of past validations, so that resuming is exact."""
 
 import math
 from abc import ABC, abstractmethod
@@ -13,13 +13,13 @@ Warmup = Annotated[int | float, Field(ge=0, le=10**9)]
 Rise = Annotated[int | float, Field(gt=0, le=10**9)]
 Floor = Annotated[float, Field(ge=0, le=1)]
 Factor = Annotated[float, Field(gt=0, lt=1)]
-NEAR = 0.02  # a length is as good as another; of batches of symbols it is not known exactly
+NEAR = 0.02  # relative tolerance of lengths, which are estimates for batches of symbols
 
 
 class Schedule(ABC):
-    """`schedule(step, improved)` multiplies the learning rate; it rises linearly over `warmup` steps first.
+    """`schedule(step, improved)` multiplies the learning rate; it first rises linearly over `warmup` steps.
 
-    `length` is how many steps training takes, of which a `warmup` below 1 is a share.
+    `length` is the number of training steps; a `warmup` below 1 is a share of it.
     """
 
     def __init__(self, length: int, *, warmup: Warmup = 0) -> None:
@@ -28,7 +28,7 @@ class Schedule(ABC):
         self.warmup = round(self.share * length if self.share else warmup)
 
     def misfits(self, before: int) -> Iterator[str]:
-        """What in its options does not fit the length, or the length `before` (0 = none) that training began with."""
+        """Options that do not fit the length, or the length `before` (0 = none) that training began with."""
         if self.warmup >= self.length:
             most = f"{100 * self.length / self.warmup:.0f} % of training.optimiser.learning_rate"
             yield f"warmup: {self.warmup:,}, and training takes {self.length:,} steps: the rate only rises, to {most}"
@@ -38,14 +38,14 @@ class Schedule(ABC):
             yield f"warmup: {now}, and were {was:,}; the rate goes on as if it had always been so"
 
     def __call__(self, step: int, improved: Sequence[bool]) -> float:
-        """The factor for step 1, 2, ...; `improved` says of each validation so far whether it was the best yet."""
+        """The factor for step 1, 2, ...; `improved` tells for each past validation whether it was the best so far."""
         if step < self.warmup:
             return step / self.warmup
         return self.after(step, improved)
 
     @abstractmethod
     def after(self, step: int, improved: Sequence[bool]) -> float:
-        """The factor once warm."""
+        """The factor after the warm-up."""
 
 
 @final
@@ -70,7 +70,7 @@ class InverseSquareRoot(Schedule):
 @final
 class Cosine(Schedule):
     """Half a cosine from 1 at the end of the warm-up to `floor` at step `steps`, or at the end of training
-    (Loshchilov and Hutter 2017). Of `steps`, if they are given, a `warmup` below 1 is a share.
+    (Loshchilov and Hutter 2017). A `warmup` below 1 is a share of `steps`, if given.
     """
 
     def __init__(self, length: int, *, steps: Count | None = None, warmup: Warmup = 0, floor: Floor = 0.0) -> None:
@@ -101,7 +101,7 @@ class Cosine(Schedule):
 
 @final
 class Plateau(Schedule):
-    """Multiplied by `factor` after every `patience` validations in a row that bring no new best."""
+    """Multiplied by `factor` after every `patience` validations in a row without a new best."""
 
     def __init__(
         self, length: int, *, warmup: Warmup = 0, factor: Factor = 0.5, patience: Count = 2, floor: Floor = 0.01

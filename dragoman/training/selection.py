@@ -1,4 +1,4 @@
-"""Which weights are kept: the last, the best, and the best few for the mean."""
+"""Selection of weights to keep: the last, the best, and the best few for averaging."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Selection:
     folder: RunFolder
 
     def keep(self, model: Seq2Seq, progress: Progress) -> None:
-        """After a validation: write the weights as the last ones, and as what else they are."""
+        """After a validation, write the weights as the last ones, and among the best if they are."""
         tensors, note = weights(model), {"step": progress.step}
         write_tensors(self.folder.weights("model-last"), tensors, note)
         steps = [each.step for each in progress.best]
@@ -34,17 +34,17 @@ class Selection:
                 path.unlink()
 
     def write_mean(self, steps: Sequence[int]) -> None:
-        """The mean of the weights of these validations as the weights to use."""
+        """Write the mean of the weights of these validations as the weights to use."""
         tensors = mean([self.folder.checkpoint(step) for step in steps])
         write_tensors(self.folder.weights("model"), tensors, {"mean of steps": sorted(steps)})
 
     def load(self, model: Seq2Seq) -> Seq2Seq:
-        """Put the weights to use into the model."""
+        """Load the weights to use into the model."""
         path = self.folder.weights("model")
         fill(model, read_tensors(path)[0], path)
         return model
 
     def write_best(self, why: Mapping[str, Any]) -> None:
-        """The best single weights as the weights to use."""
+        """Write the best single weights as the weights to use."""
         tensors, note = read_tensors(self.folder.weights("model-best"))
         write_tensors(self.folder.weights("model"), tensors, {**note, **why})

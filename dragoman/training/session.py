@@ -38,9 +38,9 @@ from dragoman.training.workers import Workers
 
 
 def train(config: Config, *, quiet: bool = False) -> RunFolder:
-    """Train the run that `config` describes, or go on with it, to its end; the folder then holds the finished model.
+    """Train, or resume, the run that `config` describes to its end; the folder then holds the finished model.
 
-    Under torchrun every worker calls this. UserError for what the user can mend; KeyboardInterrupt after Ctrl-C,
+    Under torchrun every worker calls this. UserError for faults that the user can fix; KeyboardInterrupt after Ctrl-C,
     with everything saved.
     """
     document.check(config, CHECKS)
@@ -66,7 +66,7 @@ def train(config: Config, *, quiet: bool = False) -> RunFolder:
         journal.say(f"{run.device}; {' and '.join(map('{:,}'.format, sizes))} parameters; {run.data.report}")
         for each in run.directions:
             stack.enter_context(each.journal).open(run.progress, run.schedule.length)
-        with run.stop:  # elsewhere nothing is lost by stopping at once
+        with run.stop:  # at other times nothing is lost by stopping at once
             train_to_the_end(run)
         if workers.leads:
             finish(run)
@@ -75,7 +75,7 @@ def train(config: Config, *, quiet: bool = False) -> RunFolder:
 
 
 def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journal, stop: Stop) -> Training:
-    """All parts of a run, with the saved state in them if there is one."""
+    """All parts of a run, with the saved state loaded if there is one."""
     device = devices.choose(config.device)
     if not workers.leads:
         workers.wait()  # until the leader has prepared the corpus
@@ -143,7 +143,7 @@ def _objective(config: Config, model: Seq2Seq, data: Dataset) -> Objective:
 
 
 def _check_shapes(config: Config, data: Dataset, state: Path) -> None:
-    """That a state is of this model."""
+    """UserError unless a state is of this model."""
     prefix = f"{checkpoint.WEIGHTS}model."
     shapes = {name.removeprefix(prefix): each for name, each in read_shapes(state).items() if name.startswith(prefix)}
     build.check(config, data.sources, data.target, shapes, state)

@@ -1,4 +1,4 @@
-"""Ctrl-C asks training to stop after the step at hand, so that the saved state is a whole one."""
+"""Ctrl-C asks training to stop after the current step, so that the saved state is complete."""
 
 import signal
 from types import FrameType, TracebackType
@@ -13,7 +13,7 @@ class Stop:
     """While entered, the first Ctrl-C (or SIGTERM) sets `asked`; a second one interrupts at once."""
 
     def __init__(self) -> None:
-        self.number: int | None = None  # of the signal that asked
+        self.number: int | None = None  # the signal that asked
         self._before: dict[int, Any] = {}
 
     @property
@@ -24,7 +24,7 @@ class Stop:
         for number in SIGNALS:
             try:
                 self._before[number] = signal.signal(number, self._ask)
-            except ValueError:  # not the main thread: somebody else handles signals
+            except ValueError:  # not the main thread: signals are handled elsewhere
                 break
         return self
 
@@ -34,7 +34,7 @@ class Stop:
         self.number = number
 
     def interruption(self, *words: str, number: int | None = None) -> KeyboardInterrupt:
-        """The exception for a signal, if not given the one that asked: of another worker's it is Ctrl-C."""
+        """The exception for a signal, by default the one that asked; Ctrl-C if another worker was asked."""
         number = number or self.number or signal.SIGINT
         return KeyboardInterrupt(*words) if number == signal.SIGINT else Terminated(number, *words)
 

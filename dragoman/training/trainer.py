@@ -22,18 +22,18 @@ from dragoman.training.progress import Progress, Validated, peak_memory
 from dragoman.training.training import Training
 from dragoman.training.validation import Validation
 
-AHEAD = 8  # batches prepared while the model works
+AHEAD = 8  # batches prepared in advance
 LOG_EVERY = 50  # steps between two rows of metrics
-HOPELESS = 1000  # times the loss of a guess: 24 times was seen to come back
+HOPELESS = 1000  # times the loss of a uniform guess: training was seen to recover from 24 times
 STUCK = 4  # validations after which a loss should have fallen
 
 
 def train(run: Training) -> None:
     """Train until the configured end, saving and validating on the way.
 
-    Batches are a function of (seed, epoch) and random numbers of (seed, step, worker), so that a run that was
-    killed goes on from its last saved state exactly as if it had not been. KeyboardInterrupt after Ctrl-C, with the
-    state saved. UserError where the loss is no longer a finite number; what is saved then is a state in which it was.
+    Batches are a function of (seed, epoch) and random numbers of (seed, step, worker), so a killed run resumes exactly
+    from its last saved state. KeyboardInterrupt after Ctrl-C, with the state saved. UserError if the loss is no longer
+    finite; the saved state is then one in which it was.
     """
     progress, settings = run.progress, run.config.training
     while not _ended(run):
@@ -74,7 +74,7 @@ def _diverged(run: Training, reason: str) -> UserError:
 
 
 def reached(progress: Progress, settings: TrainingConfig) -> list[str]:
-    """The limits that end training: whatever happened before, a resumed run sees them here again."""
+    """The limits that have been reached and end training: functions of the progress alone, so a resumed run agrees."""
     waited = progress.waited(higher_is_better(settings.metric))
     at = {"patience": waited, "steps": progress.step, "epochs": progress.epoch}
     limits = {name: getattr(settings, name) for name in at}
@@ -86,7 +86,7 @@ def _ended(run: Training) -> bool:
 
 
 def _rest_of_epoch(run: Training) -> Iterator[Batch]:
-    """This worker's share of every batch of the epoch that is still to come, prepared ahead on another thread."""
+    """This worker's share of each remaining batch of the epoch, prepared ahead by another thread."""
     epoch = run.progress.epoch
     rest = epoch_plan(run.config, run.data, epoch).batches(run.progress.position)
     with closing(prefetch((run.data.batch(run.workers.share(rows), epoch) for rows in rest), AHEAD)) as ahead:
@@ -95,16 +95,16 @@ def _rest_of_epoch(run: Training) -> Iterator[Batch]:
 
 
 def _update(run: Training, batch: Batch) -> bool:
-    """One step: the gradient of the mean loss per target symbol of the global batch, clipped and applied.
+    """Make one step: the gradient of the mean loss per target symbol of the global batch, clipped and applied.
 
-    Returns whether some worker was asked to stop.
+    Returns whether any worker was asked to stop.
     """
     progress, settings = run.progress, run.config.training
     torch.manual_seed(zlib.crc32(f"{run.config.seed}:{progress.step}:{run.workers.rank}".encode()))
     total, count, norm, asked, parts = gradients(run, batch)
     finite = math.isfinite(total) and math.isfinite(norm)
     if finite and progress.step % settings.save_every == 0 and progress.step != run.saved:
-        _save(run)  # now that a loss shows that the last update has not ruined the weights
+        _save(run)  # the new loss shows that the last update did not ruin the weights
     progress.step, progress.position = progress.step + 1, progress.position + 1
     if finite:
         progress.skipped_in_a_row = 0
@@ -127,11 +127,11 @@ def _update(run: Training, batch: Batch) -> bool:
 
 
 def _log(run: Training, norm: float) -> None:
-    """A row of what was measured since the last one."""
+    """Write a row of the measurements since the last one."""
     progress = run.progress
     _count_time(run)
     figures: dict[str, float] = {}
-    if progress.symbols:  # some step was not skipped
+    if progress.symbols:  # at least one step was not skipped
         figures["train/loss"] = progress.loss / progress.symbols
         for name, part in zip(run.objective.parts, progress.parts, strict=True):
             figures[f"train/{name}"] = part / progress.symbols
@@ -148,7 +148,7 @@ def _log(run: Training, norm: float) -> None:
 
 
 def _count_time(run: Training) -> None:
-    """The time since the last look went into updates. The memory is noted too."""
+    """Count the time since the last call as spent on updates. Also records the memory."""
     run.progress.memory = max(run.progress.memory, peak_memory())
     seconds = run.clock.seconds()
     run.progress.updating += seconds
@@ -156,7 +156,7 @@ def _count_time(run: Training) -> None:
 
 
 def _validate(run: Training) -> None:
-    """Measure on the development set, keep the weights if they are among the best, and save."""
+    """Validate on the development set, keep the weights if they are among the best, and save."""
     progress, settings = run.progress, run.config.training
     _count_time(run)
     found = run.workers.agree(_measured(run) if run.workers.leads else "")
@@ -176,12 +176,12 @@ def _validate(run: Training) -> None:
 
 
 def _measured(run: Training) -> Validated | str:
-    """What the development set tells, or what shows that a model cannot be measured any more."""
+    """The result on the development set, or the reason why the model can no longer be validated."""
     found = []
     for each in run.directions:
         try:
             validation = each.validator(each.model)
-        except UserError as error:  # of search, which finds no probabilities: the corpus was checked before
+        except UserError as error:  # raised by the search, which finds no probabilities: the corpus was checked before
             return str(error)
         if fault := _hopeless(validation.values["loss"], len(each.data.target.vocabulary)):
             return fault
@@ -193,7 +193,7 @@ def _measured(run: Training) -> Validated | str:
 
 
 def _hopeless(loss: float, symbols: int) -> str:
-    """What is wrong with the loss of the development data, if no training comes back from there."""
+    """What is wrong with the development loss, if training cannot recover from it; empty otherwise."""
     if not math.isfinite(loss):
         return "the loss of the development data was not a finite number"
     guess = math.log(symbols)
@@ -203,15 +203,15 @@ def _hopeless(loss: float, symbols: int) -> str:
 
 
 def judged(run: Training, found: Sequence[Validation]) -> Validated:
-    """What is_hard, of a validation of every direction: the mean where there are two."""
+    """The deciding values of a validation in each direction: their mean if there are two."""
     value, loss = (fmean(each.values[name] for each in found) for name in (run.config.training.metric, "loss"))
     return Validated(value, loss, run.progress.step)
 
 
 def _save(run: Training) -> None:
-    """The state to resume from; older weights that are no longer among the best go once it is written.
+    """Save the state to resume from; then remove older weights that are no longer among the best.
 
-    To be called while steps are not skipped, or after a validation: the state before is better than a diverged one.
+    To be called while steps are not skipped, or after a validation: an earlier state is better than a diverged one.
     """
     _count_time(run)
     run.saved = run.progress.step

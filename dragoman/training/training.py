@@ -1,4 +1,4 @@
-"""What a training works with: its model, or its models in both directions, and what it does to them."""
+"""The parts of a training: its model, or its models in both directions, and what works on them."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,7 +23,7 @@ from dragoman.training.workers import Workers
 
 @dataclass
 class Direction:
-    """A model from one language to another with its run folder, and what validates, selects and tells of it."""
+    """A model of one direction with its run folder, and the parts that validate it, select weights and log."""
 
     config: Config
     folder: RunFolder
@@ -36,7 +36,7 @@ class Direction:
 
 @dataclass
 class Training(Direction):
-    """Everything that a run trains with, the same on every worker; what writes or prints does so on the leader."""
+    """Everything that a run trains with, the same on every worker; only the leader writes and prints."""
 
     objective: Objective
     optimiser: torch.optim.Optimizer
@@ -45,20 +45,20 @@ class Training(Direction):
     workers: Workers
     stop: Stop
     progress: Progress
-    reverse: Direction | None = None  # from target to source, where both are trained together
+    reverse: Direction | None = None  # from target to source, if both are trained together
     saved: int = 0  # the step of the state on the disk; 0 = there is none
     clock: Clock = field(default_factory=Clock)
 
     @property
     def directions(self) -> list[Direction]:
-        """The one that the run is named after, and the other if there are two."""
+        """The direction that the run is named after, and the reverse if there is one."""
         return [self, self.reverse] if self.reverse else [self]
 
     def named(self, each: Direction) -> str:
-        """Which of two directions a line is about; nothing where there is one."""
+        """The direction that a line is about; empty if there is only one."""
         return f"{each.config.data.languages}  " if self.reverse else ""
 
     @cached_property
     def learner(self) -> nn.Module:
-        """All that is trained."""
+        """All modules that are trained."""
         return nn.ModuleDict({"model": self.model, "objective": self.objective})

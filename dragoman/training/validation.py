@@ -1,4 +1,4 @@
-"""Validation: the loss of the references and the scores of what search finds, on the development set."""
+"""Validation: the loss of the references and the scores of the translations, on the development set."""
 
 import math
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ from dragoman.translation.translator import Translator
 
 
 class Likelihood(NamedTuple):
-    """How well references are predicted: nats a symbol, and the percentage of symbols that were predicted first."""
+    """How well references are predicted: nats per symbol, and the percentage of symbols that were ranked first."""
 
     loss: float
     accuracy: float
@@ -36,7 +36,7 @@ class Likelihood(NamedTuple):
 
 
 class Validation(NamedTuple):
-    """What one validation measured; `values` by the names of metrics (`bleu`; of one of several pairs `en-de/bleu`)."""
+    """The result of a validation; `values` by metric name (`bleu`; for one of several pairs `en-de/bleu`)."""
 
     values: dict[str, float]
     scores: list[Score]
@@ -75,7 +75,7 @@ class Validator:
     def __call__(self, model: Seq2Seq) -> Validation:
         """Score the references by teacher forcing, translate the sources, score the translations.
 
-        Of several pairs of languages each for itself, and the mean of those that are trained on and no copies.
+        With several language pairs, each pair separately, and the mean of those that are trained on and not copies.
         """
         known = model_conventions(self.config, self.sources, self.folder.path)
         translator = Translator(model.eval(), known, self.target, self.config.training.search, self.device)
@@ -90,7 +90,7 @@ class Validator:
         return Validation(values, scores, [one for each in found.values() for one in each.translations])
 
     def _measured(self, translator: Translator, pair: LanguagePair) -> Validation:
-        """What the development set of one pair tells."""
+        """The result on the development set of one pair."""
         sources, references = zip(*self.development[pair], strict=True)
         found = likelihood(translator.scorer, translator.pairs(sources, references, to=pair.target))
         values = {"loss": found.loss, "perplexity": found.perplexity, "accuracy": found.accuracy}
@@ -101,7 +101,7 @@ class Validator:
         return Validation(values, scores, translations)
 
     def write(self, validation: Validation) -> None:
-        """The development sentences as translated, with their references, for reports."""
+        """Write the translations of the development sentences with their references, for reports."""
         examples = [(pair.name, each.target) for pair, examples in self.development.items() for each in examples]
         with write_atomically(self.folder.validation) as file:
             for found, (pair, reference) in zip(validation.translations, examples, strict=True):

@@ -1,4 +1,4 @@
-"""One process or N under torchrun, with the same code: a worker takes its share and sums are sums over all."""
+"""One process or N under torchrun, with the same code: a worker takes its share, and sums are over all workers."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -13,17 +13,17 @@ from torch import Tensor
 
 from dragoman import threads
 
-# The others wait as long as the leader prepares a corpus, validates or finishes. When a process dies, its connections
-# are closed and torchrun ends the rest, so that nobody waits for the dead.
+# The others wait while the leader prepares a corpus, validates or finishes. When a process dies, its connections are
+# closed and torchrun ends the rest, so none waits for it forever.
 PATIENCE = timedelta(days=7)
 
 Value = TypeVar("Value")
 
 
 class Workers:
-    """The processes that train together; the one that `leads` writes the files, prints and validates.
+    """The processes that train together; the one that `leads` writes files, prints and validates.
 
-    Alone, every method is the identity.
+    With a single process, every method is the identity.
     """
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class Workers:
         return rows[self.rank :: self.count]
 
     def add(self, tensors: Sequence[Tensor]) -> None:
-        """Replace each tensor by its sum over all workers; all of a type travel together."""
+        """Replace each tensor by its sum over all workers; tensors of one type are sent together."""
         if self.count == 1:
             return
         for kind in {tensor.dtype: None for tensor in tensors}:
@@ -63,7 +63,7 @@ class Workers:
                 tensor.copy_(total.view_as(tensor))
 
     def wait(self) -> None:
-        """Until all workers are here."""
+        """Wait until all workers have called this."""
         if self.count > 1:
             dist.barrier()
 

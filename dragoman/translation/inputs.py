@@ -1,4 +1,4 @@
-"""What a model reads: what a user gives of each source, as symbols or regions in batches; its attention by words."""
+"""Model inputs: a user's sources as batches of symbols or regions, and the attention to them by words."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,20 +21,20 @@ from dragoman.text.mark import Mark, Symbol
 from dragoman.text.pipeline import WordsOf
 from dragoman.translation.translation import SourceAttention, by_words
 
-# Symbols of a source that are read; what follows is left out, and said so in `Translation.left_out`. A text of more
-# than LONGEST_TEXT characters is not even cut into symbols to its end.
+# The maximal number of source symbols that are read; `Translation.left_out` counts the rest. Text beyond LONGEST_TEXT
+# characters is not even segmented.
 LONGEST = 500
 
-Text: TypeAlias = Given | tuple[Given, ...]  # of the only source, or one of each
+Text: TypeAlias = Given | tuple[Given, ...]  # the only source, or one item per source
 Encoded: TypeAlias = list[Symbol] | NDArray[Any]  # the symbols of a text, or the regions (R, size) of an array
 Weights: TypeAlias = NDArray[Any]
-Words: TypeAlias = Sequence[ExtendedVocabulary] | None  # of each sentence, where a model asks for surfaces
+Words: TypeAlias = Sequence[ExtendedVocabulary] | None  # one per sentence, if a model asks for surfaces
 
 
 @dataclass(frozen=True)
 class ModelInputs:
-    """The sources of a model. `joined`: it reads all of them as one sequence. `taught_end`: it looks at the end symbol
-    from words without a counterpart.
+    """The sources of a model. `joined`: it reads all of them as one sequence. `taught_end`: it was taught to attend to
+    the end symbol from words without a counterpart.
     """
 
     sources: tuple[Source, ...]
@@ -42,7 +42,7 @@ class ModelInputs:
     taught_end: bool = False
 
     def given(self, text: Text) -> tuple[Given, ...]:
-        """What a user gave of each source. TypeError where that is not one text for each."""
+        """What a user gave for each source. TypeError unless it is one text per source."""
         given = tuple(text) if isinstance(text, tuple | list) else (text,)
         if len(given) != len(self.sources):
             names = ", ".join(source.name for source in self.sources)
@@ -50,12 +50,12 @@ class ModelInputs:
         return given
 
     def encoded(self, given: tuple[Given, ...], mark: Sequence[Mark] = ()) -> list[Encoded]:
-        """The symbols of each source, the mark first, or its regions; none of a blank text."""
+        """The symbols of each source, mark first, or its regions. A blank text has none but the mark."""
         return [_encoded(source, each, mark) for source, each in zip(self.sources, given, strict=True)]
 
     def batch(self, encoded: Sequence[Sequence[Encoded]], words: Words = None) -> tuple[SourceBatch, ...]:
-        """What the model reads of some sentences, as ids, and by the `words` of each, if it asks for them. Of several
-        sources, one without symbols is missing; the only one is an end alone, or a region of zeros.
+        """The model's input for some sentences: ids, and extended ids by the `words` of each if it asks for them. An
+        empty source is masked if there are several; a lone empty source becomes `</s>`, or one region of zeros.
         """
         if self.joined:
             language, texts = self.sources[0], cast(Sequence[Sequence[list[Symbol]]], encoded)
@@ -75,7 +75,9 @@ class ModelInputs:
     def seen(
         self, given: tuple[Given, ...], encoded: list[Encoded], target: WordsOf, weights: tuple[Weights, ...]
     ) -> tuple[tuple[SourceAttention, ...], Weights | None]:
-        """The sources with the attention (T, S) that they got by words, and a sentinel's, the last of `weights`."""
+        """The sources with their attention by words, from `weights` (T, S), and the attention to a sentinel, whose
+        weights come last.
+        """
         if self.joined:
             ends = np.cumsum([len(symbols) + 1 if len(symbols) else 0 for symbols in encoded])
             weights = (*np.split(weights[0], ends, 1)[: len(encoded)], *weights[1:])
@@ -101,7 +103,7 @@ class ModelInputs:
         return SourceAttention(source.name, text, words.words, between, share, end if self.taught_end else None)
 
     def nothing(self, given: tuple[Given, ...]) -> tuple[SourceAttention, ...]:
-        """The sources of a translation without words."""
+        """The sources of an empty translation."""
         nothing, none = np.zeros((0, 0)), np.zeros(0)
         return tuple(
             SourceAttention(source.name, _name(each), [], nothing, none, regions=isinstance(source, FeatureSource))
@@ -111,15 +113,15 @@ class ModelInputs:
 
 @dataclass(frozen=True)
 class CombinedInputs:
-    """The sources of several models, each of which reads those that it knows: what a user gives of a source goes to
-    every model with a source of that name. The attention on a source is the sum of what they gave it, each by its vote.
+    """The sources of an ensemble. Each source is passed to every model that has a source of that name. The attention to
+    a source is the sum over those models, each weighted by its vote.
     """
 
     members: tuple[ModelInputs, ...]
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """Those of the first model, then what others have beside; each name once."""
+        """The sources of the first model, then further ones of the others, each name once."""
         found: dict[str, Source] = {}
         for source in chain.from_iterable(member.sources for member in self.members):
             found.setdefault(source.name, source)
@@ -131,7 +133,7 @@ class CombinedInputs:
         return tuple(1 if member.joined else len(member.sources) for member in self.members)
 
     def given(self, text: Text) -> tuple[Given, ...]:
-        """What a user gave of each source. TypeError where that is not one text for each."""
+        """What a user gave for each source. TypeError unless it is one text per source."""
         return ModelInputs(self.sources).given(text)
 
     def encoded(self, given: tuple[Given, ...], mark: Sequence[Mark] = ()) -> list[Encoded]:
@@ -139,7 +141,7 @@ class CombinedInputs:
         return [each for member, part in self._each(given) for each in member.encoded(part, mark)]
 
     def batch(self, encoded: Sequence[Sequence[Encoded]], words: Words = None) -> tuple[SourceBatch, ...]:
-        """What the models read, one behind the other."""
+        """The inputs of all models, one after another."""
         found, first = list[SourceBatch](), 0
         for member in self.members:
             last = first + len(member.sources)
@@ -150,7 +152,7 @@ class CombinedInputs:
     def seen(
         self, given: tuple[Given, ...], encoded: list[Encoded], target: WordsOf, weights: tuple[Weights, ...]
     ) -> tuple[tuple[SourceAttention, ...], Weights | None]:
-        """The sources with what they got of all models, and what a sentinel of any got."""
+        """The sources with their attention summed over the models, and the attention to any model's sentinel."""
         read, looks, found = iter(encoded), iter(weights), dict[str, SourceAttention]()
         for (member, part), count in zip(self._each(given), self.counts, strict=True):
             symbols = list(islice(read, len(member.sources)))
@@ -163,33 +165,33 @@ class CombinedInputs:
         return ordered, _one_column(sentinel, target)
 
     def nothing(self, given: tuple[Given, ...]) -> tuple[SourceAttention, ...]:
-        """The sources of a translation without words."""
+        """The sources of an empty translation."""
         return ModelInputs(self.sources).nothing(given)
 
     def _each(self, given: tuple[Given, ...]) -> list[tuple[ModelInputs, tuple[Given, ...]]]:
-        """What each model takes of what a user gave."""
+        """Each model with the part of the user's input that it reads."""
         named = {source.name: each for source, each in zip(self.sources, given, strict=True)}
         return [(member, tuple(named[source.name] for source in member.sources)) for member in self.members]
 
 
 def spelled(encoded: Encoded) -> list[str]:
-    """Those symbols that a text spells."""
+    """The symbols that are text, without marks."""
     return [symbol for symbol in encoded if isinstance(symbol, str)]
 
 
 def cut(encoded: Sequence[Encoded], longest: int | None) -> list[Encoded]:
-    """The same with at most so many symbols of a text."""
+    """The same sources, each text cut to at most `longest` symbols."""
     return [each[:longest] if isinstance(each, list) else each for each in encoded]
 
 
 def length(encoded: list[Encoded]) -> int:
-    """Symbols of the longest text."""
+    """The number of symbols of the longest text."""
     return max((len(each) for each in encoded if isinstance(each, list)), default=1)
 
 
 def left_out(given: tuple[Given, ...], encoded: list[Encoded]) -> int:
-    """How many symbols are not read, because there are more than LONGEST of a text; beyond LONGEST_TEXT each character
-    counts as one.
+    """How many symbols are not read because a text has more than LONGEST; beyond LONGEST_TEXT, each character counts as
+    one.
     """
     beyond = sum(max(0, len(each) - LONGEST_TEXT) for each in given if isinstance(each, str))
     return beyond + sum(max(0, len(each) - LONGEST) for each in encoded if isinstance(each, list))
@@ -205,7 +207,7 @@ def _encoded(source: Source, given: Given, mark: Sequence[Mark]) -> Encoded:
 
 
 def sequence(rows: Sequence[Sequence[list[Symbol]]], vocabulary: Vocabulary, words: Words) -> Symbols:
-    """Rows of texts as a vocabulary numbers them, and as the `words` of each row do, if a model asks for them."""
+    """Rows of texts as ids of the vocabulary, with extended ids by the `words` of each row if a model asks for them."""
     found = numbered(rows, repeat(vocabulary))
     return found if words is None else found._replace(extended=numbered(rows, words).ids)
 
@@ -216,13 +218,13 @@ def _name(given: Given) -> str:
 
 
 def _one_column(attention: Weights, target: WordsOf) -> Weights:
-    """The attention (T, 1) to something that is one, by target words (target words,)."""
+    """The attention (T, 1) to a single position by target words: (target words,)."""
     found: Weights = alignment.by_words(attention, target.word_of, [0], (len(target.words), 1))[:, 0]
     return found
 
 
 def _looked_at(source: FeatureSource, text: str, attention: Weights, target: WordsOf) -> SourceAttention:
-    """An array with the attention (T, R) that its regions got."""
+    """An array with the attention (T, R) to its regions."""
     count = attention.shape[1]
     between = alignment.by_words(attention, target.word_of, list(range(count)), (len(target.words), count))
     regions = [str(number) for number in range(1, count + 1)]

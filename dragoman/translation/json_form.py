@@ -1,7 +1,6 @@
-"""The keys and values of a translation in JSON, and their JSON schema. docs/results.md tells of them with an example.
+"""The keys and values of a translation in JSON, and their JSON schema. docs/results.md describes them with an example.
 
-What is empty is left out. Unknown keys are ignored when it is read, so that a later version may add some under the same
-number.
+Empty values are omitted. Unknown keys are ignored on reading, so keys may be added without a new version number.
 """
 
 import json
@@ -18,7 +17,7 @@ VERSION: Final = 2
 
 
 def _writable(value: Any) -> Any:
-    """Half characters, which no file can hold, as question marks."""
+    """Replace lone surrogates, which cannot be encoded as UTF-8, with question marks."""
     return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else value
 
 
@@ -136,7 +135,7 @@ def _misfit(text: str) -> PydanticCustomError:
 
 
 def problem(error: ValidationError) -> str:
-    """The first thing that is wrong: the keys that lead to it, and what was expected there."""
+    """The first error: the keys that lead to it, and what was expected there."""
     first = error.errors()[0]
     place = ".".join(map(str, first["loc"]))
     if first["type"] == "misfit":

@@ -1,4 +1,4 @@
-"""Run folders to translators."""
+"""Load translators from run folders."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -35,14 +35,15 @@ def load(
     engine: Engine = "torch",
     candidates: tuple[int, int] | None = None,
 ) -> Translator:
-    """The translator in a run folder; nothing else is needed. `weights`: model, model-best or model-last.
+    """Load a translator from a run folder; nothing else is needed. `weights`: model, model-best or model-last.
 
-    `engine="int8"` translates with matrices of 8-bit integers, `engine="onnx"` with the graphs of `dragoman export
-    --onnx`, both on the processor; scores of given pairs are torch's in any case.
-    `candidates=(300, 20)`: translations are made of the 300 most frequent symbols and of the 20 most probable
-    translations of each source symbol, which is faster; `dragoman lexicon` must have found these.
-    Several folders are an ensemble, which translates by the mean of what its models predict; each reads the sources it
-    knows, and all must write the same symbols. They are searched as the first is, among the candidates of all.
+    `engine="int8"` translates with 8-bit integer matrices, `engine="onnx"` with the graphs of `dragoman export --onnx`,
+    both on the CPU; given pairs are always scored with torch.
+    `candidates=(300, 20)` restricts translations to the 300 most frequent symbols and the 20 most probable translations
+    of each source symbol, which is faster; run `dragoman lexicon` first.
+    Several folders form an ensemble, which translates with the mean of its models' predictions. Each model reads the
+    sources it knows, and all must share their target symbols. The search is that of the first run, the candidates are
+    those of all.
     UserError names what is missing or damaged.
     """
     folders = _folders(folder)
@@ -74,7 +75,7 @@ def _folders(folder: str | Path | Sequence[str | Path]) -> list[str | Path]:
 
 
 def _of_run(run: Run, weights: str | None, engine: Engine, device: Device) -> Translator:
-    """One run as a translator."""
+    """The translator of one run."""
     rest = model_conventions(run.config, run.sources, run.folder.path), run.target, run.config.search, device
     if engine == "onnx":
         translator = Translator(lambda: run.model(predictor.weights), *rest)
@@ -88,14 +89,14 @@ def _of_run(run: Run, weights: str | None, engine: Engine, device: Device) -> Tr
 
 
 def _lexicon(run: Run) -> Lexicon:
-    """The translations of its source's symbols."""
+    """The lexicon of a run: translations of its source symbols."""
     if not run.config.data.plain:
         raise UserError(f"{run.folder.path}: candidates are translations of one source's symbols, not for this run")
     return lists.read(run.folder.path / lists.FILE, (len(run.source.vocabulary), len(run.target.vocabulary)))
 
 
 def _check_symbols(folders: Sequence[str | Path], members: Sequence[Translator]) -> None:
-    """UserError where several runs do not write the same symbols, or do not read the same words of the same text."""
+    """UserError unless all runs have the same target symbols and split the same source text into the same words."""
     first, texts = members[0], dict[str, tuple[Any, Any]]()
     for folder, member in zip(folders, members, strict=True):
         same = (member.target, first.target)
@@ -114,7 +115,7 @@ def _check_symbols(folders: Sequence[str | Path], members: Sequence[Translator])
 
 
 def _together(folders: Sequence[str | Path], members: Sequence[Translator]) -> Translator:
-    """Several runs as one translator. UserError where they do not fit together."""
+    """The translator of several runs as an ensemble. UserError if they do not fit together."""
     _check_symbols(folders, members)
     first = members[0]
     readings = CombinedInputs(tuple(cast(ModelInputs, member.reading) for member in members))
@@ -135,7 +136,7 @@ def _together(folders: Sequence[str | Path], members: Sequence[Translator]) -> T
 
 
 def model_conventions(config: Config, sources: tuple[Source, ...], folder: Path) -> ModelConventions:
-    """What a model was taught by this configuration in this run folder."""
+    """The conventions of a model trained with this configuration in this run folder."""
     taught_end = any(spec.options.get("unlinked") == "end" for spec in config.training.penalties)
     reading = ModelInputs(sources, config.data.join, taught_end)
     unsaid, extends = foreign(config.data, folder), build.extends(config.model)

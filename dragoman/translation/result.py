@@ -1,4 +1,4 @@
-"""A translation as JSON and back: what the commands write with `--json`, and a run keeps of its validation."""
+"""Translations to JSON and back: the output of commands with `--json`, and the validation file of a run."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -22,8 +22,8 @@ PLACES = 6  # decimals of every number
 
 
 class Result(NamedTuple):
-    """A translation, and what is known beside it: its reference; of a run with several pairs of languages, the name of
-    the pair; and the name of the source that was post-edited.
+    """A translation with its reference, the name of its language pair (in a run with several pairs), and the name of
+    the source that was post-edited.
     """
 
     translation: Translation
@@ -32,11 +32,11 @@ class Result(NamedTuple):
     edited: str | None = None
 
     def json(self) -> dict[str, Any]:
-        """The form as a mapping. Numbers are rounded to 6 decimals, and weights that are not finite are 0."""
+        """The JSON form as a mapping. Numbers are rounded to 6 decimals; weights that are not finite become 0."""
         return self._form.model_dump(exclude_defaults=True)
 
     def line(self) -> str:
-        """The form as one line of JSON."""
+        """The JSON form as one line."""
         return self._form.model_dump_json(exclude_defaults=True)
 
     @property
@@ -46,8 +46,8 @@ class Result(NamedTuple):
 
     @classmethod
     def from_json(cls, value: Any) -> "Result":
-        """Reads what `json` gives. UserError where it is something else, or of another version; `alignment`,
-        `log_probs` and the words of `edits` are not read, since they follow from the rest.
+        """Read the output of `json`. UserError if it is anything else, or of another version. `alignment`, `log_probs`
+        and the words of `edits` are not read, since they follow from the rest.
         """
         if not isinstance(value, Mapping):
             raise UserError(f"expected a translation as a JSON object, found {shown(value)}")
@@ -65,7 +65,7 @@ class Result(NamedTuple):
 
     @classmethod
     def from_line(cls, line: str) -> "Result":
-        """Reads what `line` gives. UserError as above, or where it is not JSON."""
+        """Read the output of `line`. UserError as above, or if it is not JSON."""
         try:
             value = from_json(line, allow_inf_nan=False)
         except ValueError as error:
@@ -74,7 +74,7 @@ class Result(NamedTuple):
 
 
 def read(path: Path) -> Iterator[Result]:
-    """The translations in a file, one a line. UserError names the file and the line of what is none."""
+    """The translations in a file, one per line. UserError names the file and line of anything else."""
     for number, line in enumerate(files.read_lines(path), start=1):
         try:
             yield Result.from_line(line)
@@ -83,7 +83,7 @@ def read(path: Path) -> Iterator[Result]:
 
 
 def _rounded(translation: Translation) -> Translation:
-    """The numbers as they are written, so that whatever follows from them is the same when they are read."""
+    """Round all numbers as they are written, so that values derived from them are the same after reading."""
     sources = (
         each._replace(
             attention=_weights(each.attention),

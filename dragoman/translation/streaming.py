@@ -1,4 +1,4 @@
-"""Texts whose words are still arriving, as symbols; and decided symbols as words."""
+"""Incremental input and output: words to symbols as they arrive, chosen symbols back to words."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -12,8 +12,8 @@ from dragoman.translation.translation import StreamedWord
 
 
 def arriving(words: Iterable[str], source: Language, mark: Sequence[Symbol]) -> Iterator[list[int]]:
-    """The ids of the symbols that each word brings, at most LONGEST in all, the mark with the first word. Those of
-    earlier words stay as they are, even where all words together would have been cut in another way.
+    """The symbol ids that each word adds, at most LONGEST in total, with the mark before the first word. Symbols of
+    earlier words never change, even if the whole text would be segmented differently.
     """
     text, known = "", 0
     for word in words:
@@ -39,7 +39,7 @@ def spoken(decided: Iterable[EmittedSymbol], target: Language) -> Iterator[Strea
 
 
 def _words(symbols: list[str], read: list[int], target: Language) -> list[StreamedWord]:
-    """The words between spaces that these symbols spell."""
+    """The words, separated by spaces, that these symbols spell."""
     surfaces = target.text.unit.surfaces(symbols)
     letters = [(letter, when) for surface, when in zip(surfaces, read, strict=True) for letter in surface]
     words = [list(word) for blank, word in groupby(letters, key=lambda each: each[0] == " ") if not blank]

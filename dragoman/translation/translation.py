@@ -1,4 +1,4 @@
-"""What a translator gives: translations, words of one that is under way, scores of given pairs."""
+"""The results of a translator: translations, words of a streamed translation, scores of given pairs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,20 +15,20 @@ from dragoman.text.mark import Symbol
 from dragoman.text.pipeline import WordsOf
 from dragoman.visualisation import heatmap
 
-SENTINEL = "sentinel"  # how it is named beside the sources
-SHORT = Repr()  # of texts in what Python shows of an object
+SENTINEL = "sentinel"  # its name beside the sources
+SHORT = Repr()  # abbreviates texts in `__repr__`
 SHORT.maxstring = 60
 
 
 class SourceAttention(NamedTuple):
-    """A source of a target sentence: its language, text and words, and the attention that it got.
+    """A source of a target sentence: its language, text and words, and the attention to it.
 
-    `attention` (target words, source words) gives each target word's weights, which add up to 1 less what went to
-    no word (the end symbol, and the mark that names the target language) and to other sources; `share` (target words,)
-    is what all of this source got. Of a source that is numbers, the words are its `regions`, counted from 1, and the
-    text is the name of its file, if it has one. What only starts the decoder has no words.
-    `end_attention` (target words,) is what went to the end symbol, where the model was taught to look there from words
-    without a counterpart (`unlinked: end`).
+    `attention` (target words, source words) holds the weights of each target word. They sum to 1 less the attention to
+    other sources and to positions that are no words (the end symbol, and the mark that names the target language).
+    `share` (target words,) is the attention to the whole source. The words of a numeric source are its `regions`,
+    numbered from 1, and its text is the name of its file, if it has one. A source that only initialises the decoder has
+    no words. `end_attention` (target words,) is the attention to the end symbol, if the model was taught to attend to
+    it from words without a counterpart (`unlinked: end`).
     """
 
     name: str
@@ -46,7 +46,7 @@ class SourceAttention(NamedTuple):
         )
 
     def beside(self, other: "SourceAttention") -> "SourceAttention":
-        """The same source with what another model looked at added; one that read less of it saw its first words."""
+        """The same source with another model's attention added; a model that read less of it saw its first words."""
         ends = [each for each in (self.end_attention, other.end_attention) if each is not None]
         end = np.sum(ends, 0) if ends else None
         fewer, more = sorted((self, other), key=lambda seen: len(seen.words))
@@ -56,15 +56,15 @@ class SourceAttention(NamedTuple):
 
     @property
     def alignment(self) -> Links:
-        """The source word with most attention for each target word, as (source, target) pairs from 0; none where
-        `end_attention` has more.
+        """The source word with the highest attention for each target word, as (source, target) pairs from 0; no link
+        if `end_attention` is higher.
         """
         return alignment.links(self.attention, end=self.end_attention)
 
 
 class Step(NamedTuple):
-    """A step of the decoder: the symbol that it wrote, by name; the number of the target word that this is a part of,
-    None for the end symbol and for an edit operation that writes nothing; and log P of the symbol in nats.
+    """A step of the decoder: the name of its symbol; the number of the target word that the symbol is part of, None for
+    the end symbol and for an edit operation that writes nothing; and log P of the symbol in nats.
     """
 
     symbol: str
@@ -74,16 +74,16 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Translation:
-    """A translation, with what the model attended to.
+    """A translation with the model's attention.
 
     `sources` are what was translated; `source`, `source_words`, `attention`, `end_attention` and `alignment` are those
-    of the only one, or of the first. `words` are words; `sentinel` (target words,) is the attention to none of the
-    sources, where the model has a sentinel. `score` is the rank of the search (log-probability under its length
-    normalisation), `log_prob` the plain log P(y | x) in nats, the sum over `steps`, whose last is the end symbol;
-    `log_probs` (target words,) has the sum for each word. `alternatives` are the next best translations, as many as
-    were asked for; `n_best` is this one and those, each text once. `left_out` counts the symbols at the end of overlong
-    sources that were not read; what stands behind the first 50,000 characters is not cut into symbols, so there it
-    counts characters. `dragoman.Result` writes and reads it as JSON.
+    of the only source, or of the first. `words` are the translated words; `sentinel` (target words,) is the attention
+    to the sentinel instead of a source, if the model has one. `score` is the rank of the search (log-probability under
+    its length normalisation), `log_prob` the plain log P(y | x) in nats: the sum over `steps`, of which the last is the
+    end symbol; `log_probs` (target words,) are the sums for each word. `alternatives` are the next best translations,
+    as many as requested; `n_best` is this one followed by those, each text once. `left_out` counts the symbols at the
+    end of overlong sources that were not read; text after the first 50,000 characters is not segmented, so there it
+    counts characters. `dragoman.Result` writes and reads a translation as JSON.
     """
 
     sources: tuple[SourceAttention, ...]
@@ -130,12 +130,14 @@ class Translation:
 
     @property
     def shares(self) -> dict[str, NDArray[np.float64]]:
-        """What each source got from each target word (target words,), and the sentinel if there is one (LH fig. 2)."""
+        """The attention of each target word to each source and the sentinel if there is one, each (target words,) (LH
+        fig. 2).
+        """
         return shares(self.sources, self.sentinel)
 
     @property
     def attention_matrix(self) -> "AttentionMatrix":
-        """What it looked at, as one matrix."""
+        """The attention to all sources as one matrix."""
         return attention_matrix(self.sources, self.sentinel)
 
     def __str__(self) -> str:
@@ -151,7 +153,7 @@ class Translation:
 
 
 class StreamedWord(NamedTuple):
-    """A word of a translation, and how many words of the source had been read when its last symbol was decided."""
+    """A word of a translation, and how many source words had been read when its last symbol was chosen."""
 
     text: str
     read: int
@@ -175,12 +177,12 @@ class Scored(NamedTuple):
 
     @property
     def symbols(self) -> int:
-        """Their number, the end symbol counted."""
+        """The number of symbols, counting the end symbol."""
         return len(self.steps)
 
     @property
     def translation(self) -> Translation:
-        """The target as if a search had found it, by its log-probability alone."""
+        """The target as if a search had found it, ranked by its log-probability alone."""
         return Translation(self.sources, self.text, self.words, self.log_prob, self.log_prob, self.steps, self.sentinel)
 
     @property
@@ -209,11 +211,11 @@ def shares(
 
 
 class AttentionMatrix(NamedTuple):
-    """Attention to everything that there is to look at (target words, columns), and what the columns are called.
+    """Attention to all sources (target words, columns), with the names of the columns.
 
-    They are the words of the source; of several sources the name of each, with its share, then its words; a sentinel's
-    is the last. Regions are too many to have columns. `shares` are the numbers of those columns that are no words.
-    `text` is what the columns are the words of, as it was written.
+    The columns are the words of the source. With several sources, each has a column for its share, labelled with its
+    name, then columns for its words; a sentinel comes last. Regions have no columns, as there are too many. `shares`
+    are the numbers of the columns that are not words. `text` is the text of the sources, as written.
     """
 
     attention: NDArray[np.float64]
@@ -239,7 +241,9 @@ def attention_matrix(
 
 
 def steps(said: Sequence[Symbol], word_of: Sequence[int], log_probs: Sequence[float]) -> tuple[Step, ...]:
-    """What was said, with the word of each symbol (-1: none), and with log-probabilities of these and of the end."""
+    """The steps of a translation, from its symbols, the word of each (-1: none), and log-probabilities including the
+    end's.
+    """
     names = [*map(str, said), SPECIALS[EOS]]
     words = [*(None if word < 0 else word for word in word_of), None]
     return tuple(Step(*each) for each in zip(names, words, log_probs, strict=True))
@@ -248,8 +252,8 @@ def steps(said: Sequence[Symbol], word_of: Sequence[int], log_probs: Sequence[fl
 def by_words(
     attention: ArrayLike, target: WordsOf, source: WordsOf, marks: int = 0
 ) -> tuple[alignment.Weights, alignment.Weights]:
-    """Attention between symbols (T, S + 1), the end of the source last, as attention between words (target words,
-    source words) and from words to what is no word: that end, and so many marks before the source (target words,).
+    """Attention between symbols (T, S + 1), the source's end symbol last, as attention between words (target words,
+    source words), and as attention to what is no word, the end and the `marks` before the source: (target words,).
     """
     end = len(source.words)  # as if it were a word
     word_of = [*[end] * marks, *source.word_of, end]

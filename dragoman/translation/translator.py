@@ -1,4 +1,4 @@
-"""Text to translations: everything above (training, commands, services) translates through this."""
+"""Text to translations: all layers above (training, commands, services) translate with this."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -52,27 +52,27 @@ from dragoman.translation.translation import SHORT, Scored, StreamedWord, Transl
 
 Item = TypeVar("Item")
 
-BATCH = 4096  # source symbols times beam that are searched at once
-SPARE = 3  # more hypotheses than asked for that are kept for each of an n-best list: some are one text
+BATCH = 4096  # source symbols times beam size in a batch
+SPARE = 3  # spare hypotheses kept for each entry of an n-best list, as several may spell one text
 SCORE = "score([source], [target])"
-ROWS = 320  # sentences times beam, at most: a processor is not faster with more, and each has numbers for all symbols
+ROWS = 320  # maximal sentences times beam size: a CPU is not faster with more, and each row has log P of all symbols
 
 
 class ModelConventions(NamedTuple):
-    """How a model was taught to read, and what its symbols mean."""
+    """How a model reads its sources, and what its symbols mean."""
 
     reading: ModelInputs | CombinedInputs
-    edited: int | None = None  # the number of the source that it writes edits of
-    marks: Mapping[str, Mark] = {}  # what stands before a source, for each language that a model of several has
-    foreign: Mapping[Mark, list[int]] = {}  # what is never said behind each of them
-    extends: bool = False  # whether it may say words of a sentence that the target's vocabulary does not have
+    edited: int | None = None  # the number of the source that the model edits
+    marks: Mapping[str, Mark] = {}  # the mark before a source, for each target language of a multilingual model
+    foreign: Mapping[Mark, list[int]] = {}  # symbol ids forbidden for each target language
+    extends: bool = False  # whether it may copy source words that are not in the target vocabulary
 
 
 class Translator:
-    """A model with what it was taught, a search and a device.
+    """A model with its conventions, a search and a device.
 
-    With a `predictor`, translations are searched with that; a `model` that is still to be read is read when it is first
-    asked for.
+    With a `predictor`, the search uses that instead of the model. A `model` given as a function is loaded when it is
+    first needed.
     """
 
     def __init__(
@@ -88,10 +88,10 @@ class Translator:
         self.target = target
         self.search = search
         self.device = device
-        self.predictor: Predictor[Any] | None = None  # what searches ask, if it is not the model
-        self.candidates: CandidateList | None = None  # what translations are searched among
-        self.constraints: tuple[Spec, ...] = ()  # what they keep to
-        self.way: linear.LinearBackend | None = None  # in which linear maps are computed for them
+        self.predictor: Predictor[Any] | None = None  # what the search uses, if not the model
+        self.candidates: CandidateList | None = None  # the symbols that translations are restricted to
+        self.constraints: tuple[Spec, ...] = ()  # those that the configuration names
+        self.way: linear.LinearBackend | None = None  # how linear maps are computed when translating
 
     def __repr__(self) -> str:
         sources, targets = ([each.name for each in self.sources], self.targets)
@@ -104,33 +104,33 @@ class Translator:
 
     @property
     def source(self) -> Language:
-        """The only source. UserError where there are several, or it is numbers."""
+        """The only source. UserError if there are several, or it is numeric."""
         return the_text(self.sources)
 
     @cached_property
     def scorer(self) -> Seq2Seq | Ensemble:
-        """What scores given pairs, and translates where no other engine does."""
+        """The model or ensemble that scores given pairs, and translates unless another engine does."""
         return self._given if isinstance(self._given, Seq2Seq | Ensemble) else self._given()
 
     @property
     def model(self) -> Seq2Seq:
-        """The same of one run. UserError where several translate together."""
+        """The model of a single run. UserError for an ensemble."""
         if isinstance(self.scorer, Ensemble):
             raise UserError("several runs that translate together have no one model, which this needs")
         return self.scorer
 
     @property
     def edits(self) -> str | None:
-        """The name of the source that the model writes edits of."""
+        """The name of the source that the model edits."""
         return None if self.edited is None else self.sources[self.edited].name
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The languages that it translates to."""
+        """The target languages."""
         return tuple(self.marks) or (self.target.name,)
 
     def _mark(self, to: str | None) -> list[Mark]:
-        """What stands before a source that is translated to a language. UserError where that is none of the run's."""
+        """The mark before a source that is translated to this language. UserError if the run does not have it."""
         known = ", ".join(self.targets)
         if to is None and len(self.targets) > 1:
             raise UserError(f"to which language? This run translates to {known} (--to LANGUAGE)")
@@ -149,18 +149,18 @@ class Translator:
         prefix: Sequence[str] | None = None,
         timeout: float | None = None,
     ) -> list[Translation]:
-        """One translation for each text, in order; the translation of an empty or blank text is empty. Of `n_best` no
-        two are one text in other symbols; where the search has not ended so many different ones, there are fewer.
+        """Translate each text, in order; the translation of an empty or blank text is empty. The `n_best` translations
+        are different texts; there are fewer if the search has not finished that many different ones.
 
-        With several sources a text is a tuple, of one text for each source; a blank one is taken as missing. For a
-        source that is numbers it is an array (regions, size) or (size,), or the name of a .npy file with one. `to` is
-        the language to translate to, where the run has several (`targets`).
+        With several sources, a text is a tuple of one text per source; a blank one counts as missing. For a numeric
+        source it is an array (regions, size) or (size,), or the name of a .npy file with one. `to` is the target
+        language, if the run has several (`targets`).
 
-        `prefix` has a text for each, with which its translation begins ("" = anything); its last word may go on. A
-        blank text stays empty. After `timeout` seconds there is a UserError in the place of translations.
+        `prefix` gives the beginning of each translation ("" = any); the translation may continue its last word. A blank
+        text stays empty. After `timeout` seconds, UserError is raised instead of returning translations.
 
-        `search` (or `beam_size`, for a beam search of that width) takes the place of the run's own. UserError where
-        it does not give `n_best` translations, or where `to` is missing or another language.
+        `search` (or `beam_size`, for a beam search of that width) replaces the run's own search. UserError if it cannot
+        give `n_best` translations, or if `to` is missing or none of the run's languages.
         """
         texts = _listed(texts, "translate([text])")
         if n_best < 1:
@@ -203,13 +203,13 @@ class Translator:
     def simultaneous(
         self, words: Iterable[str], *, to: str | None = None, wait: int | None = None
     ) -> Iterator[StreamedWord]:
-        """The translation of a text whose words are still arriving, by greedy search: each word is given as soon as the
-        next one begins, and no source word is taken before it is needed.
+        """Translate a text while its words arrive, by greedy search. Each target word is yielded as soon as the next
+        one begins, and no source word is read before it is needed.
 
-        `wait` counts source symbols (wait-k), the one that names the language `to` among them. Nothing else is read,
-        whatever the model; one trained with the term `wait` and as many symbols has learnt to do with that. Without it
-        the model decides when to read, by its term `shift`. UserError where it has none, for an engine other than
-        torch, for candidates, for an output that says words of the source, and for hard attention of order 1.
+        `wait` is the k of wait-k in source symbols, counting the one that names the language `to`. No further symbols
+        are read, whatever the model; a model trained with the term `wait` and the same k has learnt to work with that.
+        Without `wait`, the model decides when to read by its term `shift`. UserError if it has none, for an engine
+        other than torch, for candidates, for an output that copies source words, and for hard attention of order 1.
         """
         if wait is not None and wait < 1:
             raise UserError(f"wait is {wait}: at least one source symbol is read before a word is written")
@@ -234,7 +234,7 @@ class Translator:
         return spoken(self._one_by_one(stream(model, All(self._constraints(mark, 1)))), self.target)
 
     def _one_by_one(self, decided: Iterator[EmittedSymbol]) -> Iterator[EmittedSymbol]:
-        """The same symbols, with threads for a row while one is looked for."""
+        """The same symbols, each computed with the threads for one row."""
         while True:
             with self._threads(1):
                 found = next(decided, None)
@@ -243,18 +243,18 @@ class Translator:
             yield found
 
     def _threads(self, rows: int) -> AbstractContextManager[None]:
-        """The threads for steps with so many rows; for 0, those for next to nothing."""
+        """The threads for steps with this many rows; for 0, those for next to no work."""
         return self.device.threads_for(rows and rows * self._weights)
 
     @cached_property
     def _weights(self) -> int:
-        """How many a row is multiplied by in a step, about."""
+        """About how many weights each row is multiplied by in a step."""
         models = self.scorer.models if isinstance(self.scorer, Ensemble) else (self.scorer,)
         modules = (each for each in models if isinstance(each, nn.Module))
         return sum(part.numel() for each in modules for part in each.parameters())
 
     def left_out(self, text: Text) -> int:
-        """How many symbols of a text are not read, because there are more than LONGEST."""
+        """How many symbols of a text are not read because it has more than LONGEST."""
         given, mark = self.reading.given(text), [*self.marks.values()][:1]
         return inputs.left_out(given, self.reading.encoded(given, mark))
 
@@ -270,9 +270,9 @@ class Translator:
         seeds: Sequence[int] = (),
         deadline: Deadline | None = None,
     ) -> list[list[Hypothesis]]:
-        """What a search finds for sentences in symbols of each source, in one batch: `n_best` each and up to `spare`
-        more, the best first. `mark` stands before them. `prefixes` are the ids that each begins with, `seeds` those of
-        the random numbers of each, if the search draws any.
+        """Search one batch of sentences, given as symbols of each source: `n_best` hypotheses each and up to `spare`
+        more, best first. `mark` stands before the sources. `prefixes` are the ids that each translation begins with,
+        `seeds` the seeds of each sentence's random numbers, if the search draws any.
         """
         encoded = [inputs.cut(each, inputs.LONGEST) for each in encoded]
         read = self.reading.batch(encoded, self._words(encoded))
@@ -301,20 +301,20 @@ class Translator:
             )
 
     def _words(self, encoded: Iterable[Sequence[Encoded]]) -> list[ExtendedVocabulary] | None:
-        """The target's vocabulary with the words of each sentence, where a model asks for them."""
+        """The target vocabulary extended by the words of each sentence, if a model asks for them."""
         return [self._extended(each) for each in encoded] if self.extends else None
 
     def _extended(self, encoded: Sequence[Encoded]) -> ExtendedVocabulary:
         return ExtendedVocabulary(self.target.vocabulary, [each for each in encoded if isinstance(each, list)])
 
     def _numbering(self, encoded: list[Encoded]) -> Numbering:
-        """What numbers the symbols of a sentence's translation, as much as is read of it."""
+        """The numbering of the symbols of a sentence's translation, from the part of the sentence that is read."""
         return self._extended(inputs.cut(encoded, inputs.LONGEST)) if self.extends else self.target.vocabulary
 
     def _prefixes(
         self, prefix: Sequence[str] | None, encoded: Sequence[list[Encoded]], mark: Sequence[Mark]
     ) -> list[list[int]]:
-        """The ids that each translation begins with. UserError where they cannot be said."""
+        """The ids that each translation begins with. UserError if the model cannot produce them."""
         if prefix is None:
             return []
         prefix = _listed(prefix, "translate([text], prefix=[text])")
@@ -341,7 +341,7 @@ class Translator:
         return ids
 
     def _constraints(self, mark: Sequence[Mark], sentences: int) -> list[Constraint]:
-        """What so many translations keep to: what is configured, and that they have no symbol of other languages."""
+        """The configured constraints for so many sentences, and the one that forbids symbols of other languages."""
         context = ConstraintContext(sentences, self.target, self.device.torch_device)
         found = [components.build(CONSTRAINTS, spec, context) for spec in self.constraints]
         symbols = [number for each in mark for number in self.foreign[each]]
@@ -351,7 +351,7 @@ class Translator:
 
     def score(self, sources: Sequence[Text], targets: Sequence[str], *, to: str | None = None) -> list[Scored]:
         """`log P(y | x)` of given pairs and the attention of forced decoding (CN 1, SL). Long pairs are scored
-        whole, up to LONGEST_TEXT characters. `to` is the language of the targets, where the run has several.
+        whole, up to LONGEST_TEXT characters. `to` is the language of the targets, if the run has several.
         """
         found: dict[int, Scored] = {}
         with torch.inference_mode():
@@ -374,19 +374,19 @@ class Translator:
         return [found[number] for number in range(len(found))]
 
     def align(self, sources: Sequence[Text], targets: Sequence[str], *, to: str | None = None) -> list[Links]:
-        """The links between the words of given pairs, (source, target) from 0, by the attention of forced decoding."""
+        """Word alignments of given pairs, as links (source, target) from 0, by the attention of forced decoding."""
         return [scored.alignment for scored in self.score(sources, targets, to=to)]
 
     def pairs(self, sources: Sequence[Text], targets: Sequence[str], *, to: str | None = None) -> Iterator[Batch]:
-        """The pairs in batches of similar length; `rows` are their numbers. Overlong sentences are cut. `to` is the
-        language of the targets, where the run has several.
+        """The pairs in batches of similar length; `rows` are their numbers. Overlong sentences are truncated. `to` is
+        the language of the targets, if the run has several.
         """
         return (batch for _, batch in self._batches(sources, targets, self._mark(to), inputs.LONGEST))
 
     def _batches(
         self, sources: Sequence[Text], targets: Sequence[str], mark: list[Mark], longest: int | None = None
     ) -> Iterator[tuple[list[tuple[tuple[Given, ...], list[Encoded], list[Symbol]]], Batch]]:
-        """The pairs as texts and symbols, at most `longest` on each side, and as a batch."""
+        """Batches of pairs, each as texts with their symbols (at most `longest` on each side), and as a `Batch`."""
         sources, targets = _listed(sources, SCORE), _listed(targets, SCORE)
         if len(sources) != len(targets):
             raise ValueError(f"{len(sources)} sources and {len(targets)} targets: every source needs its target")
@@ -409,7 +409,7 @@ class Translator:
     def _translation(
         self, given: tuple[Given, ...], encoded: list[Encoded], hypotheses: list[Hypothesis], n_best: int
     ) -> Translation:
-        """The best of these hypotheses, with the `n_best` of different texts."""
+        """The best of these hypotheses, with the next best as alternatives: `n_best` different texts in all."""
         found = dict[str, Translation]()
         read, numbering = inputs.cut(encoded, inputs.LONGEST), self._numbering(encoded)
         for hypothesis in hypotheses:
@@ -435,12 +435,14 @@ class Translator:
         return replace(best, alternatives=tuple(others))
 
     def _said(self, encoded: list[Encoded], target: str, longest: int | None) -> list[Symbol]:
-        """At most `longest` symbols that a model is to say of these sources, that it may mean the text."""
+        """The symbols, at most `longest`, by which a model produces the target text from these sources."""
         symbols = self.target.text.encode(target[:LONGEST_TEXT])[:longest]
         return list(symbols) if self.edited is None else operations(spelled(encoded[self.edited]), symbols)[:longest]
 
     def _written(self, encoded: list[Encoded], said: list[Symbol]) -> tuple[list[str], WordsOf]:
-        """The symbols of the text that a model means; its words, and for each symbol that it said the word, or -1."""
+        """The symbols of the text that the model's output stands for; its words, and the word of each output symbol, or
+        -1.
+        """
         if self.edited is None:
             symbols = list(map(str, said))
             return symbols, self.target.text.words(symbols)
@@ -452,15 +454,15 @@ class Translator:
 
 
 def _listed(given: Iterable[Item], example: str) -> list[Item]:
-    """A list of texts. TypeError where it is one text, or none."""
+    """The texts as a list. TypeError if it is a single text, or no texts at all."""
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise TypeError(f"expected a list of texts, as in {example}, found {type(given).__name__}")
     return list(given)
 
 
 def by_length(numbers: Sequence[int], lengths: Sequence[int], symbols: int, most: int) -> Iterator[list[int]]:
-    """Groups of sentences of similar length, the longest first: at most so many symbols with their padding, and at most
-    so many sentences.
+    """Groups of sentences of similar length, longest first: each has at most `symbols` symbols including padding, and
+    at most `most` sentences.
     """
     group: list[int] = []
     for number in sorted(numbers, key=lambda each: (-lengths[each], each)):

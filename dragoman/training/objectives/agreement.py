@@ -1,4 +1,4 @@
-"""Two models, one for each direction of translation, that are to look at the same words."""
+"""Agreement training: two models, one per direction, are to attend to the same words."""
 
 from collections.abc import Iterator
 from typing import final
@@ -16,9 +16,9 @@ from dragoman.training.objectives.teacher_forcing import force
 @final
 class Agreement(Objective):
     """`- log P(y | x) - log P(x | y) - weight * trace(A B^T)` with attention `A` (T, S) of the model, `B^T` (S, T) of
-    `reverse`: the trace is `sum_t sum_j A_tj B^T_jt`, ends left out (Cohn et al. 2016, bilingual symmetry).
+    `reverse`: the trace is `sum_t sum_j A_tj B^T_jt` without the end symbols (Cohn et al. 2016, bilingual symmetry).
 
-    The symbols of both sides count.
+    Symbols of both sides are counted.
     """
 
     parts = "cross_entropy", "agreement"

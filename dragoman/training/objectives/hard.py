@@ -1,4 +1,4 @@
-"""Objectives of hard attention, which reads one position a step: z_t."""
+"""Objectives of hard attention, which reads one position per step: z_t."""
 
 from collections.abc import Iterator
 from typing import Annotated, Literal, final
@@ -30,7 +30,7 @@ def _problems(kind: str, config: Config) -> Iterator[str]:
 
 @final
 class Marginal(Objective):
-    """The exact likelihood of hard attention: the sum over all positions that could be drawn (Wu et al. 2018).
+    """The exact likelihood of hard attention: the sum over all positions (Wu et al. 2018).
 
     With `order: 0` of the normaliser, where draws are independent:
 
@@ -40,7 +40,7 @@ class Marginal(Objective):
 
         - log sum_z prod_t p(z_t | z_(t-1)) p(y_t | z_t, y_<t, x),  p(z_1) = alpha_1
 
-    Needs a decoder whose state depends on no draw: `attend: after` with `feed: nothing`.
+    Requires a decoder whose state does not depend on draws: `attend: after` with `feed: nothing`.
     """
 
     @classmethod
@@ -56,16 +56,17 @@ class Marginal(Objective):
 
 @final
 class Reinforce(Objective):
-    """Hard attention by draws (Xu et al. 2015; Williams 1992): each step draws a z_t, and the gradient is that of
+    """Hard attention by sampling (Xu et al. 2015; Williams 1992): each step draws a z_t, and the gradient is that of
 
         - sum_t log p(y_t | y_<t, z_<=t, x) - sum_t (R_t - b_t) log alpha_t(z_t) - entropy sum_t H(alpha_t)
 
-    with R_t and b_t as constants. Without the entropy it is, on average, that of the expectation of the first sum,
-    which is also what is reported.
+    with R_t and b_t as constants. Without the entropy term, its expectation is the gradient of the expected first sum,
+    which is also the loss reported.
 
-    `reward` says of which symbols R_t adds up log p: the `rest`, y_t and all after it; or the `step`, y_t alone, which
-    varies less and is enough where no state depends on a draw (`attend: after` with `feed: nothing`; elsewhere it is
-    biased). b_t is as many times the running mean of log p, of which a training step keeps the share `decay`.
+    `reward` selects the symbols whose log p R_t sums: the `rest`, y_t and all after it; or the `step`, y_t alone, which
+    has less variance and suffices if no state depends on a draw (`attend: after` with `feed: nothing`; otherwise it is
+    biased). b_t is the running mean of log p times the number of these symbols; a training step keeps the share `decay`
+    of that mean.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class Reinforce(Objective):
         self.mean: Tensor
         self.register_buffer("mean", torch.zeros(()))
         self.tally: Tensor
-        self.register_buffer("tally", torch.zeros(2), persistent=False)  # of log p, and of how many symbols
+        self.register_buffer("tally", torch.zeros(2), persistent=False)  # sums of log p and of symbols
 
     @classmethod
     def problems(cls, config: Config) -> Iterator[str]:

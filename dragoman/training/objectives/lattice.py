@@ -1,4 +1,4 @@
-"""What sums over hidden alignments share: each symbol of the reference, had the decoder looked at each position."""
+"""The lattice shared by sums over hidden alignments: log p of each reference symbol given each source position."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from dragoman.model.shapes import Float, Int
 
 
 class Lattice(NamedTuple):
-    """The states of a decoder that look nowhere, and what each would say of its symbol at each position."""
+    """Decoder states that do not depend on attention, and log p of each reference symbol given each position."""
 
     decoder: RnnDecoder
     state: State  # the decoder's, before the first symbol
@@ -31,7 +31,7 @@ class Lattice(NamedTuple):
 
 
 def problems(kind: str, config: Config) -> Iterator[str]:
-    """What keeps a model from having one."""
+    """What prevents a model from having a lattice."""
     decoder = components.complete(DECODERS, config.model.decoder)
     if (decoder.kind, decoder.options.get("attend"), decoder.options.get("feed")) != ("rnn", "after", "nothing"):
         yield (
@@ -61,7 +61,7 @@ def lattice(model: Seq2Seq, batch: Batch) -> Lattice:
 
 
 def _log_probs(output: Output, readout: Readout, symbols: Int[Tensor, "N"]) -> Float[Tensor, "N"]:
-    """`log p` of each symbol; distributions are made anew for the gradient, so that only a few exist at a time."""
+    """`log p` of each symbol; distributions are recomputed for the gradient, so that few are in memory at a time."""
 
     def some(first: int) -> Tensor:
         rows = slice(first, first + ROWS)

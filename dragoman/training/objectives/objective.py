@@ -20,10 +20,10 @@ from dragoman.training.objectives.penalties import Penalty
 
 
 class ObjectiveContext(NamedTuple):
-    """What an objective may need to know of the training around it."""
+    """What an objective may need from the training around it."""
 
-    model: Seq2Seq  # which is trained, and given to `forward` again
-    reversed_model: Callable[[], Seq2Seq]  # makes a new one, from target to source
+    model: Seq2Seq  # the model that is trained, also passed to `forward`
+    reversed_model: Callable[[], Seq2Seq]  # makes a new model from target to source
     sources: tuple[Source, ...]
     target: Language
     metrics: Mapping[str, Metric]  # those of the configuration, by kind
@@ -33,39 +33,39 @@ class ObjectiveContext(NamedTuple):
 class Objective(nn.Module, ABC):
     """`objective(model, batch)`: the loss of a batch, summed over its target symbols, in nats.
 
-    Its parameters are trained and saved with the model's, and are no part of it; what it counts from step to step is a
-    persistent buffer, so that a resumed training is exact. `parts` names those of its losses.
+    Its parameters are trained and saved with the model's, but are not part of it. What it accumulates from step to step
+    is a persistent buffer, so that resuming is exact. `parts` are the names of the parts of its losses.
     """
 
     parts: tuple[str, ...] = ()
 
-    penalised: ClassVar[bool] = False  # takes penalties on attention as its part
-    any_attention: ClassVar[bool] = False  # whatever the model attends to: several sources, a sentinel, a cursor
-    both_directions: ClassVar[bool] = False  # trains a model from target to source too, which is its `reverse`
+    penalised: ClassVar[bool] = False  # takes penalties on attention
+    any_attention: ClassVar[bool] = False  # works with any attention: several sources, a sentinel, a cursor
+    both_directions: ClassVar[bool] = False  # also trains a model from target to source, its `reverse`
 
     def __init__(self, context: ObjectiveContext) -> None:
         super().__init__()
 
     @classmethod
     def problems(cls, config: Config) -> Iterator[str]:
-        """What keeps it from training what is configured."""
+        """What prevents it from training this configuration."""
         if config.model.attention.normaliser.kind == "hard":
             yield "no gradient passes through hard attention; use marginal, or reinforce with order: 0"
         yield from check_no_hard_term(config)
 
     def batch_statistics(self) -> tuple[Tensor, ...]:
-        """Sums over the last batch that `after_step` needs, over the shares of all workers."""
+        """Sums over the last batch that `after_step` needs; they are summed over all workers."""
         return ()
 
     def after_step(self, updated: bool) -> None:
-        """A step is over; it counts if it has updated the weights. Before this nothing that is saved may change."""
+        """Called after a step, which counts if it `updated` the weights. Saved buffers may change only here."""
 
     @abstractmethod
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss: ...
 
 
 def check_learnable(config: Config) -> Iterator[str]:
-    """A problem where nothing of attention can be learnt."""
+    """A problem if no part of the attention can be learnt."""
     attention = config.model.attention
     if attention.score.kind == "none":
         yield "there is no attention (model.attention.score: none)"
@@ -74,14 +74,14 @@ def check_learnable(config: Config) -> Iterator[str]:
 
 
 def check_normalised(config: Config, kind: str) -> Iterator[str]:
-    """A problem where every weight of a symbol could be 1."""
+    """A problem if every weight of a symbol could be 1."""
     normaliser = components.complete(NORMALISERS, config.model.attention.normaliser)
     if normaliser.options.get("divide") is False:
         yield f"'{kind}' would make all weights of model.attention.normaliser: {normaliser.kind} 1; use divide: true"
 
 
 def check_no_hard_term(config: Config) -> Iterator[str]:
-    """A problem where a term has to be taught what to decide."""
+    """A problem if a term makes hard decisions, which this objective cannot teach."""
     for term in config.model.attention.terms:
         if TERMS[term.kind].is_hard:
             yield f"cannot teach '{term.kind}' (model.attention.terms) where to write; use segment"

@@ -1,4 +1,4 @@
-"""What teacher forcing can demand of the attention beside the probability of the reference."""
+"""Penalties on attention, added to the loss of teacher forcing."""
 
 import math
 from abc import ABC, abstractmethod
@@ -13,15 +13,15 @@ from dragoman.data.batch import Batch
 from dragoman.model.memory import Memory
 from dragoman.model.shapes import Bool, Float
 
-LEAST_WEIGHT = 1e-30  # a smaller one has no logarithm that float32 could take the gradient of
-LEAST_VARIANCE = 0.01  # of a fertility: without a least one, density and loss would have no bound
+LEAST_WEIGHT = 1e-30  # for smaller weights, the gradient of the logarithm overflows in float32
+LEAST_VARIANCE = 0.01  # of a fertility: without a lower bound, density and loss would be unbounded
 
 
 class Penalty(nn.Module, ABC):
     """`weight` times a sum over the words of a batch, in nats like the loss that it is added to.
 
-    The target's end symbol has no part in it; the source's is where words without a counterpart may look. Parameters
-    are trained and saved with the model's, and are no part of it. `state_size` is that of an encoder state.
+    The target's end symbol is excluded; words without a counterpart may attend to the source's. Parameters are trained
+    and saved with the model's, but are not part of it. `state_size` is the size of an encoder state.
     """
 
     supervised: ClassVar[bool] = False  # needs `Batch.links`
@@ -44,17 +44,17 @@ def words(mask: Bool[Tensor, "B S"]) -> Bool[Tensor, "B S"]:
 
 
 def both(memory: Memory, batch: Batch) -> Bool[Tensor, "B T S"]:
-    """True where a symbol of the target meets one of the source, ends left out."""
+    """True for each pair of a target and a source symbol, without the end symbols."""
     return words(batch.target.mask).unsqueeze(2) & words(memory.mask).unsqueeze(1)
 
 
 @final
 class Supervised(Penalty):
-    """`- sum_t sum_j A_tj log alpha_tj` with gold links A, which add up to 1 for each target symbol that has any (Mi et
+    """`- sum_t sum_j A_tj log alpha_tj` with gold links A, which sum to 1 for each target symbol that has any (Mi et
     al. 2016, "Supervised attentions for neural machine translation").
 
-    A target symbol without a link is left to itself (`unlinked: skip`) or taught to look at the end symbol of the
-    source (`end`), as alignment models link such words to an empty one; a pair without any link teaches nothing.
+    A target symbol without links is ignored (`unlinked: skip`) or taught to attend to the end symbol of the source
+    (`end`), as alignment models link such words to an empty word; a pair without any link is ignored.
     """
 
     supervised = True
@@ -78,9 +78,8 @@ class Supervised(Penalty):
 
 @final
 class Coverage(Penalty):
-    """`sum_t sum_j min(alpha_tj, sum_(t'<t) alpha_t'j)`: to look again where attention has been costs as much as it
-    takes (See et al. 2017, "Get to the point", (12)). The source's end symbol counts too, or all attention would
-    go there.
+    """`sum_t sum_j min(alpha_tj, sum_(t'<t) alpha_t'j)`: attending again to the same position costs the overlap (See et
+    al. 2017, "Get to the point", (12)). The source's end symbol counts too, or all attention would go there.
     """
 
     def penalty(self, weights: Float[Tensor, "B T S"], memory: Memory, batch: Batch) -> Float[Tensor, ""]:
@@ -92,7 +91,7 @@ class Coverage(Penalty):
 @final
 class Fertility(Penalty):
     """`- sum_j log N(f_j; mu(h_j), sigma^2(h_j))` with the fertility `f_j = sum_t alpha_tj` (Cohn et al. 2016, global
-    fertility): how much attention a word gets in all is to be told by its encoder state.
+    fertility): the total attention to a word is predicted from its encoder state.
 
     `mu = softplus(u . h + b)` and `sigma^2 = softplus(v . h + c) + 0.01` start at 1.
     """

@@ -1,4 +1,4 @@
-"""Segment to segment: all ways to read and write, summed."""
+"""Segment to segment: the sum over all sequences of reads and writes."""
 
 from collections.abc import Iterator
 from typing import final
@@ -29,8 +29,8 @@ class Segment(Objective):
     (Yu, Buys and Blunsom 2016).
 
     `p(a_t = i | a_(t-1) = j) = sigmoid(e_ti) prod_(i'=j..i-1) (1 - sigmoid(e_ti'))`, with the energies of the term
-    `shift`; at the last position of the source, the probability to write is 1. The sum is exact, by the forward
-    algorithm. Words are never smoothed.
+    `shift`; at the last position of the source, the probability of writing is 1. The sum is exact, by the forward
+    algorithm. There is no label smoothing.
     """
 
     @classmethod
@@ -53,7 +53,7 @@ class Segment(Objective):
 
 
 def shift_of(decoder: RnnDecoder) -> tuple[Shift, int]:
-    """The term that is_hard, and its place among the terms."""
+    """The term that decides, and its place among the terms."""
     assert isinstance(decoder.attention.attention, GlobalAttention)
     return next(
         (term, place) for place, term in enumerate(decoder.attention.attention.terms) if isinstance(term, Shift)
@@ -70,7 +70,7 @@ def log_likelihood(
     last = mask & (mask.cumsum(1) == mask.sum(1, keepdim=True))
     write = functional.logsigmoid(energies).masked_fill(last.unsqueeze(1), 0.0).masked_fill(~mask.unsqueeze(1), NEVER)
     read = functional.logsigmoid(-energies).masked_fill((last | ~mask).unsqueeze(1), 0.0)
-    to = read.cumsum(2) - read  # log of the probability to read from the first position to each
+    to = read.cumsum(2) - read  # log-probability of reading from the first position up to each
     forward = functional.pad(torch.zeros_like(to[:, 0, :1]), (0, to.size(2) - 1), value=NEVER)
     for t in range(to.size(1)):
         reached = to[:, t] + torch.logcumsumexp(forward - to[:, t], 1)

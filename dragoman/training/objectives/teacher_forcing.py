@@ -14,7 +14,7 @@ from dragoman.training.objectives.objective import Objective, ObjectiveContext
 
 
 class Forced(NamedTuple):
-    """A batch under teacher forcing: its loss, and what the decoder attended to and how much."""
+    """A batch under teacher forcing: its loss, and the memory that the decoder attended to with its weights."""
 
     loss: Loss
     memory: Memory
