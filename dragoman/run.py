@@ -38,9 +38,8 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import fill, read_shapes, read_tensors
 
 PROGRAM = "dragoman"
-FORM = (
-    2  # of a run folder: it rises when what a version writes into one cannot be read by the one before, or the reverse
-)
+# The form of a run folder: it rises when one version cannot read what another wrote.
+FORM = 2
 WEIGHTS = ("model", "model-best", "model-last")  # in the order in which they are looked for
 
 # Names of the files that training writes: before it has saved anything; at any time; in the folder `checkpoints`.
@@ -115,9 +114,10 @@ class RunFolder:
         """UserError where a version of dragoman made the folder whose runs this one does not read."""
         proof = self.proof or self.main.proof
         if proof and (form := proof.get("form", 1)) != FORM:
+            version = proof.get("version", "of unknown version")
             raise UserError(
-                f"{self.path}: was written by {PROGRAM} {proof.get('version')} in form {form}, and this version reads "
-                f"form {FORM} alone; train again, in another folder"
+                f"{self.path}: was written by {PROGRAM} {version} in form {form}, and this version reads form {FORM} "
+                "alone; train again, in another folder"
             )
 
     def has_part(self, path: Path) -> bool:

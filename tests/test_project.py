@@ -38,6 +38,21 @@ def test_the_command_exists(project: dict[str, Any]) -> None:
     assert callable(getattr(import_module(module), function))
 
 
+def test_what_the_documentation_imports_is_there(repository: Path) -> None:
+    texts = [
+        path.read_text("utf-8") for path in (repository / "README.md", *sorted((repository / "docs").glob("*.md")))
+    ]
+    found = re.findall(
+        r"^(?:from (dragoman[.\w]*) import (\w+)|import (dragoman[.\w]*))$", "\n".join(texts), re.MULTILINE
+    )
+    assert found
+    for package, name, module in found:
+        if module:
+            import_module(module)
+        elif not hasattr(import_module(package), name):
+            import_module(f"{package}.{name}")
+
+
 def test_every_dependency_is_pinned_within_its_range(project: dict[str, Any], repository: Path) -> None:
     versions = pins(repository / "constraints.txt")
     for requirement in [*project["dependencies"], *project["optional-dependencies"]["dev"]]:

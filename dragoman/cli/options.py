@@ -89,9 +89,7 @@ Engine = Annotated[
 ]
 Resume = Annotated[
     bool,
-    typer.Option(
-        "--resume", help="Continue after the lines that an unfinished run of this command left in FILE.partial."
-    ),
+    typer.Option("--resume", help="Go on from the lines that an unfinished run of this command left in FILE.partial."),
 ]
 OutputFile = Annotated[
     Path | None,

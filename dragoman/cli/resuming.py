@@ -109,7 +109,7 @@ def left_behind(path: Path | None, *, resumable: bool) -> Iterator[None]:
         yield
     except (UserError, KeyboardInterrupt) as error:
         if path and (part := partial(path)).is_file() and (count := lines_in(part)):
-            more = ", and --resume continues after them" if resumable else ""
+            more = ", and --resume goes on from them" if resumable else ""
             found = f"{_counted(count)} {'is' if count == 1 else 'are'} in {part}{more}"
             error.args = ("; ".join([*map(str, error.args), found]),)
         raise

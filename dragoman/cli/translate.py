@@ -125,7 +125,7 @@ def translate(options: Options) -> None:
     runs, source = _split(options.words)
     _check(options, runs, source)
     asked = _asked(options, runs, candidates)
-    size = options.batch_lines or PORTION
+    size = 1 if is_typed(source) else options.batch_lines or PORTION
     done = kept(options.output, asked if options.resumable else None, size, resume=options.resume)
     if options.follows:
         from dragoman.cli.following import follow

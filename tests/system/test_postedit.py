@@ -192,7 +192,7 @@ def test_a_killed_post_editing_is_continued(options: tuple[str, ...], shell: She
         path.unlink()
     killed = shell.kill("translation", 2, "postedit", "run", *paths, sign=signal.SIGINT)
     assert killed.code == 130
-    assert killed.err.endswith("8 lines are in " + f"{outputs[0]}.partial, and --resume continues after them\n")
+    assert killed.err.endswith("8 lines are in " + f"{outputs[0]}.partial, and --resume goes on from them\n")
     clash = shell.fails("postedit", "run", "--source", f"{outputs[0]}.partial", *paths[2:], "--resume")
     assert clash == f"--output {outputs[0]}.partial: is read, and would be replaced; name another file"
     other = ("--source", "train.en", *paths[2:])

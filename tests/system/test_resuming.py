@@ -47,7 +47,7 @@ def test_a_killed_translation_is_continued(sign: signal.Signals, many: Shell) ->
     outcome = many.kill("translation", 3, *WORDS, sign=sign)
     assert outcome.code == {signal.SIGINT: 130, signal.SIGKILL: -9}[sign]
     if sign == signal.SIGINT:
-        told = "24 lines are in out.partial, and --resume continues after them"
+        told = "24 lines are in out.partial, and --resume goes on from them"
         assert outcome.err.splitlines() == [f"interrupted: {told}"]
     assert partial(many) == 24
     before = texts(many, "out.partial")
@@ -89,7 +89,7 @@ def test_a_line_that_cannot_be_read_costs_nothing_that_was_done(many: Shell) -> 
     many.write("many.en", b"".join([*lines[:20], b"\xff\n", *lines[21:]]))
     told = many.fails(*WORDS)
     assert told.startswith("many.en:21: not UTF-8 (")
-    assert told.endswith("; 8 lines are in out.partial, and --resume continues after them")
+    assert told.endswith("; 8 lines are in out.partial, and --resume goes on from them")
     assert partial(many) == 8
     many.write("many.en", right)
     assert many(*WORDS, "--resume").code == 0
