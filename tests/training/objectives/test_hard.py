@@ -396,7 +396,7 @@ def test_a_killed_training_goes_on_with_the_same_baseline(
         after_step(self, updated)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Reinforce, "settle", killed)
+        patch.setattr(Reinforce, "after_step", killed)
         with pytest.raises(Killed):
             train("killed")
     found = train("killed")
