@@ -23,7 +23,7 @@ from dragoman import devices, threads
 from dragoman.configuration import document
 from dragoman.configuration.config import DeviceConfig
 from dragoman.errors import UserError
-from dragoman.run import RunFolder
+from dragoman.run.folder import RunFolder
 
 WORKS = ("train", "terms", "greedy", "beam")
 MULTI30K = Path("data/multi30k")

@@ -11,7 +11,8 @@ from dragoman.deployment import engine, export
 from dragoman.errors import UserError
 from dragoman.model import build
 from dragoman.model.weights import weights, write_tensors
-from dragoman.run import Run, RunFolder
+from dragoman.run.folder import RunFolder
+from dragoman.run.run import Run
 from dragoman.training.folder import prove
 
 NEVER = -1e4  # logit of the end symbol: only the limit ends a translation

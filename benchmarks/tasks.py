@@ -27,7 +27,7 @@ from dragoman.corpus.examples import read_pairs
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import ExactMatch, TokenErrorRate
 from dragoman.files import read_lines
-from dragoman.run import Run
+from dragoman.run.run import Run
 from dragoman.training import checks, session
 
 CONFIGS = Path(__file__).resolve().parent.parent / "configs" / "tasks"

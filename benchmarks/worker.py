@@ -17,7 +17,7 @@ from dragoman.configuration.config import Config
 from dragoman.data.batch import Batch
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.run import RunFolder
+from dragoman.run.folder import RunFolder
 from dragoman.search.table import SEARCHES
 from dragoman.text.mark import Symbol
 from dragoman.training import checks, session, trainer

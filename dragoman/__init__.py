@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dragoman.configuration.config import Config
     from dragoman.configuration.document import ConfigError
     from dragoman.errors import UserError
-    from dragoman.run import RunFolder
+    from dragoman.run.folder import RunFolder
     from dragoman.training.checks import load_config, schema
     from dragoman.training.session import train
     from dragoman.translation.loading import load
@@ -48,7 +48,7 @@ _HOMES = {
     "Config": "dragoman.configuration.config",
     "ConfigError": "dragoman.configuration.document",
     "Result": "dragoman.translation.result",
-    "RunFolder": "dragoman.run",
+    "RunFolder": "dragoman.run.folder",
     "Scored": "dragoman.translation.translation",
     "Translation": "dragoman.translation.translation",
     "Translator": "dragoman.translation.translator",

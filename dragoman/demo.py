@@ -17,7 +17,7 @@ from dragoman.errors import UserError
 from dragoman.evaluation.metrics import Bleu
 from dragoman.files import write_atomically
 from dragoman.phrasebook import corpus
-from dragoman.run import Run
+from dragoman.run.run import Run
 from dragoman.text.printable import printable
 from dragoman.training import checks, session
 from dragoman.translation import loading

@@ -25,7 +25,8 @@ from dragoman.files import read_lines, write_atomically
 from dragoman.model import build
 from dragoman.model.inputs import SourceInput, model_inputs
 from dragoman.model.weights import read_note
-from dragoman.run import Run, told
+from dragoman.run.folder import told
+from dragoman.run.run import Run
 from dragoman.search.table import SEARCHES
 from dragoman.translation import result
 from dragoman.translation.inputs import Text

@@ -14,7 +14,7 @@ import dragoman
 from dragoman.cli import app
 from dragoman.configuration import components, yaml
 from dragoman.model.weights import read_note
-from dragoman.run import RunFolder
+from dragoman.run.folder import RunFolder
 from dragoman.training import checks, session
 from dragoman.training.checks import PARTS
 from tests import toy

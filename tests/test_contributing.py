@@ -1,5 +1,6 @@
 """The worked examples of CONTRIBUTING.md, word for word: each part takes the files that the table says, and works."""
 
+import os
 import re
 import subprocess
 import sys
@@ -8,7 +9,8 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.worked_examples import CHANGELOG, Cost, costs, examples, follow
+from tests import toy
+from tests.worked_examples import CHANGELOG, Cost, add_command, costs, examples, follow
 from tools import mutants
 
 EXAMPLES = examples()
@@ -36,6 +38,7 @@ def copy(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Copy:
         follow(example, root)
         after = contents(root)
         changed[example.name] = {name for name in after if after[name] != before.get(name)}
+    add_command(root, "count")
     subprocess.run(ruff("check", "--fix", "--select=I", "--quiet"), cwd=root, check=True)
     return Copy(root, changed)
 
@@ -81,3 +84,15 @@ def test_the_parts_work(copy: Copy) -> None:
         assert [test for test in passed if test.startswith(tuple(f"{each.test}::{name}" for name in each.tests))]
     for file in CONTRACTS:
         assert [test for test in passed if test.startswith(file)]
+
+
+def test_the_command_works(copy: Copy, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    run = toy.trained(tmp_path_factory.getbasetemp())
+    (tmp_path / "text").write_text("one two\n\nthree\n", "utf-8")
+
+    def dragoman(*words: str) -> str:
+        command, own = [sys.executable, "-m", "dragoman", *words], {**os.environ, "PYTHONPATH": str(copy.root)}
+        return subprocess.run(command, cwd=tmp_path, env=own, capture_output=True, text=True, check=True).stdout
+
+    assert dragoman("count", str(run), "text") == "2\n0\n1\n"
+    assert "Count the symbols that a run reads in each line." in dragoman("--help")

@@ -18,7 +18,7 @@ from dragoman.errors import UserError
 from dragoman.evaluation.metrics import Bleu
 from dragoman.inspection import Sentences
 from dragoman.model import build
-from dragoman.run import Run
+from dragoman.run.run import Run
 from dragoman.translation import loading
 from dragoman.visualisation.report import Example
 from tests import toy

@@ -12,6 +12,7 @@ BLOCK = re.compile(r"^(?P<where>.+):\n\n```(?P<language>\w+)\n(?P<text>(?:.*\n)*
 FILE = re.compile(r"In `([^`]+)`")
 PART = re.compile(r"In `([^`]+)`, with `([^`]+)` in `(\w+)`")
 ROW = re.compile(r"^\| \[(\w+)\]\(#.+\) \| (\d+) \| `(.+)` \| `(.+)` \|$", re.MULTILINE)
+FENCED = re.compile(r"^```python\n(?P<text>(?:.*\n)*?)```$", re.MULTILINE)
 IMPORTS = re.compile(r"\A(?P<lines>(?:(?:import|from) .+\n|\n(?!\n))*)\n*")
 FIRST_IMPORT = re.compile(r"^(?:import|from) ", re.MULTILINE)
 
@@ -103,6 +104,14 @@ def _with_part(text: str, example: Example) -> str:
         text[end:],
     ]
     return "".join(pieces)
+
+
+def add_command(root: Path, name: str) -> None:
+    """Adds in a copy of the project the command that the page shows: its file, and its name in two lists."""
+    _, _, section = (root / PAGE).read_text("utf-8").partition("## Adding a command\n")
+    _write(root / "dragoman" / "cli" / f"{name}.py", _matched(FENCED, section)["text"])
+    commands = root / "dragoman" / "cli" / "__init__.py"
+    _write(commands, commands.read_text("utf-8").replace("    augment,\n", f"    augment,\n    {name},\n"))
 
 
 def _write(path: Path, text: str) -> None:

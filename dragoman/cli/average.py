@@ -11,7 +11,7 @@ from dragoman.cli.streams import tell
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
-    from dragoman.run import RunFolder
+    from dragoman.run.folder import RunFolder
 
 app = typer.Typer()
 
@@ -30,7 +30,7 @@ def average(
         raise typer.BadParameter("FILES, --last and --best are three ways to choose: take one")
     from dragoman import devices
     from dragoman.model.weights import fill, mean, write_tensors
-    from dragoman.run import Run
+    from dragoman.run.run import Run
 
     outputs.check([("--output", output)], files or (), [run])
     loaded = Run.load(run)

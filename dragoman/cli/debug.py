@@ -28,7 +28,9 @@ def debug_data(config: Configuration) -> None:
     from dragoman.corpus import statistics, tables
     from dragoman.corpus.examples import feature_files, read_examples
     from dragoman.corpus.features import FeatureFile
+    from dragoman.run.folder import RunFolder
 
+    RunFolder.check_config(file)
     found = document.load(file, given)  # the parts of the model, which `debug config` checks, would take torch
     data, tokenisers = found.data, (found.text.source.tokeniser, found.text.target.tokeniser)
     for pair in data.language_pairs:

@@ -209,7 +209,7 @@ def _prediction(translator: "Translator", sources: Sources, reference: "Text", o
 def _wrong_language(run: Path, found: "Text", references: "Sequence[Text]", wanted: str) -> "list[Score]":
     """How much is in another language than is wanted, as far as those of the run can be told apart."""
     from dragoman.evaluation.languages import wrong_language
-    from dragoman.run import Run
+    from dragoman.run.run import Run
 
     pairs = Run.load(run).config.data.language_pairs
     among = [name for pair in pairs for name in (*pair.sources, pair.target)]

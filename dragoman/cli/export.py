@@ -26,7 +26,7 @@ def export(
         raise typer.BadParameter("nothing to export: say --onnx (for ONNX Runtime), or --onnx --int8 (smaller, faster)")
     from dragoman import devices
     from dragoman.deployment import export
-    from dragoman.run import Run
+    from dragoman.run.run import Run
 
     loaded = Run.load(run)
     devices.use_threads(loaded.config.device)

@@ -11,7 +11,7 @@ from dragoman import __version__
 from dragoman.text.printable import printable
 
 if TYPE_CHECKING:
-    from dragoman.run import RunFolder
+    from dragoman.run.folder import RunFolder
 
 LIBRARIES = ("torch", "numpy", "sentencepiece", "sacrebleu", "safetensors", "pydantic", "ruamel.yaml", "typer", "rich")
 
@@ -32,7 +32,7 @@ def info(
 def _of_run(folder: Path) -> Iterable[tuple[str, str]]:
     from dragoman import inspection
     from dragoman.configuration.messages import figure
-    from dragoman.run import Run
+    from dragoman.run.run import Run
 
     run = Run.load(folder)
     scores = inspection.scores(run, *inspection.development(run))

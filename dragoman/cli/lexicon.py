@@ -12,7 +12,7 @@ from dragoman.errors import UserError
 
 if TYPE_CHECKING:
     from dragoman.data.store import Column
-    from dragoman.run import Run
+    from dragoman.run.run import Run
 
 app = typer.Typer()
 
@@ -32,7 +32,7 @@ def lexicon(
     from dragoman import devices
     from dragoman.data.lexicon import estimate
     from dragoman.model.weights import read_tensors
-    from dragoman.run import Run
+    from dragoman.run.run import Run
     from dragoman.search import candidates
 
     loaded = Run.load(run)

@@ -59,7 +59,7 @@ def check(outputs: Iterable[tuple[str, Path | None]], read: Iterable[Path | None
     """UserError where an output, named by its option, is a file that is `read` or a part of a run; or where standard
     output is appended to a file that is read, which would never end. None and `-` are the standard streams.
     """
-    from dragoman.run import RunFolder
+    from dragoman.run.folder import RunFolder
 
     files = [path for path in read if path is not None]
     files += [Path(existing(path)) for path in files if str(path) != "-"]  # x.en may stand for x.en.gz

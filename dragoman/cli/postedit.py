@@ -93,7 +93,7 @@ def postedit(options: Options) -> None:
 
 def _check(options: Options) -> None:
     """UserError where files would get in each other's way."""
-    from dragoman.run import RunFolder
+    from dragoman.run.folder import RunFolder
 
     run, weights, target = options.run, options.weights, options.output
     one_stream(options.source, options.translation)

@@ -16,7 +16,7 @@ from dragoman.files import LONGEST_TEXT, read_lines
 from dragoman.text.printable import printable
 
 if TYPE_CHECKING:
-    from dragoman.run import Run
+    from dragoman.run.run import Run
     from dragoman.translation.inputs import Text
     from dragoman.visualisation.report import RunView
 
@@ -47,7 +47,7 @@ def report(
     if one_based and not gold:
         raise typer.BadParameter("--one-based goes with --gold")
     from dragoman import inspection
-    from dragoman.run import RunFolder
+    from dragoman.run.folder import RunFolder
     from dragoman.visualisation.report import page
 
     one_stream(sentences, gold)
@@ -70,7 +70,7 @@ def report(
 def _development(folder: Path) -> list[Path]:
     """The files of a run's development pairs."""
     from dragoman.corpus.examples import corpus_files
-    from dragoman.run import Run
+    from dragoman.run.run import Run
 
     data = Run.load(folder).config.data
     texts = [name for name in (*data.source, data.target) if name not in data.features]
@@ -87,7 +87,7 @@ def _view(
 ) -> "RunView":
     from dragoman import inspection
     from dragoman.data.source import only_text
-    from dragoman.run import Run
+    from dragoman.run.run import Run
     from dragoman.translation.loading import load
 
     run = Run.load(folder)

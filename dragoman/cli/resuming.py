@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from dragoman import __version__
 from dragoman.cli.streams import whole_portions
 from dragoman.errors import UserError
 from dragoman.files import appended, held, is_special, lines_in, note, partial, read_lines, shown
@@ -46,20 +47,25 @@ def kept(target: Path | None, options: Options | None, size: int, *, resume: boo
         return 0
     if others:
         raise UserError(
-            f"--resume: {part} was written with another {', '.join(others)}; give the options of the first time"
+            f"--resume: {part} was written with another {', '.join(others)}; give those of the first time, or remove it"
         )
     return whole_portions(min(lines_in(noted) - 1, lines_in(part)), size)
 
 
+def _head(options: Options) -> str:
+    """The first line of a note."""
+    return json.dumps({"version of dragoman": __version__, **options})
+
+
 def _others(noted: Path, options: Options | None) -> list[str]:
-    """The options that are not as noted."""
+    """The options, and the version, that are not as noted."""
     if options is None or not noted.exists():
         return ["command"]
     try:
         then = json.loads(next(read_lines(noted), ""))
     except ValueError:
         then = None
-    now = json.loads(json.dumps(options))
+    now = json.loads(_head(options))
     return [name for name in now if now[name] != then.get(name)] if isinstance(then, dict) else ["command"]
 
 
@@ -80,7 +86,7 @@ def noting(
 
                 def add(given: "Iterable[tuple[Given, ...]]") -> None:
                     if not file.tell():
-                        file.write(json.dumps(options) + "\n")
+                        file.write(_head(options) + "\n")
                     file.writelines(_digest(each) + "\n" for each in given)
                     file.flush()
 

@@ -11,6 +11,7 @@ from dragoman.corpus.features import FeatureFile, FeatureSource, Given, beside
 from dragoman.data.language import Language
 from dragoman.errors import UserError
 from dragoman.files import LONGEST_TEXT, read_lines, shown
+from dragoman.search.table import has_beam
 from dragoman.translation.translator import Translator
 
 
@@ -64,7 +65,7 @@ def search_of(translator: Translator, search: str | None, beam: int | None) -> S
     """The search that a command asks for; the run's own way where it has options of that. UserError for the width of a
     beam beside a search without one.
     """
-    if beam is not None and search not in (None, "beam"):
+    if beam is not None and search is not None and not has_beam(search):
         raise UserError(f"--beam: {search} search has no beam; leave out --beam or --search {search}")
     return translator.search if search in (None, translator.search.kind) else Spec(str(search))
 

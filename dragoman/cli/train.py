@@ -23,7 +23,8 @@ def train(config: Configuration, threads: Threads = None) -> None:
     """
     file, given = overrides([*config, *(["--device.threads", str(threads)] if threads else [])])
     from dragoman import inspection
-    from dragoman.run import Run, RunFolder
+    from dragoman.run.folder import RunFolder
+    from dragoman.run.run import Run
     from dragoman.threads import process
     from dragoman.training import checks, session
     from dragoman.training.finishing import finished

@@ -148,7 +148,7 @@ def _split(words: Sequence[Path]) -> tuple[list[Path], Path]:
 
 def _check(options: Options, runs: Sequence[Path], source: Path) -> None:
     """UserError where files or options do not go together."""
-    from dragoman.run import RunFolder
+    from dragoman.run.folder import RunFolder
 
     written = [("--output", path) for path in all_written(options.output)]
     read = [source, *(Path(each.partition("=")[2]) for each in options.source or ())]
@@ -202,6 +202,7 @@ def _asked(options: Options, runs: Sequence[Path], candidates: tuple[int, int] |
         "--n-best": options.n_best,
         "--alignments": options.alignments,
         "--json": options.json,
+        "--batch-lines": options.batch_lines,
         "--source": [each.partition("=")[0] for each in options.source or ()],
         "--to": options.to,
         "--via": options.via,

@@ -19,7 +19,7 @@ from dragoman.model.output.output import Distribution, Output, Readout
 from dragoman.model.predictor import Narrowed, Prediction, Predictor
 from dragoman.model.shapes import Float, Int
 from dragoman.model.state import select
-from dragoman.run import Run
+from dragoman.run.run import Run
 
 FOLDER = "onnx"  # in the run's
 NOTE = "export.json"

@@ -23,7 +23,7 @@ from dragoman.model.decoder.inputs import PreviousSymbol
 from dragoman.model.output.output import Readout
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.state import each_tensor
-from dragoman.run import Run
+from dragoman.run.run import Run
 
 ROWS, SENTENCES, POSITIONS, STEPS = map(torch.export.Dim, "RBST")
 Axes = dict[int, torch.export.Dim]

@@ -77,7 +77,7 @@ def build(
     """As `build_for`, from sources and a target given as symbol tables, or as numbers of symbols. `mark` is the symbol
     that ends a sentence, for `attention.sentences`; `edited` is the edited source, for `cursor`.
     """
-    found = _option_problems(model)
+    found = option_problems(model)
     if found:
         raise UserError("; ".join(map(str, found)))
 
@@ -98,7 +98,7 @@ def problems(config: Config) -> list[Problem]:
     The model is assembled on torch's `meta` device, which allocates nothing.
     """
     model = config.model
-    found = _option_problems(model)
+    found = option_problems(model)
     if found:
         return found
 
@@ -147,7 +147,7 @@ TABLES: dict[Path, Mapping[str, Any]] = {
 }
 
 
-def _option_problems(model: ModelConfig) -> list[Problem]:
+def option_problems(model: ModelConfig) -> list[Problem]:
     """Unknown kinds, unknown options and values of the wrong type."""
     return [
         each

@@ -1,7 +1,20 @@
 """The table of searches."""
 
+from dragoman.configuration import components
+from dragoman.configuration.components import Spec
 from dragoman.search.beam import Beam
 from dragoman.search.greedy import Greedy
 from dragoman.search.search import Search
 
 SEARCHES: dict[str, type[Search]] = {"greedy": Greedy, "beam": Beam}
+
+
+def has_beam(kind: str) -> bool:
+    """Whether this kind of search has a beam, whose size is its option `size`."""
+    return kind in SEARCHES and "size" in components.options(SEARCHES[kind])
+
+
+def with_beam(search: Spec, size: int) -> Spec:
+    """The same search with a beam of this size; beam search in the place of one that has no beam."""
+    kind, options = (search.kind, search.options) if has_beam(search.kind) else ("beam", {})
+    return Spec(kind, {**options, "size": size})

@@ -10,7 +10,7 @@ from dragoman.data.dataset import Dataset
 from dragoman.data.language import Language
 from dragoman.files import write_atomically
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.run import RunFolder
+from dragoman.run.folder import RunFolder
 from dragoman.training.progress import Progress
 from dragoman.training.validation import Validation
 

@@ -12,7 +12,7 @@ from dragoman.evaluation.metrics import METRICS
 from dragoman.model import build
 from dragoman.model.attention.normalisers import NORMALISERS
 from dragoman.model.attention.terms.table import TERMS
-from dragoman.run import RunFolder
+from dragoman.run.folder import RunFolder
 from dragoman.search.constraints import CONSTRAINTS
 from dragoman.search.table import SEARCHES
 from dragoman.text.units import UNITS
@@ -40,23 +40,24 @@ PARTS: sections.Tables = {**TABLES, **{("model", *path): table for path, table i
 
 
 def problems(config: Config) -> list[Problem]:
-    """Problems in these parts."""
+    """Problems in these parts; whether they fit the model is asked once each kind and option is known."""
     found: list[Problem] = []
     for path, table in TABLES.items():
         named = sections.specs(config, path)
         found += [each for place, spec in named.items() for each in components.problems(table, spec, place)]
-    if not found:
-        try:
-            components.build(SCHEDULES, config.training.schedule, 1)  # with any length, which depends on the data
-        except ValueError as error:
-            found.append(Problem(("training", "schedule"), str(error)))
-        objective = OBJECTIVES[config.training.objective.kind]
-        found += [Problem(("training", "objective"), message) for message in objective.problems(config)]
-        found += _sources(config)
-        found += _pairs(config)
-        found += _joint(config.text)
-        found += _penalties(config)
-        found += _coverage(config)
+    if found or build.option_problems(config.model):
+        return found
+    try:
+        components.build(SCHEDULES, config.training.schedule, 1)  # with any length, which depends on the data
+    except ValueError as error:
+        found.append(Problem(("training", "schedule"), str(error)))
+    objective = OBJECTIVES[config.training.objective.kind]
+    found += [Problem(("training", "objective"), message) for message in objective.problems(config)]
+    found += _sources(config)
+    found += _pairs(config)
+    found += _joint(config.text)
+    found += _penalties(config)
+    found += _coverage(config)
     return found
 
 
@@ -154,9 +155,7 @@ def load_config(path: str | Path, overrides: dict[str, str] | None = None) -> Co
     """Load a configuration and check every option; UserError with a line for each problem, or if it is that of a run
     which this version cannot read.
     """
-    folder = RunFolder(Path(path).parent)
-    if Path(path) == folder.config:
-        folder.check_form()
+    RunFolder.check_config(Path(path))
     return document.load(path, overrides or {}, checks=CHECKS)
 
 

@@ -7,7 +7,7 @@ from dragoman.configuration.config import Config
 from dragoman.data.language import Language
 from dragoman.files import write_atomically
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.run import RunFolder
+from dragoman.run.folder import RunFolder
 from dragoman.training.folder import prove
 from dragoman.training.journal import Journal, Silence
 from dragoman.training.selection import Selection

@@ -7,7 +7,7 @@ from dragoman.configuration.config import Config
 from dragoman.configuration.messages import figure
 from dragoman.evaluation.metrics import higher_is_better
 from dragoman.model.weights import read_note
-from dragoman.run import RunFolder, chosen_among, told
+from dragoman.run.folder import RunFolder, chosen_among, told
 from dragoman.training import card, checkpoint
 from dragoman.training.journal import Journal
 from dragoman.training.objectives.table import OBJECTIVES

@@ -14,7 +14,7 @@ from dragoman.data.preparation import STORE
 from dragoman.data.store import PART, discard, sweep
 from dragoman.errors import UserError
 from dragoman.files import alone, write_atomically
-from dragoman.run import BEGUN, FORM, KEPT, MADE, PROGRAM, RunFolder
+from dragoman.run.folder import BEGUN, FORM, KEPT, MADE, PROGRAM, RunFolder
 from dragoman.training.checks import complete, load_config
 
 # Options that may change when a run is resumed; any other change makes it a different run.

@@ -11,7 +11,7 @@ from rich.progress import Progress as Bar
 
 from dragoman.errors import UserError
 from dragoman.files import read_lines, write_atomically
-from dragoman.run import RunFolder
+from dragoman.run.folder import RunFolder
 from dragoman.text.printable import printable
 from dragoman.training.progress import Progress
 

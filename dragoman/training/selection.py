@@ -6,7 +6,7 @@ from typing import Any
 
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import fill, mean, read_tensors, weights, write_tensors
-from dragoman.run import RunFolder
+from dragoman.run.folder import RunFolder
 from dragoman.training.progress import Progress
 
 

@@ -15,7 +15,7 @@ from dragoman.evaluation.metrics import METRICS
 from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import read_shapes
-from dragoman.run import RunFolder
+from dragoman.run.folder import RunFolder
 from dragoman.training import checkpoint
 from dragoman.training.checks import CHECKS, complete
 from dragoman.training.directions import reverse

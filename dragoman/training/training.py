@@ -10,7 +10,7 @@ from dragoman.configuration.config import Config
 from dragoman.data.dataset import Dataset
 from dragoman.devices import Device
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.run import RunFolder
+from dragoman.run.folder import RunFolder
 from dragoman.training.journal import Journal
 from dragoman.training.objectives.objective import Objective
 from dragoman.training.progress import Clock, Progress

@@ -16,7 +16,7 @@ from dragoman.devices import Device
 from dragoman.evaluation.metrics import METRICS, Score
 from dragoman.files import write_atomically
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.run import RunFolder
+from dragoman.run.folder import RunFolder
 from dragoman.search.ensemble import Ensemble
 from dragoman.translation.loading import model_conventions
 from dragoman.translation.result import Result

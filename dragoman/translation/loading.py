@@ -17,7 +17,7 @@ from dragoman.devices import Device
 from dragoman.errors import UserError
 from dragoman.model import build
 from dragoman.model.int8 import Int8
-from dragoman.run import Run
+from dragoman.run.run import Run
 from dragoman.search import candidates as lists
 from dragoman.search.candidates import CandidateList
 from dragoman.search.ensemble import Ensemble
@@ -120,7 +120,9 @@ def _together(folders: Sequence[str | Path], members: Sequence[Translator]) -> T
     first = members[0]
     readings = CombinedInputs(tuple(cast(ModelInputs, member.reading) for member in members))
     unsaid = {mark: sorted(set.intersection(*(set(each.foreign[mark]) for each in members))) for mark in first.foreign}
-    known = ModelConventions(readings, first.edited, first.marks, unsaid, any(member.extends for member in members))
+    known = ModelConventions(
+        readings, first.edited, first.marks, unsaid, any(member.writing.extends for member in members)
+    )
 
     def scorer() -> Ensemble:
         return Ensemble([member.model for member in members], readings.counts)

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from dragoman import files
-from dragoman.configuration.messages import shown
+from dragoman.configuration.messages import shown, written_by
 from dragoman.errors import UserError
 from dragoman.translation.json_form import VERSION, EditForm, EditsForm, SourceForm, StepForm, TranslationForm, problem
 from dragoman.translation.translation import SourceAttention, Step, Translation
@@ -53,9 +53,8 @@ class Result(NamedTuple):
             raise UserError(f"expected a translation as a JSON object, found {shown(value)}")
         version = value.get("version")
         if type(version) is not int or version != VERSION:
-            found = shown(version) if "version" in value else "no version"
-            age = f", of {'an earlier' if version < VERSION else 'a later'} dragoman" if type(version) is int else ""
-            raise UserError(f"expected a translation of version {VERSION}, found {found}{age}")
+            found = written_by(version, VERSION) if "version" in value else "of no version"
+            raise UserError(f"expected a translation of version {VERSION}, found one {found}")
         try:
             form = TranslationForm.model_validate(value)
         except ValidationError as error:

@@ -17,11 +17,9 @@ from dragoman.corpus.pharaoh import Links
 from dragoman.data.batch import Batch, pad
 from dragoman.data.language import Language
 from dragoman.data.source import Source, only_text, the_text
-from dragoman.data.surfaces import ExtendedVocabulary, Numbering
 from dragoman.data.vocabulary import UNK
 from dragoman.devices import Device
 from dragoman.errors import UserError
-from dragoman.files import LONGEST_TEXT
 from dragoman.model import linear
 from dragoman.model.attention.terms.streaming import Shift
 from dragoman.model.predictor import Predictor
@@ -41,12 +39,12 @@ from dragoman.search.ensemble import Ensemble
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.search import Search
 from dragoman.search.streaming import Adaptive, EmittedSymbol, StreamingPredictor, WaitK, stream
-from dragoman.search.table import SEARCHES
-from dragoman.text.edits import OPERATIONS, applied, operations
+from dragoman.search.table import SEARCHES, with_beam
+from dragoman.text.edits import OPERATIONS
 from dragoman.text.mark import Mark, Symbol
-from dragoman.text.pipeline import WordsOf
 from dragoman.translation import inputs
-from dragoman.translation.inputs import CombinedInputs, Encoded, ModelInputs, Text, spelled
+from dragoman.translation.inputs import CombinedInputs, Encoded, ModelInputs, Text
+from dragoman.translation.outputs import ModelOutputs
 from dragoman.translation.streaming import arriving, spoken
 from dragoman.translation.translation import SHORT, Scored, StreamedWord, Translation, steps
 
@@ -84,8 +82,8 @@ class Translator:
         device: Device,
     ) -> None:
         self._given = model
-        self.reading, self.edited, self.marks, self.foreign, self.extends = taught
-        self.target = target
+        self.reading, edited, self.marks, self.foreign, extends = taught
+        self.writing = ModelOutputs(target, edited, extends)
         self.search = search
         self.device = device
         self.predictor: Predictor[Any] | None = None  # what the search uses, if not the model
@@ -97,6 +95,10 @@ class Translator:
         sources, targets = ([each.name for each in self.sources], self.targets)
         told = " to ".join(SHORT.repr(", ".join(names)) for names in (sources, targets))
         return f"Translator({told}, search={self.search.kind!r}, device={str(self.device.torch_device)!r})"
+
+    @property
+    def target(self) -> Language:
+        return self.writing.target
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -118,6 +120,11 @@ class Translator:
         if isinstance(self.scorer, Ensemble):
             raise UserError("several runs that translate together have no one model, which this needs")
         return self.scorer
+
+    @property
+    def edited(self) -> int | None:
+        """The number of the source that the model edits."""
+        return self.writing.edited
 
     @property
     def edits(self) -> str | None:
@@ -159,16 +166,15 @@ class Translator:
         `prefix` gives the beginning of each translation ("" = any); the translation may continue its last word. A blank
         text stays empty. After `timeout` seconds, UserError is raised instead of returning translations.
 
-        `search` (or `beam_size`, for a beam search of that width) replaces the run's own search. UserError if it cannot
-        give `n_best` translations, or if `to` is missing or none of the run's languages.
+        `search` replaces the run's own search, and `beam_size` the size of its beam (that of beam search, if it has
+        none). UserError if it cannot give `n_best` translations, or if `to` is missing or none of the run's languages.
         """
         texts = _listed(texts, "translate([text])")
         if n_best < 1:
             raise ValueError(f"n_best: expected at least 1, found {n_best}")
         spec = search or self.search
         if beam_size is not None:
-            options = spec.options if spec.kind == "beam" else {}
-            spec = Spec("beam", {**options, "size": beam_size})
+            spec = with_beam(spec, beam_size)
         if isinstance(self.predictor or self._given, Ensemble) and spec.options.get("coverage_penalty"):
             raise UserError("search.coverage_penalty looks at one model's attention, and several translate together")
         searcher, deadline = components.build(SEARCHES, spec), None if timeout is None else Deadline(timeout)
@@ -217,7 +223,7 @@ class Translator:
             raise UserError("a source that is still arriving has to be the only one, and translated")
         if self.predictor or self.way or self.candidates:
             raise UserError("a source that is still arriving is translated by engine torch, without candidates")
-        if self.extends:
+        if self.writing.extends:
             raise UserError("a text is not translated while the source arrives by an output that says words of it")
         if not self.model.emission.direct:
             raise UserError("a text is not translated while the source arrives by hard attention of order: 1")
@@ -275,7 +281,7 @@ class Translator:
         `seeds` the seeds of each sentence's random numbers, if the search draws any.
         """
         encoded = [inputs.cut(each, inputs.LONGEST) for each in encoded]
-        read = self.reading.batch(encoded, self._words(encoded))
+        read = self.reading.batch(encoded, self.writing.vocabularies(encoded))
         sources = tuple(each.to(self.device.torch_device) for each in read)
         prefix = pad(prefixes).ids.to(self.device.torch_device) if prefixes else None
         model: Predictor[Any] = self.predictor or self.scorer
@@ -300,17 +306,6 @@ class Translator:
                 deadline=deadline,
             )
 
-    def _words(self, encoded: Iterable[Sequence[Encoded]]) -> list[ExtendedVocabulary] | None:
-        """The target vocabulary extended by the words of each sentence, if a model asks for them."""
-        return [self._extended(each) for each in encoded] if self.extends else None
-
-    def _extended(self, encoded: Sequence[Encoded]) -> ExtendedVocabulary:
-        return ExtendedVocabulary(self.target.vocabulary, [each for each in encoded if isinstance(each, list)])
-
-    def _numbering(self, encoded: list[Encoded]) -> Numbering:
-        """The numbering of the symbols of a sentence's translation, from the part of the sentence that is read."""
-        return self._extended(inputs.cut(encoded, inputs.LONGEST)) if self.extends else self.target.vocabulary
-
     def _prefixes(
         self, prefix: Sequence[str] | None, encoded: Sequence[list[Encoded]], mark: Sequence[Mark]
     ) -> list[list[int]]:
@@ -320,25 +315,8 @@ class Translator:
         prefix = _listed(prefix, "translate([text], prefix=[text])")
         if len(prefix) != len(encoded):
             raise ValueError(f"{len(prefix)} prefixes and {len(encoded)} texts: every text needs its prefix")
-        if self.edited is not None:
-            raise UserError("a prefix is of a text that is written, and this run writes edits of one")
         forbidden = {UNK, *(number for each in mark for number in self.foreign[each])}
-        every = zip(prefix, map(self._numbering, encoded), strict=True)
-        return [self._prefix(text, numbering, forbidden) for text, numbering in every]
-
-    def _prefix(self, text: str, numbering: Numbering, forbidden: set[int]) -> list[int]:
-        if not isinstance(text, str):
-            raise TypeError(f"prefix: expected a text, found {type(text).__name__}")
-        symbols = self.target.text.encode(text[:LONGEST_TEXT])
-        if len(symbols) > inputs.LONGEST:
-            raise UserError(f"prefix: has {len(symbols):,} symbols, more than {inputs.LONGEST} ({SHORT.repr(text)})")
-        ids = numbering.ids(symbols)
-        for symbol, number in zip(symbols, ids, strict=True):
-            if number in forbidden:
-                raise UserError(
-                    f"prefix: '{symbol}' of {SHORT.repr(text)} is no symbol of translations to this language"
-                )
-        return ids
+        return [self.writing.prefix(each, text, forbidden) for each, text in zip(encoded, prefix, strict=True)]
 
     def _constraints(self, mark: Sequence[Mark], sentences: int) -> list[Constraint]:
         """The configured constraints for so many sentences, and the one that forbids symbols of other languages."""
@@ -359,7 +337,7 @@ class Translator:
                 with self._threads(len(pairs)):
                     scored = self.scorer.score(batch)
                 for row, (given, symbols, target) in enumerate(pairs):
-                    written, words = self._written(symbols, target)
+                    written, words = self.writing.written(symbols, target)
                     weights = tuple(part[row, : len(target)].float().cpu().numpy() for part in scored.attention)
                     log_probs = scored.log_probs[row, : len(target) + 1].double()
                     seen, sentinel = self.reading.seen(given, symbols, words, weights)
@@ -395,13 +373,13 @@ class Translator:
                 raise TypeError(f"{self.target.name}: expected a text, found {type(each).__name__}")
         given = [self.reading.given(text) for text in sources]
         cut = [inputs.cut(self.reading.encoded(each, mark), longest) for each in given]
-        encoded = [(source, self._said(source, y, longest)) for source, y in zip(cut, targets, strict=True)]
+        encoded = [(source, self.writing.symbols(source, y, longest)) for source, y in zip(cut, targets, strict=True)]
         lengths = [max(inputs.length(source), len(target)) + 1 for source, target in encoded]
         most = BATCH if all(isinstance(source, Language) for source in self.sources) else ROWS  # regions take room
         for numbers in by_length(range(len(encoded)), lengths, BATCH, most):
             pairs = [(given[number], *encoded[number]) for number in numbers]
             texts, said = [symbols for _, symbols, _ in pairs], [[symbols] for _, _, symbols in pairs]
-            words = self._words(texts)
+            words = self.writing.vocabularies(texts)
             target = inputs.sequence(said, self.target.vocabulary, words)
             batch = Batch(self.reading.batch(texts, words), target, np.array(numbers))
             yield pairs, batch.to(self.device.torch_device)
@@ -411,11 +389,10 @@ class Translator:
     ) -> Translation:
         """The best of these hypotheses, with the next best as alternatives: `n_best` different texts in all."""
         found = dict[str, Translation]()
-        read, numbering = inputs.cut(encoded, inputs.LONGEST), self._numbering(encoded)
+        read = inputs.cut(encoded, inputs.LONGEST)
         for hypothesis in hypotheses:
-            every = zip(numbering.marked(hypothesis.symbols), hypothesis.surfaces, strict=True)
-            said = [symbol if surface is None else surface for symbol, surface in every]
-            written, words = self._written(encoded, said)
+            said = self.writing.symbols_of(encoded, hypothesis)
+            written, words = self.writing.written(encoded, said)
             text = self.target.text.decode(written)
             if text in found or len(found) == n_best:
                 continue
@@ -433,24 +410,6 @@ class Translator:
             )
         best, *others = found.values()
         return replace(best, alternatives=tuple(others))
-
-    def _said(self, encoded: list[Encoded], target: str, longest: int | None) -> list[Symbol]:
-        """The symbols, at most `longest`, by which a model produces the target text from these sources."""
-        symbols = self.target.text.encode(target[:LONGEST_TEXT])[:longest]
-        return list(symbols) if self.edited is None else operations(spelled(encoded[self.edited]), symbols)[:longest]
-
-    def _written(self, encoded: list[Encoded], said: list[Symbol]) -> tuple[list[str], WordsOf]:
-        """The symbols of the text that the model's output stands for; its words, and the word of each output symbol, or
-        -1.
-        """
-        if self.edited is None:
-            symbols = list(map(str, said))
-            return symbols, self.target.text.words(symbols)
-        made = list(applied(spelled(encoded[self.edited]), said))
-        symbols = [symbol for symbol, _ in made]
-        words = self.target.text.words(symbols)
-        by_operation = {number: word for (_, number), word in zip(made, words.word_of, strict=True)}
-        return symbols, WordsOf(words.words, [by_operation.get(number, -1) for number in range(len(said))])
 
 
 def _listed(given: Iterable[Item], example: str) -> list[Item]:

@@ -21,7 +21,7 @@ from dragoman.deployment import engine, export
 from dragoman.errors import UserError
 from dragoman.model.attention.scores import Additive
 from dragoman.model.weights import read_tensors, write_tensors
-from dragoman.run import Run
+from dragoman.run.run import Run
 from tests import toy
 from tests.golden import Golden
 

@@ -1,7 +1,7 @@
 """The one loop of all searches, tried with toys: draws, demands, spellings, figures, a deadline."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, final
 
 import pytest
@@ -11,10 +11,11 @@ from torch import Tensor
 from dragoman.data.batch import SourceBatch
 from dragoman.data.vocabulary import EOS, PAD, UNK
 from dragoman.errors import UserError
-from dragoman.model.predictor import Candidate, Narrowed, Prediction
+from dragoman.model.predictor import Candidate, Narrowed, Prediction, Predictor
 from dragoman.search.beam import Beam
 from dragoman.search.constraints import Constraint, Prefix, Progress, constrained
 from dragoman.search.decoding import Deadline, Proposals, Sentence, Strategy
+from dragoman.search.ensemble import Ensemble
 from dragoman.search.greedy import Greedy, OneHypothesis
 from dragoman.search.limits import Limit
 from dragoman.search.search import Search
@@ -178,7 +179,7 @@ class Spelling(Written):
 
     def expand(self, candidates: Iterable[Candidate], step: Prediction[State]) -> Iterable[Candidate]:
         for each in candidates:
-            if each.symbol != UNK:
+            if each.symbol != UNK or each.surface is not None:
                 yield each
                 continue
             for surface, log_prob in (("Ann", -0.1), ("Anna", -2.4)):
@@ -186,14 +187,21 @@ class Spelling(Written):
                 yield each._replace(log_prob=log_probs[0], total=log_probs[1], surface=surface)
 
 
-@pytest.mark.parametrize("narrowed", [False, True])
-def test_candidates_are_expanded_before_the_beam_is_pruned(narrowed: bool) -> None:
+WRAPPED: dict[str, Callable[[Spelling], Predictor[Any]]] = {
+    "alone": lambda model: model,
+    "narrowed": lambda model: Narrowed(model, model.predict),
+    "ensemble": lambda model: Ensemble([model, model], [1, 1]),
+}
+
+
+@pytest.mark.parametrize("way", WRAPPED)
+def test_candidates_are_expanded_before_the_beam_is_pruned(way: str) -> None:
     def chances(word: int, said: tuple[int, ...]) -> Chances:
         return {UNK: 0.8, A: 0.2} if not said else {EOS: 1.0}
 
-    whole = Spelling(chances)
-    model = Narrowed(whole, whole.predict) if narrowed else whole
-    ((one, two, three),) = Beam(size=3, normalisation="none")(model, (sentences([4]),), 3)
+    model = WRAPPED[way](Spelling(chances))
+    sources = (sentences([4]),) * (2 if way == "ensemble" else 1)
+    ((one, two, three),) = Beam(size=3, normalisation="none")(model, sources, 3)
     assert [one.surfaces, two.surfaces, three.surfaces] == [("Ann",), (None,), ("Anna",)]
     assert one.symbols == three.symbols == (UNK,)
     assert one.log_prob == pytest.approx(torch.tensor(0.8).log().item() - 0.1)

@@ -19,10 +19,11 @@ from dragoman.model.predictor import Prediction, Predictor
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.state import select
 from dragoman.search.beam import Beam
+from dragoman.search.decoding import Strategy
 from dragoman.search.greedy import Greedy
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.search import Search
-from dragoman.search.table import SEARCHES
+from dragoman.search.table import SEARCHES, has_beam, with_beam
 from tests.builders import BATCH, build_model, sentences
 from tests.golden import Golden
 from tests.search.toys import A, B, C, Chances, Prefix, Written
@@ -225,3 +226,20 @@ def test_the_widest_options_work(spec: Spec) -> None:
     search = components.build(SEARCHES, spec)
     ((best,),) = search(model, (sentences([A] * 499),))
     assert best.symbols == (() if spec.options["length_ratio"] < 1 else (A,) * 20)
+
+
+class Diverse(Search):
+    """A search with a beam of its own."""
+
+    def __init__(self, *, size: int = 4, groups: int = 2) -> None: ...
+
+    def strategy(self, sources: tuple[SourceBatch, ...], n_best: int, spare: int) -> Strategy:
+        raise NotImplementedError
+
+
+def test_a_beam_is_of_whatever_search_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SEARCHES, "diverse", Diverse)
+    assert [kind for kind in SEARCHES if has_beam(kind)] == ["beam", "diverse"]
+    assert with_beam(Spec("diverse", {"size": 6, "groups": 3}), 9) == Spec("diverse", {"size": 9, "groups": 3})
+    assert with_beam(Spec("beam", {"alpha": 0.5}), 9) == Spec("beam", {"alpha": 0.5, "size": 9})
+    assert with_beam(Spec("greedy", {"length_ratio": 3.0}), 9) == Spec("beam", {"size": 9})

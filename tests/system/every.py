@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from dragoman.run import PARTS
+from dragoman.run.folder import PARTS
 from dragoman.training import checks, session
 from tests import toy
 from tests.system.interrupted import NOTHING, End, Interruption, run, stand_in_operators

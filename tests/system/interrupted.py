@@ -151,7 +151,7 @@ def stand_in_operators() -> Any:
 def _hasten_export(graphs: Path) -> None:
     """Graphs are made before the first command, and read by all: making them takes long and is no act of a command."""
     from dragoman.deployment import export
-    from dragoman.run import Run
+    from dragoman.run.run import Run
 
     if not graphs.exists():
         graphs.write_bytes(pickle.dumps(export.export(Run.load(Path("runs/toy")).model(None))))

@@ -8,7 +8,7 @@ import pytest
 import dragoman
 from dragoman.configuration.document import ConfigError
 from dragoman.errors import UserError
-from dragoman.run import FORM
+from dragoman.run.folder import FORM
 from tests.golden import Golden
 from tests.system.conftest import Shell
 
@@ -28,6 +28,7 @@ COMMANDS = (
     "train toy.yaml --training.epochs=9",
     "train RUN/config.yaml",
     "debug config RUN/config.yaml",
+    "debug data RUN/config.yaml",
 )
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import dragoman
 from dragoman.errors import UserError
-from dragoman.run import Run
+from dragoman.run.run import Run
 from dragoman.training import session
 from tests import toy
 from tests.forms import results

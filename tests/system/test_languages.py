@@ -11,7 +11,7 @@ import dragoman
 from dragoman.data import marks
 from dragoman.errors import UserError
 from dragoman.evaluation.languages import wrong_language
-from dragoman.run import Run
+from dragoman.run.run import Run
 from dragoman.text.mark import Mark
 from dragoman.training import checks, session
 from dragoman.translation.translator import Translator

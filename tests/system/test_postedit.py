@@ -12,7 +12,7 @@ from dragoman.configuration import components
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import Ter
 from dragoman.model.decoder.inputs import Cursor
-from dragoman.run import Run
+from dragoman.run.run import Run
 from dragoman.search.table import SEARCHES
 from dragoman.text.edits import OPERATIONS
 from dragoman.training import session
@@ -101,7 +101,7 @@ def test_operations_are_no_text(shell: Shell) -> None:
     assert done.code == 0, done.err
     assert "<keep>" not in done.out
     translator = dragoman.load(shell.folder / "run")
-    assert translator._written([[], ["<keep>", "un"]], list(OPERATIONS[:1]))[0] == ["<keep>", "un"]
+    assert translator.writing.written([[], ["<keep>", "un"]], list(OPERATIONS[:1]))[0] == ["<keep>", "un"]
 
 
 @pytest.mark.spec("C13")
@@ -136,7 +136,7 @@ def test_no_text_is_twice_in_an_n_best_list(shell: Shell) -> None:
     for (_, before), texts, hypotheses in zip(sources, found, searched, strict=True):
         said = (translator.target.vocabulary.marked(each.symbols) for each in hypotheses)
         encoded_before: list[Encoded] = [[], list(before.split())]
-        made = [translator._written(encoded_before, each)[0] for each in said]
+        made = [translator.writing.written(encoded_before, each)[0] for each in said]
         once = list(dict.fromkeys(map(" ".join, made)))
         assert texts[: len(once)] == once
         missing += len(hypotheses) - len(once)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import dragoman
 from dragoman.files import write_in_parts
 from tests import toy
 from tests.forms import alike
@@ -159,6 +160,7 @@ def begun(many: Shell) -> Shell:
         ("runs/toy many.en --json --to fr", "--to"),
         ("runs/toy --source en=many.en --json", "--source"),
         ("runs/toy many.en --json --n-best 2", "--n-best"),
+        ("runs/toy many.en --json --batch-lines 8", "--batch-lines"),
         ("runs/toy many.en", "--json"),
     ],
 )
@@ -166,11 +168,18 @@ def test_what_was_written_in_another_way_is_not_continued(words: str, other: str
     before = texts(begun, "out.partial", "out.partial.note")
     shutil.copytree(begun.folder / "runs/toy", begun.folder / "runs/other")
     told = begun.fails("translate", *words.split(), "-o", "out", "--resume")
-    way = "give the options of the first time"
+    way = "give those of the first time, or remove it"
     assert told == f"--resume: out.partial was written with another {other}; {way}"
     told = begun.fails("translate", *words.split(), "-o", "out")
     assert told == "out.partial: has 8 lines of a command that did not end; remove it"
     assert texts(begun, "out.partial", "out.partial.note") == before
+
+
+def test_what_another_version_wrote_is_not_continued(begun: Shell) -> None:
+    note = begun.folder / "out.partial.note"
+    note.write_text(note.read_text("utf-8").replace(dragoman.__version__, "0.1.9", 1), "utf-8")
+    told = begun.fails(*WORDS, "--resume")
+    assert told.startswith("--resume: out.partial was written with another version of dragoman; ")
 
 
 def test_translations_of_other_lines_are_not_continued(begun: Shell) -> None:

@@ -12,7 +12,7 @@ from dragoman.data.dataset import Dataset
 from dragoman.data.language import Language
 from dragoman.data.vocabulary import EOS
 from dragoman.errors import UserError
-from dragoman.run import Run
+from dragoman.run.run import Run
 from dragoman.training import session
 from dragoman.visualisation import heatmap
 from tests import toy

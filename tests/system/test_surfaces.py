@@ -16,7 +16,7 @@ from dragoman.data.dataset import Dataset
 from dragoman.data.vocabulary import UNK
 from dragoman.errors import UserError
 from dragoman.model.output.full import OUTPUTS
-from dragoman.run import Run
+from dragoman.run.run import Run
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.training import session
 from dragoman.translation.result import Result

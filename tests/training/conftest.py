@@ -10,7 +10,7 @@ from dragoman.configuration.config import Config
 from dragoman.data.batch import Batch
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.run import RunFolder
+from dragoman.run.folder import RunFolder
 from dragoman.training import checks, session
 from dragoman.training.journal import Journal
 from dragoman.training.objectives.objective import Objective

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from dragoman.configuration import sections
 from dragoman.configuration.components import Spec
-from dragoman.configuration.config import Config
+from dragoman.configuration.config import Config, DataConfig
 from dragoman.configuration.document import ConfigError
 from dragoman.evaluation.metrics import METRICS
 from dragoman.search.table import SEARCHES
@@ -155,6 +156,28 @@ def test_agreement_takes_no_penalties(made: Callable[..., Config], golden: Golde
     with pytest.raises(ConfigError, match=r"training\.penalties:") as raised:
         made({"training.objective": "agreement", "training.penalties": "coverage"})
     golden(str(raised.value))
+
+
+@pytest.mark.parametrize("path", checks.PARTS, ids=".".join)
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"training.penalties": ["supervised"], "data.alignments": True},
+        {"training.objective": "hard"},
+        {"text.joint": True},
+        {"model.embedding.tie": "all"},
+    ],
+    ids=["alone", "supervised", "hard", "joint", "tied"],
+)
+def test_an_unknown_kind_is_told_whatever_asks_for_it(
+    path: tuple[str, ...], more: dict[str, Any], made: Callable[..., Config]
+) -> None:
+    key = ".".join(path)
+    listed = isinstance(sections.at(Config(data=DataConfig()), path), tuple)
+    with pytest.raises(ConfigError) as error:
+        made({**more, key: ["igloo"] if listed else "igloo"})
+    assert "unknown kind 'igloo'" in str(error.value)
 
 
 def test_all_faults_are_told_at_once(made: Callable[..., Config]) -> None:

@@ -21,7 +21,8 @@ from dragoman.model.inputs import model_inputs
 from dragoman.model.output.full import OUTPUTS, Full
 from dragoman.model.output.output import Loss, Readout
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.run import Run, RunFolder
+from dragoman.run.folder import RunFolder
+from dragoman.run.run import Run
 from dragoman.training import session, trainer
 from dragoman.training.objectives.objective import Objective, ObjectiveContext
 from dragoman.training.objectives.table import OBJECTIVES

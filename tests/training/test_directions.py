@@ -13,7 +13,8 @@ from dragoman.corpus.examples import Example
 from dragoman.data.dataset import Dataset
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import METRICS
-from dragoman.run import Run, RunFolder
+from dragoman.run.folder import RunFolder
+from dragoman.run.run import Run
 from dragoman.search import candidates
 from dragoman.training import session
 from dragoman.training.directions import reversed_config

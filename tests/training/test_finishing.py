@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dragoman.configuration.config import Config
-from dragoman.run import RunFolder, told
+from dragoman.run.folder import RunFolder, told
 from dragoman.training import card, session
 from dragoman.training.finishing import finished
 from dragoman.training.journal import Journal

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dragoman.errors import UserError
-from dragoman.run import RunFolder
+from dragoman.run.folder import RunFolder
 from dragoman.training.journal import Journal, Silence
 from dragoman.training.progress import Progress, Validated
 

@@ -15,7 +15,7 @@ from dragoman.errors import UserError
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import NOTE, read_tensors
-from dragoman.run import RunFolder
+from dragoman.run.folder import RunFolder
 from dragoman.training import checkpoint, session, trainer
 from dragoman.training.progress import Progress
 from dragoman.training.selection import Selection

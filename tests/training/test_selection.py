@@ -12,7 +12,8 @@ import dragoman
 from dragoman import inspection
 from dragoman.configuration.config import Config
 from dragoman.model.weights import read_note, read_tensors, weights
-from dragoman.run import Run, RunFolder
+from dragoman.run.folder import RunFolder
+from dragoman.run.run import Run
 from dragoman.training import checkpoint, checks, session
 from dragoman.training.progress import Progress, Validated
 from dragoman.training.selection import Selection

@@ -12,7 +12,7 @@ from dragoman.errors import UserError
 from dragoman.files import alone
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.run import RunFolder
+from dragoman.run.folder import RunFolder
 from dragoman.training import session
 from tests import toy
 

@@ -11,7 +11,7 @@ from dragoman.model.output.full import OUTPUTS
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import read_tensors
-from dragoman.run import RunFolder
+from dragoman.run.folder import RunFolder
 from dragoman.training import session
 from tests import toy
 from tests.model.output.mixture import Mixture

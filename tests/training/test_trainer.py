@@ -15,7 +15,7 @@ from dragoman.errors import UserError
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import read_tensors, weights
-from dragoman.run import RunFolder
+from dragoman.run.folder import RunFolder
 from dragoman.training import checkpoint, checks, trainer
 from dragoman.training.journal import Journal
 from dragoman.training.objectives.objective import Objective

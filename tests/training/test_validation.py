@@ -17,7 +17,7 @@ from dragoman.errors import UserError
 from dragoman.evaluation.metrics import METRICS, higher_is_better
 from dragoman.model.output.output import Readout
 from dragoman.model.weights import read_note, read_tensors
-from dragoman.run import RunFolder
+from dragoman.run.folder import RunFolder
 from dragoman.training import session, trainer
 from dragoman.training.trainer import train
 from dragoman.training.training import Training

@@ -19,7 +19,8 @@ from dragoman.model.output.full import OUTPUTS, Full
 from dragoman.model.output.output import Loss, Readout
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import NOTE, fill, mean, read_tensors, weights, write_tensors
-from dragoman.run import Run, RunFolder
+from dragoman.run.folder import RunFolder
+from dragoman.run.run import Run
 from dragoman.training import session
 from dragoman.training.objectives.objective import Objective, ObjectiveContext
 from dragoman.training.objectives.table import OBJECTIVES

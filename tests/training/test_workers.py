@@ -14,7 +14,7 @@ import torch
 import torch.distributed as dist
 
 from dragoman.model.weights import read_tensors
-from dragoman.run import RunFolder
+from dragoman.run.folder import RunFolder
 from dragoman.training import session
 from dragoman.training.workers import Workers
 from tests import toy

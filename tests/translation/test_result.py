@@ -190,14 +190,18 @@ def changed(path: str, value: Any) -> dict[str, Any]:
     return found
 
 
+BY = "written by {} version of dragoman (in form {}; this one reads form 2)"
+OTHER = f"expected a translation of version 2, found one {BY}"
+
+
 @pytest.mark.parametrize(
     ("value", "told"),
     [
         ([], "expected a translation as a JSON object, found []"),
-        (without("version"), "expected a translation of version 2, found no version"),
-        (changed("version", 1), "expected a translation of version 2, found 1, of an earlier dragoman"),
-        (changed("version", 3), "expected a translation of version 2, found 3, of a later dragoman"),
-        (changed("version", True), "expected a translation of version 2, found true"),
+        (without("version"), "expected a translation of version 2, found one of no version"),
+        (changed("version", 1), OTHER.format("an earlier", "1")),
+        (changed("version", 3), OTHER.format("a later", "3")),
+        (changed("version", True), OTHER.format("another", "true")),
         (without("text"), "text: required"),
         (changed("text", 3), "text: expected a valid string, found 3"),
         (changed("words", "x"), 'words: expected a valid list, found "x"'),

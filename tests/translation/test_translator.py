@@ -27,7 +27,7 @@ from dragoman.model import build
 from dragoman.model.output.full import OUTPUTS
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import weights, write_tensors
-from dragoman.run import Run
+from dragoman.run.run import Run
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.search import Search

@@ -2,14 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Literal, NamedTuple, final
+from typing import Annotated, NamedTuple, TypeAlias, final
 
 from torch import Tensor
 
+from dragoman.configuration.components import OneOf
 from dragoman.model.features import Features
 from dragoman.model.shapes import Float
-
-FeedKind = Literal["nothing", "context", "attentional"]
 
 
 class FeatureInputs(NamedTuple):
@@ -92,3 +91,4 @@ class FeedFeatures(Feed):
 
 
 FEEDS: dict[str, type[Feed]] = {"nothing": FeedNothing, "context": FeedContext, "attentional": FeedFeatures}
+FeedKind: TypeAlias = Annotated[str, OneOf(FEEDS)]

@@ -2,17 +2,16 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Literal, NamedTuple, final
+from typing import Annotated, NamedTuple, TypeAlias, final
 
 from torch import Tensor
 
+from dragoman.configuration.components import OneOf
 from dragoman.model.attention.attention import AttentionOutput
 from dragoman.model.decoder.decoder import State
 from dragoman.model.dropout import Dropout
 from dragoman.model.recurrent import Cell, CellState
 from dragoman.model.shapes import Float
-
-AttendKind = Literal["before", "after", "between"]
 
 Look = Callable[[Float[Tensor, "R D"]], AttentionOutput]  # attends with a query
 UpperLayers = Callable[[CellState], tuple[tuple[CellState, ...], Float[Tensor, "R D"]]]  # from the first one's state
@@ -96,3 +95,4 @@ class AttendBetween(Timing):
 
 
 TIMINGS: dict[str, type[Timing]] = {"before": AttendBefore, "after": AttendAfter, "between": AttendBetween}
+AttendKind: TypeAlias = Annotated[str, OneOf(TIMINGS)]

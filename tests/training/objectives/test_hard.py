@@ -24,7 +24,7 @@ from dragoman.model.emission import Chained
 from dragoman.model.output.output import Readout
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import read_tensors
-from dragoman.run import Run
+from dragoman.run.run import Run
 from dragoman.search.beam import Beam
 from dragoman.training import checks, session
 from dragoman.training.objectives.hard import Marginal, Reinforce

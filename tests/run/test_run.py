@@ -11,7 +11,8 @@ import torch
 import dragoman
 from dragoman.errors import UserError
 from dragoman.model.weights import read_tensors, weights, write_tensors
-from dragoman.run import WEIGHTS, Run, RunFolder
+from dragoman.run.folder import RunFolder
+from dragoman.run.run import WEIGHTS, Run
 from tests import toy
 from tests.golden import Golden
 

@@ -26,21 +26,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dragoman.configuration import document
-from dragoman.configuration.config import Config
 from dragoman.configuration.messages import figure
-from dragoman.data.language import Language
-from dragoman.data.preparation import load as load_sources
-from dragoman.data.source import Source, the_text
 from dragoman.errors import UserError
-from dragoman.model import build
-from dragoman.model.seq2seq import Seq2Seq
-from dragoman.model.weights import fill, read_shapes, read_tensors
 
 PROGRAM = "dragoman"
 # The form of a run folder: it rises when one version cannot read what another wrote.
 FORM = 2
-WEIGHTS = ("model", "model-best", "model-last")  # in the order in which they are looked for
 
 # Names of the files that training writes: before it has saved anything; at any time; in the folder `checkpoints`.
 BEGUN = re.compile(
@@ -120,6 +111,13 @@ class RunFolder:
                 "alone; train again, in another folder"
             )
 
+    @classmethod
+    def check_config(cls, path: Path) -> None:
+        """UserError where a configuration is that of a run which this version does not read."""
+        folder = cls(path.parent)
+        if path == folder.config:
+            folder.check_form()
+
     def has_part(self, path: Path) -> bool:
         """Whether a path is that of something which commands read from the run, as it is written or by links; the
         report is not.
@@ -166,53 +164,3 @@ def told(note: Any) -> str:
         case {"mean of": [*files]}:
             return f"the mean of {len(files)} files"
     return "of unknown origin"
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run that was read from its folder."""
-
-    folder: RunFolder
-    config: Config
-    sources: tuple[Source, ...]
-    target: Language
-
-    def __repr__(self) -> str:
-        return f"Run({str(self.folder.path)[-100:]!r}, {self.config.data.languages[:60]})"
-
-    @property
-    def source(self) -> Language:
-        """The only source. UserError where there are several, or it is numbers."""
-        return the_text(self.sources)
-
-    @classmethod
-    def load(cls, path: str | Path) -> "Run":
-        """UserError names what is missing, truncated or not a run's."""
-        folder = RunFolder(Path(path))
-        if not folder.path.is_dir():
-            raise UserError(f"{path}: no such run folder")
-        folder.check_form()
-        if not folder.config.is_file():
-            raise UserError(f"{path}: not a run folder (it has no config.yaml)")
-        for part, there in ((folder.target, folder.target.is_file()), (folder.mark, folder.proof)):
-            if not there:
-                raise UserError(f"{path}: not a run folder, or not a whole one (it has no {part.name})")
-        config = document.load(folder.config)  # `model` finds out whether its parts fit
-        *sources, target = load_sources(config.data, folder.path).values()
-        assert isinstance(target, Language)
-        return cls(folder, config, tuple(sources), target)
-
-    def weights(self, name: str | None = None) -> Path:
-        """The file of the named weights, or of the first of WEIGHTS that is there."""
-        names = [name] if name else [each for each in WEIGHTS if self.folder.weights(each).is_file()]
-        if not names:
-            raise UserError(f"{self.folder.path}: this run has no weights yet; `dragoman train` makes them")
-        return self.folder.weights(names[0])
-
-    def model(self, weights: str | None = None) -> Seq2Seq:
-        """The model with these weights, in evaluation mode."""
-        path = self.weights(weights)
-        build.check(self.config, self.sources, self.target, read_shapes(path), path)
-        model = build.build_for(self.config, self.sources, self.target)
-        fill(model, read_tensors(path)[0], path)
-        return model.eval()

@@ -1,0 +1,78 @@
+"""Model outputs: target texts as the symbols that a model produces, and these symbols as text."""
+
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
+
+from dragoman.data.language import Language
+from dragoman.data.surfaces import ExtendedVocabulary, Numbering
+from dragoman.errors import UserError
+from dragoman.files import LONGEST_TEXT
+from dragoman.search.hypothesis import Hypothesis
+from dragoman.text.edits import applied, operations
+from dragoman.text.mark import Symbol
+from dragoman.text.pipeline import WordsOf
+from dragoman.translation.inputs import LONGEST, Encoded, cut, spelled
+from dragoman.translation.translation import SHORT
+
+
+@dataclass(frozen=True)
+class ModelOutputs:
+    """The target side of a model. `edited` is the number of the source that it edits: its symbols are then operations
+    on that source. `extends`: it may copy source words that are not in the target vocabulary.
+    """
+
+    target: Language
+    edited: int | None = None
+    extends: bool = False
+
+    def symbols(self, encoded: list[Encoded], text: str, longest: int | None) -> list[Symbol]:
+        """The symbols, at most `longest`, by which the model produces a target text from these sources."""
+        symbols = self.target.text.encode(text[:LONGEST_TEXT])[:longest]
+        return list(symbols) if self.edited is None else operations(spelled(encoded[self.edited]), symbols)[:longest]
+
+    def written(self, encoded: list[Encoded], symbols: list[Symbol]) -> tuple[list[str], WordsOf]:
+        """The symbols of the text that the model's symbols stand for; its words, and the word of each symbol of the
+        model, or -1.
+        """
+        if self.edited is None:
+            spelt = list(map(str, symbols))
+            return spelt, self.target.text.words(spelt)
+        made = list(applied(spelled(encoded[self.edited]), symbols))
+        spelt = [symbol for symbol, _ in made]
+        words = self.target.text.words(spelt)
+        by_operation = {number: word for (_, number), word in zip(made, words.word_of, strict=True)}
+        return spelt, WordsOf(words.words, [by_operation.get(number, -1) for number in range(len(symbols))])
+
+    def symbols_of(self, encoded: list[Encoded], hypothesis: Hypothesis) -> list[Symbol]:
+        """The symbols of a translation of these sources; those outside the vocabulary by their spelling."""
+        marked = self._numbering(encoded).marked(hypothesis.symbols)
+        every = zip(marked, hypothesis.surfaces, strict=True)
+        return [symbol if surface is None else surface for symbol, surface in every]
+
+    def vocabularies(self, encoded: Iterable[Sequence[Encoded]]) -> list[ExtendedVocabulary] | None:
+        """The target vocabulary extended by the words of each sentence, if the model asks for them."""
+        return [self._extended(each) for each in encoded] if self.extends else None
+
+    def prefix(self, encoded: list[Encoded], text: str, forbidden: Container[int]) -> list[int]:
+        """The ids that a translation begins with. UserError if the model cannot produce them."""
+        if not isinstance(text, str):
+            raise TypeError(f"prefix: expected a text, found {type(text).__name__}")
+        if self.edited is not None:
+            raise UserError("a prefix is of a text that is written, and this run writes edits of one")
+        symbols = self.target.text.encode(text[:LONGEST_TEXT])
+        if len(symbols) > LONGEST:
+            raise UserError(f"prefix: has {len(symbols):,} symbols, more than {LONGEST} ({SHORT.repr(text)})")
+        ids = self._numbering(encoded).ids(symbols)
+        for symbol, number in zip(symbols, ids, strict=True):
+            if number in forbidden:
+                raise UserError(
+                    f"prefix: '{symbol}' of {SHORT.repr(text)} is no symbol of translations to this language"
+                )
+        return ids
+
+    def _numbering(self, encoded: list[Encoded]) -> Numbering:
+        """The numbering of the symbols of a sentence's translation, from the part of the sentence that is read."""
+        return self._extended(cut(encoded, LONGEST)) if self.extends else self.target.vocabulary
+
+    def _extended(self, encoded: Sequence[Encoded]) -> ExtendedVocabulary:
+        return ExtendedVocabulary(self.target.vocabulary, [each for each in encoded if isinstance(each, list)])
