@@ -36,23 +36,28 @@ class Device(NamedTuple):
             return nullcontext()
         return torch.autocast(self.torch_device.type, self.precision)
 
-    @contextmanager
-    def threads_for(self, multiplications: int) -> Iterator[None]:
-        """One thread for steps that are SMALL, as many as there were for others and afterwards."""
-        before = torch.get_num_threads()
-        if before == 1 or multiplications >= SMALL:
-            yield
-            return
-        torch.set_num_threads(1)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(before)
+    def threads_for(self, multiplications: int) -> AbstractContextManager[None]:
+        """One thread for steps that are SMALL, as many as there are for others."""
+        return one_thread() if multiplications < SMALL else nullcontext()
 
     def __str__(self) -> str:
         place = self.torch_device
         name = torch.cuda.get_device_name(place) if place.type == "cuda" else f"cpu ({processor()})"
         return f"{name}, {self.threads} threads, {str(self.precision).removeprefix('torch.')}"
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Compute with one thread, and afterwards with as many as before."""
+    before = torch.get_num_threads()
+    if before == 1:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def choose(config: DeviceConfig) -> Device:

@@ -179,3 +179,17 @@ def test_schemas_are_printed_without_other_words_and_without_torch(tmp_path: Pat
         assert "--schema" in run(*words.split(), "--help")[1]
     code = "import sys; sys.argv = ['dragoman', 'translate', '--schema']; from dragoman.cli import main; main()"
     assert imported(("torch", "numpy"), code, tmp_path, repository) == "[]"
+
+
+def test_a_command_does_not_look_for_garbage_at_its_end(repository: Path) -> None:
+    """In all of torch that takes half a second."""
+    code = (
+        "import atexit, gc, sys; atexit.register(lambda: print(gc.get_freeze_count()))\n"
+        "sys.argv = ['dragoman', '--version']; from dragoman import __main__ as program\n"
+        "atexit.register(lambda: print(gc.get_freeze_count()))\n"
+        "program.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=repository, capture_output=True, text=True, check=True)
+    version, before, after = done.stdout.split("\n")[:3]
+    assert version == f"dragoman {dragoman.__version__}"
+    assert int(after) > int(before)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from dragoman import devices
 from dragoman.configuration import document
 from dragoman.configuration.config import Config
 from dragoman.data.language import Language
@@ -62,6 +63,7 @@ class Run:
         """The model with these weights, in evaluation mode."""
         path = self.weights(weights)
         build.check(self.config, self.sources, self.target, read_shapes(path), path)
-        model = build.build_for(self.config, self.sources, self.target)
+        with devices.one_thread():  # of initial weights, which would keep several waiting for each other
+            model = build.build_for(self.config, self.sources, self.target)
         fill(model, read_tensors(path)[0], path)
         return model.eval()

@@ -10,6 +10,8 @@ import torch
 
 import dragoman
 from dragoman.errors import UserError
+from dragoman.model import build
+from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import read_tensors, weights, write_tensors
 from dragoman.run.folder import RunFolder
 from dragoman.run.run import WEIGHTS, Run
@@ -55,6 +57,25 @@ def test_reads_configuration_languages_and_weights(run: Path) -> None:
     tensors = read_tensors(RunFolder(run).weights())[0]
     assert all(torch.equal(tensors[name], tensor) for name, tensor in weights(model).items())
     assert {"one", "six"} <= set(read.source.vocabulary.symbols(range(len(read.source.vocabulary))))
+
+
+def test_initial_weights_which_are_not_used_keep_no_threads_waiting(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built = build.build_for
+    threads = []
+
+    def counted(*given: Any) -> Seq2Seq:
+        threads.append(torch.get_num_threads())
+        return built(*given)
+
+    monkeypatch.setattr(build, "build_for", counted)
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        Run.load(run).model()
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert threads[-1] == 1
 
 
 def test_the_weights_to_use_come_before_the_best_and_these_before_the_last(run: Path, golden: Golden) -> None:
