@@ -172,6 +172,19 @@ CONSTRAINTS: Mapping[str, Callable[[ConstraintContext], Constraint]] = {
 }
 
 
+def first_forbidden(prefixes: Int[Tensor, "B P"], constraint: Constraint) -> int | None:
+    """The first of these prefixes, padded with PAD, in which the constraint forbids a symbol; None if there is none."""
+    state = constraint.start()
+    for symbols in prefixes.unbind(1):
+        ids, columns = torch.unique(symbols, return_inverse=True)
+        allowed = constraint.allowed(state, ids).expand(len(symbols), -1).gather(1, columns.unsqueeze(1)).squeeze(1)
+        broken = ((symbols != PAD) & ~allowed).nonzero()
+        if len(broken):
+            return int(broken[0])
+        state = constraint.advance(symbols, state)
+    return None
+
+
 def constrained(
     log_probs: Float[Tensor, "R C"],
     symbols: Int[Tensor, "C"],

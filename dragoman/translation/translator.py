@@ -33,6 +33,7 @@ from dragoman.search.constraints import (
     FittingEdits,
     ForbiddenSymbols,
     Prefix,
+    first_forbidden,
 )
 from dragoman.search.decoding import Deadline
 from dragoman.search.ensemble import Ensemble
@@ -316,16 +317,25 @@ class Translator:
         if len(prefix) != len(encoded):
             raise ValueError(f"{len(prefix)} prefixes and {len(encoded)} texts: every text needs its prefix")
         forbidden = {UNK, *(number for each in mark for number in self.foreign[each])}
-        return [self.writing.prefix(each, text, forbidden) for each, text in zip(encoded, prefix, strict=True)]
+        found = [self.writing.prefix(each, text, forbidden) for each, text in zip(encoded, prefix, strict=True)]
+        named = self._named_constraints(len(found))
+        broken = first_forbidden(pad(found).ids.to(self.device.torch_device), All(named)) if named and found else None
+        if broken is not None:
+            raise UserError(f"prefix: {SHORT.repr(prefix[broken])} is none that the run's constraints allow")
+        return found
 
     def _constraints(self, mark: Sequence[Mark], sentences: int) -> list[Constraint]:
         """The configured constraints for so many sentences, and the one that forbids symbols of other languages."""
-        context = ConstraintContext(sentences, self.target, self.device.torch_device)
-        found = [components.build(CONSTRAINTS, spec, context) for spec in self.constraints]
+        found = self._named_constraints(sentences)
         symbols = [number for each in mark for number in self.foreign[each]]
         if symbols:
             found.append(ForbiddenSymbols(symbols, len(self.target.vocabulary), self.device.torch_device))
         return found
+
+    def _named_constraints(self, sentences: int) -> list[Constraint]:
+        """The configured constraints."""
+        context = ConstraintContext(sentences, self.target, self.device.torch_device)
+        return [components.build(CONSTRAINTS, spec, context) for spec in self.constraints]
 
     def score(self, sources: Sequence[Text], targets: Sequence[str], *, to: str | None = None) -> list[Scored]:
         """`log P(y | x)` of given pairs and the attention of forced decoding (CN 1, SL). Long pairs are scored

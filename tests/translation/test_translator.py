@@ -6,13 +6,14 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, final
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import Tensor
 
 import dragoman
 from dragoman import devices
@@ -20,7 +21,7 @@ from dragoman.configuration import document, sections
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DeviceConfig
 from dragoman.data.batch import Batch, pad
-from dragoman.data.vocabulary import UNK
+from dragoman.data.vocabulary import PAD, UNK
 from dragoman.errors import UserError
 from dragoman.evaluation.alignment import by_words
 from dragoman.model import build
@@ -28,6 +29,7 @@ from dragoman.model.output.full import OUTPUTS
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import weights, write_tensors
 from dragoman.run.run import Run
+from dragoman.search.constraints import CONSTRAINTS, Constraint, ConstraintContext
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.search import Search
@@ -398,6 +400,34 @@ def test_prefixes_that_do_not_fit_are_told(translator: Translator) -> None:
         translator.translate(["one"], prefix=["un Zug"])
     with pytest.raises(UserError, match="501 symbols, more than 500"):
         translator.translate(["one"], prefix=["un" + " un" * 500])
+
+
+@final
+class NotTwice(Constraint):
+    """No symbol follows itself."""
+
+    def __init__(self, context: ConstraintContext) -> None:
+        self._start = torch.full((context.sentences,), PAD, device=context.device)
+
+    def start(self) -> Tensor:
+        return self._start
+
+    def allowed(self, state: Tensor, symbols: Tensor) -> Tensor:
+        return state.unsqueeze(1) != symbols
+
+    def advance(self, symbols: Tensor, state: Tensor) -> Tensor:
+        return symbols
+
+
+def test_a_prefix_that_breaks_a_constraint_is_told(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(cast(dict[str, Any], CONSTRAINTS), "not_twice", NotTwice)
+    translator = dragoman.load(run)
+    translator.constraints = (Spec("not_twice"),)
+    texts = ["one two", "six", "four"]
+    first, _, _ = translator.translate(texts, prefix=["deux un deux", "", "un"])
+    assert first.text.split()[:3] == ["deux", "un", "deux"]
+    with pytest.raises(UserError, match=r"^prefix: 'un deux deux un' is none that the run's constraints allow$"):
+        translator.translate(texts, prefix=["deux un deux un deux", "", "un deux deux un"])
 
 
 def test_a_translation_has_its_time(translator: Translator) -> None:
