@@ -1,4 +1,4 @@
-"""Device, threads and precision: what this machine does the work with, decided in one place."""
+"""Choose the device, the number of threads and the precision of computations."""
 
 import ctypes
 import os
@@ -13,31 +13,31 @@ from dragoman.configuration.config import DeviceConfig
 from dragoman.errors import UserError
 from dragoman.torch_internals import capabilities
 
-# Batches have many shapes. oneDNN keeps what it compiled for each of the last 1,024 of them, which are hundreds of
-# megabytes after an hour; making it anew takes less time than can be measured.
+# Batches have many shapes. By default, oneDNN caches compiled kernels for the last 1,024 of them, which is hundreds of
+# megabytes after an hour; compiling them again takes no measurable time.
 CACHES = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}
 
-# Multiplications of a step that one thread does alone. A step is some twenty operations one after the other; at ten
-# million multiplications each is done in a fifth of a millisecond, and waking another thread takes as long, or, where
-# that has to wait for a core, ten times longer.
+# Steps with fewer multiplications than this use one thread. A step is about twenty operations in sequence; with ten
+# million multiplications, each takes a fifth of a millisecond. Waking another thread takes as long, and ten times
+# longer if it has to wait for a core.
 SMALL = 200_000_000
 
 
 class Device(NamedTuple):
-    """Where and how numbers are computed."""
+    """The device, its number of threads and the precision of training."""
 
     torch_device: torch.device
     threads: int
     precision: torch.dtype
 
     def autocast(self) -> AbstractContextManager[object]:
-        """Training's matrix products in the chosen precision; weights and losses stay in float32."""
+        """A context in which matrix products have the chosen precision; weights and losses stay in float32."""
         if self.precision is torch.float32:
             return nullcontext()
         return torch.autocast(self.torch_device.type, self.precision)
 
     def threads_for(self, multiplications: int) -> AbstractContextManager[None]:
-        """One thread for steps that are SMALL, as many as there are for others."""
+        """A context with one thread for steps below SMALL, and with all threads for others."""
         return one_thread() if multiplications < SMALL else nullcontext()
 
     def __str__(self) -> str:
@@ -48,7 +48,7 @@ class Device(NamedTuple):
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Compute with one thread, and afterwards with as many as before."""
+    """Compute with one thread inside the block, and with as many as before after it."""
     before = torch.get_num_threads()
     if before == 1:
         yield
@@ -61,7 +61,9 @@ def one_thread() -> Iterator[None]:
 
 
 def choose(config: DeviceConfig) -> Device:
-    """The device that the configuration asks for, or the best one; sets this process's threads and caches."""
+    """Return the device of the configuration, or with `auto` the best one; set this process's threads and caches.
+    UserError if cuda is requested and there is none.
+    """
     for variable, size in CACHES.items():
         os.environ.setdefault(variable, size)
     name = config.name
@@ -75,8 +77,8 @@ def choose(config: DeviceConfig) -> Device:
 
 
 def use_threads(config: DeviceConfig) -> int:
-    """Compute with as many threads as `threads.py` finds; those between operations (torch's inter-op pool) have no work
-    here, and wait asleep.
+    """Compute with as many threads as `threads.decide` returns. torch's inter-op threads stay as they are: they have no
+    work here and sleep.
     """
     count = threads.decide(config.threads, threads.process().local_count)
     torch.set_num_threads(count)
@@ -84,7 +86,7 @@ def use_threads(config: DeviceConfig) -> int:
 
 
 def fastest(place: torch.device) -> torch.dtype:
-    """The precision of the fastest products: bfloat16 where the device has instructions for it, else float32."""
+    """The precision of the fastest matrix products: bfloat16 if the device has instructions for it, else float32."""
     if place.type == "cuda":
         with torch.cuda.device(place):
             found = torch.cuda.is_bf16_supported(including_emulation=False)
@@ -94,13 +96,13 @@ def fastest(place: torch.device) -> torch.dtype:
 
 
 def release_memory() -> None:
-    """Hand what was freed back to the system: glibc keeps most of it, in pieces too small for the next batch."""
-    with suppress(AttributeError, OSError, TypeError):  # another C library
+    """Return freed memory to the system: glibc keeps most of it, in pieces too small for the next batch."""
+    with suppress(AttributeError, OSError, TypeError):  # not glibc
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def processor() -> str:
-    """What matters about this processor, in words: its vectors, and which products it has instructions for."""
+    """The features of this processor that matter for speed: its vector extension, and instructions for products."""
     products = {"amx_bf16": "AMX", "avx512_bf16": "bf16", "avx512_vnni": "VNNI"}
     found = [name for key, name in products.items() if capabilities().get(key)]
     return " ".join([torch.backends.cpu.get_cpu_capability(), *found])

@@ -1,4 +1,4 @@
-"""Reading lines and writing files so that neither a damaged input nor a killed process goes unnoticed."""
+"""Read lines and write files such that damaged input is reported and a killed process leaves no incomplete file."""
 
 import codecs
 import gzip
@@ -18,27 +18,27 @@ from dragoman.errors import UserError
 
 try:
     import fcntl
-except ImportError:  # Windows: nothing hinders a second process there
+except ImportError:  # Windows, where files are not locked
     fcntl = None  # type: ignore[assignment]
 
-LONGEST_NAME = 200  # bytes of the target's name kept in those beside it: file systems stop at 255
+LONGEST_NAME = 200  # bytes of the target's name used in names of files beside it: file systems allow 255
 
-CHUNK = 65_536  # bytes asked for at a time
+CHUNK = 65_536  # bytes read at a time
 
-LONGEST_TEXT = 50_000  # characters of a text that a model is given; time and memory grow with what it has to cut
+LONGEST_TEXT = 50_000  # characters; a limit for the time and memory that segmenting a text takes
 
 
 @contextmanager
 def write_atomically(path: str | Path, mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]:
-    """A file to write to that appears under its name only when the block ends without an exception.
+    """Open a file for writing that appears under its name only if the block ends without an exception.
 
-    Text is UTF-8 with newline as the only line end. The bytes are on the disk before the name changes, so
-    that a process killed at any moment leaves either the old file or the new one. The folder is made if
-    missing. A device or a pipe is written to as it is, and a symbolic link stays one. Raises UserError when the
-    system refuses (disk full, no permission); what else the block opens or writes raises as it does without.
+    Text is UTF-8 with newline as the only line end. The data is synchronised to disk before the file is renamed, so a
+    process killed at any moment leaves either the old file or the new one. The folder is created if missing. A device
+    or a pipe is written to directly; a symbolic link remains one. Raises UserError if this file cannot be written (disk
+    full, no permission); errors of other files that the block uses are not converted.
     """
     target = Path(path)
-    if is_special(path):  # /dev/full: no file to take the place of
+    if is_special(path):  # such as /dev/full, which must not be replaced
         with _opened(target, mode, "w", path) as file:
             yield file
         return
@@ -60,10 +60,10 @@ def write_atomically(path: str | Path, mode: Literal["w", "wb"] = "w") -> Iterat
 
 @contextmanager
 def write_in_parts(path: str | Path, keep: int = 0) -> Iterator[IO[Any]]:
-    """A text file to write to, as by `write_atomically`; but what was written stays in `partial(path)` where the block
-    ends with an exception, or the process is killed.
+    """Open a text file for writing, as `write_atomically` does, but keep what was written in `partial(path)` if the
+    block raises an exception or the process is killed.
 
-    Writing continues after the first `keep` lines that are there. UserError where another process writes there.
+    Writing continues after the first `keep` lines of `partial(path)`. UserError if another process is writing there.
     """
     if is_special(path):
         with write_atomically(path) as file:
@@ -81,8 +81,8 @@ def write_in_parts(path: str | Path, keep: int = 0) -> Iterator[IO[Any]]:
 
 @contextmanager
 def held(path: Path) -> Iterator[None]:
-    """A plain file, made if missing, locked for this process. It is removed where the block fails and it is empty.
-    UserError where it is something else, or another process has locked it.
+    """Lock a regular file for this process, creating it if missing. If the block raises an exception, the file is
+    removed if it is empty. UserError if it is not a regular file, or another process has locked it.
     """
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise UserError(f"{path}: cannot write (is no plain file)")
@@ -97,7 +97,7 @@ def held(path: Path) -> Iterator[None]:
 
 
 def appended(path: Path, keep: int) -> io.TextIOWrapper:
-    """A text file to write to after its first `keep` lines. UserError where it has not so many (any more)."""
+    """Open a text file for writing after its first `keep` lines. UserError if it has fewer lines."""
     with _refusals(path):
         count, size = _whole_lines(path, keep) if keep else (0, 0)
         if count < keep:
@@ -108,43 +108,43 @@ def appended(path: Path, keep: int) -> io.TextIOWrapper:
 
 
 def partial(path: str | Path) -> Path:
-    """Where the lines of an unfinished file are: beside it, or beside what a symbolic link stands for."""
+    """The path of the lines of an unfinished file: beside it, or beside the target of a symbolic link."""
     target = Path(os.path.realpath(path) if os.path.islink(path) else path)
     return target.with_name(f"{_cut(target.name)}.partial")
 
 
 def note(path: str | Path) -> Path:
-    """Where it is noted what the lines of an unfinished file were made from."""
+    """The path of the note that says what the lines of an unfinished file were made from."""
     part = partial(path)
     return part.with_name(f"{part.name}.note")
 
 
 def all_written(path: Path | None) -> list[Path]:
-    """A file that is written in parts, and those beside it that this takes."""
+    """The files that writing a file in parts touches: itself, the partial file and its note."""
     if path is None or str(path) == "-" or is_special(path):
         return [] if path is None else [path]
     return [path, partial(path), note(path)]
 
 
 def _cut(name: str) -> str:
-    """A file's name, so short that something can be added."""
+    """A file's name, truncated so that a suffix can be added."""
     return os.fsdecode(os.fsencode(name)[:LONGEST_NAME])
 
 
 def lines_in(path: Path) -> int:
-    """The number of lines in a file; what stands after the last newline is none."""
+    """The number of lines in a file, without an incomplete last line."""
     return _whole_lines(path, None)[0]
 
 
 def is_special(path: str | Path) -> bool:
-    """Whether it is a device or a pipe, which is written to as it is."""
+    """Whether the path is a device or a pipe, which is written to directly."""
     target = Path(path)
     with _refusals(path):
         return target.exists() and not target.is_file() and not target.is_dir()
 
 
 def _whole_lines(path: Path, most: int | None) -> tuple[int, int]:
-    """How many whole lines a file has, at most so many, and of how many bytes they are."""
+    """The number of complete lines among the first `most` lines of a file (None: all), and their size in bytes."""
     count = size = 0
     with path.open("rb") as file:
         for line in islice(file, most):
@@ -154,7 +154,7 @@ def _whole_lines(path: Path, most: int | None) -> tuple[int, int]:
 
 
 def _replace(target: Path, written: Path, name: str | Path) -> None:
-    """What was written takes the place of the target, with its permissions."""
+    """Replace the target by the file that was written, keeping the target's permissions."""
     with _refusals(name):
         with suppress(FileNotFoundError):
             written.chmod(target.stat().st_mode & 0o777)
@@ -163,7 +163,7 @@ def _replace(target: Path, written: Path, name: str | Path) -> None:
 
 @contextmanager
 def _refusals(name: str | Path) -> Iterator[None]:
-    """The system's refusals as one line with the name that the user gave the file."""
+    """Convert errors of writing into UserErrors with the file name that the user gave."""
     try:
         yield
     except OSError as error:
@@ -172,10 +172,10 @@ def _refusals(name: str | Path) -> Iterator[None]:
 
 @contextmanager
 def alone(folder: str | Path, busy: str) -> Iterator[None]:
-    """The folder, made if missing, locked for this process; UserError `busy` where another one has locked it.
+    """Lock a folder for this process, creating it if missing. UserError `busy` if another process has locked it.
 
-    However the process ends, the folder is free again. Other machines that share the disk may not see it, and on
-    Windows nobody does.
+    The lock is released however the process ends. Other machines that share the disk may not see it, and on Windows
+    there is none.
     """
     with _refusals(folder):
         Path(folder).mkdir(parents=True, exist_ok=True)
@@ -185,7 +185,7 @@ def alone(folder: str | Path, busy: str) -> Iterator[None]:
 
 @contextmanager
 def _lock(path: Path, flags: int, busy: str) -> Iterator[None]:
-    """What is opened there, locked; UserError `busy` where another process has done so."""
+    """Open and lock a path inside the block. UserError `busy` if another process has locked it."""
     with _refusals(path):
         handle = None if fcntl is None else os.open(path, flags, 0o666)
     if handle is None:
@@ -199,7 +199,7 @@ def _lock(path: Path, flags: int, busy: str) -> Iterator[None]:
 
 
 def _locked(handle: int, path: Path, busy: str) -> None:
-    """Locks what was opened there for as long as it is open. UserError `busy` where another process has done so."""
+    """Lock an open file or folder until it is closed. UserError `busy` if another process has locked it."""
     if fcntl is None:
         return
     try:
@@ -209,11 +209,13 @@ def _locked(handle: int, path: Path, busy: str) -> None:
     except OSError:  # a file system without locks
         pass
     if not path.exists() or not os.path.samestat(os.fstat(handle), os.stat(path)):
-        raise UserError(busy)  # which has just removed it
+        raise UserError(busy)  # the other process has just removed it
 
 
 class _Bytes(io.FileIO):
-    """What reaches the file, whoever wrote it and whenever a buffer is full: here its own errors can be told."""
+    """The unbuffered file below the buffers. Every write to the file ends here, so errors that this file has caused can
+    be distinguished from others.
+    """
 
     def __init__(self, path: Path, how: Literal["w", "x", "a"], name: str | Path) -> None:
         with _refusals(name):
@@ -233,14 +235,14 @@ def _opened(
 
 
 def read_lines(path: str | Path, most: int | None = None) -> Iterator[str]:
-    """The lines of a UTF-8 file without their ends; `-` is standard input, `.gz` is unpacked on the way, and where the
-    file is missing and `FILE.gz` is there, that is read.
+    """Yield the lines of a UTF-8 file without their line ends. `-` is standard input, a `.gz` file is decompressed, and
+    if the file is missing, `FILE.gz` is read instead if it exists.
 
-    Only the newline ends a line (U+2028, U+0085, form feed and a lone carriage return are text); one carriage
-    return before it is dropped, and so is a byte order mark at the start of the file. Of a line with more than `most`
-    characters come the first `most` + 1, so that whoever reads can tell; the rest is never held in memory. Raises
-    UserError for a missing or unreadable file, a folder, a damaged or truncated .gz, and text in another encoding (with
-    line, byte and column, in bytes).
+    Only a newline ends a line (U+2028, U+0085, form feed and a lone carriage return are text); one carriage return
+    before it is dropped, as is a byte order mark at the start of the file. A line with more than `most` characters is
+    cut after `most` + 1, so that the caller can recognise it; the rest is never held in memory. Raises UserError if the
+    file is missing or unreadable, a folder, a damaged or truncated .gz, or not UTF-8 (with line, byte value and column
+    in bytes).
     """
     name, size = shown(path), -1 if most is None else _bytes_of(most + 1)
     with _readable(name), _open(path) as file:
@@ -253,8 +255,8 @@ def read_lines(path: str | Path, most: int | None = None) -> Iterator[str]:
 
 
 def read_words(path: str | Path) -> Iterator[str]:
-    """The same text as words between spaces or tabs, each as soon as what ends it is there, and a newline behind those
-    of each line; of a line with more than LONGEST_TEXT characters, so many at least.
+    """Yield the words of a UTF-8 file (separated by spaces or tabs), each as soon as its end has been read, and a
+    newline after the words of each line. A line with more than LONGEST_TEXT characters may be cut after that many.
     """
     name, size = shown(path), _bytes_of(LONGEST_TEXT + 1)
     rest, number, column = b"", 1, 0
@@ -276,30 +278,30 @@ def read_words(path: str | Path) -> Iterator[str]:
 
 
 def _word(word: bytes, name: str, number: int, column: int, size: int, *, ends: bool) -> str:
-    """A word of a line, of which so many bytes are read; `ends`: it is the last of the line."""
+    """Decode a word of a line that is cut after `size` bytes. `ends`: the word is the last of the line."""
     left = max(0, size - column)
     return _decode(word[:left], name, number, column, ends=ends, whole=len(word) <= left)
 
 
 def _bytes_of(characters: int) -> int:
-    """How many bytes have at least so many characters, and perhaps a part of another one."""
+    """A number of bytes that contains at least this many characters, perhaps followed by an incomplete one."""
     return 4 * characters + 3
 
 
 def shown(path: str | Path) -> str:
-    """What the file is called that is read under this name."""
+    """The name, as shown to users, of the file that is read under this name."""
     return "<stdin>" if str(path) == "-" else str(existing(path))
 
 
 def existing(path: str | Path) -> Path:
-    """The file of this name or, where there is none, the packed one beside it (`NAME.gz`) if there is one."""
+    """The file of this name or, if it is missing, the compressed file `NAME.gz` if that exists."""
     packed = f"{path}.gz"
     return Path(packed if not os.path.lexists(path) and os.path.isfile(packed) else path)
 
 
 @contextmanager
 def _readable(name: str) -> Iterator[None]:
-    """What hinders reading as one line."""
+    """Convert errors of reading into UserErrors."""
     try:
         yield
     except FileNotFoundError:
@@ -327,8 +329,8 @@ def _open(path: str | Path) -> Iterator[io.BufferedReader]:
 
 
 def _decode(data: bytes, name: str, number: int, before: int = 0, *, ends: bool, whole: bool) -> str:
-    """What stands in line `number` behind so many bytes; `ends`: to its end, which goes. Of what is not `whole`, a
-    character that is cut at the end goes too.
+    """Decode part of line `number`, which begins `before` bytes after the line's start. If it `ends` the line, the line
+    end is dropped. If it is not `whole`, an incomplete character at its end is dropped.
     """
     try:
         text, _ = codecs.utf_8_decode(data, "strict", whole)

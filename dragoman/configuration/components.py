@@ -1,7 +1,7 @@
 """Parts that the configuration names: kind and options, checked against the constructor's signature.
 
-A table maps kinds to constructors. What the assembler supplies are a constructor's positional parameters; its
-keyword-only parameters, with their type hints and defaults, are the options that a user may write.
+A table maps kinds to constructors. A constructor's positional parameters are supplied by the code that builds the part;
+its keyword-only parameters, with their type hints and defaults, are the options that a user may write.
 """
 
 import inspect
@@ -23,15 +23,15 @@ Part = TypeVar("Part")
 Path: TypeAlias = yaml.Path
 
 Count = Annotated[int, Field(ge=1, le=10**9)]  # times, steps, sentences, symbols
-Size = Annotated[int, Field(ge=1, le=2**20)]  # numbers in a vector; of 10**9 torch cannot count the bytes of a matrix
-Width = Annotated[int, Field(ge=1, le=1000)]  # positions side by side
-Layers = Annotated[int, Field(ge=1, le=100)]  # made one by one, so that many would take for ever
+Size = Annotated[int, Field(ge=1, le=2**20)]  # of a vector; with 10**9 the bytes of a matrix overflow torch's count
+Width = Annotated[int, Field(ge=1, le=1000)]  # adjacent positions
+Layers = Annotated[int, Field(ge=1, le=100)]  # built one by one, so a huge number would take forever
 Positive = Annotated[float, Field(gt=0)]
 Rate = Annotated[float, Field(ge=0, lt=1)]
 
 
 class OneOf:
-    """`Annotated[str, OneOf(TABLE)]`: one of the names in a table."""
+    """`Annotated[str, OneOf(TABLE)]` is the type of a name in a table."""
 
     def __init__(self, table: Mapping[str, Any]) -> None:
         self._table = table
@@ -45,7 +45,7 @@ class OneOf:
 
 
 class Problem(NamedTuple):
-    """One fault of a configuration and the keys that lead to it."""
+    """A fault of a configuration, and the path of keys that leads to it."""
 
     path: Path
     message: str
@@ -60,7 +60,7 @@ def dotted(path: Path) -> str:
 
 
 class Options(Mapping[str, Any]):
-    """An immutable mapping that compares and hashes by value; lists in it become tuples."""
+    """An immutable mapping that compares and hashes by value; its lists become tuples."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values = {name: freeze(value) for name, value in values.items()}
@@ -83,7 +83,7 @@ class Options(Mapping[str, Any]):
 
 @dataclass(frozen=True)
 class Spec:
-    """The name of a part and its options. In YAML `additive` or `{kind: additive, size: 512}`."""
+    """The kind of a part and its options; in YAML `additive` or `{kind: additive, size: 512}`."""
 
     words: ClassVar[str] = "a kind or a mapping with 'kind'"
 
@@ -98,7 +98,7 @@ class Spec:
 
     @classmethod
     def parse(cls, value: Any) -> "Spec":
-        """The Spec of a plain value. ValueError if it is not one."""
+        """The Spec that a plain value describes. ValueError if it describes none."""
         if isinstance(value, Spec):
             return value
         if isinstance(value, str):
@@ -123,7 +123,7 @@ class Spec:
 
 
 def freeze(value: Any) -> Any:
-    """Lists as tuples, mappings as Options or, where they name a kind, as Specs."""
+    """Convert lists to tuples, and mappings to Options, or to Specs if they name a kind."""
     if isinstance(value, (list, tuple)):
         return tuple(freeze(item) for item in value)
     if isinstance(value, Mapping) and not isinstance(value, Options):
@@ -132,7 +132,7 @@ def freeze(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """The inverse of `freeze`: values for JSON and YAML. A Spec becomes a mapping with `kind` first."""
+    """The inverse of `freeze`: plain values for JSON and YAML. A Spec becomes a mapping with `kind` first."""
     if isinstance(value, Spec):
         return {"kind": value.kind, **plain(value.options)}
     if isinstance(value, Mapping):
@@ -141,7 +141,7 @@ def plain(value: Any) -> Any:
 
 
 def build(table: Mapping[str, Callable[..., Part]], spec: Spec, *parts: Any) -> Part:
-    """The part that `spec` names, made of `parts` and its options. UserError if it does not fit the table."""
+    """Build the part that `spec` names from `parts` and its options. UserError if the kind or an option is invalid."""
     found = problems(table, spec, ())
     if found:
         raise UserError("; ".join(str(problem) for problem in found))
@@ -149,7 +149,7 @@ def build(table: Mapping[str, Callable[..., Part]], spec: Spec, *parts: Any) -> 
 
 
 def problems(table: Mapping[str, Callable[..., Any]], spec: Spec, path: Path) -> list[Problem]:
-    """Problems of the `spec` at `path`: with its kind, or else with each of its options."""
+    """The problems of the `spec` at `path`: an unknown kind, or otherwise those of its options."""
     if spec.kind not in table:
         return [Problem((*path, "kind"), f"unknown kind '{spec.kind}', {nearest(spec.kind, table)}")]
     known = _parameters(table[spec.kind])
@@ -167,24 +167,24 @@ def problems(table: Mapping[str, Callable[..., Any]], spec: Spec, path: Path) ->
 
 
 def options(constructor: Callable[..., Any]) -> list[str]:
-    """The names of the options that a part has."""
+    """The names of a part's options."""
     return list(_parameters(constructor))
 
 
 def complete(table: Mapping[str, Callable[..., Any]], spec: Spec) -> Spec:
-    """The same Spec with all options explicit, in the constructor's order; a faulty one is unchanged."""
+    """The same Spec with all options explicit, in the constructor's order; an invalid Spec is returned unchanged."""
     return spec if problems(table, spec, ()) else Spec(spec.kind, _completed(table, spec))
 
 
 def _completed(table: Mapping[str, Callable[..., Any]], spec: Spec) -> dict[str, Any]:
-    """Every option of a sound Spec, given or by default, as the constructor takes it."""
+    """Every option of a valid Spec, given or by default, as the constructor takes it."""
     known = _parameters(table[spec.kind])
     given = {name: _validated(known[name], value)[0] for name, value in spec.options.items()}
     return {name: given.get(name, parameter.default) for name, parameter in known.items()}
 
 
 def _parameters(constructor: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """The keyword-only parameters with evaluated annotations (of the others some may not be importable)."""
+    """The keyword-only parameters with evaluated annotations (those of other parameters may not be importable)."""
     parameters = inspect.signature(constructor).parameters.values()
     found = {parameter.name: parameter for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
     function = inspect.unwrap(_initialiser(constructor) if inspect.isclass(constructor) else constructor)
@@ -205,10 +205,10 @@ def _initialiser(part: type) -> Any:
 
 
 def _validated(parameter: inspect.Parameter, value: Any) -> tuple[Any, list[str]]:
-    """The value as the constructor takes it, or the reasons why it cannot.
+    """The value as the constructor takes it, and no messages; or None, and messages that say why it is invalid.
 
-    Strict JSON has the rules that fit YAML: neither true nor "3" is a number, but 1 is one with or without
-    a fraction, and a list is a tuple. NaN and infinity are refused.
+    pydantic's strict JSON mode has the rules that suit YAML: neither true nor "3" is a number, 1 is also a float, and a
+    list is also a tuple. NaN and infinity are invalid.
     """
     try:
         text = json.dumps(plain(value), allow_nan=False)

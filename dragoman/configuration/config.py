@@ -14,7 +14,7 @@ Item = TypeVar("Item")
 
 
 class _Several:
-    """Marks a list of which one may be written without its brackets."""
+    """Marks a list whose only item may be written without brackets."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_before_validator_function(self._listed, handler(source))
@@ -28,8 +28,8 @@ class _Several:
         return (value,) if isinstance(value, str | Mapping | Spec) else value
 
 
-Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*$")]  # no name of a file has the character NUL
-Maybe = Annotated[str, Field(pattern=r"^[^\x00]*$")]  # the same, or nothing
+Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*$")]  # without NUL, which no file name may contain
+Maybe = Annotated[str, Field(pattern=r"^[^\x00]*$")]  # the same, or empty
 Several = _Several()
 
 
@@ -46,10 +46,10 @@ class DeviceConfig(Section):
 
 
 class LanguagePair(NamedTuple):
-    """A direction to translate in, and its corpora.
+    """A translation direction and its corpora.
 
-    One without `train` is zero-shot; one to the language of its source copies texts, which helps zero-shot ones (Ha et
-    al. 2016).
+    A pair without `train` is zero-shot. A pair whose target is its source language copies texts, which helps zero-shot
+    translation (Ha et al. 2016).
     """
 
     sources: tuple[str, ...]
@@ -111,57 +111,57 @@ class DataConfig(Section):
 
     @property
     def language_pairs(self) -> tuple[LanguagePair, ...]:
-        """The directions to translate in, whichever way they are given."""
+        """The language pairs, whether given as `pairs` or by the four keys of a single one."""
         if not self.pairs:
             return (LanguagePair(self.source, self.target, self.train, self.dev),)
         return tuple(LanguagePair((pair.source,), pair.target, pair.train, pair.dev) for pair in self.pairs)
 
     @property
     def trained(self) -> tuple[LanguagePair, ...]:
-        """Those that are trained on."""
+        """The language pairs with training data."""
         return tuple(pair for pair in self.language_pairs if pair.train)
 
     @property
     def deciding(self) -> tuple[LanguagePair, ...]:
-        """Those whose validation decides: of what is trained on, all that is no copy."""
+        """The language pairs whose validation decides: those trained on, without copies unless all are copies."""
         return tuple(pair for pair in self.trained if pair.target not in pair.sources) or self.trained
 
     @property
     def sides(self) -> tuple[str, ...]:
-        """What the sources are called in a run folder."""
+        """The names of the sources in a run folder."""
         return tuple(f"source.{name}" for name in self.source) if len(self.source) > 1 else ("source",)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The language of each side, the target last; of several pairs all that a side may have."""
+        """The language of each side, the target last; with several pairs, all languages of the side."""
         if not self.pairs:
             return (*self.source, self.target)
         sides = zip(*((pair.source, pair.target) for pair in self.pairs), strict=True)
         return tuple(", ".join(dict.fromkeys(side)) for side in sides)
 
     def places(self, key: Literal["train", "dev"]) -> str:
-        """The corpora of a key in words; of several pairs, each behind its name."""
+        """The corpora of a key as text; with several pairs, each after the name of its pair."""
         found = {pair.name: pair.dev if key == "dev" else ", ".join(pair.train) for pair in self.language_pairs}
         named = self.pairs and [f"{name} {place}" for name, place in found.items() if place]
         return "; ".join(named or found.values())
 
     @property
     def several(self) -> bool:
-        """Whether a model reads more than one sequence."""
+        """Whether the model reads more than one sequence."""
         return len(self.source) > 1 and not self.join
 
     def sequences(self, of_sources: Sequence[Item]) -> tuple[Item, ...]:
-        """One for each sequence that a model reads: those of all sources, or with `join` the first alone."""
+        """The items of the sequences that the model reads: those of all sources, or with `join` only the first."""
         return tuple(of_sources) if self.several else tuple(of_sources[:1])
 
     @property
     def plain(self) -> bool:
-        """Whether one text becomes another as it stands."""
+        """Whether there is a single source, a text, and the target is not written as edits."""
         return len(self.source) == 1 and not self.features and self.edits is None
 
     @property
     def edited(self) -> int | None:
-        """The number of the source that the target is written as edits of."""
+        """The index of the source that the target is written as edits of; None if it is not."""
         return None if self.edits is None else self.source.index(self.edits)
 
     @property
@@ -216,12 +216,12 @@ class AttentionConfig(Section):
     )
 
     def beside_score(self) -> Iterator[str]:
-        """The other keys that a user has set."""
+        """Yield the keys other than `score` that differ from their defaults."""
         fields = type(self).model_fields
         return (name for name in fields if name != "score" and getattr(self, name) != fields[name].default)
 
     def chosen(self) -> Iterator[Spec]:
-        """The score, and what else a user has chosen."""
+        """Yield the score, the terms, and the normaliser and the window if they are not of the default kind."""
         yield self.score
         yield from self.terms
         for name in ("normaliser", "window"):
@@ -300,18 +300,18 @@ class Config(Section):
 
     @property
     def combines(self) -> bool:
-        """Whether a model looks at more than one thing: several sources, or one and a sentinel."""
+        """Whether the model combines attention: to several sources, or to a source and a sentinel."""
         return self.data.several or bool(self.model.combination.options.get("sentinel"))
 
     @property
     def chained(self) -> bool:
-        """Whether where a model looks depends on where it looked before, by draws that it sums over."""
+        """Whether each attended position is latent and depends on the previous one (hard attention of order 1)."""
         return bool(self.model.attention.normaliser.options.get("order"))
 
 
-# What validation measures without translating, and whether more of it is better.
+# What validation measures without translating, and whether higher is better.
 UNTRANSLATED = {"loss": False, "perplexity": False, "accuracy": True}
 CSV = (".csv", ".csv.gz")
-COLUMNS = (".tsv", ".tsv.gz", *CSV)  # of these names under a header, or each source, then the target
-OBJECTS = (".jsonl", ".jsonl.gz")  # JSON Lines: of these keys
+COLUMNS = (".tsv", ".tsv.gz", *CSV)  # columns named by a header, or without one each source, then the target
+OBJECTS = (".jsonl", ".jsonl.gz")  # JSON Lines, with the names as keys
 TABLES = (*COLUMNS, *OBJECTS)

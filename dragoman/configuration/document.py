@@ -1,4 +1,4 @@
-"""YAML files to configurations and back; all faults are reported at once, by file, line and key."""
+"""Read configurations from YAML files, and write them; all faults are reported at once, by file, line and key."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from dragoman.files import read_lines
 
 
 class ConfigError(UserError):
-    """Every fault of a configuration, a line each."""
+    """All faults of a configuration, one per line."""
 
 
 TITLE = "dragoman configuration"
@@ -26,10 +26,10 @@ Check = Callable[[Config], Iterable[Problem]]
 
 
 def load(path: str | FilePath, overrides: Mapping[str, str] = {}, checks: Sequence[Check] = ()) -> Config:
-    """The configuration in a YAML file (`-` is standard input).
+    """Read a configuration from a YAML file (`-` is standard input).
 
-    `overrides` sets dotted keys to values written as YAML; `checks` find what only the layers above can know.
-    Raises ConfigError with all problems, or UserError when the file cannot be read.
+    `overrides` sets dotted keys to values in YAML; `checks` find problems that only higher layers can know. Raises
+    ConfigError with all problems, or UserError if the file cannot be read.
     """
     document = yaml.read("\n".join(read_lines(path)), "<stdin>" if str(path) == "-" else str(path))
     if document.value is None and document.faults:
@@ -51,7 +51,7 @@ def load(path: str | FilePath, overrides: Mapping[str, str] = {}, checks: Sequen
 
 
 def check(config: Config, checks: Sequence[Check]) -> None:
-    """Check a configuration that was made in Python: ConfigError with all its problems."""
+    """Check a configuration that was made in Python. Raises ConfigError with all its problems."""
     found = _problems(config, [required, contradictions, *checks])
     if found:
         raise ConfigError("\n".join(map(str, found)))
@@ -66,13 +66,13 @@ def _within(path: Path, others: set[Path]) -> bool:
 
 
 def _told(document: yaml.Document, problems: list[Problem]) -> str:
-    """A line for each fault and problem, in the order of the file, overrides last."""
+    """The message with a line for each fault and problem, in the order of the file, overrides last."""
     found = list(document.faults)
     unread = {fault.path for fault in found}
     for path, message in problems:
         if path not in unread:
             known = document.nearest(path)
-            # `score: dott` has a kind, yet no key of that name.
+            # In `score: dott`, the kind was written without a key `kind`.
             key = path[:-1] if path[-1:] == ("kind",) and path != known else path
             found.append(yaml.Fault(document.places.get(known, document.place(1)), key, message))
     lines = []
@@ -88,11 +88,11 @@ def dump(config: Config) -> str:
 
 
 def commented(config: Config, tables: Mapping[Path, Mapping[str, Any]] = {}) -> str:
-    """The same YAML, with comments that explain each key and list its kinds from these tables."""
+    """The complete configuration as YAML, with comments that explain each key and list its kinds in `tables`."""
     return yaml.write(sections.tree(config), dict(sections.notes(Config, tables)))
 
 
 def schema(tables: Mapping[Path, Mapping[str, Any]] = {}) -> str:
-    """The JSON schema of a configuration, which editors complete and check YAML by, with the kinds of these tables."""
+    """The JSON schema of a configuration, with the kinds in `tables`, for editors that complete and check YAML."""
     found = {"$schema": GenerateJsonSchema.schema_dialect, **sections.schema(Config, tables), "title": TITLE}
     return json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,4 +1,4 @@
-"""Error messages: values, types and near misses in words."""
+"""Wording of error messages: values, types and suggestions."""
 
 import difflib
 import json
@@ -19,7 +19,7 @@ LIMITS = {
 
 
 def explain(errors: Sequence[ErrorDetails], annotation: Any, value: Any) -> list[str]:
-    """What pydantic found wrong with a value of type `annotation`, in this project's words."""
+    """pydantic's errors for a value of type `annotation`, in this project's wording."""
     if errors and all(error["type"] in LIMITS for error in errors):
         limits = [(*LIMITS[error["type"]], error["ctx"]) for error in errors]
         return [f"must be {words} {limit[key]:.15g}, found {shown(value)}" for words, key, limit in limits]
@@ -35,18 +35,18 @@ def explain(errors: Sequence[ErrorDetails], annotation: Any, value: Any) -> list
 
 
 def figure(value: float, places: int = 2) -> str:
-    """A measurement with `places` decimals; a huge one as a power of ten."""
+    """A number with `places` decimals; a huge one in exponent notation."""
     return f"{value:.{places}f}" if abs(value) < 1e5 else f"{value:.1e}"
 
 
 def written_by(form: Any, own: int) -> str:
-    """Who wrote a file of this form, where this version reads `own`."""
+    """A message that says which version wrote a file of this form, if this version reads form `own`."""
     age = ("an earlier" if form < own else "a later") if type(form) is int else "another"
     return f"written by {age} version of dragoman (in form {shown(form)}; this one reads form {own})"
 
 
 def shown(value: Any) -> str:
-    """A value as YAML writes it, on one line and not too long."""
+    """A value as in YAML, on one line of at most 60 characters."""
     text = "nothing (null)" if value is None else json.dumps(value, ensure_ascii=False, default=_jsonable)
     return text if len(text) <= 60 else text[:57] + "..."
 
@@ -56,7 +56,7 @@ def _jsonable(value: Any) -> Any:
 
 
 def nearest(name: str, names: Sequence[str] | Mapping[str, Any]) -> str:
-    """`did you mean 'size'?`, or the valid names where none is close."""
+    """`did you mean 'size'?`, or a list of the valid names if none is similar."""
     close, known = _close(name, list(names)), sorted(names)
     if close:
         return f"did you mean '{close}'?"
@@ -70,7 +70,7 @@ def _close(name: str, names: Sequence[str]) -> str | None:
 
 
 def _choices(annotation: Any) -> list[str]:
-    """The texts that an annotation allows by name, or its marks do (`OneOf`)."""
+    """The strings that an annotation allows, by `Literal` or `OneOf`."""
     if typing.get_origin(annotation) is Literal:
         return [choice for choice in typing.get_args(annotation) if isinstance(choice, str)]
     named: list[str] = getattr(annotation, "choices", [])

@@ -10,7 +10,7 @@ ONE_PAIR = ("source", "target", "train", "dev")
 
 
 def required(config: Config) -> Iterator[Problem]:
-    """What is missing of a pair of languages, or too much where there is a list of them."""
+    """Problems with the keys of a single language pair: missing, or given beside a list of pairs."""
     for name in ONE_PAIR:
         path, given = ("data", name), bool(getattr(config.data, name))
         if config.data.pairs and given:
@@ -20,7 +20,7 @@ def required(config: Config) -> Iterator[Problem]:
 
 
 def contradictions(config: Config) -> Iterator[Problem]:
-    """Contradictions between options, except those that only the parts of a model know."""
+    """Contradictions between options, except those that depend on a model's parts."""
     data, text, training = config.data, config.text, config.training
     yield from _pairs(config) if data.pairs else _one_pair(config)
     if data.join and (len(data.sides) == 1 or data.features or not text.joint):
@@ -69,7 +69,9 @@ def _one_pair(config: Config) -> Iterator[Problem]:
 
 
 def _pairs(config: Config) -> Iterator[Problem]:
-    """Directions are told apart by a symbol of the source, which only those that are trained on teach."""
+    """Problems of several language pairs. A mark in the source names the target language; the model learns its meaning
+    only from pairs with training data.
+    """
     data = config.data
     if not config.text.joint:
         yield Problem(("text", "joint"), "a model of data.pairs has one inventory for all languages (true)")
@@ -96,7 +98,7 @@ def _pairs(config: Config) -> Iterator[Problem]:
 
 
 def _features(config: Config) -> Iterator[Problem]:
-    """Arrays stand beside the files of texts, and are neither edited nor linked word by word."""
+    """Problems of numeric sources. Arrays need text files beside them; they have no edits and no word links."""
     data, only = config.data, config.model.start_only
     for number, name in enumerate(data.features):
         if name not in data.source:
@@ -118,7 +120,7 @@ def _features(config: Config) -> Iterator[Problem]:
 
 
 def _edits(config: Config) -> Iterator[Problem]:
-    """Edits are of symbols, which must be the same whatever they are edited to."""
+    """Problems of post-editing. Source and target must be segmented into symbols in the same way."""
     data, text, path = config.data, config.text, ("data", "edits")
     if data.edits not in data.source:
         yield Problem(path, f"'{data.edits}' is none of data.source: {', '.join(data.source)}")

@@ -1,4 +1,4 @@
-"""Typed mappings that a configuration is made of: from plain values, their faults in words, and back."""
+"""Typed sections of a configuration: read from plain values with clear messages for faults, and converted back."""
 
 import copy
 import typing
@@ -15,7 +15,7 @@ from dragoman.configuration.messages import explain, nearest, shown
 
 
 class Section(BaseModel):
-    """Keys and values. Null means a section of defaults, a component without `kind` has the default kind."""
+    """A typed mapping. A null section has all defaults, and a part without `kind` has the default kind."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -51,7 +51,7 @@ class Section(BaseModel):
 
     @classmethod
     def model_json_schema(cls, *arguments: Any, **options: Any) -> dict[str, Any]:
-        """What YAML may hold, for editors; defaults are written as a user writes them."""
+        """The JSON schema for editors, with defaults written as in YAML."""
         return super().model_json_schema(*arguments, **{"schema_generator": _JsonSchema, **options})
 
 
@@ -64,24 +64,24 @@ Tree = TypeVar("Tree", bound=Section)
 
 
 def _inner(field: FieldInfo) -> type[Section] | None:
-    """The section that stands at a key, if one does."""
+    """The type of the section at a key, if it is one."""
     kind = field.annotation
     return kind if isinstance(kind, type) and issubclass(kind, Section) else None
 
 
 def _item(field: FieldInfo) -> type[Section] | None:
-    """The section that a list at a key is made of, if it is a list of sections."""
+    """The type of the sections in the list at a key, if it is a list of sections."""
     kinds = typing.get_args(field.annotation)
     return kinds[0] if kinds and isinstance(kinds[0], type) and issubclass(kinds[0], Section) else None
 
 
 def _holder(root: type[Section], path: Path) -> tuple[type[Section], Path]:
-    """The innermost section on a path, and the rest of the path: a key of it and what is below that."""
+    """The type of the innermost section on a path, and the rest of the path from a key of this section on."""
     length = 0
     while length < len(path) - 1:
         field = root.model_fields.get(str(path[length]))
         inner, item = (field and _inner(field)), (field and _item(field))
-        below = length + (1 if inner else 2)  # past the number of an item
+        below = length + (1 if inner else 2)  # skips the index of an item
         if not (inner or item) or below >= len(path):
             return root, path[length:]
         root, length = inner or item or root, below
@@ -89,13 +89,13 @@ def _holder(root: type[Section], path: Path) -> tuple[type[Section], Path]:
 
 
 def problems(root: type[Section], values: Mapping[str, Any]) -> tuple[list[Problem], bool]:
-    """What keeps values from being a section, and whether more than unknown keys does."""
+    """The problems of values that should be a section, and whether any is more than an unknown key."""
     try:
         root.model_validate(values, strict=True)
     except ValidationError as error:
         groups: dict[Path, list[ErrorDetails]] = {}
         for each in error.errors():
-            below = len(_holder(root, each["loc"])[1]) - 1  # places in a list, names of types
+            below = len(_holder(root, each["loc"])[1]) - 1  # indices of a list, names of types
             groups.setdefault(each["loc"][: len(each["loc"]) - below], []).append(each)
         found = [
             Problem(path, text)
@@ -116,7 +116,7 @@ def _value(values: Any, path: Path) -> Any:
 
 
 def _told(root: type[Section], path: Path, errors: list[ErrorDetails], value: Any) -> list[str]:
-    """The errors at one key in words."""
+    """The messages for the errors at one key."""
     section, (name, *_) = _holder(root, path)
     field = section.model_fields.get(str(name))
     if field is None:
@@ -129,11 +129,11 @@ def _told(root: type[Section], path: Path, errors: list[ErrorDetails], value: An
     return explain(errors, field.annotation, value)
 
 
-UNKNOWN = "?"  # stands for a required text
+UNKNOWN = "?"  # placeholder for a required text
 
 
 def sound(root: type[Tree], values: Mapping[str, Any], unfit: Iterable[Path]) -> Tree | None:
-    """The section without the values at the unfit paths, for checks of the others; None if none is left."""
+    """The section without the values at the unfit paths, for checks of the others; None if it is still invalid."""
     rest = copy.deepcopy(dict(values))
     for path in unfit:
         section, (name, *_) = _holder(root, path)
@@ -158,7 +158,7 @@ def sound(root: type[Tree], values: Mapping[str, Any], unfit: Iterable[Path]) ->
 
 
 def tree(value: Any) -> Any:
-    """A section as plain values for YAML, complete, in the order of its fields."""
+    """All values of a section as plain values for YAML, in the order of its fields."""
     if isinstance(value, Section):
         return {name: tree(getattr(value, name)) for name in type(value).model_fields}
     if isinstance(value, tuple):
@@ -183,26 +183,26 @@ def replaced(section: Tree, path: Path, new: Any) -> Tree:
 
 
 def specs(section: Section, path: Path) -> dict[Path, Spec]:
-    """The parts that are named at a path, one or a list, each with its own path."""
+    """The Specs at a path, one or a list of them, each by its own path."""
     found = at(section, path)
     return {path: found} if isinstance(found, Spec) else {(*path, n): each for n, each in enumerate(found)}
 
 
 def completed(section: Tree, tables: Mapping[Path, Mapping[str, Any]]) -> Tree:
-    """The same section with all options of the parts at these paths explicit; `tables` have their constructors."""
+    """The same section with explicit options for the parts at these paths; `tables` map kinds to constructors."""
     for path, table in tables.items():
         full = [complete(table, spec) for spec in specs(section, path).values()]
         section = replaced(section, path, full[0] if isinstance(at(section, path), Spec) else tuple(full))
     return section
 
 
-Tables = Mapping[Path, Mapping[str, Any]]  # of parts, by the keys that name one of them, or several
+Tables = Mapping[Path, Mapping[str, Any]]  # tables of parts, by the path at which a part or a list of parts is named
 
 
 def notes(
     root: type[Section], tables: Mapping[Path, Mapping[str, Any]] = {}, path: Path = ()
 ) -> Iterator[tuple[Path, str]]:
-    """What each key means, and the kinds of parts that it takes as far as their table is here."""
+    """Yield the path of each key with its description, and with the kinds of parts it takes if they are in `tables`."""
     for name, field in root.model_fields.items():
         place = (*path, name)
         kinds = f": {', '.join(tables[place])}" if place in tables else ""
@@ -225,7 +225,7 @@ def schema(root: type[Section], tables: Tables) -> dict[str, Any]:
 
 
 def differences(one: Section, other: Section, path: Path = ()) -> Iterator[Path]:
-    """The keys, below sections, at which two sections of the same type differ."""
+    """Yield the paths of the keys, in these or inner sections, at which two sections of the same type differ."""
     for name in type(one).model_fields:
         here, there = getattr(one, name), getattr(other, name)
         if isinstance(here, Section):

@@ -1,4 +1,4 @@
-"""YAML 1.2 text as plain values with the line of every key, and plain values as YAML text."""
+"""Read YAML 1.2 text as plain values with the line of every key, and write plain values as YAML text."""
 
 import math
 import re
@@ -15,20 +15,20 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 Path: TypeAlias = tuple[str | int, ...]
 
 TAG = "tag:yaml.org,2002:"
-DEEPEST = 50  # levels; what is deeper than this is no configuration
+DEEPEST = 50  # levels of nesting; no configuration is deeper than this
 MOST = 10_000  # keys and items
 LONGEST_NUMBER = 100  # characters
 
 
 class Place(NamedTuple):
-    """Where something was written. Lines count from 1; an override on the command line comes after all."""
+    """Where something was written. Lines count from 1; overrides on the command line sort after all lines."""
 
     line: int
     text: str
 
 
 class Fault(NamedTuple):
-    """One thing that cannot be read."""
+    """A part of a document that cannot be read."""
 
     place: Place
     path: Path
@@ -37,7 +37,7 @@ class Fault(NamedTuple):
 
 @dataclass
 class Document:
-    """Plain values (None, bool, int, float, str, list, dict), the place of each key and item, the faults."""
+    """Plain values (None, bool, int, float, str, list, dict), the place of each key and item, and the faults."""
 
     name: str
     value: Any = None
@@ -45,11 +45,11 @@ class Document:
     faults: list[Fault] = field(default_factory=list)
 
     def place(self, line: int) -> Place:
-        """A line of this document."""
+        """The place of a line in this document."""
         return Place(line, f"{self.name}:{line}")
 
     def nearest(self, path: Path) -> Path:
-        """The longest part of a path that was written."""
+        """The longest prefix of a path that was written in the document."""
         parts = (path[:length] for length in range(len(path), 0, -1))
         return next((part for part in parts if part in self.places), ())
 
@@ -60,7 +60,7 @@ class Document:
 
 @dataclass
 class Override(Document):
-    """The value of an option of the command line, which has no lines."""
+    """The value of a command-line option, which has no lines."""
 
     def place(self, line: int) -> Place:
         return Place(LAST, self.name)
@@ -70,7 +70,7 @@ LAST = sys.maxsize
 
 
 def read(text: str, name: str) -> Document:
-    """The one document of a text. `no` and dates are text, `1e-3` a number, NaN and infinity faults."""
+    """Read the only document of a text. `no` and dates are text, `1e-3` is a number, NaN and infinity are faults."""
     return _read(text, Document(name))
 
 
@@ -94,7 +94,7 @@ def _reason(error: MarkedYAMLError) -> str:
 
 def _value(node: Node, path: Path, document: Document) -> Any:
     place = document.place(node.start_mark.line + 1)
-    if len(path) > DEEPEST or len(document.places) > MOST:  # or aliases inside aliases
+    if len(path) > DEEPEST or len(document.places) > MOST:  # also stops nested aliases from expanding
         raise ValueError(f"more than {DEEPEST} levels or {MOST} values")
     if isinstance(node, MappingNode) and node.tag == TAG + "map":
         return _mapping(node, path, document)
@@ -134,7 +134,7 @@ def _scalar(node: Node) -> Any:
     if kind == "null":
         return None
     if kind == "bool":
-        return text.lower() in ("true", "yes", "on")  # the others after %YAML 1.1
+        return text.lower() in ("true", "yes", "on")  # `yes` and `on` after %YAML 1.1
     if kind in ("int", "float") and len(text) > LONGEST_NUMBER:
         raise ValueError(f"{text[:20]}... is too long for a number")
     if kind == "int":
@@ -149,7 +149,7 @@ def _scalar(node: Node) -> Any:
 
 
 def override(document: Document, key: str, text: str) -> None:
-    """Sets `key` (dotted; it need not exist yet) to the value that `text` is in YAML."""
+    """Set `key` (dotted; it need not exist yet) to the value of `text` as YAML."""
     given = _read(text, Override(f"--{key}"))
     place = given.place(1)
     holder = document.value = document.value or {}
@@ -158,7 +158,7 @@ def override(document: Document, key: str, text: str) -> None:
     for name in before:
         path = (*path, name)
         inner = holder.get(name)
-        if isinstance(inner, str):  # `score: additive`, of which an option is wanted
+        if isinstance(inner, str):  # `score: additive`, if the override sets an option of it
             inner = {"kind": inner}
             document.places[*path, "kind"] = document.places[path]
             document.places[path] = place
@@ -174,7 +174,7 @@ def override(document: Document, key: str, text: str) -> None:
 
 
 def write(values: Mapping[str, Any], notes: Mapping[Path, str] | None = None) -> str:
-    """Nested mappings as indented YAML, everything inside lists on one line; `notes` become comments."""
+    """Nested mappings as indented YAML, with each list on one line; `notes` become comments."""
     return "".join(line + "\n" for line in _lines(values, (), notes or {}))
 
 
@@ -202,12 +202,12 @@ def _lines(values: Mapping[str, Any], path: Path, notes: Mapping[Path, str]) -> 
 
 
 PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
-RESERVED = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}  # some of them in YAML 1.1 only
+RESERVED = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}  # some only in YAML 1.1
 ESCAPES = {"\n": "\\n", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 
 def scalar(value: Any) -> str:
-    """A value on one line."""
+    """A value as YAML on one line."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, Mapping):

@@ -12,7 +12,7 @@ ODD_CATEGORIES = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
 
 
 class Unusual(NamedTuple):
-    """A character that looks out of place: the number of lines of a side that contain it, and the first of them."""
+    """A character that looks out of place, the number of lines of a side that contain it, and the first such line."""
 
     side: str
     character: str
@@ -36,17 +36,17 @@ class Alphabet:
         self._first: dict[str, int] = {}
 
     def add(self, text: str, line: int) -> None:
-        """Counts the characters of one line."""
+        """Count the characters of one line."""
         characters = set(text)
         self._lines.update(characters)
         if not characters <= self._first.keys():
             self._first |= dict.fromkeys(characters - self._first.keys(), line)
 
     def unusual(self, side: str, name_line: Callable[[int], str]) -> list[Unusual]:
-        """The characters out of place, most frequent first.
+        """The characters that look out of place, most frequent first.
 
-        Those are control, format and private characters (joiners excepted, which some scripts need), U+FFFD,
-        and letters of a script that makes up less than a thousandth of the letters, counted by lines.
+        These are control, format and private-use characters (except joiners, which some scripts need), U+FFFD, and
+        letters of a script that makes up less than a thousandth of the letters, counted by lines.
         """
         found = [
             Unusual(side, character, reason, self._lines[character], name_line(self._first[character]))

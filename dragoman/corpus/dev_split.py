@@ -1,4 +1,4 @@
-"""Split off pairs for development."""
+"""Split a corpus into training and development pairs."""
 
 import zlib
 from collections.abc import Callable, Iterator
@@ -11,18 +11,18 @@ from dragoman.corpus.examples import Pair
 from dragoman.errors import UserError
 from dragoman.files import write_atomically
 
-SHARE = 0.05  # of the pairs are set aside,
-MOST = 1_000  # at most about so many
+SHARE = 0.05  # the fraction of the pairs that is set aside,
+MOST = 1_000  # but at most about this many pairs
 PARTS = "train", "dev"
 
 
 def copy(
     pairs: Callable[[], Iterator[Pair]], folder: Path, languages: tuple[str, str], *, aside: bool
 ) -> tuple[int, int]:
-    """Writes the pairs to train.* in a folder and, if some are to be set aside, dev.*: how many in each.
+    """Write the pairs to train.* in a folder and, with `aside`, some of them to dev.*; return the number in each.
 
-    The split depends on the source text alone, so that no sentence is in both parts. UserError if none would be left
-    to train on.
+    The split depends only on the source text, so no source sentence is in both parts. UserError if no pair would be
+    left to train on.
     """
     last = _last_aside(pairs()) if aside else -1
     parts = PARTS if aside else PARTS[:1]
@@ -47,6 +47,6 @@ def _lot(pair: Pair) -> int:
 
 
 def _last_aside(pairs: Iterator[Pair]) -> int:
-    """The largest lot of the pairs that are set aside."""
+    """The largest hash among the pairs that are set aside."""
     lots = np.unique(np.fromiter(map(_lot, pairs), np.uint32))
     return int(lots[max(1, min(MOST, int(SHARE * len(lots)))) - 1]) if len(lots) else -1

@@ -21,10 +21,10 @@ class Pair(NamedTuple):
 
 
 class Example(NamedTuple):
-    """A sentence in the languages that it is translated from, and its translation, as written.
+    """A sentence in each source language, and its translation, as written.
 
-    A source may be an array (regions, size) instead of a text. With several sources, blank ones and those without
-    regions are missing from this sentence.
+    A source may be an array (regions, size) instead of a text. If there are several, a blank text or an array without
+    regions means that this sentence lacks the source.
     """
 
     sources: tuple[Given, ...]
@@ -32,14 +32,14 @@ class Example(NamedTuple):
 
 
 def read_pairs(where: str | Path | Sequence[str], source: str, target: str) -> Iterator[Pair]:
-    """The pairs of a corpus, one after another, as `read_texts` reads them."""
+    """Yield the pairs of a corpus as `read_texts` reads them."""
     return (Pair(*texts) for texts in read_texts(where, (source, target)))
 
 
 def read_examples(
     where: str | Path | Sequence[str], sources: tuple[str, ...], target: str, features: tuple[str, ...] = ()
 ) -> Iterator[Example]:
-    """The same with any number of sources, of which `features` are arrays beside the texts."""
+    """Yield the examples of a corpus with any number of sources; those in `features` are arrays beside the texts."""
     files = {name: open_features(where, name) for name in features}
     texts = tuple(name for name in sources if name not in features)
     for number, lines in enumerate(read_texts(where, (*texts, target), list(files.values()))):
@@ -48,28 +48,27 @@ def read_examples(
 
 
 def open_features(where: str | Path | Sequence[str], name: str) -> FeatureFiles:
-    """The arrays of a corpus: for the prefix `corpus`, those of `corpus.NAME.npy`, .npz or .safetensors. UserError if
-    there is no such file.
+    """Open the arrays of a corpus: for the prefix `corpus`, the file `corpus.NAME.npy`, .npz or .safetensors. UserError
+    if there is no such file.
     """
     return FeatureFiles([FeatureFile(path) for path in feature_files(where, name)])
 
 
 def feature_files(where: str | Path | Sequence[str], name: str) -> list[Path]:
-    """The files of these arrays."""
+    """The files that `open_features` opens."""
     return [_first(Path(f"{place}.{name}{form}") for form in FORMS) for place in places(where)]
 
 
 def read_texts(
     where: str | Path | Sequence[str], names: tuple[str, ...], arrays: Sequence[FeatureFiles] = ()
 ) -> Iterator[tuple[str, ...]]:
-    """The lines of a corpus in each language, one after another: of a prefix, a file of columns, or several of them in
-    turn.
+    """Yield the lines of a corpus, one text for each language. A corpus is a prefix, a file of columns, or several of
+    these, read one after another.
 
-    `names` are the suffixes behind the prefix: `corpus` means `corpus.en` and `corpus.de`, each of which may be
-    packed (`corpus.en.gz`). A .tsv, .csv or .jsonl (packed or not) has the languages in columns, as `read_table`
-    finds them. Of a text with more than LONGEST_TEXT characters come so many and one more. Raises UserError for
-    missing files, unequal numbers of lines, and rows without the columns; and where the `arrays` of the corpus are
-    not as many.
+    `names` are the suffixes of the prefix: `corpus` means `corpus.en` and `corpus.de`, each of which may be compressed
+    (`corpus.en.gz`). A .tsv, .csv or .jsonl (compressed or not) has the languages in columns, see `read_table`. A text
+    with more than LONGEST_TEXT characters is cut after LONGEST_TEXT + 1. Raises UserError if a file is missing, files
+    have unequal numbers of lines, a row lacks a column, or the number of `arrays` is not the number of lines.
     """
     for number, place in enumerate(places(where)):
         if place.endswith(TABLES):
@@ -80,8 +79,8 @@ def read_texts(
 
 
 def read_aligned(where: str | Path | Sequence[str], source: str, target: str) -> Iterator[tuple[Pair, Gold]]:
-    """The pairs of a corpus with the links between their words. UserError as `read_pairs` and `read_pharaoh`, and where
-    an alignment file has not as many lines as its place has pairs.
+    """Yield the pairs of a corpus with the links between their words. Raises the UserErrors of `read_pairs` and
+    `read_pharaoh`, and one if the numbers of pairs and of lines in the alignment file differ.
     """
     for place, path in zip(places(where), alignment_files(where, source, target), strict=True):
         both = zip_longest(read_pairs(place, source, target), read_lines(path, LONGEST_TEXT))
@@ -96,18 +95,18 @@ def read_aligned(where: str | Path | Sequence[str], source: str, target: str) ->
 
 
 def sides(pairs: Iterable[tuple[str, ...]], size: int) -> Iterator[tuple[list[str], ...]]:
-    """The texts of `size` pairs (or of more sides) at a time, by side; the last block may be smaller."""
+    """Yield blocks of `size` pairs (or tuples of more sides) as one list per side; the last block may be smaller."""
     rest = iter(pairs)
     for first in rest:
         found = tuple([text] for text in first)
-        for texts in islice(rest, size - 1):  # many pairs that live long would keep the garbage collector busy
+        for texts in islice(rest, size - 1):  # many long-lived pairs would slow garbage collection
             for side, text in zip(found, texts, strict=True):
                 side.append(text)
         yield found
 
 
 def corpus_files(where: str | Path | Sequence[str], *names: str) -> list[Path]:
-    """The files that `read_texts` reads. UserError where one is missing."""
+    """The files that `read_texts` reads. UserError if one is missing."""
     return [
         path
         for place in places(where)
@@ -116,14 +115,14 @@ def corpus_files(where: str | Path | Sequence[str], *names: str) -> list[Path]:
 
 
 def first_line(place: str, names: tuple[str, ...]) -> int:
-    """The line of a place's first example: the second if the first is a header."""
+    """The line number of the first example in a file, which is not 1 if the file begins with a header."""
     named = tables.header(place, names) if place.endswith(TABLES) else None
     return named.line + 1 if named else 1
 
 
 def alignment_files(where: str | Path | Sequence[str], source: str, target: str) -> list[Path]:
-    """The file of links of each place: `corpus.en-de.align` beside `corpus.en` or `corpus.tsv`. UserError where one is
-    missing.
+    """The alignment file of each part of a corpus: `corpus.en-de.align` beside `corpus.en` or `corpus.tsv`. UserError
+    if one is missing.
     """
     stems = (
         Path(place.removesuffix(".gz")).with_suffix("") if place.endswith(TABLES) else place for place in places(where)
@@ -160,12 +159,12 @@ def _table(place: str) -> Path:
 
 
 def parallel(source: Path, target: Path) -> Iterator[Pair]:
-    """The lines of two files side by side, as `side_by_side`."""
+    """Yield the corresponding lines of two files as pairs, as `side_by_side` does."""
     return (Pair(*texts) for texts in side_by_side([source, target]))
 
 
 def side_by_side(paths: Sequence[Path]) -> Iterator[tuple[str, ...]]:
-    """The lines of several files. UserError where one is missing or has more lines than another."""
+    """Yield the corresponding lines of several files. UserError if a file is missing or has more lines than another."""
     together = zip_longest(*(read_lines(path, LONGEST_TEXT) for path in paths))
     for number, lines in enumerate(together):
         if None in lines:

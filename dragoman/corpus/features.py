@@ -1,4 +1,4 @@
-"""Sources that are numbers, such as the regions of images: an array for each line of a corpus."""
+"""Numeric sources, such as the regions of images: an array for each line of a corpus."""
 
 import json
 import zipfile
@@ -21,7 +21,7 @@ from dragoman.files import write_atomically
 from dragoman.text.pipeline import Side
 
 Array: TypeAlias = npt.NDArray[Any]
-Given: TypeAlias = str | Path | Array  # one source as given: a text, an array, or the .npy file of one
+Given: TypeAlias = str | Path | Array  # a source as users give it: a text, an array, or a .npy file
 Item = TypeVar("Item")
 
 DAMAGED = (  # exceptions that the readers raise for malformed files
@@ -44,14 +44,14 @@ class _Arrays(NamedTuple):
 
 
 class FeatureFile:
-    """The arrays of a file, one for each line that it stands beside: (regions, size).
+    """The arrays (regions, size) of a file, one for each line of the corpus.
 
-    A .npy has all of them as one array (lines, regions, size), or (lines, size) where each is a single vector; it is
-    mapped, not read. A .npz has as many arrays as there are lines, named 0, 1, 2 and so on, of different numbers of
-    regions; a .safetensors may have them either way. An array without regions, or of zeros alone, is that of a line
-    without this source.
+    A .npy file holds all of them as one array (lines, regions, size), or (lines, size) if each is a single vector; it
+    is memory-mapped. A .npz file holds one array per line, named 0, 1, 2 and so on, with any numbers of regions. A
+    .safetensors file may use either layout. An array without regions, or with only zeros, means that the line lacks
+    this source.
 
-    Raises UserError for what is no such file; reading an array, for one that has another size or is not finite.
+    Raises UserError if the file is not such a file, or when an array is read that has another size or is not finite.
     """
 
     def __init__(self, path: Path) -> None:
@@ -101,15 +101,15 @@ class FeatureFiles:
 
 @dataclass(frozen=True)
 class FeatureSource:
-    """A numeric source: its name (the suffix of its files), and the size of each region."""
+    """A numeric source: its name (the suffix of its files) and the size of a region."""
 
     name: str
     size: int
 
     def read(self, given: Given) -> Array:
-        """The regions (R, size) of what a user gave: an array, the name of a .npy file with one, or nothing ("").
+        """Read the regions (R, size) that a user gave: an array, the name of a .npy file, or nothing ("").
 
-        UserError where it is no array of that size; of zeros alone it is taken as missing, like nothing.
+        An array of zeros counts as missing. UserError if it is not an array of that size.
         """
         if isinstance(given, str) and not given.strip():
             return np.zeros((0, self.size), np.float32)
@@ -124,24 +124,24 @@ class FeatureSource:
         return regions if regions.any() else regions[:0]
 
     def opened(self, path: Path) -> FeatureFile:
-        """The arrays of a file for this source. UserError if the size of a region differs."""
+        """Open a file of arrays for this source. UserError if the size of its regions differs."""
         file = FeatureFile(path)
         self.check(file.size, path)
         return file
 
     def check(self, size: int, path: Path) -> None:
-        """UserError if `size` is not the size of a region."""
+        """Raise UserError if `size` is not the size of a region."""
         if size != self.size:
             raise UserError(f"{path}: {size} numbers in a region, this run has {self.size}")
 
     def save(self, folder: Path, side: Side) -> None:
-        """Writes `SIDE.json`."""
+        """Write `SIDE.json`."""
         with write_atomically(folder / f"{side}.json") as file:
             file.write(json.dumps({"size": self.size}) + "\n")
 
     @classmethod
     def load(cls, folder: Path, side: Side, name: str) -> "FeatureSource":
-        """Reads what `save` wrote. UserError where it is missing or damaged."""
+        """Read what `save` wrote. UserError if the file is missing or damaged."""
         path = folder / f"{side}.json"
         try:
             return cls(name, int(json.loads(path.read_text(encoding="utf-8"))["size"]))
@@ -152,7 +152,7 @@ class FeatureSource:
 
 
 def sound(array: Array, where: str, size: int) -> Array:
-    """An array as regions (R, size). UserError if it is not an array, has another size or is not finite."""
+    """Return an array as regions (R, size). UserError if it is not numeric, has another shape or is not finite."""
     if array.dtype.kind not in "fiu" or array.ndim not in (1, 2) or array.shape[-1] != size:
         found = f"{array.dtype} of shape {array.shape}"
         raise UserError(f"{where}: expected numbers of shape (regions, {size}) or ({size},), found {found}")
@@ -164,9 +164,8 @@ def sound(array: Array, where: str, size: int) -> Array:
 
 
 def beside(lines: Iterator[Item], where: str | Path, files: Sequence[FeatureFile]) -> Iterator[Item]:
-    """The same lines. UserError, at the latest when they end, where there are not as many arrays in each of the files.
-
-    `where` is what the lines are called.
+    """Yield the same lines. Raises UserError, at the latest after the last line, if the number of arrays in one of the
+    files differs from the number of lines. `where` names the lines in the message.
     """
     count, shortest = 0, min(map(len, files), default=None)
     for count, line in enumerate(lines, start=1):
@@ -183,7 +182,7 @@ def beside(lines: Iterator[Item], where: str | Path, files: Sequence[FeatureFile
 
 @contextmanager
 def _readable(where: str | Path) -> Iterator[None]:
-    """Turn errors of reading into one line."""
+    """Turn errors of reading into UserErrors."""
     try:
         yield
     except FileNotFoundError:
@@ -192,7 +191,7 @@ def _readable(where: str | Path) -> Iterator[None]:
         raise UserError(f"{where}: cannot read ({error.strerror or error})") from error
     except DAMAGED as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
-        if "pickle" in reason:  # numpy takes any unknown file for a pickle, and advises to load it
+        if "pickle" in reason:  # numpy assumes that an unknown file is a pickle and suggests loading it
             reason = "there are no numbers in it, or not in numpy's format"
         raise UserError(f"{where}: not a sound file of arrays ({reason})") from error
 
@@ -211,7 +210,7 @@ def _npz(path: Path) -> _Arrays:
 
 
 def _safetensors(path: Path) -> _Arrays:
-    file: Any = safe_open(path, framework="pt")  # which knows bfloat16
+    file: Any = safe_open(path, framework="pt")  # torch, unlike numpy, has bfloat16
     names = list(file.keys())
     if len(names) == 1:
         whole = file.get_slice(names[0])
@@ -223,7 +222,7 @@ def _safetensors(path: Path) -> _Arrays:
 
 
 def _array(found: Any) -> Array:
-    """What numpy has read, if it is an array."""
+    """Return what numpy has read. ValueError if it is not an array."""
     if not isinstance(found, np.ndarray):
         raise ValueError(f"expected an array, found {type(found).__name__}")
     return found

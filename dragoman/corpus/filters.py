@@ -9,7 +9,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 class Report(NamedTuple):
-    """The number of pairs in a corpus, the number kept, and the reasons why others are not."""
+    """The numbers of pairs in a corpus: all, those kept, and those left out for each reason."""
 
     pairs: int
     kept: int
@@ -28,10 +28,10 @@ class Report(NamedTuple):
 
 
 class Filters:
-    """Filters and counts pairs by their numbers of symbols.
+    """Filters pairs by their numbers of symbols, and counts them.
 
-    A pair is left out for the first of these reasons that holds: a side is empty; a side has more than
-    `max_length` symbols; the longer side has more than `max_ratio` times the symbols of the shorter.
+    A pair is left out, and counted under the first reason that holds, if a side is empty, if a side has more than
+    `max_length` symbols, or if the longer side has more than `max_ratio` times as many symbols as the shorter.
     """
 
     def __init__(self, *, max_length: int, max_ratio: float) -> None:
@@ -40,7 +40,9 @@ class Filters:
         self._counts = [0, 0, 0, 0]
 
     def keep(self, *sides: Numbers) -> npt.NDArray[np.bool_]:
-        """Which pairs are kept (N,), from the symbols of each side (N,), without EOS; 0 = nothing but white space."""
+        """A mask (N,) of the pairs to keep, given the number of symbols of each side (N,) without EOS. 0 means that a
+        side is blank.
+        """
         shorter, longer = np.minimum.reduce(sides), np.maximum.reduce(sides)
         fit = np.ones(len(shorter), np.bool_)
         for reason, fault in enumerate((shorter == 0, longer > self._max_length, longer > self._max_ratio * shorter)):

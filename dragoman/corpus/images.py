@@ -22,11 +22,12 @@ SUFFIXES = {".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".
 
 
 class Network:
-    """A network of timm with its own preprocessing, frozen: images to numbers.
+    """A frozen network of timm, with its own preprocessing, that maps images to features.
 
-    `regions` are the places of a feature map, row by row: the last one, or the one at `stage` (-2 is the one before
-    it). `global` is the vector before the classifier. Without a file of `weights` (.safetensors, .pth) timm downloads
-    those that the network was published with. UserError where timm or the weights are missing, or do not fit.
+    With layer `regions`, the features are the positions of a feature map, row by row: the last map, or the one at
+    `stage` (-2 is the one before the last). With `global`, they are the vector before the classifier. Without a file of
+    `weights` (.safetensors, .pth), timm downloads the published ones. UserError if timm or the weights are missing, or
+    the weights do not fit.
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class Network:
 
     @torch.inference_mode()
     def __call__(self, paths: Sequence[Path]) -> npt.NDArray[np.float32]:
-        """The features (images, regions, size) of these images, or (images, size) of whole images."""
+        """The features of these images: (images, regions, size), or (images, size) with layer `global`."""
         images = torch.stack([self._image(path) for path in paths]).to(self._device)
         found = self._regions(images) if self._layer == "regions" else self._global(images)
         numbers: npt.NDArray[np.float32] = found.float().cpu().numpy()
@@ -77,7 +78,7 @@ class Network:
 def extract(
     network: Network, paths: Sequence[Path | None], batches: Iterable[Sequence[Path | None]], target: Path
 ) -> tuple[int, ...]:
-    """Write the features of these images, zeros for missing ones, as one array to a .npy file, and return its shape.
+    """Write the features of these images, zeros for missing ones, as one array to a .npy file; return its shape.
     `batches` are the same images in batches.
     """
     shape = network([path for path in paths if path][:1]).shape[1:]
@@ -93,8 +94,8 @@ def extract(
 
 
 def images(folder: Path, names: Path | None) -> list[Path | None]:
-    """The images of a folder: those that a file names, a line each, None for a blank one; or all of them by name.
-    UserError where there are none, or one is missing.
+    """The images of a folder: those listed in the file `names`, one per line (None for a blank line), or without it all
+    images, sorted by name. UserError if there are none, or one is missing.
     """
     found: list[Path | None]
     if not folder.is_dir():
@@ -112,7 +113,7 @@ def images(folder: Path, names: Path | None) -> list[Path | None]:
 
 
 def _loaded(timm: Any, kind: str, weights: Path | None) -> Any:
-    """The network with its weights."""
+    """Create the network and load its weights."""
     try:
         if weights is None:
             return timm.create_model(kind, pretrained=True)
@@ -139,8 +140,8 @@ def _told(error: Exception) -> str:
 
 
 def library() -> tuple[Any, Any]:
-    """timm, and what reads images. UserError that names the extra where they are missing, or torchvision, which timm
-    takes, does not fit.
+    """Import timm and Pillow's `Image`. Raises a UserError that names the extra if one is not installed, and one if
+    torchvision, which timm imports, does not fit torch.
     """
     try:
         return import_module("timm"), import_module("PIL.Image")

@@ -19,13 +19,13 @@ from dragoman.corpus.sample import Sample, look
 from dragoman.errors import UserError
 from dragoman.files import read_lines, shown, write_atomically
 
-DEVELOPMENT = ("dev", "valid", "val", "validation", "tune")  # usual names of the files that judge training
-SCHEMA = "dragoman.schema.json"  # beside the configuration; editors take no name with a space
-JOINT = 0.5  # of its text in common letters, from which on languages share their symbols too
+DEVELOPMENT = ("dev", "valid", "val", "validation", "tune")  # usual names of development files
+SCHEMA = "dragoman.schema.json"  # beside the configuration; editors accept no name with a space
+JOINT = 0.5  # least share of common letters (Sample.shared) for which languages share an inventory
 
 
 class Corpus(NamedTuple):
-    """Where the pairs are, as a configuration says it: prefix (or file of columns), and the languages."""
+    """The corpora as a configuration names them: prefixes (or files of columns) and the languages."""
 
     train: str
     dev: str
@@ -34,7 +34,7 @@ class Corpus(NamedTuple):
 
 
 class Size(NamedTuple):
-    """Sizes for corpora of up to so many pairs."""
+    """Sizes for corpora of at most `pairs` pairs."""
 
     pairs: float
     symbols: int
@@ -59,11 +59,11 @@ SIZES = (
 def initialise(
     source: Path, target: Path | None, config: Path, dev: str | None, columns: Sequence[str] = ()
 ) -> list[str]:
-    """Write a commented configuration for the pairs in two files, or in two `columns` of one; the lines to tell about
-    it. Beside it is the JSON schema by which editors complete and check it.
+    """Write a commented configuration for the pairs in two files, or in two `columns` of one file, and beside it the
+    JSON schema with which editors complete and check it. Returns the lines to print for the user.
 
-    Where no development pairs are given or found beside the files, some pairs are set aside: the files are copied
-    into a folder beside the configuration, in two parts. UserError where the configuration exists already.
+    If no development pairs are given or found beside the files, some pairs are set aside: the files are copied into a
+    folder beside the configuration, split into two parts. UserError if the configuration exists already.
     """
     if config.exists():
         raise UserError(f"{config}: exists already; choose another name with -o, or remove it")
@@ -76,7 +76,7 @@ def initialise(
     names, prefix, named = languages(source, target, columns)
     found = dev or (_beside(prefix, *names) if prefix else None)
     if found:
-        next(read_pairs(found, *names), None)  # can it be read?
+        next(read_pairs(found, *names), None)  # raises UserError if it cannot be read
     folder = config.with_name(f"{config.stem}-data")
     with ExitStack() as stack:
         if prefix and found:
@@ -111,7 +111,7 @@ def _is_schema(path: Path) -> bool:
 
 @contextmanager
 def _new(folder: Path, names: tuple[str, str]) -> Iterator[None]:
-    """A folder for the pairs in these languages that goes again if what is done with it fails."""
+    """A new folder for the pairs in these languages, removed again if the block raises an exception."""
     if folder.exists():
         raise UserError(f"{folder}: exists already, and the pairs should be copied there; remove it, or name --dev")
     try:
@@ -127,7 +127,9 @@ def _new(folder: Path, names: tuple[str, str]) -> Iterator[None]:
 def _copied(
     source: Path, target: Path | None, names: tuple[str, str], folder: Path, dev: str | None
 ) -> tuple[Corpus, str]:
-    """The pairs as files of one prefix, some of them set aside unless there are development pairs."""
+    """Copy the pairs to files with a common prefix, setting some aside unless there are development pairs. Returns the
+    corpus and a line to print for the user.
+    """
 
     def pairs() -> Iterator[Pair]:
         return read_pairs(str(source), *names) if target is None else parallel(source, target)
@@ -142,8 +144,8 @@ def _copied(
 
 
 class Languages(NamedTuple):
-    """Names of the languages; the prefix of the two files, or the file of columns, empty where there is none in common;
-    and how the names were found, if they stand in a file.
+    """The names of the languages; the common prefix of the two files (empty if there is none) or the file of columns;
+    and lines that say how the columns were found.
     """
 
     names: tuple[str, str]
@@ -182,7 +184,9 @@ def _of_columns(path: Path, wanted: Sequence[str]) -> Languages:
 
 
 def _beside(prefix: str, source: str, target: str) -> str | None:
-    """Development pairs under a usual name in the same folder: dev.en for train.en, x.dev.en for x.train.en."""
+    """The prefix of development files with a usual name in the same folder: dev.en for train.en, x.dev.en for
+    x.train.en.
+    """
     folder, name = Path(prefix).parent, Path(prefix).name
     for usual in DEVELOPMENT:
         for candidate in (name.replace("train", usual), usual):
@@ -197,7 +201,7 @@ def _beside(prefix: str, source: str, target: str) -> str | None:
 
 
 def choose(corpus: Corpus, sample: Sample, run: str) -> Config:
-    """A configuration with sizes for such a corpus: the conditional GRU with additive attention, tied embeddings."""
+    """A configuration with sizes that suit the corpus: conditional GRU, additive attention, tied embeddings."""
     size = next(size for size in SIZES if sample.pairs <= size.pairs)
     joint = sample.shared >= JOINT
     tokeniser = "whitespace" if sample.tokenised else "punctuation"

@@ -1,4 +1,4 @@
-"""Word alignments as Pharaoh lines, `0-0 1-2`: written, read, and checked against their sentences."""
+"""Read, write and check word alignments in Pharaoh format, one line such as `0-0 1-2` for each sentence pair."""
 
 import re
 from collections.abc import Iterable
@@ -17,7 +17,8 @@ _LINK = re.compile(r"([0-9]{1,9})([-?p])([0-9]{1,9})", re.ASCII)
 class Gold(NamedTuple):
     """The gold links of one sentence pair. A sure link is also a possible one (S is a subset of P).
 
-    Words are counted from 0. `where` is the file and line that it was read from, which counts from `first`.
+    Words are counted from 0. `where` is the file and line that the links were read from, which counts words from
+    `first`.
     """
 
     sure: Links
@@ -26,7 +27,7 @@ class Gold(NamedTuple):
     first: int = 0
 
     def check(self, source: int, target: int) -> None:
-        """UserError where a link lies beyond a sentence pair of so many words."""
+        """Raise UserError if a link lies beyond a sentence pair with these numbers of words."""
         beyond = sorted((s, t) for s, t in self.possible if s >= source or t >= target)
         if beyond:
             link = pharaoh((s + self.first, t + self.first) for s, t in beyond[:1])
@@ -36,21 +37,21 @@ class Gold(NamedTuple):
             )
 
     def __str__(self) -> str:
-        """The Pharaoh line that `read_pharaoh` reads."""
+        """The links as the Pharaoh line that `read_pharaoh` reads."""
         links = sorted(self.possible)
         return " ".join(f"{s}{'-' if (s, t) in self.sure else '?'}{t}" for s, t in links)
 
 
 def pharaoh(found: Iterable[Link]) -> str:
-    """The links as one line such as `0-0 1-2`: source word, target word, in that order."""
+    """The links as a Pharaoh line such as `0-0 1-2`, each as source word and target word."""
     return " ".join(f"{source}-{target}" for source, target in sorted(found))
 
 
 def read_pharaoh(line: str, where: str = "alignment", *, one_based: bool = False) -> Gold:
-    """The links of a Pharaoh line; `1-2` is a sure link, `1?2` or `1p2` one that is merely possible. They count words
-    from 0, or from 1 where they are `one_based`.
+    """Read the links of a Pharaoh line: `1-2` is a sure link, `1?2` and `1p2` are merely possible ones. Words are
+    counted from 0, or from 1 with `one_based`.
 
-    Raises UserError for anything else, naming `where` (a file and line) and the piece.
+    Raises a UserError that names `where` (a file and line) and the piece if the line contains anything else.
     """
     sure, possible, first = set(), set(), int(one_based)
     if len(line) > LONGEST_TEXT:
@@ -69,6 +70,6 @@ def read_pharaoh(line: str, where: str = "alignment", *, one_based: bool = False
 
 
 def read_gold(path: str | Path, *, one_based: bool = False) -> list[Gold]:
-    """The gold links of each sentence pair in a file of Pharaoh lines, as `read_pharaoh` reads them."""
+    """Read the gold links of each sentence pair from a file of Pharaoh lines."""
     lines = enumerate(read_lines(path, LONGEST_TEXT), start=1)
     return [read_pharaoh(line, f"{shown(path)}:{number}", one_based=one_based) for number, line in lines]

@@ -14,10 +14,10 @@ from dragoman.errors import UserError
 from dragoman.text.normalise import Normaliser
 from dragoman.text.tokenise import punctuation
 
-SAMPLED = 200_000  # pairs that are looked at closely
-BYTES = 256  # symbols that subwords always have, beside one for the space
+SAMPLED = 200_000  # number of pairs that are analysed
+BYTES = 256  # symbols that every inventory of subwords has, besides one for the space
 
-APART = re.compile(r"\S [.,]( |$)")  # as tokenised text has it
+APART = re.compile(r"\S [.,]( |$)")  # as in tokenised text
 TOGETHER = re.compile(r"[^\s.,][.,]( |$)")
 RUN = re.compile(r"[^\W\d_]{2,}|\d{2,}")  # characters that subwords may join
 
@@ -35,25 +35,26 @@ class Inventory(NamedTuple):
         return cls(len(words), len(set().union(*words)), len(runs))
 
     def symbols(self, wanted: int) -> int:
-        """How many subwords to learn from the text: about `wanted`, where it has so many.
+        """The number of subwords to learn from the text: about `wanted`, if the text has that many.
 
-        A symbol for each character is the least. Each run can become another, so half of them always can.
+        Each byte, the space and each character take a symbol. Beyond these there should be at least as many as there
+        are characters, and at most half as many as there are runs: each run can become a symbol, so half always can.
         """
         least = BYTES + 1 + self.characters
         return min(max(wanted, least + self.characters), least + self.runs // 2)
 
 
 class Sample(NamedTuple):
-    """What the choice of sizes depends on, of the first 200,000 pairs; `pairs` counts all."""
+    """What the choice of sizes depends on, measured on the first 200,000 pairs; `pairs` counts all pairs."""
 
     pairs: int
     words: float  # mean of both sides
-    longest: int  # words; 99 % of the sentences have no more
+    longest: int  # words; 99 % of the sentences have at most this many
     source: Inventory
     target: Inventory
     both: Inventory
-    shared: float  # how much of one language's text could be spelled with the other's, letter for letter
-    tokenised: bool  # punctuation stands apart
+    shared: float  # overlap of the two languages' letter frequencies, from 0 to 1
+    tokenised: bool  # punctuation is separated from words
 
     def __str__(self) -> str:
         kind = "tokenised" if self.tokenised else "natural"
@@ -64,8 +65,8 @@ class Sample(NamedTuple):
 
 
 def look(where: str, source: str, target: str) -> Sample:
-    """What there is to know about a corpus (as `read_pairs` names it) before sizes are chosen. UserError where it has
-    no text.
+    """Measure what the choice of sizes depends on, in a corpus named as for `read_pairs`. UserError if a side has no
+    words.
     """
     normalise = Normaliser(lowercase=False)
     words: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
@@ -96,7 +97,7 @@ def look(where: str, source: str, target: str) -> Sample:
 
 
 def _letters(words: Counter[str]) -> dict[str, float]:
-    """The share of each character in a text with so many of each word."""
+    """The relative frequency of each character in a text with these word counts."""
     counts: Counter[str] = Counter()
     for word, count in words.items():
         for character in word:

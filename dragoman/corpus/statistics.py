@@ -16,12 +16,12 @@ from dragoman.errors import UserError
 from dragoman.text.normalise import Normaliser
 from dragoman.text.tokenise import TOKENISERS
 
-SHOWN_LINES = 5  # named for each finding
-SHOWN_CHARACTERS = 10  # named for each side
+SHOWN_LINES = 5  # lines listed for each finding
+SHOWN_CHARACTERS = 10  # characters listed for each side
 
 
 class Distribution(NamedTuple):
-    """Four numbers about a quantity; 95 % of the values do not exceed `most`."""
+    """Mean, median, 95th percentile (`most`) and maximum of a quantity."""
 
     mean: float
     median: float
@@ -30,7 +30,7 @@ class Distribution(NamedTuple):
 
     @classmethod
     def of(cls, values: npt.NDArray[Any]) -> "Distribution":
-        """Of at least one value."""
+        """The distribution of these values, at least one."""
         median, most = np.percentile(values, [50, 95])
         return cls(float(values.mean()), float(median), float(most), float(values.max()))
 
@@ -40,7 +40,9 @@ class Distribution(NamedTuple):
 
 @dataclass(frozen=True)
 class Finding:
-    """Pairs that share a property, the first few by line number (behind the corpus, where it has several)."""
+    """The pairs with a property: their number, and the first few line numbers (each after its file if the corpus has
+    several).
+    """
 
     name: str
     count: int
@@ -52,7 +54,7 @@ class Finding:
 
 
 class CorpusReport(NamedTuple):
-    """Lengths in words and characters, source words per target word, and what was found."""
+    """Lengths in words and characters, source words per target word, and findings."""
 
     pairs: int
     source_words: Distribution
@@ -76,7 +78,7 @@ class CorpusReport(NamedTuple):
 
 
 class LinkReport(NamedTuple):
-    """Gold links, and the share of target words that have none (0 to 1)."""
+    """The numbers of gold links, and the share of target words that have none (0 to 1)."""
 
     sure: int
     possible: int
@@ -89,7 +91,9 @@ class LinkReport(NamedTuple):
 
 
 class FeatureReport(NamedTuple):
-    """Arrays, their regions, the numbers in them, and the lines that have none."""
+    """The size of a region, the number of regions per array, the mean and standard deviation of the numbers, and the
+    lines without an array.
+    """
 
     size: int
     regions: Distribution
@@ -120,14 +124,14 @@ def describe_links(
     *,
     tokenisers: tuple[str, str] = ("punctuation", "punctuation"),
 ) -> LinkReport:
-    """Reads the links of a corpus that is not empty (as `read_aligned` does) and reports on them. UserError also where
-    one lies beyond its sentence pair.
+    """Read the links of a corpus that is not empty, as `read_aligned` does, and report on them. UserError also if a
+    link lies beyond its sentence pair.
     """
     normalise = Normaliser(lowercase=False)
     sure = possible = words = linked = 0
     bare: list[str] = []
     for pair, gold in read_aligned(where, source, target):
-        texts = map(normalise, pair)  # whose words the links of training are between
+        texts = map(normalise, pair)  # training links the words of normalised texts
         lengths = [len(TOKENISERS[name](text)) or bool(text) for name, text in zip(tokenisers, texts, strict=True)]
         gold.check(*lengths)
         sure, possible = sure + len(gold.sure), possible + len(gold.possible - gold.sure)
@@ -146,12 +150,12 @@ def describe(
     sources: tuple[str, ...] = (),
     tokenisers: tuple[str, str] = ("punctuation", "punctuation"),
 ) -> CorpusReport:
-    """Reads a corpus once (as `read_pairs` does) and reports on it; keeps some 50 bytes of every pair. Of a corpus with
-    several `sources`, `source` is the one to report on.
+    """Read a corpus once, as `read_pairs` does, and report on it, with about 50 bytes of memory per pair. If the corpus
+    has several `sources`, `source` is the one to report on.
 
-    A pair looks misaligned when its ratio of characters is far from what is usual in this corpus. A shift is
-    told where the lengths in 200 successive pairs agree clearly better with the targets moved by one to three
-    lines. Raises UserError for an empty corpus and for whatever cannot be read.
+    A pair looks misaligned if its ratio of characters is far from the median of the corpus. A shift is reported if the
+    lengths of 200 successive pairs correlate clearly better when the targets are moved by one to three lines. Raises
+    UserError if the corpus is empty or cannot be read.
     """
     survey = Survey(where, (TOKENISERS[tokenisers[0]], TOKENISERS[tokenisers[1]]))
     survey.read(source, target, sources or (source,))

@@ -16,12 +16,12 @@ from dragoman.files import LONGEST_TEXT
 from dragoman.text.normalise import Normaliser
 from dragoman.text.tokenise import Tokeniser
 
-FAR = 5.0  # spreads of the log length ratio beyond which a pair looks misaligned,
-LEAST_FAR = math.log(2.5)  # though never below two and a half times the usual ratio,
-LEAST_CHARACTERS = 12  # nor where the longer side has no more characters than this
-BLOCK = 200  # pairs among which a shift between the files is sought
+FAR = 5.0  # standard deviations of the log length ratio beyond which a pair looks misaligned,
+LEAST_FAR = math.log(2.5)  # but only if the ratio is also more than 2.5 times the usual one,
+LEAST_CHARACTERS = 12  # and the longer side has more characters than this
+BLOCK = 200  # pairs in which a shift between the files is searched for
 SHIFTS = (-3, -2, -1, 1, 2, 3)
-SHIFT_GAIN = 0.3  # by which lengths must correlate better after the shift
+SHIFT_GAIN = 0.3  # least increase of the correlation of lengths by a shift
 
 _NUMBER = re.compile(r"\d+(?:[.,\u00a0\u202f]\d+)*")
 _SEPARATOR = re.compile(r"[.,\u00a0\u202f]")
@@ -29,11 +29,11 @@ _TWICE_DECODED = re.compile(
     "[\u00c2\u00c3][\u0080-\u00bf\u0152-\u0192\u2013-\u2122]|\u00e2[\u0080\u20ac]|\u00ef\u00bb\u00bf"
 )
 
-Lines = npt.NDArray[np.int64]  # 0-based numbers of pairs, through all places
+Lines = npt.NDArray[np.int64]  # numbers of pairs from 0, counted through all files
 
 
 class Survey:
-    """Lengths, hashes and oddities of every pair of a corpus."""
+    """Lengths, hashes and irregularities of every pair of a corpus."""
 
     def __init__(self, where: str | Path | Sequence[str], tokenisers: tuple[Tokeniser, Tokeniser]) -> None:
         self.places = places(where)
@@ -49,7 +49,7 @@ class Survey:
         self._tokenisers = tokenisers
 
     def read(self, source: str, target: str, sources: tuple[str, ...]) -> None:
-        """Read all pairs of one of the sources and the target; these are the suffixes of the files."""
+        """Read all pairs of `source`, which is one of the `sources`, and `target`; these are suffixes of files."""
         for place in self.places:
             self.starts.append(self.pairs)
             self._firsts.append(first_line(place, (*sources, target)))
@@ -69,19 +69,19 @@ class Survey:
         self.pairs += 1
 
     def name(self, line: int) -> str:
-        """A line as shown to users: counted from 1, preceded by the corpus if there are several."""
+        """A line number as shown to users: counted from 1, preceded by the file if the corpus has several."""
         place = int(np.searchsorted(self.starts, line, "right")) - 1
         number = str(line - self.starts[place] + self._firsts[place])
         return number if len(self.places) == 1 else f"{self.places[place]}:{number}"
 
     def findings(self) -> Iterator[tuple[str, Lines]]:
-        """Each kind of finding with its pairs."""
+        """Yield each kind of finding with its pairs."""
         lengths = [np.frombuffer(side, np.int32).astype(np.float64) for side in self.characters]
         for name, lines in self._noted.items():
             yield name, np.frombuffer(lines, np.int64)
         source, target = (np.frombuffer(side, np.uint64) for side in self._hashes)
         again = _repeated(source)
-        pair_again = _repeated(source * np.uint64(3) + target)  # wraps around, as hashes may
+        pair_again = _repeated(source * np.uint64(3) + target)  # overflow is harmless in a hash
         yield "pair repeated", np.flatnonzero(pair_again & (lengths[0] > 0))
         yield "source repeated with another target", np.flatnonzero(again & ~pair_again & (lengths[0] > 0))
         yield "lengths unlike the rest, perhaps misaligned", misaligned(*lengths)
@@ -96,13 +96,13 @@ def _repeated(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
 
 
 def misaligned(source: npt.NDArray[np.float64], target: npt.NDArray[np.float64]) -> Lines:
-    """Pairs whose ratio of characters is far from the median, measured by the median deviation."""
+    """The pairs whose log ratio of characters is far from the median, relative to the median absolute deviation."""
     pairs = np.flatnonzero((source > 0) & (target > 0))
     if not len(pairs):
         return pairs
     ratio = np.log(source[pairs] / target[pairs])
     away = np.abs(ratio - np.median(ratio))
-    # 1.48 median deviations are the standard deviation of a normal distribution.
+    # 1.4826 median absolute deviations are the standard deviation of a normal distribution.
     far = max(FAR * 1.4826 * float(np.median(away)), LEAST_FAR)
     long_enough = np.maximum(source, target)[pairs] > LEAST_CHARACTERS
     lines: Lines = pairs[(away > far) & long_enough]
@@ -110,7 +110,7 @@ def misaligned(source: npt.NDArray[np.float64], target: npt.NDArray[np.float64])
 
 
 def shifted(source: npt.NDArray[np.float64], target: npt.NDArray[np.float64]) -> Lines:
-    """First pairs of the blocks whose lengths correlate clearly better with the target moved a few lines."""
+    """The first pair of each block whose lengths correlate clearly better if the targets are moved a few lines."""
     found = []
     for begin in range(0, len(source) - BLOCK + 1, BLOCK):
         inner = np.arange(begin + max(SHIFTS), begin + BLOCK - max(SHIFTS))
@@ -130,7 +130,7 @@ def _numbers(text: str) -> list[str]:
     return sorted(_SEPARATOR.sub("", number) for number in _NUMBER.findall(text))
 
 
-# Of a pair as written and as normalised.
+# Conditions on a pair as written (`raw`) and as normalised.
 NOTES: dict[str, Callable[[Pair, Pair], object]] = {
     "source empty": lambda raw, pair: not pair.source,
     "target empty": lambda raw, pair: not pair.target,

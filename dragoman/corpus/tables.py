@@ -1,4 +1,4 @@
-"""Files of columns: TSV, CSV, and JSON Lines (an object a line). Each row is an example, a cell a text."""
+"""Files of columns: TSV, CSV and JSON Lines (one object per line). Each row is an example, each cell a text."""
 
 import csv
 import json
@@ -12,10 +12,10 @@ from dragoman.errors import UserError
 from dragoman.files import LONGEST_TEXT, read_lines, shown
 
 LONGEST_ROW = 10 * LONGEST_TEXT  # characters of a line with all its columns
-PLAIN = ("source", "target")  # columns that nobody has named
-SHOWN = 40  # of what is found instead
+PLAIN = ("source", "target")  # names of unnamed columns
+SHOWN = 40  # characters (or columns) that an error message quotes
 
-# Words that stand above a column: what it is for, or its language.
+# Usual names of columns: their role or their language.
 ROLES = "source target src tgt trg mt hyp hypothesis pe ref reference original translation input output".split()
 CODES = (
     "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en "
@@ -36,36 +36,36 @@ LANGUAGES = (
     "slovak slovenian somali sorbian spanish swahili swedish tamil telugu thai tibetan turkish ukrainian urdu uzbek "
     "vietnamese welsh wolof xhosa yiddish yoruba zulu"
 ).split()
-NUMBERS = ("id", "no")  # beside two other languages the number of a row, not Indonesian and Norwegian
+NUMBERS = ("id", "no")  # beside two other languages, these are row numbers, not Indonesian and Norwegian
 KNOWN = frozenset([*ROLES, *CODES, *LANGUAGES])
 
 _DETAILED = re.compile(r"([a-z]+)[-_ ][a-z0-9]{2,8}")  # en-US, pt_BR, source_text
 _LINE_END = re.compile(r"\r?\n")
-_HALF = re.compile("[\ud800-\udfff]")  # half characters, which JSON can spell and no UTF-8 can hold
+_HALF = re.compile("[\ud800-\udfff]")  # lone surrogates, which JSON can escape but UTF-8 cannot encode
 
 
 class Row(NamedTuple):
-    """The cells of a row, and the line that it begins in, from 1."""
+    """The cells of a row, and the line (from 1) that it begins on."""
 
     line: int
     cells: list[str]
 
 
 class Columns(NamedTuple):
-    """The names of the columns that hold a pair, and the row that names them if there is one."""
+    """The names of the columns that hold a pair, and the header if there is one."""
 
     names: tuple[str, ...]
     header: Row | None
 
 
 def read_table(path: str, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """The texts in the columns of these names, row by row.
+    """Yield the texts in the columns with these names, row by row.
 
-    JSON Lines has them under these keys. A TSV (without quoting) or CSV (quoted where a cell needs it) has them under
-    a header, a first row with all of the names, beside which there may be other columns; without one it has just so
-    many columns, in that order. An end of line inside a cell is a space. Of a cell with more than LONGEST_TEXT
-    characters come the first so many and one more. Raises UserError with file and line for a row that does not have
-    what is asked for.
+    In JSON Lines the names are keys. In a TSV (without quoting) or CSV (with quoting if a cell needs it) they are in
+    the header, a first row that contains all of the names; there may be other columns. Without a header, the file must
+    have exactly these columns, in that order. A line end inside a cell becomes a space. A cell with more than
+    LONGEST_TEXT characters is cut after LONGEST_TEXT + 1. Raises a UserError with file and line if a row lacks a column
+    or is malformed.
     """
     if path.endswith(OBJECTS):
         yield from (tuple(_value(row, name, path) for name in names) for row in _objects(path))
@@ -84,13 +84,13 @@ def read_table(path: str, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 def header(path: str, names: Sequence[str]) -> Row | None:
-    """The row that names the columns, where `read_table` takes the first for that."""
+    """The header of a file, if `read_table` takes its first row for one."""
     first = None if path.endswith(OBJECTS) else next(_rows(path), None)
     return _header(first, names, path) if first else None
 
 
 def about_header(path: str, names: Sequence[str]) -> str | None:
-    """What to tell of the first row: that it is taken for a header, or that it looks like one and is not."""
+    """A note for the user if the first row is taken for a header, or looks like one but is taken for a pair."""
     first = None if path.endswith(OBJECTS) else next(_rows(path), None)
     if first and _header(first, names, path):
         return f"line {first.line} is a header and no pair, columns {', '.join(first.cells)}"
@@ -101,11 +101,12 @@ def about_header(path: str, names: Sequence[str]) -> str | None:
 
 
 def languages(path: str, wanted: Sequence[str] = ()) -> Columns:
-    """Which two columns hold the pairs: the `wanted`, or those that the first row calls languages, source or target.
+    """The two columns that hold the pairs: the `wanted` ones, or those that the first row names as a language, source
+    or target.
 
-    A row is taken for a header if it has what is wanted, or if all of its cells differ, at least two of them (of two,
-    both) are such names, and none looks like a sentence. Two columns without a header are source and target, or what is
-    wanted. UserError where it is not clear which two are meant.
+    The first row is a header if it contains the `wanted` names, or if all of its cells differ, at least two of them
+    (both, if there are two) are such names, and none looks like a sentence. Without a header, two columns are called
+    source and target, or by the `wanted` names. UserError if it is not clear which two columns to use.
     """
     cells, header, named = list[str](), None, False
     if path.endswith(OBJECTS):
@@ -135,14 +136,14 @@ def _names_columns(cells: Sequence[str]) -> bool:
 
 
 def _is_name(cell: str) -> bool:
-    """Whether it is what people call a column of texts in one language."""
+    """Whether this is a usual name of a column of texts in one language."""
     name = cell.strip().lower()
     detailed = _DETAILED.fullmatch(name)
     return name in KNOWN or bool(detailed and detailed[1] in KNOWN)
 
 
 def _header(first: Row, names: Sequence[str], path: str) -> Row | None:
-    """The first row, where it has all of the names."""
+    """The first row as a header if it contains all of the names. UserError if a name occurs more than once in it."""
     cells = [cell.strip() for cell in first.cells]
     if len(set(names)) < len(names) or not set(names) <= set(cells):
         return None
@@ -160,14 +161,14 @@ def _ragged(path: str, row: Row, width: int, names: Sequence[str], header: Row |
 
 
 def _rows(path: str) -> Iterator[Row]:
-    """The rows of a TSV or CSV, from the first on, whatever it is."""
+    """All rows of a TSV or CSV, including a header."""
     if path.endswith(CSV):
         return _csv(path)
     return (Row(number, line.split("\t")) for number, line in _lines(path))
 
 
 def _csv(path: str) -> Iterator[Row]:
-    """Blank lines are no rows."""
+    """The rows of a CSV, without blank lines."""
     reader = csv.reader((f"{line}\n" for _, line in _lines(path)), strict=True)
     line = 1
     try:
@@ -180,14 +181,14 @@ def _csv(path: str) -> Iterator[Row]:
 
 
 class Object(NamedTuple):
-    """The values of a row by key, and its line."""
+    """The values of a row by key, and its line number."""
 
     line: int
     values: dict[str, Any]
 
 
 def _objects(path: str) -> Iterator[Object]:
-    """Blank lines are no rows."""
+    """The rows of a JSON Lines file, without blank lines."""
     for number, line in _lines(path):
         if not line.strip():
             continue

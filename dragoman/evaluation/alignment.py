@@ -1,4 +1,4 @@
-"""Word alignments: read from attention, compared with a gold standard."""
+"""Word alignments: derived from attention, and compared with a gold standard."""
 
 from collections.abc import Collection, Sequence
 from typing import NamedTuple, TypeAlias
@@ -13,11 +13,11 @@ Weights: TypeAlias = NDArray[np.float64]
 
 
 class AlignmentScore(NamedTuple):
-    """Alignments of a corpus against the gold standard (Och and Ney 2003); fractions from 0 to 1.
+    """Scores of the alignments of a corpus against the gold standard (Och and Ney 2003), from 0 to 1.
 
-    With A the links found: `error_rate` (AER) = 1 - (|A & S| + |A & P|) / (|A| + |S|), `precision` = |A & P|
-    / |A|, `recall` = |A & S| / |S|. Where there is nothing to get wrong, precision and recall are 1 and the
-    error rate 0.
+    With A the predicted links, S the sure and P the possible gold links: `error_rate` (AER) = 1 - (|A & S| + |A & P|) /
+    (|A| + |S|), `precision` = |A & P| / |A|, `recall` = |A & S| / |S|. If a denominator is 0, precision and recall are
+    1 and the error rate is 0.
     """
 
     error_rate: float
@@ -34,12 +34,12 @@ def by_words(
     source_word_of: Sequence[int],
     words: tuple[int, int] | None = None,
 ) -> Weights:
-    """The attention between symbols (T, S) as attention between words (target words, source words).
+    """Convert attention between symbols (T, S) to attention between words (target words, source words).
 
-    A source word gets the sum of what its symbols got; a target word's row is the mean over its symbols. The
-    two lists give the word of every symbol; -1 is no word (the end symbol), and its row or column is left
-    out. `words` is the number of words on each side (target, source), by default the largest in the lists;
-    one without a symbol gets zeros. Raises ValueError when a list does not fit the array.
+    The weight of a source word is the sum over its symbols; the row of a target word is the mean over its symbols. The
+    two lists give the word of every symbol, or -1 for none (the end symbol), whose row or column is left out. `words`
+    is the number of words on each side (target, source), by default as many as occur in the lists; a word without a
+    symbol has zeros. Raises ValueError if a list does not fit the array.
     """
     weights = np.asarray(attention, dtype=np.float64)
     if weights.shape != (len(target_word_of), len(source_word_of)):
@@ -52,7 +52,7 @@ def by_words(
 
 
 def _membership(word_of: Sequence[int], words: int | None) -> Weights:
-    """(words, symbols): 1 where the symbol belongs to the word."""
+    """A matrix (words, symbols) that is 1 where the symbol belongs to the word."""
     numbers = np.asarray(word_of, dtype=np.int64)
     count = int(numbers.max(initial=-1)) + 1 if words is None else words
     belongs: Weights = (np.arange(count)[:, None] == numbers[None, :]).astype(np.float64)
@@ -60,11 +60,11 @@ def _membership(word_of: Sequence[int], words: int | None) -> Weights:
 
 
 def links(attention: ArrayLike, threshold: float | None = None, end: ArrayLike | None = None) -> Links:
-    """The alignment that attention between words (target words, source words) implies.
+    """The links that attention between words (target words, source words) implies.
 
-    Without a threshold every target word is linked to the source word with most weight, the first one among
-    equals, and to none where `end` (target words,), its weights for the end symbol, has more than any word; with
-    one, to all source words that reach it. A target word whose weights are all zero gets no link.
+    Without a threshold, every target word is linked to the source word with the largest weight (the first if there are
+    several), or to none if its weight for the end symbol, in `end` (target words,), is larger. With a threshold, it is
+    linked to all source words whose weights reach it. A target word whose weights are all zero has no link.
     """
     weights = np.nan_to_num(np.atleast_2d(np.asarray(attention, dtype=np.float64)))
     if not weights.size:
@@ -79,9 +79,9 @@ def links(attention: ArrayLike, threshold: float | None = None, end: ArrayLike |
 
 
 def error_rate(found: Sequence[Collection[Link]], gold: Sequence[Gold]) -> AlignmentScore:
-    """How well the links found for each sentence pair agree with the gold ones, over the whole corpus.
+    """Score the links found for each sentence pair against the gold links, over the whole corpus.
 
-    Raises UserError when there are not as many alignments as gold ones, or none.
+    Raises UserError if the numbers of alignments and of gold alignments differ, or there are none.
     """
     if len(found) != len(gold):
         raise UserError(f"{len(found)} alignments, but {len(gold)} gold alignments")

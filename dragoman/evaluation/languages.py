@@ -1,4 +1,4 @@
-"""In which language a text is: what a model of several languages may get wrong (extra `languages`)."""
+"""Identify the language of translations, which a model of several languages may get wrong (extra `languages`)."""
 
 import re
 from collections.abc import Sequence
@@ -9,13 +9,13 @@ from typing import Any
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import Score
 
-DOUBT = 2  # another language must be so many times as probable as the one that is wanted
+DOUBT = 2  # another language must be this many times as probable as the wanted one
 
 
 class Identifier:
-    """Tells languages apart by py3langid (Lui and Baldwin 2012), restricted to some, which short texts need.
+    """Identifies languages by py3langid (Lui and Baldwin 2012), restricted to the given ones, as short texts require.
 
-    Languages are ISO 639 codes; of `pt_BR` or `de-AT` the first part counts. UserError where py3langid is not
+    Languages are ISO 639 codes; only the first part of `pt_BR` or `de-AT` is used. UserError if py3langid is not
     installed, or does not know one of them.
     """
 
@@ -32,21 +32,21 @@ class Identifier:
         self._model.set_languages(self.codes)
 
     def wrong(self, text: str, language: str) -> bool:
-        """Whether a text is in another language. It is not where that is in doubt, as of a name or a number."""
+        """Whether a text is in another language. False in doubt, for instance for a name or a number."""
         found = dict(self._model.rank(text))
         return bool(max(found.values()) > DOUBT * found[code(language)])
 
 
 def code(name: str) -> str:
-    """The code of a language that files are named after."""
+    """The language code in the suffix of a file."""
     return re.split(r"[-_.]", name)[0].lower()
 
 
 def wrong_language(
     texts: Sequence[str], references: Sequence[Sequence[str]], language: str, among: Sequence[str]
 ) -> Score:
-    """The percentage of translations in another language than the wanted one; `among` are the languages that it can be.
-    The signature has that of the references too: the identifier's own errors. UserError as `Identifier`.
+    """The percentage of translations in another language of `among` than the wanted one. The signature includes the
+    percentage for the references, which measures the identifier's own errors. Raises the UserErrors of `Identifier`.
     """
     identifier = Identifier(among)
 

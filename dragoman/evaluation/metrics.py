@@ -1,4 +1,4 @@
-"""Metrics of a corpus or a sentence, with signatures that let others repeat them; sacreBLEU's where it has them."""
+"""Metrics for a corpus or a sentence, with signatures that make scores reproducible; sacreBLEU's where it has them."""
 
 import zlib
 from abc import ABC, abstractmethod
@@ -29,37 +29,41 @@ class Score(NamedTuple):
         return f"{self.name} = {figure(self.value)} ({self.signature})"
 
     def of(self, pair: str) -> "Score":
-        """The same score, its name telling which of several pairs of languages it is of."""
+        """The same score with the language pair, if not empty, in its name."""
         return self._replace(name=f"{self.name} {pair}" if pair else self.name)
 
     def against(self, references: Sequence[str]) -> "Score":
-        """The same score, its signature telling which references it is of: values of others cannot be compared."""
+        """The same score with a digest of the references in its signature: only scores on the same references are
+        comparable.
+        """
         data = f"sentences:{len(references)}|references:{_digest(references)}"
         return self._replace(signature=f"{self.signature}|{data}")
 
 
 def predicted(perplexity: float, accuracy: float, unit: str, symbols: Sequence[str]) -> list[Score]:
-    """How well a model predicts references in its own symbols: to be compared among models with the same ones."""
+    """Scores of how well a model predicts references in its own symbols, comparable only between models that have the
+    same symbols.
+    """
     signature = f"unit:{unit}|symbols:{len(symbols)}|inventory:{_digest(symbols)}"
     return [Score("Perplexity", perplexity, signature), Score("Accuracy", accuracy, signature)]
 
 
 def _digest(lines: Iterable[str]) -> str:
-    """Eight digits that other lines are most unlikely to have."""
+    """A checksum of the lines: eight hexadecimal digits."""
     text = "\n".join(lines)
     return f"{zlib.crc32(text.encode('utf-8', 'surrogatepass')):08x}"
 
 
 class Metric(ABC):
-    """A score of all translations of a corpus, or of one, against one or more references for each."""
+    """A score of the translations of a corpus, or of one sentence, against one or more references for each."""
 
     higher_is_better: ClassVar[bool] = True
 
     def corpus(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
         """The score of the whole corpus; it is not the mean of the sentences' scores.
 
-        `references` has one entry per reference translation, each a list as long as `hypotheses` (so a corpus
-        with a single reference is `[lines]`). Raises UserError when lists are empty or differ in length.
+        `references` has one entry per reference translation, each a list as long as `hypotheses` (so a corpus with a
+        single reference is `[lines]`). Raises UserError if lists are empty or differ in length.
         """
         if not hypotheses:
             raise UserError("no translations to score")
@@ -73,8 +77,8 @@ class Metric(ABC):
         return self._score(hypotheses, references)
 
     def sentence(self, hypothesis: str, references: Sequence[str]) -> Score:
-        """The score of one sentence, for what compares translations of it: that of a corpus of this sentence alone,
-        unless the metric says otherwise. Raises UserError where there is no reference.
+        """The score of one sentence, for comparing its translations: by default the score of a corpus of this sentence
+        alone. Raises UserError if there is no reference.
         """
         if not references:
             raise UserError("no reference to score against")
@@ -85,7 +89,7 @@ class Metric(ABC):
 
     @abstractmethod
     def _score(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
-        """The score of a corpus that is known to be sound."""
+        """The score of a corpus whose lists have been checked."""
 
 
 class SacreMetric(Metric):
@@ -98,20 +102,20 @@ class SacreMetric(Metric):
 
     @abstractmethod
     def _scorer(self) -> Any:
-        """sacreBLEU's object, made anew for every corpus since it remembers the number of references."""
+        """A new sacreBLEU object for each corpus, since it stores the number of references."""
 
 
 class Bleu(SacreMetric):
     """BLEU (Papineni et al. 2002), 0 to 100: clipped n-gram precisions, geometric mean, brevity penalty.
 
-    The default `tokenise: 13a` scores natural text as WMT does. Scores of older papers come from text that
-    was tokenised, and often lower-cased, beforehand: `tokenise: none, lowercase: true` repeats those. `intl`
-    splits at all Unicode punctuation and symbols, `zh` and `char` suit text without spaces. `order` is the
-    longest n-gram. Whether the text looks tokenised already is not checked.
+    The default `tokenise: 13a` scores natural text as WMT does. Older papers scored text that was tokenised, and often
+    lower-cased, beforehand: `tokenise: none, lowercase: true` reproduces this. `intl` splits at all Unicode punctuation
+    and symbols; `zh` and `char` suit text without spaces. `order` is the length of the longest n-grams. Whether the
+    text is already tokenised is not checked.
 
-    Of a sentence the order is effective: n-grams that are longer than the translation are left out of the mean, or a
-    short one would be worth what smoothing makes of nothing. With `smoothing: none` a translation without a match of
-    some order has 0.
+    A sentence is scored with effective order: n-grams longer than the translation are left out of the mean, as
+    otherwise the score of a short translation would be determined by smoothing. With `smoothing: none`, a translation
+    without a match of some order has score 0.
     """
 
     def __init__(
@@ -169,11 +173,10 @@ class Chrf(SacreMetric):
 class Ter(SacreMetric):
     """Translation edit rate (Snover et al. 2006), in percent of the reference's words: lower is better.
 
-    Edits are insertions, deletions, substitutions and shifts of word sequences; with several references the
-    nearest one counts, over their mean length. Longer output can exceed 100. sacreBLEU's default is to ignore
-    case; here `case_sensitive=True` is set (the signature says `case:mixed`), since post-editors correct case
-    as well. `lowercase: true` gives sacreBLEU's default. `normalise: true` splits punctuation from words
-    first (Tercom).
+    Edits are insertions, deletions, substitutions and shifts of word sequences. With several references, the edits to
+    the nearest one are divided by the mean length. The rate of long output can exceed 100. sacreBLEU ignores case by
+    default; here case counts (`case:mixed` in the signature), since post-editors correct it too. `lowercase: true`
+    gives sacreBLEU's default. `normalise: true` first splits punctuation from words (Tercom).
     """
 
     higher_is_better = False
@@ -187,7 +190,7 @@ class Ter(SacreMetric):
 
 
 class LineMetric(Metric):
-    """A metric of lines as they stand, nothing normalised but letter case, where that is to be ignored."""
+    """A metric of lines without normalisation, except that `lowercase` ignores letter case."""
 
     def __init__(self, *, lowercase: bool = False) -> None:
         self.lowercase = lowercase
@@ -201,10 +204,10 @@ class LineMetric(Metric):
 
 
 class ExactMatch(LineMetric):
-    """Lines that are exactly one of their references, in percent: the accuracy of tasks of single words.
+    """The percentage of lines that equal one of their references: the accuracy in tasks of single words.
 
-    100 less this is what SIGMORPHON's tasks and others call word error rate, which has nothing to do with the word
-    error rate of speech recognition; nor has this with `accuracy`, that of symbols under teacher forcing.
+    100 minus this score is called word error rate in SIGMORPHON's tasks and elsewhere; that is not the word error rate
+    of speech recognition. Nor is this score `accuracy`, which is that of symbols under teacher forcing.
     """
 
     def _score(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
@@ -218,9 +221,10 @@ class ExactMatch(LineMetric):
 class TokenErrorRate(LineMetric):
     """Insertions, deletions and substitutions of tokens, in percent of the reference's tokens: lower is better.
 
-    Tokens are what white space separates, such as phones ("phone error rate"), or with `unit: character` all
-    characters, spaces among them. Of several references the nearest counts, the shortest of equally near ones. Both
-    sums are over the corpus, so long lines weigh more, and longer output can exceed 100. Unlike `ter`, nothing is ever
+    Tokens are separated by white space, such as phones ("phone error rate"); with `unit: character` they are all
+    characters, including spaces. With several references, the nearest counts (the shortest of equally near ones). Edits
+    and tokens are summed over the corpus, so that long lines weigh more than short ones, and a line that is much longer
+    than its reference can have a rate above 100. Unlike in `ter`, no single edit accounts for tokens that have been
     moved.
     """
 
@@ -244,7 +248,9 @@ class TokenErrorRate(LineMetric):
 
 
 def edit_distance(left: Sequence[str], right: Sequence[str]) -> int:
-    """The fewest insertions, deletions and substitutions that make one of the other (Wagner and Fischer 1974)."""
+    """The least number of insertions, deletions and substitutions that turn one sequence into the other (Wagner and
+    Fischer 1974).
+    """
     costs = list(range(len(right) + 1))
     for row, old in enumerate(left, start=1):
         diagonal, costs[0] = costs[0], row
@@ -264,5 +270,5 @@ METRICS: Mapping[str, type[Metric]] = {
 
 
 def higher_is_better(name: str) -> bool:
-    """Whether more is better: of a metric, or of a value that only the model can compute."""
+    """Whether a higher value is better, for a metric or for a value in UNTRANSLATED."""
     return METRICS[name].higher_is_better if name in METRICS else UNTRANSLATED[name]

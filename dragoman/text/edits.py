@@ -1,4 +1,4 @@
-"""A text as edit operations on another: what post-editing models say (Libovicky and Helcl 2017, section 4.2)."""
+"""A text as edit operations on another, the output of post-editing models (Libovicky and Helcl 2017, section 4.2)."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -14,17 +14,17 @@ OPERATIONS: Final = (KEEP, DELETE)
 
 
 def operations(before: Sequence[str], after: Sequence[str]) -> list[Symbol]:
-    """The fewest operations that make `after` of `before`: keep its next symbol, delete it, or insert a symbol, which
-    stands for itself. What they make of `before`, by `applied`, is `after`, whatever the symbols.
+    """The cheapest operations that turn `before` into `after`: keep the next symbol, delete it, or insert a symbol,
+    which is written as itself. `applied` to `before`, they give `after` for any symbols.
 
-    Keeping costs nothing, the others 1 each. Of equally cheap ways it is the one that keeps as soon as it can, then
-    inserts: a replacement is the new symbol inserted and the old one deleted.
+    Keeping is free, inserting and deleting cost 1 each. Of equally cheap sequences, this is the one that keeps as early
+    as possible, then inserts: a replacement is the insertion of the new symbol, then the deletion of the old one.
     """
     costs = _costs(before, after)
     found: list[Symbol] = []
     i = j = 0
     while i < len(before) or j < len(after):
-        if i < len(before) and j < len(after) and before[i] == after[j]:  # no way is cheaper
+        if i < len(before) and j < len(after) and before[i] == after[j]:  # nothing is cheaper
             found.append(KEEP)
             i, j = i + 1, j + 1
         elif j < len(after) and costs[i, j] == costs[i, j + 1] + 1:
@@ -37,10 +37,10 @@ def operations(before: Sequence[str], after: Sequence[str]) -> list[Symbol]:
 
 
 def _costs(before: Sequence[str], after: Sequence[str]) -> npt.NDArray[np.int32]:
-    """What it costs at least to make the rest of `after` from each place on of the rest of `before` (I + 1, J + 1)."""
+    """The least cost (I + 1, J + 1) of turning `before[i:]` into `after[j:]`, for each i and j."""
     numbers = {symbol: number for number, symbol in enumerate({*before, *after})}
     old, new = (np.array([numbers[symbol] for symbol in side], np.int64) for side in (before, after))
-    places = np.arange(len(after), -1, -1, dtype=np.int32)  # insertions that are left
+    places = np.arange(len(after), -1, -1, dtype=np.int32)  # the insertions that remain
     costs = np.empty((len(before) + 1, len(after) + 1), np.int32)
     costs[-1] = places
     for i in range(len(before) - 1, -1, -1):
@@ -53,8 +53,9 @@ def _costs(before: Sequence[str], after: Sequence[str]) -> npt.NDArray[np.int32]
 
 
 def applied(before: Sequence[str], said: Sequence[Symbol]) -> Iterator[tuple[str, int | None]]:
-    """What these operations make of some symbols: each with the number of the operation that put it there, None where
-    nothing was said of it. Those that fewer operations leave are kept; operations beyond the last symbol do nothing.
+    """Yield the result of applying the operations `said` to `before`: each symbol with the number of the operation that
+    kept or inserted it. If there are too few operations, the remaining symbols are kept, with None as their number. A
+    keep or delete beyond the last symbol does nothing.
     """
     rest = iter(before)
     for number, operation in enumerate(said):
@@ -68,7 +69,7 @@ def applied(before: Sequence[str], said: Sequence[Symbol]) -> Iterator[tuple[str
 
 
 def _next(rest: Iterator[str]) -> Iterator[str]:
-    """The next one, if there is one."""
+    """Yield the next symbol, if there is one."""
     for symbol in rest:
         yield symbol
         return

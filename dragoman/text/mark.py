@@ -6,9 +6,9 @@ from typing import TypeAlias
 
 @dataclass(frozen=True)
 class Mark:
-    """A symbol with a meaning of its own, such as an edit operation or the language to translate to.
+    """A symbol that no text spells, such as an edit operation or the language to translate to.
 
-    It is never equal to a string, so a text that spells its name is only a text.
+    It never equals a string, so a text that contains its name is not mistaken for it.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Noise on words: a source as somebody in a hurry might have written it (Lample et al. 2018, section 3.3)."""
+"""Noise on the words of a source: dropping, blanking and shuffling (Lample et al. 2018, section 3.3)."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -12,8 +12,8 @@ BLANK = "_"
 
 @dataclass(frozen=True)
 class Noise:
-    """Words between spaces are dropped with probability `drop`, blanked (written as `_`) with probability `blank`, and
-    moved at most `shuffle` places from where they were. A text is never dropped as a whole.
+    """Drops words (separated by white space) with probability `drop`, blanks them (as `_`) with probability `blank`,
+    and moves them by at most `shuffle` places. At least one word of a text remains.
     """
 
     drop: float = 0.1
@@ -26,7 +26,7 @@ class Noise:
         if not words:
             return text
         generator = np.random.default_rng(seed)
-        # Sorted by their places plus noise below k + 1, no word passes another that is k + 1 places away.
+        # Words are sorted by place + noise below k + 1, so no word passes another that is k + 1 places away.
         order = np.argsort(np.arange(len(words)) + generator.uniform(0, self.shuffle + 1, len(words)), kind="stable")
         dropped, blanked = (generator.random(len(words)) for _ in range(2))
         dropped[np.argmax(dropped)] = 1.0

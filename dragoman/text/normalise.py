@@ -1,13 +1,13 @@
-"""The explicit first step from written text to symbols: one spelling for what reads the same."""
+"""The first step from written text to symbols: one spelling for texts that read the same."""
 
 import re
 import unicodedata
 
-# White space that would end a line or a column somewhere becomes a plain space; what cannot be seen goes.
+# White space that may end a line or a column becomes a plain space; invisible characters are dropped.
 SPACES = "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029"
 CONTROLS = "".join(chr(code) for code in [*range(0x20), *range(0x7F, 0xA0)] if chr(code) not in SPACES)
 BYTE_ORDER_MARK = "\ufeff"
-SURROGATES = "".join(map(chr, range(0xD800, 0xE000)))  # half characters: no UTF-8 can hold them
+SURROGATES = "".join(map(chr, range(0xD800, 0xE000)))  # UTF-8 cannot encode them
 REPLACEMENT = "\ufffd"
 
 _UNWANTED = re.compile(f"[{re.escape(SPACES + CONTROLS + BYTE_ORDER_MARK)}\ud800-\udfff]")
@@ -17,16 +17,16 @@ _CHANGES = str.maketrans(SPACES, " " * len(SPACES), CONTROLS + BYTE_ORDER_MARK) 
 
 
 class Normaliser:
-    """Text in one canonical form; applied twice it changes nothing more.
+    """Brings text into a canonical form; applying it twice gives the same as once.
 
     - tabs, line and paragraph separators (U+0085, U+2028, U+2029, vertical tab, ...) become a space;
-    - other control characters, NUL among them, and byte order marks (U+FEFF) are dropped;
+    - other control characters, including NUL, and byte order marks (U+FEFF) are dropped;
     - lone surrogates become U+FFFD;
-    - lower-casing, if wanted, is Unicode's (no language's own rules);
+    - with `lowercase`, text is lower-cased by Unicode's rules, which are not specific to a language;
     - the result is in NFC.
 
-    Spaces are kept as they stand, and so are joiners and non-joiners (U+200C, U+200D), which spell words in
-    Persian and the scripts of India.
+    Spaces are kept as they are, as are joiners and non-joiners (U+200C, U+200D), which are part of the spelling in
+    Persian and in the scripts of India.
     """
 
     def __init__(self, *, lowercase: bool) -> None:

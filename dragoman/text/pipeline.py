@@ -17,14 +17,14 @@ Side: TypeAlias = str  # target, source, or source.NAME of several
 
 
 class WordsOf(NamedTuple):
-    """The words that symbols spell, and for each symbol the index of its word."""
+    """The words that symbols spell, and the index of each symbol's word."""
 
     words: list[str]
     word_of: list[int]
 
 
 class TextPipeline:
-    """Normaliser and unit of text (which holds the tokeniser) of one language."""
+    """The normaliser, tokeniser and unit of text of one language."""
 
     def __init__(self, *, lowercase: bool, tokeniser: str, unit: Spec) -> None:
         unit = complete(UNITS, unit)
@@ -34,19 +34,19 @@ class TextPipeline:
         self.unit: Unit = build(UNITS, unit, self.tokenise)
 
     def encode(self, text: str, sample: int | None = None) -> list[str]:
-        """The symbols of a text as the user wrote it; `sample` seeds this sentence's dropout, None = none."""
+        """The symbols of a text as the user wrote it; `sample` seeds the sentence's subword dropout, None = none."""
         return self.unit.encode(self.normalise(text), sample)
 
     def decode(self, symbols: Sequence[str]) -> str:
-        """The text that symbols (without padding, begin and end) spell; `<unk>` shows as itself."""
+        """The text that the symbols (without padding, begin and end) spell; `<unk>` is written as is."""
         return self.unit.decode(symbols)
 
     def words(self, symbols: Sequence[str]) -> WordsOf:
-        """Groups symbols by the words of the text that they spell.
+        """Group symbols by the words of the text that they spell.
 
-        A symbol over two words goes to the one it shares most characters with, the first of equals; one of
-        spaces alone to the next word (behind the last: to the last); a further byte of a character to that
-        character's word. `<unk>` counts as letters. Text without any word is one word.
+        A symbol that overlaps several words belongs to the one with which it shares most characters, the first if there
+        are several; a symbol of spaces to the next word (or the last, if none follows); any further byte of a character
+        to that character's word. `<unk>` counts as letters. A text without words counts as one word.
         """
         surfaces = self.unit.surfaces(symbols)
         text = "".join(surfaces)
@@ -63,14 +63,14 @@ class TextPipeline:
         return WordsOf([text[left:right] for left, right in spans] if symbols else [], word_of)
 
     def save(self, folder: Path, name: Side) -> None:
-        """Writes `NAME.json`, the options, and `NAME.units`, what was learnt."""
+        """Write the options to `NAME.json` and what the unit has learnt to `NAME.units`."""
         self.unit.save(folder / f"{name}.units")
         with write_atomically(folder / f"{name}.json") as file:
             file.write(json.dumps(self.spec, indent=2, ensure_ascii=False) + "\n")
 
     @classmethod
     def load(cls, folder: Path, name: Side) -> "TextPipeline":
-        """Reads what `save` wrote. UserError where a file is missing or damaged."""
+        """Read what `save` wrote. UserError if a file is missing or damaged."""
         path = folder / f"{name}.json"
         try:
             spec = json.loads("\n".join(read_lines(path)))
@@ -82,7 +82,7 @@ class TextPipeline:
 
 
 def _largest_share(spans: list[Span], first: int, begin: int, end: int) -> int:
-    """The span that shares most with [begin, end); where none does, `first`, which ends behind `begin`."""
+    """The index, from `first` on, of the span that overlaps [begin, end) most; `first` if none does."""
     best, most = first, 0
     for index in range(first, len(spans)):
         left, right = spans[index]

@@ -1,13 +1,13 @@
-"""Text of somebody's as a terminal may be given it."""
+"""Untrusted text in a form that is safe to print to a terminal."""
 
 import re
 
-DIRECTIONS = "\u202a-\u202e\u2066-\u2069"  # turn around what follows them, beyond the text that has them
+DIRECTIONS = "\u202a-\u202e\u2066-\u2069"  # can reorder what is printed after the text, too
 _OBEYED = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{DIRECTIONS}]")
 
 
 def printable(text: str) -> str:
-    """The text with what a terminal would obey as escapes, such as `\\x1b`: control characters but for tabs and
+    """Replace characters that a terminal would interpret by escapes such as `\\x1b`: control characters except tabs and
     newlines, and marks that embed, override or isolate directions.
     """
     return _OBEYED.sub(lambda found: _escaped(ord(found[0])), text)

@@ -1,6 +1,6 @@
-"""Random ways to cut words into known pieces, for training that sees a sentence cut anew in every epoch.
+"""Sample segmentations of words into known pieces, so that training segments a sentence differently in every epoch.
 
-sentencepiece can draw such ways, but not the same ones in another process: its generator is salted.
+sentencepiece can sample too, but not reproducibly: its generator has another seed in every process.
 """
 
 import math
@@ -14,19 +14,19 @@ from typing import final
 
 from dragoman.text.unit import SPACE
 
-VARIANTS = 64  # ways drawn for each word, kept, and chosen from for each occurrence
-CACHED = 1 << 17  # ways that are kept
-LONGEST_PIECE = 16  # characters; sentencepiece learns no longer ones
-UNKNOWN_PENALTY = 10.0  # nats below the least probable piece, sentencepiece's
+VARIANTS = 64  # segmentations of each word, from which each occurrence takes one
+CACHED = 1 << 17  # segmentations that are kept in memory
+LONGEST_PIECE = 16  # characters; sentencepiece learns no longer pieces
+UNKNOWN_PENALTY = 10.0  # nats below the least probable piece, as in sentencepiece
 
 _WORD = re.compile(f"{SPACE}[^{SPACE}]*")
 
 
 class Sampler(ABC):
-    """`sampler(text, seed)`: the symbols of a text with spaces marked, a function of the two alone.
+    """`sampler(text, seed)` returns the symbols of a text with marked spaces, a function of these arguments alone.
 
-    Pieces never reach from one word into the next, so words are cut one by one. `scores` has every piece that text
-    is cut into; characters that are none are spelled in bytes.
+    Pieces never cross word boundaries, so words are segmented one by one. `scores` maps every piece to its score;
+    characters that are not pieces are spelled in bytes.
     """
 
     def __init__(self, scores: Mapping[str, float]) -> None:
@@ -43,7 +43,7 @@ class Sampler(ABC):
 
     @abstractmethod
     def cut(self, word: str, draw: Random) -> list[str]:
-        """One way to cut a word into pieces and unknown characters."""
+        """Sample a segmentation of a word into pieces and unknown characters."""
 
 
 def _bytes(character: str) -> list[str]:
@@ -52,8 +52,8 @@ def _bytes(character: str) -> list[str]:
 
 @final
 class MergeDropout(Sampler):
-    """BPE-dropout (Provilkov et al. 2020, algorithm 1): before each merge, every possible one is left out with
-    probability `dropout`; the best of the rest is made, and where none is left, that is the end.
+    """BPE-dropout (Provilkov et al. 2020, algorithm 1): at each step, every possible merge is dropped with probability
+    `dropout`, and the best of the others is made; segmentation ends when there is none.
     """
 
     def __init__(self, scores: Mapping[str, float], dropout: float) -> None:
@@ -75,8 +75,8 @@ class MergeDropout(Sampler):
 
 @final
 class LatticeSampler(Sampler):
-    """A way to cut a word with probability in proportion to p^alpha, p the product of its pieces' (Kudo 2018, 3.2),
-    drawn from all ways at once: sums forwards, choices backwards.
+    """Samples a segmentation with probability proportional to p^alpha, where p is the product of the probabilities of
+    its pieces (Kudo 2018, 3.2). It samples from all segmentations: forward filtering, backward sampling.
     """
 
     def __init__(self, scores: Mapping[str, float], alpha: float) -> None:
@@ -86,7 +86,7 @@ class LatticeSampler(Sampler):
 
     def cut(self, word: str, draw: Random) -> list[str]:
         ending = self._ending(word)
-        totals = [0.0]  # log of the sum over all ways to cut the first so many characters
+        totals = [0.0]  # log of the sum over all segmentations of each prefix
         for arcs in ending:
             totals.append(_log_sum([totals[begin] + score for begin, score in arcs]))
         pieces: list[str] = []
@@ -100,7 +100,7 @@ class LatticeSampler(Sampler):
         return pieces[::-1]
 
     def _ending(self, word: str) -> list[list[tuple[int, float]]]:
-        """For each character, where the pieces that end with it begin, and their scores."""
+        """For each character, the begin and the score of each piece that ends with it."""
         found: list[list[tuple[int, float]]] = []
         for end in range(1, len(word) + 1):
             begins = range(max(0, end - LONGEST_PIECE), end)

@@ -17,13 +17,13 @@ from dragoman.text.sampling import LatticeSampler, MergeDropout, Sampler
 from dragoman.text.tokenise import Tokeniser, punctuation
 from dragoman.text.unit import SPACE, Numbers, UnfitUnitError, Unit, escape, flat, spell
 
-FITTING_LINES = 1_000_000  # a longer corpus is sampled for learning the inventory, if it can be read again
-FITTING_CHARACTERS = 1_000  # longer lines are cut for learning: sentencepiece skips lines over a limit
-COVERAGES = (1.0, 0.9995, 0.995, 0.98)  # share of the corpus in characters with a symbol each
-UNKNOWN_ID = 0  # sentencepiece insists on one, although with bytes nothing is unknown
+FITTING_LINES = 1_000_000  # the inventory is learnt from a sample of a longer corpus, if its lines can be counted
+FITTING_CHARACTERS = 1_000  # longer lines are split for learning: sentencepiece skips lines over a limit
+COVERAGES = (1.0, 0.9995, 0.995, 0.98)  # share of the corpus covered by characters with a symbol of their own
+UNKNOWN_ID = 0  # sentencepiece requires one, although with bytes nothing is unknown
 BYTES = 256
-CACHED = 1 << 17  # words that are kept as they were cut
-EMPTY, END = "\r", "\n"  # a text without words, and the end of a text: "words" that no normalised text has
+CACHED = 1 << 17  # words whose segmentations are kept in memory
+EMPTY, END = "\r", "\n"  # an empty text, and the end of a text: "words" that no normalised text contains
 
 _TOO_LARGE = re.compile(r"set it to a value <= (\d+)")
 _TOO_SMALL = re.compile(r"smaller than required_chars\. \d+ vs (\d+)")
@@ -36,13 +36,13 @@ class TooManyCharactersError(UnfitUnitError):
 
 
 class Subword(Unit):
-    """Pieces of words, learnt from the text itself; nothing is unknown, and every text is restored exactly.
+    """Pieces of words, learnt from the text itself; nothing is unknown, and decoding restores every text exactly.
 
-    Spaces are part of the symbols. A character without a symbol is spelled by its UTF-8 bytes, for which 256
-    symbols `<0x00>` to `<0xFF>` are reserved. An inventory that cannot hold every character of the corpus
-    leaves the rarest to the bytes. Learning looks at a seeded sample of about 1,000,000 lines.
+    Spaces are part of the symbols. A character without a symbol is spelled by its UTF-8 bytes, for which 256 symbols
+    `<0x00>` to `<0xFF>` are reserved. If the inventory is too small for every character of the corpus, the rarest ones
+    are spelled by bytes. The inventory is learnt from a seeded sample of about 1,000,000 lines.
 
-    Sampled symbols depend on the seed alone, not on order, threads or process.
+    Sampled symbols depend on text and seed alone, not on order, threads or process.
     """
 
     kind: ClassVar[Literal["bpe", "unigram"]]
@@ -58,7 +58,9 @@ class Subword(Unit):
         return pieces[UNKNOWN_ID + 1 :]
 
     def fit(self, lines: Iterable[str], seed: int) -> None:
-        """Learns the inventory; lines that can be counted are read again where they have too many characters."""
+        """Learn the inventory. Lines that can be counted are read again, with less coverage, if they have too many
+        different characters for the inventory.
+        """
         share = FITTING_LINES / max(FITTING_LINES, len(lines)) if isinstance(lines, Sized) else 1.0
         coverages = COVERAGES if isinstance(lines, Sized) else COVERAGES[:1]
         for coverage in coverages:
@@ -72,7 +74,7 @@ class Subword(Unit):
                 return
 
     def _trained(self, lines: Iterable[str], coverage: float) -> bytes:
-        """The model file of an inventory with symbols for this share of the characters."""
+        """Learn an inventory that covers this share of the characters; returns sentencepiece's model file."""
         model = io.BytesIO()
         try:
             sentencepiece.SentencePieceTrainer.train(
@@ -89,7 +91,7 @@ class Subword(Unit):
                 byte_fallback=True,
                 character_coverage=coverage,
                 max_sentence_length=4 * FITTING_CHARACTERS,  # bytes
-                num_threads=1,  # the unigram sums depend on it
+                num_threads=1,  # the sums of the unigram model depend on it
                 minloglevel=2,
             )
         except RuntimeError as error:
@@ -120,26 +122,26 @@ class Subword(Unit):
         return flat(self._all(list(map(escape, texts))))
 
     def _all(self, texts: list[str]) -> list[list[int]]:
-        """The numbers of many texts, by as many threads as torch has."""
-        import torch  # which commands that only look at text do without
+        """The ids of the symbols of each text, computed with as many threads as torch uses."""
+        import torch  # not at the top, since commands that only read text do not need it
 
         found: list[list[int]] = self._processor.encode(texts, num_threads=torch.get_num_threads())
         return found
 
     @cached_property
     def _sampler(self) -> Sampler:
-        """Draws from the pieces that were learnt."""
+        """The sampler of the pieces that were learnt."""
         ids = [number for number in range(UNKNOWN_ID + 1, len(self._processor)) if not self._processor.is_byte(number)]
         return self.sampler({self._processor.id_to_piece(number): self._processor.get_score(number) for number in ids})
 
     @abstractmethod
     def sampler(self, scores: Mapping[str, float]) -> Sampler:
-        """What draws ways to cut words into pieces with these scores."""
+        """A sampler of segmentations into pieces with these scores."""
 
     def surfaces(self, symbols: Sequence[str]) -> list[str]:
         surfaces = spell(symbols)
         for index, surface in enumerate(surfaces):
-            if surface:  # sentencepiece begins every text with a space of its own
+            if surface:  # sentencepiece adds a space before every text
                 surfaces[index] = surface.removeprefix(" ")
                 break
         return surfaces
@@ -156,7 +158,7 @@ class Subword(Unit):
 
 
 def _chosen(lines: Iterable[str], share: float, seed: int) -> Iterator[str]:
-    """About this share of the lines, drawn by their numbers."""
+    """A sample of about this share of the lines, which depends on their numbers and the seed."""
     if share == 1:
         return iter(lines)
     return (line for number, line in enumerate(lines) if crc32(f"{seed}:{number}".encode()) < share * 2**32)
@@ -174,9 +176,9 @@ def _packed(numbers: Sequence[int]) -> bytes:
 
 
 class Bpe(Subword):
-    """Byte pair encoding (Sennrich et al. 2016a): the most frequent pair is merged, again and again.
+    """Byte pair encoding (Sennrich et al. 2016a): repeatedly merge the most frequent pair of symbols.
 
-    `dropout` is the probability with which a merge is left out in training (Provilkov et al. 2020).
+    `dropout` is the probability with which training drops a merge (Provilkov et al. 2020).
     """
 
     kind = "bpe"
@@ -192,14 +194,14 @@ class Bpe(Subword):
         return self.dropout > 0
 
     def numbers(self, texts: Sequence[str]) -> tuple[Numbers, Numbers]:
-        """Word by word, since no piece reaches from one into the next; most words have been cut before."""
+        """As in the base class, but word by word: no piece crosses a word boundary, and most words are in the cache."""
         words = escape(" ".join([f"{text or EMPTY} {END}" for text in texts])).split(" ") if texts else []
         new = set(words) - self._cut.keys()
         if len(self._cut) + len(new) > CACHED:
             self._cut.clear()
             new = set(words)
         self._cut |= zip(new, map(_packed, self._all(list(new))), strict=True)
-        # An empty word is a space alone, and so are both symbols of a text of one space.
+        # An empty word stands for a single space; both symbols of the text " " are such a space.
         space = self._processor.encode(" ")
         self._cut |= {"": _packed(space[len(space) // 2 :]), EMPTY: b"", END: _packed([-1])}
         symbols = np.frombuffer(b"".join(map(self._cut.__getitem__, words)), np.int64)
@@ -217,7 +219,8 @@ class Bpe(Subword):
 class Unigram(Subword):
     """The most probable segmentation under a unigram language model of pieces (Kudo 2018).
 
-    With `alpha`, training samples segmentations in proportion to p^alpha: smaller is wilder (Kudo takes 0.2 to 0.5).
+    With `alpha`, training samples segmentations in proportion to p^alpha; a smaller one gives more varied segmentations
+    (Kudo uses 0.2 to 0.5).
     """
 
     kind = "unigram"

@@ -1,4 +1,4 @@
-"""Where words begin and end: a tokeniser maps text to the spans of its words."""
+"""Tokenisers, which map a text to the spans of its words."""
 
 import re
 import unicodedata
@@ -7,7 +7,7 @@ from collections.abc import Callable
 Span = tuple[int, int]  # begin and end, in characters
 Tokeniser = Callable[[str], list[Span]]
 
-# `re` takes combining marks for punctuation, but they belong to their letter; so do the (non-)joiners.
+# `\w` does not match combining marks and (non-)joiners, but they belong to the letter before them.
 _MARKS = "".join(
     chr(code)
     for code in [*range(0x300, 0x20000), *range(0xE0100, 0xE01F0)]
@@ -32,16 +32,16 @@ _RUN = re.compile("[^ ]+")
 
 
 def punctuation(text: str) -> list[Span]:
-    """Splits punctuation from words, and words behind an eliding apostrophe: `l'|homme`, `d'|eau`, `qu'|il`.
+    """Split punctuation from words, and elided words after their apostrophe: `l'|homme`, `d'|eau`, `qu'|il`.
 
-    English contractions (`don't`, `we're`), other words with an apostrophe inside (`aujourd'hui`, `o'clock`),
-    hyphenated words and numbers (`1,000`, `3.5`, `10:30`, `12th`) stay whole. ' and U+2019 are alike.
+    English contractions (`don't`, `we're`), other words that contain an apostrophe (`aujourd'hui`, `o'clock`),
+    hyphenated words and numbers (`1,000`, `3.5`, `10:30`, `12th`) stay whole. ' and U+2019 are treated the same.
     """
     return [match.span() for match in _WORD.finditer(text)]
 
 
 def whitespace(text: str) -> list[Span]:
-    """Words are what spaces (U+0020) separate."""
+    """Split at spaces (U+0020) alone."""
     return [match.span() for match in _RUN.finditer(text)]
 
 

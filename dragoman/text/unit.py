@@ -1,4 +1,4 @@
-"""What every unit of text is, and how its symbols spell text without loss."""
+"""The base class of units of text, and how their symbols spell text without loss."""
 
 import re
 from abc import ABC, abstractmethod
@@ -14,12 +14,12 @@ from dragoman.errors import UserError
 from dragoman.files import write_atomically
 from dragoman.text.tokenise import Tokeniser, punctuation
 
-SPACE = "\u2581"  # how a space is written in symbols, sentencepiece's way
-JOINER = "\uffed"  # no space on this side of a word
+SPACE = "\u2581"  # a space in symbols, as sentencepiece writes it
+JOINER = "\uffed"  # marks the side of a word that has no space
 UNKNOWN = "<unk>"
 REPLACEMENT = "\ufffd"
 
-# A text may hold the marks themselves. They, and the private character that escapes them, are spelled in two.
+# A text may contain these characters itself. They, and the private-use character that escapes them, become two.
 _ESCAPE = "\ue000"
 _ESCAPED = {SPACE: "\ue000\ue001", JOINER: "\ue000\ue002", _ESCAPE: "\ue000\ue003"}
 _PLAIN = {escaped: mark for mark, escaped in _ESCAPED.items()}
@@ -32,15 +32,15 @@ Numbers = npt.NDArray[np.int64]
 
 
 class UnfitUnitError(UserError):
-    """The corpus does not give the inventory that a unit's options ask for."""
+    """The inventory that a unit's options require cannot be learnt from the corpus."""
 
 
 class Unit(ABC):
-    """What a sentence is cut into: words, characters or subwords.
+    """A way to segment text into symbols: words, characters or subwords.
 
-    The positional parameter is the tokeniser that says what a word is; a unit's options are keyword-only. `choosing`
-    names the option that only chooses among the symbols, and `whole_words` says whether the tokeniser decides which
-    symbols there are.
+    The positional parameter is the tokeniser that defines words; a unit's options are keyword-only. `choosing` names
+    the option that affects only the choice among the symbols, not which ones there are; `whole_words` says whether the
+    symbols are the tokeniser's words.
     """
 
     choosing: ClassVar[str | None] = None
@@ -56,21 +56,23 @@ class Unit(ABC):
 
     @property
     def samples(self) -> bool:
-        """Whether `encode` varies with its seed."""
+        """Whether the result of `encode` depends on its seed."""
         return False
 
     @abstractmethod
     def fit(self, lines: Iterable[str], seed: int) -> None:
-        """Learns the inventory from normalised lines, read once. UnfitUnitError where they cannot support it."""
+        """Learn the inventory from normalised lines, which are read once if they have no length. UnfitUnitError if they
+        do not suffice for it.
+        """
 
     @abstractmethod
     def encode(self, text: str, sample: int | None = None) -> list[str]:
-        """The symbols of a text. `sample` seeds this one sentence's dropout; None switches dropout off."""
+        """The symbols of a text. `sample` seeds the sentence's subword dropout; None disables it."""
 
     def numbers(self, texts: Sequence[str]) -> tuple[Numbers, Numbers]:
-        """The symbols of normalised texts without dropout, one after another, and how many each text (N,) has.
+        """The symbols of normalised texts without dropout, concatenated, and the number of symbols of each text (N,).
 
-        A symbol is 1 + its place in the inventory, 0 if it is foreign.
+        The number of a symbol is 1 + its index in the inventory, or 0 if it is unknown.
         """
         known = {symbol: place for place, symbol in enumerate(self.inventory, start=1)}
         return flat([[known.get(symbol, 0) for symbol in self.encode(text)] for text in texts])
@@ -79,28 +81,28 @@ class Unit(ABC):
     def surfaces(self, symbols: Sequence[str]) -> list[str]:
         """The part of the decoded text that each symbol contributes, spaces included.
 
-        A character spelled by several symbols belongs to the first of them; the others get an empty text.
+        A character that is spelled by several symbols belongs to the first of them; the others contribute nothing.
         """
 
     def decode(self, symbols: Sequence[str]) -> str:
-        """The text that the symbols spell: the inverse of `encode`. `<unk>` shows as itself."""
+        """The text that the symbols spell: the inverse of `encode`. `<unk>` is written as is."""
         return "".join(self.surfaces(symbols))
 
     @abstractmethod
     def learnt(self) -> bytes:
-        """What `fit` has learnt, as a file holds it."""
+        """What `fit` has learnt, as the contents of a file."""
 
     @abstractmethod
     def restore(self, learnt: bytes) -> None:
-        """Takes over what another unit of the class has learnt. ValueError where the bytes are not that."""
+        """Restore what another unit of this class has `learnt`. ValueError if the bytes are something else."""
 
     def save(self, path: Path) -> None:
-        """Writes what `fit` has learnt."""
+        """Write what `fit` has learnt."""
         with write_atomically(path, "wb") as file:
             file.write(self.learnt())
 
     def load(self, path: Path) -> None:
-        """Reads what `save` wrote. UserError for anything else."""
+        """Read what `save` wrote. UserError if the file cannot be read or contains something else."""
         try:
             self.restore(path.read_bytes())
         except OSError as error:
@@ -110,14 +112,14 @@ class Unit(ABC):
 
 
 def flat(rows: Sequence[Sequence[int]]) -> tuple[Numbers, Numbers]:
-    """The numbers of all rows, one after another, and how many each row has."""
+    """The numbers of all rows, concatenated, and the length of each row."""
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     return np.fromiter(chain.from_iterable(rows), np.int64, int(lengths.sum())), lengths
 
 
 def escape(text: str) -> str:
-    """The text with every mark of this module spelled in two characters."""
-    if SPACE in text or JOINER in text or _ESCAPE in text:  # hardly ever, and told faster than by the expression
+    """Replace each special character of this module (SPACE, JOINER and the escape itself) by two characters."""
+    if SPACE in text or JOINER in text or _ESCAPE in text:  # rare, and faster to test than the regular expression
         return _MARK.sub(lambda match: _ESCAPED[match[0]], text)
     return text
 
@@ -128,9 +130,8 @@ def unescape(text: str) -> str:
 
 
 def spell(symbols: Sequence[str]) -> list[str]:
-    """The surfaces of symbols that spell spaces as SPACE, rare characters as bytes and marks escaped.
-
-    Bytes that make no character become U+FFFD.
+    """The surfaces of symbols in which spaces are written as SPACE, rare characters as bytes, and special characters
+    are escaped. Bytes that are not valid UTF-8 become U+FFFD.
     """
     if not any(_ESCAPE in symbol or symbol.startswith("<0x") for symbol in symbols):
         return [symbol.replace(SPACE, " ") for symbol in symbols]

@@ -11,7 +11,7 @@ from dragoman.text.unit import JOINER, SPACE, UnfitUnitError, Unit, escape, spel
 
 
 class Listed(Unit):
-    """A unit whose inventory is a list of symbols, the most frequent first (ties in order of code points)."""
+    """A unit whose inventory is a list of symbols, most frequent first (ties in order of code points)."""
 
     def __init__(self, tokeniser: Tokeniser = punctuation) -> None:
         super().__init__(tokeniser)
@@ -22,7 +22,9 @@ class Listed(Unit):
         return list(self._inventory)
 
     def learn(self, lines: Iterable[str], size: int | None, minimum_frequency: int) -> None:
-        """Keeps the `size` most frequent symbols among those seen often enough."""
+        """Keep the `size` most frequent symbols (None: all) that occur at least `minimum_frequency` times.
+        UnfitUnitError if there are no symbols at all.
+        """
         counts: Counter[str] = Counter()
         for line in lines:
             counts.update(self.encode(line))
@@ -43,10 +45,10 @@ class Listed(Unit):
 
 
 class Words(Listed):
-    """Words as the tokeniser finds them; those outside of the inventory are unknown.
+    """Words as the tokeniser splits them; words outside the inventory are unknown.
 
-    A joiner (U+FFED) on a symbol says that no space stands on that side: `l'` + joiner, joiner + `.`.
-    White space other than one space is a symbol too, so that decoding restores every text exactly.
+    A joiner (U+FFED) marks a side of a symbol without a space: `l'` + joiner, joiner + `.`. White space other than a
+    single space is a symbol too, so that decoding restores every text exactly.
     """
 
     whole_words = True
@@ -59,7 +61,7 @@ class Words(Listed):
         self.minimum_frequency = minimum_frequency
 
     def fit(self, lines: Iterable[str], seed: int) -> None:
-        """Learns the most frequent words; a corpus with fewer than `size` has them all."""
+        """Learn the `size` most frequent words, or all of them if there are fewer."""
         self.learn(lines, self.size, self.minimum_frequency)
 
     def encode(self, text: str, sample: int | None = None) -> list[str]:
@@ -70,7 +72,7 @@ class Words(Listed):
             word = escape(text[begin:end]) if marked else text[begin:end]
             gap = text[position:begin]
             if symbols and not gap:
-                # The joiner goes to the punctuation, so that a word is one symbol wherever it stands.
+                # The joiner is attached to the punctuation, so that a word is the same symbol everywhere.
                 if text[begin].isalnum():
                     symbols[-1] += JOINER
                 else:
@@ -100,7 +102,7 @@ def _white(gap: str) -> str:
 
 
 class Characters(Listed):
-    """Characters (code points), the space among them as U+2581; those never seen are unknown."""
+    """Characters (code points), with the space as U+2581; characters outside the inventory are unknown."""
 
     def __init__(self, tokeniser: Tokeniser = punctuation, *, minimum_frequency: Count = 1) -> None:
         super().__init__(tokeniser)
