@@ -1,6 +1,6 @@
-"""How fast architecture A trains and decodes, along each path of dragoman and beside other toolkits: `make bench`.
+"""Speed of training and decoding of architecture A, for each path of dragoman and other toolkits: `make bench`.
 
-docs/speed.md says what the figures mean.
+docs/speed.md explains the figures.
 """
 
 import argparse
@@ -34,12 +34,12 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--data", type=Path, help=f"folder of Multi30k's files (otherwise {MULTI30K}, if it is there)")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument("--threads", type=int, help="this number alone (otherwise one, then all)")
-    parser.add_argument("--works", nargs="+", choices=WORKS, default=WORKS, help="what to measure (otherwise all)")
-    parser.add_argument("--rounds", type=int, default=5, help="rounds that medians are taken of")
-    parser.add_argument("--peers", metavar="PYTHON", help="interpreter that has other toolkits")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
-    parser.add_argument("--against", type=Path, metavar="FILE", help="compare with the figures that --json wrote there")
+    parser.add_argument("--threads", type=int, help="only this number (default: one, then all)")
+    parser.add_argument("--works", nargs="+", choices=WORKS, default=WORKS, help="what to measure (default: all)")
+    parser.add_argument("--rounds", type=int, default=5, help="number of rounds for medians")
+    parser.add_argument("--peers", metavar="PYTHON", help="interpreter that has other toolkits installed")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file")
+    parser.add_argument("--against", type=Path, metavar="FILE", help="compare with the figures in this file of --json")
     parser.add_argument("--tiny", action="store_true", help="a tiny model, to try this program itself")
     options = parser.parse_args(arguments)
     if options.rounds < 1 or (options.threads is not None and options.threads < 1):
@@ -48,7 +48,7 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 def jobs(options: argparse.Namespace, folder: Path, sizes: Sizes) -> list[Job]:
-    """What is measured, in this order."""
+    """Return the measurements in order."""
     counts = [options.threads] if options.threads else sorted({1, threads.cores()})
     found = []
     for count in counts:
@@ -66,16 +66,16 @@ def jobs(options: argparse.Namespace, folder: Path, sizes: Sizes) -> list[Job]:
 
 
 def work_needed(job: Job, sizes: Sizes, prepared: Corpus) -> float:
-    """Floating-point operations of matrix products for each target token, none for padding."""
+    """Return the floating-point operations of matrix products per target token, padding excluded."""
     source, target, energies = prepared.source_length, prepared.target_length, prepared.energies
-    if job.work == "train":  # backwards there are two products for each one forwards
+    if job.work == "train":  # the backward pass has two products for each one of the forward pass
         return 3 * architecture.products(sizes, source, target, energies) / target
     steps = job.beam * job.length
     return architecture.products(sizes, source, steps, source * steps) / job.length
 
 
 def products(options: argparse.Namespace, folder: Path) -> dict[str, float]:
-    """The matrix-product rate of one core in each precision, FLOP/s."""
+    """Measure the matrix-product rate of one core in each precision, in FLOP/s."""
     job = Job("products", 0, 1, str(folder / "symbols"), device=options.device)
     found = measure(list(toolkits.own(job)), options.rounds)
     rates = {}
@@ -88,7 +88,9 @@ def products(options: argparse.Namespace, folder: Path) -> dict[str, float]:
 
 
 def run(options: argparse.Namespace, console: Console) -> Report:
-    """Measure everything that is asked for; what other toolkits cannot do is said in a line each."""
+    """Measure everything that is asked for; a line is printed for each measurement that another toolkit does not
+    support.
+    """
     sizes = TINY if options.tiny else Sizes()
     files = options.data or (MULTI30K if corpus.found(MULTI30K) else None)
     installed: dict[toolkits.Peer, str] = {}
@@ -126,7 +128,7 @@ def run(options: argparse.Namespace, console: Console) -> Report:
 
 def _row(contender: Contender, figures: Figures, report: Report, flops: float) -> Row:
     job, share = contender.job, None
-    if contender.name in toolkits.PATHS.values():  # other toolkits have other vocabularies or models
+    if contender.name in toolkits.PATHS.values():  # other toolkits have different vocabularies or models
         rate = figures.tokens_cpu if job.device == "cpu" else figures.tokens
         share = flops * rate / report.products[job.precision]
     return Row(job.work, job.rows, job.threads, contender.name, figures, share)

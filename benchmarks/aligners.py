@@ -1,4 +1,4 @@
-"""Alignment models that count words, to compare attention with."""
+"""Statistical alignment models to compare attention with."""
 
 from typing import Any
 
@@ -11,8 +11,8 @@ from dragoman.files import read_lines
 
 
 def statistical(prepared: Corpus) -> dict[str, AlignmentScore]:
-    """The aligners of sil-thot, five iterations each, on training and development pairs without their links; nothing
-    where it is not installed.
+    """Score the aligners of sil-thot after five iterations each on training and development pairs without their links.
+    Empty if it is not installed.
     """
     try:
         from thot import alignment

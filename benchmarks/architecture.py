@@ -1,4 +1,4 @@
-"""Architecture A: the attentional GRU that all toolkits are measured with."""
+"""Architecture A: the attentional GRU on which all toolkits are measured."""
 
 from typing import NamedTuple
 
@@ -17,8 +17,8 @@ from dragoman.configuration.config import (
 
 
 class Sizes(NamedTuple):
-    """Numbers in an embedding, in the state of each direction of the encoder and in that of the decoder; symbols of
-    the joint inventory; sentences in a training batch.
+    """Sizes of an embedding, of the encoder state in each direction and of the decoder state; number of symbols of the
+    joint inventory; sentences in a training batch.
     """
 
     embedding: int = 256
@@ -29,7 +29,9 @@ class Sizes(NamedTuple):
 
 
 def model(sizes: Sizes) -> ModelConfig:
-    """A bidirectional GRU encoder, a GRU decoder with additive attention and input feeding, all embeddings tied."""
+    """Return a bidirectional GRU encoder and a GRU decoder with additive attention and input feeding, all embeddings
+    tied.
+    """
     return ModelConfig(
         embedding=EmbeddingConfig(size=sizes.embedding, tie="all"),
         encoder=Spec("rnn", {"cell": "gru", "size": sizes.encoder, "dropout": 0.2}),
@@ -41,7 +43,7 @@ def model(sizes: Sizes) -> ModelConfig:
 
 
 def config(sizes: Sizes, data: DataConfig, unit: str) -> Config:
-    """A training of it on this corpus, without end."""
+    """Return the configuration of an endless training on this corpus."""
     language = LanguageConfig(tokeniser="whitespace", unit=Spec(unit, {"size": sizes.symbols}))
     return Config(
         data=data,
@@ -54,10 +56,10 @@ def config(sizes: Sizes, data: DataConfig, unit: str) -> Config:
 
 
 def products(sizes: Sizes, sources: float, targets: float, energies: float) -> float:
-    """Floating-point operations (2 for a multiplication with its addition) of the matrix products of a forward pass.
+    """Return the floating-point operations (2 per multiply-add) of the matrix products of a forward pass.
 
     `sources` and `targets` count symbols, `energies` pairs of a source and a target position. The bridge, one product
-    a sentence, is left out.
+    per sentence, is left out.
     """
     e, h, d = sizes.embedding, sizes.encoder, sizes.decoder
     encoder = 2 * 3 * h * (e + h) + 2 * h * d  # both directions; the keys

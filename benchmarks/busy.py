@@ -1,16 +1,17 @@
-"""What a short command costs on a machine that does other work: `python -m benchmarks.busy`.
+"""Cost of a short command on a machine that is busy: `python -m benchmarks.busy`.
 
 A command translates some lines beside processes that do nothing but count, in three ways: as before (every step with a
-thread for each core, which wait for each other as OpenMP's runtime has them wait), as it is now, and now on one core.
-Wall and processor seconds are those of the whole process, medians over rounds, each of which has every way once.
+thread for each core, which wait for each other by the default of OpenMP's runtime), as it is now, and as it is now on
+one core. Wall and processor seconds are those of the whole process, medians over rounds, each of which runs every way
+once.
 
-A fair share: of `n` cores beside `k` busy processes, a command that alone takes `w` seconds of wall time and `c` of
-processor time has `p = c / w` threads at work in the mean. Where `k + p > n`, a fair scheduler gives each of all these
-threads `n / (k + p)` of a core, so that the command takes `w * max(1, (k + p) / n)`. `w` and `c` are those of the
-command as it is now, alone.
+The fair share: with `n` cores and `k` busy processes, a command that alone takes `w` seconds of wall time and `c` of
+processor time has `p = c / w` running threads on average. If `k + p > n`, a fair scheduler gives each thread `n / (k +
+p)` of a core, so that the command takes `w * max(1, (k + p) / n)`. `w` and `c` are those of the command as it is now,
+alone.
 
-Then training, with two threads and nothing beside it, by how threads wait for each other: in turns, medians of target
-tokens by wall second. This needs a machine that does nothing else.
+Then training, with two threads and no busy processes, by the way in which threads wait for each other: in turns,
+medians of target tokens per wall second. This needs a machine that does nothing else.
 """
 
 import argparse
@@ -48,7 +49,7 @@ COUNTING = "import time\nend = time.monotonic() + 3600\nwhile time.monotonic() <
 
 
 class Way(NamedTuple):
-    """How the command is run: Python's words before the command's own, and what is said in the environment."""
+    """A way to run the command: arguments of Python before those of the command, and environment variables."""
 
     program: Sequence[str]
     options: Sequence[str]
@@ -56,14 +57,14 @@ class Way(NamedTuple):
 
 
 class Seconds(NamedTuple):
-    """What a process took."""
+    """Wall and processor time of a process."""
 
     wall: float
     processor: float
 
 
 def ways() -> dict[str, Way]:
-    """By name. Not every system lets a process choose its cores."""
+    """Return the ways by name. Not every system lets a process choose its cores."""
     found = {
         "before": Way(("-c", BEFORE), ("--threads", str(threads.cores())), WAITS["the runtime's own"]),
         "now": Way(("-m", "dragoman"), (), WAITS["short"]),
@@ -74,13 +75,13 @@ def ways() -> dict[str, Way]:
 
 
 def fair(alone: Seconds, busy: int, cores: int) -> float:
-    """Wall seconds of a fair share."""
+    """Return the wall seconds of a fair share."""
     return alone.wall * max(1.0, (busy + alone.processor / alone.wall) / cores)
 
 
 @contextmanager
 def counting(count: int) -> Iterator[None]:
-    """So many busy processes beside."""
+    """Run `count` busy processes in the meantime."""
     with ExitStack() as stack:
         for _ in range(count):
             process = stack.enter_context(subprocess.Popen([sys.executable, "-c", COUNTING]))
@@ -89,7 +90,7 @@ def counting(count: int) -> Iterator[None]:
 
 
 def timed(way: Way, words: Sequence[str]) -> Seconds:
-    """What the command takes."""
+    """Run the command and return its times."""
     environment = {name: text for name, text in os.environ.items() if name != "OMP_NUM_THREADS"}
     spent, began = _children(), time.perf_counter()
     subprocess.run(
@@ -103,13 +104,15 @@ def timed(way: Way, words: Sequence[str]) -> Seconds:
 
 
 def _children() -> float:
-    """Processor seconds of the processes that were started here and have ended."""
+    """Return the processor seconds of child processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def command(folder: Path, lines: int, *, tiny: bool) -> list[str]:
-    """Translating some lines of the phrasebook with a run that has learnt little, which is made in a folder."""
+    """Return a command that translates some lines of the phrasebook with a briefly trained run, which is made in
+    `folder`.
+    """
     texts, run = folder / "corpus", folder / "run"
     path = demo.write_config(texts, run)
     phrasebook.write(texts, demo.SOURCE, demo.TARGET, {"train": 500 if tiny else 3000, "dev": 8, "test": lines}, seed=1)
@@ -119,7 +122,7 @@ def command(folder: Path, lines: int, *, tiny: bool) -> list[str]:
 
 
 def beside(words: Sequence[str], loads: Sequence[int], rounds: int) -> Iterator[str]:
-    """A row of the table for each way and number of busy processes."""
+    """Yield a row of the table for each way and number of busy processes."""
     found: dict[tuple[int, str], list[Seconds]] = {}
     for _ in range(rounds):
         for busy in loads:
@@ -135,7 +138,7 @@ def beside(words: Sequence[str], loads: Sequence[int], rounds: int) -> Iterator[
 
 
 def training(folder: Path, rounds: int, *, tiny: bool) -> Iterator[str]:
-    """A row of the table for each way to wait."""
+    """Yield a row of the table for each way to wait."""
     sizes = TINY if tiny else Sizes()
     corpus.prepare(None, folder, sizes, pairs=64 if tiny else 8000)
     job = Job("train", sizes.batch, 2, str(folder / "symbols"), precision="bfloat16", warm=2 if tiny else 20)
@@ -150,11 +153,11 @@ def training(folder: Path, rounds: int, *, tiny: bool) -> Iterator[str]:
 
 def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.busy", description=__doc__.partition("\n")[0])
-    parser.add_argument("--lines", type=int, default=20, help="that are translated")
-    parser.add_argument("--busy", nargs="+", type=int, default=[1, 2, 4], help="processes beside; always none, too")
-    parser.add_argument("--rounds", type=int, default=3, help="rounds that medians are taken of")
+    parser.add_argument("--lines", type=int, default=20, help="number of lines to translate")
+    parser.add_argument("--busy", nargs="+", type=int, default=[1, 2, 4], help="busy processes, besides none")
+    parser.add_argument("--rounds", type=int, default=3, help="number of rounds for medians")
     parser.add_argument("--works", nargs="+", choices=("translate", "train"), default=("translate", "train"))
-    parser.add_argument("--tiny", action="store_true", help="tiny models, to try this program itself")
+    parser.add_argument("--tiny", action="store_true", help="use tiny models, to try this program")
     return parser.parse_args(arguments)
 
 

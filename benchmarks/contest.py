@@ -1,4 +1,4 @@
-"""Processes that are measured side by side: a round of each in turn, so that what slows the machine slows them all."""
+"""Processes measured side by side: one round of each in turn, so that a slower machine slows all of them."""
 
 import json
 import os
@@ -14,13 +14,13 @@ from typing import IO
 from benchmarks.jobs import Job
 
 ROOT = Path(__file__).resolve().parent.parent
-PATIENCE = 20  # seconds that a process has to end once it is told to
+PATIENCE = 20  # seconds that a process has to end when asked to
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
 @dataclass(frozen=True)
 class Contender:
-    """Who does a job: a name, and the interpreter and module that answer as `rounds.py` says."""
+    """A program that does a job: its name, and the interpreter and module that speak the protocol of `rounds.py`."""
 
     name: str
     python: str
@@ -31,8 +31,8 @@ class Contender:
 
 @dataclass(frozen=True)
 class Figures:
-    """Medians over rounds: target tokens (ends included) and sentences by wall second and by processor second; the
-    most memory in bytes.
+    """Medians over rounds: target tokens (ends included) and sentences per wall second and per processor second; peak
+    memory in bytes.
     """
 
     tokens: float
@@ -43,7 +43,7 @@ class Figures:
 
     @classmethod
     def of(cls, rounds: Sequence[dict[str, float]]) -> "Figures":
-        """The figures of what `Rounds.end` told."""
+        """Return the figures of the rounds that `Rounds.end` reported."""
 
         def rate(amount: str, seconds: str) -> float:
             return statistics.median(each[amount] / each[seconds] for each in rounds)
@@ -58,14 +58,14 @@ class Figures:
 
 
 class ContenderFailedError(Exception):
-    """The process of a contender ended by itself; the message is the last that it said."""
+    """The process of a contender ended by itself; the message is the last line of its output."""
 
 
 class Process:
-    """A contender at work."""
+    """A running contender."""
 
     def __init__(self, contender: Contender, errors: IO[str]) -> None:
-        """`errors` is an empty file for what it prints."""
+        """`errors` is an empty file for its standard error."""
         self._errors = errors
         threads = dict.fromkeys(THREADS, str(contender.job.threads))
         self._process = subprocess.Popen(
@@ -79,7 +79,7 @@ class Process:
         )
 
     def answer(self) -> dict[str, float]:
-        """What it says next: nothing when it is ready for its first round, then the figures of a round."""
+        """Return its next answer: empty when it is ready for its first round, then the figures of a round."""
         assert self._process.stdout
         line = self._process.stdout.readline()
         if not line:
@@ -90,14 +90,14 @@ class Process:
         return found
 
     def round(self) -> dict[str, float]:
-        """The figures of one more round."""
+        """Run one more round and return its figures."""
         assert self._process.stdin
         self._process.stdin.write("\n")
         self._process.stdin.flush()
         return self.answer()
 
     def close(self) -> None:
-        """Tell it to end, and see to it."""
+        """Ask the process to end, and make sure that it does."""
         try:
             self._process.communicate(timeout=PATIENCE)
         except subprocess.TimeoutExpired:
@@ -106,7 +106,7 @@ class Process:
 
 
 def measure(contenders: Sequence[Contender], rounds: int) -> dict[str, Figures | str]:
-    """The figures of each contender by name, or why there are none. They warm up one after another."""
+    """Return the figures of each contender by name, or why there are none. They warm up one after another."""
     found: dict[str, list[dict[str, float]]] = {}
     failed: dict[str, str] = {}
     with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""What is trained on and translated: Multi30k where its files are, otherwise random sentences of the same shape."""
+"""The corpus of the benchmark: Multi30k if its files are there, otherwise random sentences of similar lengths."""
 
 from collections import Counter
 from pathlib import Path
@@ -19,14 +19,14 @@ from dragoman.errors import UserError
 from dragoman.training import checks
 
 TRAIN, DEV, TEST = "train.lc.norm.tok", "val.lc.norm.tok", "test_2016_flickr.lc.norm.tok"
-LENGTH, SPREAD, SHORTEST, LONGEST = 13.8, 4.0, 4, 35  # of Multi30k's sentences in 10,000 subwords
-DIFFERENCE = 2.0  # standard deviation of a target's length from its source's
+LENGTH, SPREAD, SHORTEST, LONGEST = 13.8, 4.0, 4, 35  # of Multi30k's sentences with 10,000 subwords
+DIFFERENCE = 2.0  # standard deviation of the difference between target and source length
 
 
 class Corpus(NamedTuple):
     """A prepared corpus.
 
-    The means are over training pairs and count end symbols: symbols of a source, of a target, and their product.
+    The means are over training pairs and include end symbols: symbols of a source, of a target, and their product.
     """
 
     name: str
@@ -36,9 +36,10 @@ class Corpus(NamedTuple):
 
 
 def prepare(files: Path | None, folder: Path, sizes: Sizes, pairs: int) -> Corpus:
-    """Writes what the measurements read to `folder`.
+    """Write the files that the measurements read to `folder`.
 
-    Multi30k comes from `files`; without them, `pairs` random pairs are made. UserError where they cannot be read.
+    Multi30k is read from `files`; without them, `pairs` random pairs are made. Raises UserError if files cannot be
+    read.
     """
     if files is None:
         name, unit, places = f"{pairs:,} random pairs of the shape of Multi30k", "word", _random(folder, sizes, pairs)
@@ -57,12 +58,12 @@ def prepare(files: Path | None, folder: Path, sizes: Sizes, pairs: int) -> Corpu
 
 
 def found(files: Path) -> bool:
-    """Whether Multi30k is there."""
+    """Whether the folder has the files of Multi30k."""
     return any((files / f"{TRAIN}.en{suffix}").is_file() for suffix in ("", ".gz"))
 
 
 def _random(folder: Path, sizes: Sizes, pairs: int) -> tuple[Path, Path, Path]:
-    """Prefixes of random sentences; each word is a symbol."""
+    """Write random sentences, in which each word is a symbol, and return the prefixes of their files."""
     generator = np.random.default_rng(1)
     places = folder / "train", folder / "dev", folder / "test"
     for place, count in zip(places, (pairs, 8, 512), strict=True):
@@ -80,7 +81,9 @@ def _sentence(generator: np.random.Generator, symbols: int, length: int) -> str:
 
 
 def _symbols(config: Config, source: Language, target: Language, test: str, folder: Path) -> npt.NDArray[np.int64]:
-    """Writes the corpus in symbols, as other toolkits read it. The lengths of the training pairs (N, 2) with ends."""
+    """Write the corpus in symbols, for other toolkits. Return the lengths of the training pairs (N, 2) with end
+    symbols.
+    """
     folder.mkdir()
     columns = []
     for name, prefixes in (("train", config.data.train), ("test", (test,))):
@@ -96,5 +99,5 @@ def _symbols(config: Config, source: Language, target: Language, test: str, fold
                 listed = "".join(f"{symbol}\t{count}\n" for symbol, count in counts.most_common())
                 (folder / f"vocabulary.{side}").write_text(listed, encoding="utf-8")
                 columns.append([len(symbols) + 1 for symbols in encoded])
-            assert len(lines(path)) == len(pairs)  # no symbol is a newline
+            assert len(lines(path)) == len(pairs)  # no symbol contains a newline
     return np.array(columns).T

@@ -1,4 +1,4 @@
-"""The run that is decoded with: random weights, since speed does not depend on what they say."""
+"""The run for decoding: it has random weights, since speed does not depend on their values."""
 
 import torch
 
@@ -19,8 +19,8 @@ NEVER = -1e4  # logit of the end symbol: only the limit ends a translation
 
 
 def prepare(config: Config, folder: RunFolder) -> list[str]:
-    """Makes the prepared corpus in a folder a run with a lexicon and, where the extra is installed, an ONNX export;
-    what is missing is said in a line.
+    """Turn the prepared corpus in a folder into a run with a lexicon and, if the extra is installed, an ONNX export.
+    Return a line for each thing that is missing.
     """
     source, target = (Language.load(folder.path, side, side) for side in ("source", "target"))
     torch.manual_seed(config.seed)

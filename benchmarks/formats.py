@@ -1,7 +1,7 @@
-"""The files of other tasks of sequences as pairs that dragoman reads: `python -m benchmarks.formats TASK IN OUT.tsv`.
+"""Conversion of other sequence tasks to pairs that dragoman reads: `python -m benchmarks.formats TASK IN OUT.tsv`.
 
-A line in is an example in the form of its task's data sets; a line out is what is read, a tab, and what is written.
-Lines that are no examples (empty, or punctuation alone in `histnorm`) are left out. docs/tasks.md shows the use.
+An input line is an example in the format of the task's data sets; an output line has the source, a tab, and the target.
+Lines that are no examples (empty, or punctuation alone in `histnorm`) are left out. See docs/tasks.md.
 """
 
 import argparse
@@ -18,42 +18,42 @@ from benchmarks.prepared import write
 from dragoman.errors import UserError
 from dragoman.files import read_lines
 
-Format: TypeAlias = Callable[[str, str], tuple[str, ...] | None]  # of a line, and where it stands
+Format: TypeAlias = Callable[[str, str], tuple[str, ...] | None]  # of a line, and its place
 
-SPACE = "\u2423"  # a space among characters that are written as words
-_SYLLABLE = re.compile("[\u1100-\u1112\u1161-\u1175\u11a8-\u11c2\uac00-\ud7a3]")  # of today's letters
+SPACE = "\u2423"  # stands for a space when characters are words
+_SYLLABLE = re.compile("[\u1100-\u1112\u1161-\u1175\u11a8-\u11c2\uac00-\ud7a3]")  # of the modern letters
 _COMMAND = re.compile(r"IN: (.+) OUT: (.+)")
 
 
 def g2p(line: str, where: str) -> tuple[str, ...]:
-    """`word TAB phones` (SIGMORPHON 2021, task 1). Syllables of Hangul are written as the letters that they are of."""
+    """`word TAB phones` (SIGMORPHON 2021, task 1). Hangul syllables are split into letters."""
     word, phones = columns(line, where, "word", "phones")
     return _SYLLABLE.sub(lambda match: letters(match[0]), word), phones
 
 
 def letters(syllable: str) -> str:
-    """The letters of a Hangul syllable, as symbols that NFC does not put together again."""
+    """Return the letters of a Hangul syllable, as characters that NFC does not compose again."""
     names = (unicodedata.name(jamo) for jamo in unicodedata.normalize("NFD", syllable))
     return "".join(unicodedata.lookup(re.sub("CHOSEONG|JUNGSEONG|JONGSEONG", "LETTER", name)) for name in names)
 
 
 def inflection(line: str, where: str) -> tuple[str, ...]:
-    """`lemma TAB key=value,... TAB form` (SIGMORPHON 2016, task 1) as the features and the lemma's characters, all
-    words of one source (Kann and Schuetze 2016).
+    """`lemma TAB key=value,... TAB form` (SIGMORPHON 2016, task 1). Features and the lemma's characters are words of
+    one source (Kann and Schuetze 2016).
     """
     lemma, features, form = inflection_apart(line, where)
     return f"{features} {lemma}", form
 
 
 def inflection_apart(line: str, where: str) -> tuple[str, ...]:
-    """The same with the lemma and the features as two sources."""
+    """Like `inflection`, with the lemma and the features as two sources."""
     lemma, features, form = columns(line, where, "lemma", "features", "form")
     return " ".join(lemma.replace(" ", SPACE)), features.replace(",", " "), form
 
 
 def histnorm(line: str, where: str) -> tuple[str, ...] | None:
-    """`old spelling TAB modern spelling`, as Bollmann (2019) prepares it: in lower case, without words that are nothing
-    but punctuation on a side, and digits that both sides agree on as zeros.
+    """`old spelling TAB modern spelling`, prepared as in Bollmann (2019): in lower case, without words that are only
+    punctuation on either side, and with zeros for digits that both sides share.
     """
     sides = [text.strip(" ") for text in line.split("\t")]
     if len(sides) == 1 or "" in sides or any(map(_is_punctuation, sides)):  # a boundary, or without a counterpart
@@ -75,7 +75,7 @@ def scan(line: str, where: str) -> tuple[str, ...]:
 
 
 def columns(line: str, where: str, *names: str) -> list[str]:
-    """The columns of a line, in NFC. UserError where their number is another, or one of them is empty."""
+    """Return the columns of a line, in NFC. Raises UserError if their number is wrong, or if one of them is empty."""
     found = [unicodedata.normalize("NFC", text.strip(" ")) for text in line.split("\t")]
     if len(found) != len(names):
         raise UserError(
@@ -97,7 +97,7 @@ FORMATS: Mapping[str, Format] = {
 
 
 def converted(path: str | Path, task: str) -> Iterator[str]:
-    """The examples of a file, in columns. UserError with file and line for what is none."""
+    """Yield the examples of a file, in columns. Raises UserError with file and line for a line that is no example."""
     for number, line in enumerate(read_lines(path), start=1):
         found = FORMATS[task](line, f"{path}:{number}") if line.strip() else None
         if found:
@@ -107,8 +107,8 @@ def converted(path: str | Path, task: str) -> Iterator[str]:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.formats", description=__doc__)
     parser.add_argument("task", choices=FORMATS)
-    parser.add_argument("file", metavar="IN", help="examples of the task, packed (.gz) or not; - is standard input")
-    parser.add_argument("table", metavar="OUT.tsv", help="the same as pairs")
+    parser.add_argument("file", metavar="IN", help="examples of the task, compressed (.gz) or not; - is standard input")
+    parser.add_argument("table", metavar="OUT.tsv", help="pairs to write")
     options = parser.parse_args(arguments)
     try:
         write(options.table, converted(options.file, options.task))

@@ -1,4 +1,4 @@
-"""What one process is to measure. Imported by the interpreters of other toolkits too: the standard library alone."""
+"""The job of a measuring process. Interpreters of other toolkits import it too: it needs only the standard library."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -10,9 +10,9 @@ from typing import Literal
 class Job:
     """One measurement: `work` is train, terms, greedy, beam or products; `rows` sentences make a batch.
 
-    `folder` holds the corpus in symbols, a sentence a line (train.source, train.target, test.source, test.target), and
-    vocabulary.source and .target (symbol, tab, count). Every translation has `length` symbols, the end symbol included
-    where there is one. A round of training is `updates` updates; a round of decoding is `size` test sentences.
+    `folder` holds the corpus in symbols, one sentence per line (train.source, train.target, test.source, test.target),
+    and vocabulary.source and .target (symbol, tab, count). Every translation has `length` symbols, the end symbol
+    included where there is one. A round of training is `updates` updates; a round of decoding is `size` test sentences.
     """
 
     work: str
@@ -22,7 +22,7 @@ class Job:
     beam: int = 1
     precision: str = "float32"
     engine: Literal["torch", "int8", "onnx"] = "torch"
-    candidates: list[int] | None = None  # of dragoman's: frequent symbols, translations of each
+    candidates: list[int] | None = None  # for dragoman: frequent symbols, translations of each
     warm: int = 20
     updates: int = 10
     size: int = 256
@@ -38,12 +38,12 @@ class Job:
         return cls(**json.loads(text))
 
     def sentences(self) -> list[str]:
-        """The test sentences of a round, of all lengths, sorted by length."""
+        """Return the test sentences of a round, of all lengths, sorted by length."""
         found = lines(Path(self.folder) / "test.source")
         found = found[:: max(1, len(found) // self.size)][: self.size]
         return sorted(found, key=lambda line: line.count(" "))
 
 
 def lines(path: Path) -> list[str]:
-    """Lines of text, divided at the newline character alone."""
+    """Return the lines of a file, split only at the newline character."""
     return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")

@@ -1,9 +1,9 @@
-"""BLEU by the length of the source, with attention and without: `python -m benchmarks.lengths --data FOLDER`.
+"""BLEU by source length, with and without attention: `python -m benchmarks.lengths --data FOLDER`.
 
-An encoder-decoder without attention squeezes a sentence into one vector, so it falls off where sentences grow long
-(CN 2.4, Bahdanau et al. 2015, figure 2). Two models of the same sizes learn Multi30k and sentences of it joined to
-longer ones; what they make of joined test sentences of 10 to 80 words is drawn as a plot. Both train side by side, a
-thread each; started again, they go on where they were.
+An encoder-decoder without attention compresses a sentence into one vector, so it gets worse on long sentences (CN 2.4,
+Bahdanau et al. 2015, figure 2). Two models of the same size train on Multi30k and on its sentences joined to longer
+ones; their BLEU on joined test sentences of 10 to 80 words is plotted. Both train side by side, with one thread each;
+started again, they continue where they stopped.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from dragoman.evaluation.metrics import Bleu
 from dragoman.visualisation import curves
 
 SOURCE, TARGET = "en", "de"
-LENGTHS = range(10, 81, 10)  # words of a joined source, about
+LENGTHS = range(10, 81, 10)  # approximate lengths of joined sources, in words
 MODELS = {
     "attention": {},
     "no attention": {
@@ -60,7 +60,7 @@ device: {{threads: 1}}
 
 
 def joined(pairs: list[Pair], words: int, count: int, generator: np.random.Generator) -> Iterator[Pair]:
-    """So many sources of about that many words, each of several sentences drawn at random, and their targets."""
+    """Yield `count` sources of about `words` words, each joined from randomly drawn sentences, and their targets."""
     for _ in range(count):
         some: list[Pair] = []
         while sum(len(pair.source.split()) for pair in some) < words - 6:
@@ -74,7 +74,7 @@ def write_pairs(place: Path, pairs: list[Pair]) -> None:
 
 
 def prepare(data: Path, folder: Path, share: float) -> None:
-    """The corpora: all of Multi30k, and `share` as many joined sentences of each length."""
+    """Write the corpora: all of Multi30k, and for each length joined sentences, `share` times as many."""
     generator = np.random.default_rng(1)
     for name, prefix in (("train", TRAIN), ("dev", DEV)):
         pairs = list(read_pairs((str(data / prefix),), SOURCE, TARGET))
@@ -84,7 +84,7 @@ def prepare(data: Path, folder: Path, share: float) -> None:
 
 
 def scores(data: Path, run: Path, count: int) -> list[tuple[int, float]]:
-    """BLEU of a run for joined test sentences of each length."""
+    """Return BLEU of a run for joined test sentences of each length."""
     pairs = list(read_pairs((str(data / TEST),), SOURCE, TARGET))
     model = dragoman.load(run, device=DeviceConfig(threads=1))
     found = []
@@ -99,9 +99,9 @@ def scores(data: Path, run: Path, count: int) -> list[tuple[int, float]]:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.lengths", description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("data/multi30k"), help="folder of Multi30k's files")
-    parser.add_argument("--folder", type=Path, default=Path("runs/lengths"), help="where all that is made goes")
+    parser.add_argument("--folder", type=Path, default=Path("runs/lengths"), help="output folder")
     parser.add_argument("--epochs", type=int, default=8)
-    parser.add_argument("--share", type=float, default=0.04, help="joined sentences of each length, of all pairs")
+    parser.add_argument("--share", type=float, default=0.04, help="joined sentences of each length per sentence pair")
     parser.add_argument("--test", type=int, default=200, help="joined test sentences of each length")
     options = parser.parse_args(arguments)
     console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)

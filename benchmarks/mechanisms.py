@@ -1,8 +1,8 @@
-"""What each mechanism of attention does for translation, alignment and speed: `make attention-table`.
+"""Effects of each attention mechanism on translation, alignment and speed: `make attention-table`.
 
-Each configuration of configs/attention trains on the phrasebook, and so do the scores and timings; where gold
-alignments of another corpus are given, ways to learn alignments train on that. Two processes work at a time, with a
-thread each. Started again, it goes on where it was. The tables come as Markdown.
+Each configuration of configs/attention trains on the phrasebook, and so do the scores and timings; if another corpus
+with gold alignments is given, ways to learn alignments train on that. Two processes run at a time, with one thread
+each. Started again, it continues where it stopped. The tables are printed as Markdown.
 """
 
 import argparse
@@ -37,7 +37,7 @@ ROUNDS = 3
 
 
 class Result(NamedTuple):
-    """What a trained row is worth: BLEU of the test sets, agreement with gold alignments (0 to 1), parameters."""
+    """Results of a trained row: BLEU of the test sets, agreement with gold alignments (0 to 1), parameters."""
 
     bleu: dict[str, float]
     alignment: AlignmentScore | None
@@ -45,7 +45,7 @@ class Result(NamedTuple):
 
 
 def mechanisms() -> list[Row]:
-    """No attention, the scores, the timings, then every configuration."""
+    """Return the rows: no attention, the scores, the timings, then every configuration."""
     plain = CONFIGS / "attention" / f"{PLAIN}.yaml"
     found = [Row("no attention", plain, {"model.attention.score": "none", "model.decoder.attend": "after"})]
     found += [Row(kind, plain, {"model.attention.score": kind}) for kind in ("uniform", "linear", "dot", "scaled_dot")]
@@ -57,13 +57,13 @@ def mechanisms() -> list[Row]:
 
 
 def of_documents() -> list[Row]:
-    """With and without attention to sentences."""
+    """Return the rows with and without attention to sentences."""
     hierarchical = CONFIGS / "attention" / f"{DOCUMENTS}.yaml"
     return [Row("all words alike", hierarchical, {"model.attention.sentences": "null"}), Row(DOCUMENTS, hierarchical)]
 
 
 def aligners() -> list[Row]:
-    """Ways to learn alignments."""
+    """Return the rows for ways to learn alignments."""
     found = [Row("plain", ALIGNER)]
     found += [Row(bias, ALIGNER, {"model.attention.terms": bias}) for bias in BIASES]
     together = {"model.attention.terms": f"[{', '.join(BIASES)}]"}
@@ -74,7 +74,7 @@ def aligners() -> list[Row]:
 
 
 def measured(run: Path, prepared: Corpus) -> Result:
-    """What a run makes of the test sets: translations, and alignments of the one with gold alignments."""
+    """Score a run on the test sets: translations, and alignments of the one with gold alignments."""
     model = dragoman.load(run, device=DeviceConfig(threads=1))
     source, target = model.source.name, model.target.name
 
@@ -96,7 +96,7 @@ def measured(run: Path, prepared: Corpus) -> Result:
 
 
 def speeds(rows: Sequence[Row], prepared: Corpus, folder: Path, console: Console) -> dict[str, float]:
-    """Target tokens by processor second of training, as a multiple of plain additive attention's, measured in turns."""
+    """Return target tokens per processor second of training, relative to plain additive attention, all in turns."""
     jobs = {}
     plain = next((row.name for row in rows if row.name in (PLAIN, "plain", "all words alike")), None)
     if plain is None:
@@ -124,7 +124,7 @@ def speeds(rows: Sequence[Row], prepared: Corpus, folder: Path, console: Console
 
 
 class Part(NamedTuple):
-    """One of the tables: its rows, and the corpus that they train on."""
+    """One of the tables: its rows, and their training corpus."""
 
     rows: list[Row]
     prepared: Corpus
@@ -201,7 +201,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 
 def table(found: dict[str, Result], faster: dict[str, float], prepared: Corpus) -> list[str]:
-    """A line a row, in Markdown; `speed` is that of training, as a multiple of plain additive attention's."""
+    """Return a line of Markdown for each row; `speed` is that of training, relative to plain additive attention."""
     tests = [f"BLEU {test}" for test in prepared.tests]
     heads = ["attention", *tests, "AER", "precision", "recall", "speed", "parameters"]
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
@@ -218,14 +218,14 @@ def _shares(alignment: AlignmentScore | None) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mechanisms", description=__doc__)
-    parser.add_argument("--folder", type=Path, default=Path("runs/attention-table"), help="where all that is made goes")
+    parser.add_argument("--folder", type=Path, default=Path("runs/attention-table"), help="output folder")
     parser.add_argument(
         "--alignments", type=Path, help="folder SOURCE-TARGET with gold alignments, see docs/attention.md"
     )
     parser.add_argument("--pairs", type=int, default=8000, help="sentence pairs of the phrasebook to train on")
-    parser.add_argument("--epochs", type=int, default=8, help="passes over them; twice as many over aligned pairs")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="these rows alone")
-    parser.add_argument("--workers", type=int, default=2, help="trainings at a time, a thread each")
+    parser.add_argument("--epochs", type=int, default=8, help="epochs; twice as many on aligned pairs")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="only these rows")
+    parser.add_argument("--workers", type=int, default=2, help="number of parallel trainings, with one thread each")
     parser.add_argument("--row", nargs=2, metavar=("PART", "NAME"), help=argparse.SUPPRESS)  # one of those trainings
     return told(run, parser.parse_args(arguments))
 

@@ -1,11 +1,11 @@
-"""What post-editing brings, and by which combination of its two sources: `make postediting-table`.
+"""Gains of post-editing, by the combination of its two sources: `make postediting-table`.
 
 Edit operations with attention to source and translation by concatenation, sum, flat and hierarchical combination
-(Libovicky and Helcl 2017, table 1), and without the cursor, which they have not; the translation alone; and direct
-rewriting. What is told of each: BLEU and TER of the development set as they stand there (tokenised, case-sensitive)
-beside doing nothing, the p of a paired bootstrap of TER, and how many of the sentences that were right stayed so. The
-folder of `--data` has {train,dev}.{src,mt,pe}, packed or not, and may have a test set. Two processes work at a time,
-with a thread each. Started again, it goes on where it was.
+(Libovicky and Helcl 2017, table 1), also without the cursor, which they do not have; the translation alone; and direct
+rewriting. For each, the table has BLEU and TER of the development set as given (tokenised, case-sensitive) compared
+with doing nothing, the p of a paired bootstrap of TER, and how many of the correct sentences stayed correct. The folder
+of `--data` has {train,dev}.{src,mt,pe}, compressed or not, and may have a test set. Two processes run at a time, with
+one thread each. Started again, it continues where it stopped.
 """
 
 import argparse
@@ -31,8 +31,8 @@ SAMPLES = 1000
 
 
 class Result(NamedTuple):
-    """Scores of some post-edits, the p that their TER differs from doing nothing by chance, and of the sentences that
-    were right the percentage that is still.
+    """Scores of post-edits, the p that their TER differs from doing nothing by chance, and the percentage of correct
+    sentences that are still correct.
     """
 
     bleu: float
@@ -42,7 +42,7 @@ class Result(NamedTuple):
 
 
 def rows() -> list[Row]:
-    """The combinations, then the other ways."""
+    """Return the rows: the combinations, then the other ways."""
     found = [
         Row(kind, CONFIG, {"model.combination": kind}) for kind in ("concatenation", "sum", "flat", "hierarchical")
     ]
@@ -59,7 +59,7 @@ TABLE = Table(
 
 
 def config(row: Row, options: argparse.Namespace) -> Config:
-    """A row's configuration, its data, run folder and length of training put in."""
+    """Return a row's configuration with its data, run folder and length of training."""
     overrides = {
         "run": str(options.folder / row.slug),
         "data.train": str(options.data / "train"),
@@ -71,14 +71,14 @@ def config(row: Row, options: argparse.Namespace) -> Config:
 
 
 def judged(before: list[str], after: list[str], right: list[str]) -> Result:
-    """What post-edits are worth beside what they are edits of."""
+    """Score post-edits against the translations that they edit."""
     bleu, ter = (metric.corpus(after, [right]).value for metric in (Bleu(tokenise="none"), Ter()))
     kept = [new == line for old, new, line in zip(before, after, right, strict=True) if old == line]
     return Result(bleu, ter, _p(before, after, right), 100 * sum(kept) / max(1, len(kept)))
 
 
 def _p(before: list[str], after: list[str], right: list[str]) -> float:
-    """Of the TER of both, by a paired bootstrap (Koehn 2004)."""
+    """Return the p for the TER of both, by a paired bootstrap (Koehn 2004)."""
     if before == after:
         return 1.0
     systems: list[tuple[str, Sequence[str]]] = [("before", before), ("after", after)]
@@ -90,7 +90,7 @@ def _p(before: list[str], after: list[str], right: list[str]) -> float:
 
 
 def tests(options: argparse.Namespace) -> list[str]:
-    """The development set, and test sets if there are any."""
+    """Return the names of the development set and of test sets, if any."""
     names = {path.name.split(".")[0] for path in options.data.glob("*.mt*")} - {"train", "dev"}
     return ["dev", *sorted(names)]
 
@@ -112,7 +112,7 @@ def work(row: Row, options: argparse.Namespace) -> None:
 
 
 def nothing(options: argparse.Namespace, part: str) -> Result:
-    """What the translations are worth as they are."""
+    """Score the unedited translations."""
     examples = list(read_examples(str(options.data / part), ("mt",), "pe"))
     before, right = [str(each.sources[0]) for each in examples], [each.target for each in examples]
     return judged(before, before, right)

@@ -1,4 +1,4 @@
-"""The corpora of `make attention-table`, and a configuration made ready for one of them."""
+"""The corpora of `make attention-table`, and configurations for them."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -16,7 +16,7 @@ TESTS = {"dev": 300, "test": 500, "compositional": 500}
 
 
 class Row(NamedTuple):
-    """A configuration, what is changed in it, and what the table calls it."""
+    """A configuration, the overrides of it, and its name in the table."""
 
     name: str
     config: Path
@@ -36,20 +36,20 @@ class Corpus(NamedTuple):
     overrides: dict[str, str]
 
     def config(self, row: Row, run: Path) -> Config:
-        """The configuration of a row for this corpus, in this run folder, with a thread."""
+        """Return the configuration of a row for this corpus and run folder, with one thread."""
         places = {"run": run, "data.train": self.texts / "train", "data.dev": self.texts / "dev"}
         overrides = {key: str(place) for key, place in places.items()} | {"device.threads": "1"} | self.overrides
         return checks.load_config(row.config, {**overrides, **row.overrides})
 
 
 def phrasebook(folder: Path, pairs: int, overrides: dict[str, str]) -> Corpus:
-    """Sampled anew; the test set has gold alignments."""
+    """Sample the phrasebook; the test set has gold alignments."""
     corpus.write(folder, "en", "fr", {"train": pairs, **TESTS}, seed=1)
     return Corpus(folder, ("test", "compositional"), "test", overrides)
 
 
 def documents(sentences: Corpus, folder: Path) -> Corpus:
-    """Of two sentences each."""
+    """Make a corpus of documents of two sentences each."""
     folder.mkdir(parents=True, exist_ok=True)
     for part in ("train", "dev", *sentences.tests):
         for side in ("en", "fr"):
@@ -59,7 +59,7 @@ def documents(sentences: Corpus, folder: Path) -> Corpus:
 
 
 def aligned(files: Path, folder: Path, overrides: dict[str, str]) -> Corpus:
-    """A corpus whose training and development pairs have gold alignments: `files` is named SOURCE-TARGET and holds
+    """Read a corpus whose training and development pairs have gold alignments: `files` is named SOURCE-TARGET and holds
     {train,dev}.{SOURCE,TARGET,talp}.gz, with links `1-1` (sure) and `1p1` (possible) counted from 1.
     """
     folder.mkdir(parents=True, exist_ok=True)

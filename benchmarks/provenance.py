@@ -1,6 +1,6 @@
-"""Where figures come from: a record beside every result, so that others can judge it and measure it again.
+"""Provenance of figures: a record with every result, so that others can judge it and measure it again.
 
-A file of results is `{"result": ..., "provenance": {...}}`. Nothing in it tells whose machine it was.
+A file of results is `{"result": ..., "provenance": {...}}`. Nothing in it identifies the machine's owner.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from dragoman.torch_internals import capabilities
 from dragoman.training.checks import complete
 
 ROOT = Path(__file__).resolve().parent.parent
-CODE = ("dragoman", "benchmarks", "configs", ":!benchmarks/results")  # what figures depend on, as git is told
+CODE = ("dragoman", "benchmarks", "configs", ":!benchmarks/results")  # what figures depend on, as paths for git
 UNKNOWN = "unknown: measured in November 2026, before results told"
 
 Files = TypeVar("Files", DataConfig, PairConfig)
@@ -32,10 +32,10 @@ Files = TypeVar("Files", DataConfig, PairConfig)
 
 @dataclass(frozen=True)
 class Provenance:
-    """What a result was measured with, and on what.
+    """The code, configuration and machine that a result was measured with.
 
-    `commit` is of the code, "unknown" where git does not know it; `changed`: it was not that commit's alone.
-    `configuration` is the digest of all options. `date` is when measuring began, or last went on.
+    `commit` is that of the code, "unknown" if git does not know it; `changed` says that there were uncommitted changes.
+    `configuration` is the digest of all options. `date` is when measuring began or was last continued.
     """
 
     commit: str
@@ -50,7 +50,7 @@ class Provenance:
 
 
 def of(*configs: Config) -> Provenance:
-    """Of what is measured now with models of these configurations."""
+    """Return the provenance of a measurement made now with models of these configurations."""
     commit = _git("rev-parse", "HEAD")
     name = capabilities().get("cpu_name")
     return Provenance(
@@ -67,7 +67,7 @@ def of(*configs: Config) -> Provenance:
 
 
 def digest(*configs: Config) -> str:
-    """SHA-256 of complete configurations; of files the names alone count, since folders are others elsewhere."""
+    """Return the SHA-256 of complete configurations; only the names of files count, since folders differ elsewhere."""
     found = hashlib.sha256()
     for config in map(complete, configs):
         pairs = tuple(_named(pair) for pair in config.data.pairs)
@@ -77,24 +77,24 @@ def digest(*configs: Config) -> str:
 
 
 def _named(section: Files) -> Files:
-    """A section with the names of its files in place of their paths."""
+    """Return a section with the names of its files instead of their paths."""
     train, dev = tuple(Path(name).name for name in section.train), Path(section.dev).name
     return section.model_copy(update={"train": train, "dev": dev})
 
 
 def write(path: Path, result: Any, made: Provenance) -> None:
-    """Figures with where they come from."""
+    """Write figures with their provenance."""
     with write_atomically(path) as file:
         json.dump({"result": result, "provenance": asdict(made)}, file)
 
 
 def read(path: Path) -> Any:
-    """The figures that `write` wrote. UserError where there are none."""
+    """Read the figures that `write` wrote. Raises UserError if there are none."""
     return _read(path)["result"]
 
 
 def origin(path: Path) -> Provenance | None:
-    """Where they come from; None where that is UNKNOWN. UserError where nothing is told."""
+    """Read the provenance of figures; None if it is UNKNOWN. Raises UserError if there is none."""
     found = _read(path)["provenance"]
     if found == UNKNOWN:
         return None
@@ -115,7 +115,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _git(*words: str) -> str:
-    """What git answers; nothing where it is not installed, or this is no checkout."""
+    """Return the output of git; empty if it is not installed, or if this is not a checkout."""
     try:
         done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
     except OSError:

@@ -1,4 +1,4 @@
-"""What was measured, as a table and as JSON, beside what was measured before."""
+"""Results of the benchmark as a table and as JSON, compared with earlier ones."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -14,13 +14,13 @@ from benchmarks.toolkits import NO_TERM, PATHS
 from dragoman.errors import UserError
 
 WORKS = {"train": "training", "terms": "training with terms", "greedy": "greedy", "beam": "beam 5"}
-PLAIN = (PATHS["float32"], NO_TERM)  # what those after it in the table are multiples of
+PLAIN = (PATHS["float32"], NO_TERM)  # the baseline for the rows after it in the table
 MEGABYTE = 1e6
 
 
 @dataclass(frozen=True)
 class Row:
-    """The figures of one contender in one work. `share` of the matrix-product rate of a core, where it is known."""
+    """The figures of one contender in one work. `share` is that of the matrix-product rate of a core, if known."""
 
     work: str
     rows: int
@@ -31,7 +31,7 @@ class Row:
 
     @property
     def contest(self) -> tuple[str, int, int]:
-        """What is compared with each other."""
+        """The key of rows that are compared with each other."""
         return self.work, self.rows, self.threads
 
 
@@ -46,7 +46,7 @@ class Report:
     rows: list[Row] = field(default_factory=list)
 
     def write(self, path: Path) -> None:
-        """UserError where that fails."""
+        """Write the report as JSON. Raises UserError if that fails."""
         try:
             path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
         except OSError as error:
@@ -54,7 +54,7 @@ class Report:
 
     @classmethod
     def read(cls, path: Path) -> "Report":
-        """UserError where the file is not a report."""
+        """Read a report. Raises UserError if the file is not one."""
         try:
             found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             rows = [Row(**{**row, "figures": Figures(**row["figures"])}) for row in found.pop("rows")]
@@ -76,7 +76,7 @@ COLUMNS: dict[str, Callable[[Figures], float]] = {
 
 
 def table(report: Report, before: Report | None = None) -> Table:
-    """One line a contender; in brackets, how many times the figure of `before` that is."""
+    """Return a table with one line per contender; in brackets, the ratio to the figure of `before`."""
     rates = ", ".join(f"{precision} {rate / 1e9:,.0f}" for precision, rate in report.products.items())
     if before:
         rates += f"; before: {', '.join(f'{rate / 1e9:,.0f}' for rate in before.products.values())}"

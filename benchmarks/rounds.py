@@ -1,7 +1,7 @@
-"""What a measured process does: it warms up, says that it is ready, and works a round whenever it is asked for one.
+"""The protocol of a measured process: it warms up, reports that it is ready, and works one round for each request.
 
-This module is imported by the interpreters of other toolkits too and needs the standard library alone. Standard
-output carries the answers; whatever else the process prints goes to standard error.
+Interpreters of other toolkits import this module too, so it needs only the standard library. Answers are written to
+standard output; everything else that the process prints goes to standard error.
 """
 
 import json
@@ -15,10 +15,10 @@ from typing import NoReturn
 
 
 class Rounds:
-    """Answers the process that asks: a line `{}` when ready, then one with the figures of each round."""
+    """Answers to the measuring process: a line `{}` when ready, then one with the figures of each round."""
 
     def __init__(self, peak: Callable[[], int] | None = None) -> None:
-        """`peak` tells the most memory (bytes) that was in use so far; by default, of this process."""
+        """`peak` returns the peak memory so far in bytes; by default, that of this process."""
         self._answers = os.fdopen(os.dup(1), "w")
         os.dup2(2, 1)
         self._peak = peak or peak_memory
@@ -26,23 +26,23 @@ class Rounds:
         self._began = (0.0, 0.0)
 
     def wait(self) -> None:
-        """Ready for a round: returns when one is asked for, and ends the process when none is wanted any more."""
+        """Wait for the next round: return when one is requested, and end the process when no more are."""
         self._answer({})
         self._begin()
 
     def count(self, tokens: int, sentences: int) -> None:
-        """An update or a batch of a round is done."""
+        """Count an update or a batch of a round."""
         for name, amount in zip(self._amounts, (tokens, sentences), strict=True):
             self._amounts[name] += amount
 
     def end(self) -> None:
-        """The round is done: its figures go out, and the next one begins when it is asked for."""
+        """End a round: report its figures, and start the next one when it is requested."""
         wall, cpu = (now - before for now, before in zip(_now(), self._began, strict=True))
         self._answer({**self._amounts, "seconds": wall, "cpu_seconds": cpu, "peak": self._peak()})
         self._begin()
 
     def repeat(self, work: Callable[[], None]) -> NoReturn:
-        """Once to warm up, then a round of `work`, which counts what it does, whenever one is asked for."""
+        """Run `work`, which calls `count`, once to warm up and then once for each round requested."""
         work()
         self.wait()
         while True:
@@ -60,7 +60,7 @@ class Rounds:
 
 
 class Updates:
-    """Rounds of so many updates in a training loop that is somebody else's, after the first `warm` ones."""
+    """Rounds of `updates` updates in the training loop of another toolkit, after the first `warm` updates."""
 
     def __init__(self, rounds: Rounds, warm: int, each: int) -> None:
         self._rounds = rounds
@@ -69,7 +69,7 @@ class Updates:
         self._warm = True
 
     def done(self, tokens: int, sentences: int) -> None:
-        """To be called after each update with its target tokens (end symbols included)."""
+        """Call this after each update with its target tokens (end symbols included)."""
         self._left -= 1
         if not self._warm:
             self._rounds.count(tokens, sentences)
@@ -79,13 +79,13 @@ class Updates:
 
 
 def _now() -> tuple[float, float]:
-    """Wall seconds, and processor seconds of all threads of this process."""
+    """Return wall seconds, and processor seconds of all threads of this process."""
     return time.perf_counter(), time.process_time()
 
 
 def peak_memory() -> int:
-    """The most memory that this process has held, in bytes."""
-    try:  # getrusage counts what the parent held when it started this process
+    """Return the peak memory of this process in bytes."""
+    try:  # getrusage includes what the parent held when it started this process
         status = Path("/proc/self/status").read_text(encoding="ascii")
         return int(status.split("VmHWM:")[1].split()[0]) * 1024
     except (OSError, IndexError):

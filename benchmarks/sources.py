@@ -1,10 +1,10 @@
-"""What several sources bring, and how to combine them: `make sources-table`.
+"""Gains of several sources, by their combination: `make sources-table`.
 
 Multi30k from German, French and Czech into English: each source alone, all three as one sequence, and all three by
 concatenation, sum, flat and hierarchical combination, the last two with and without sentinel and shared projections
-(Libovicky and Helcl 2017, table 1 and figure 1). Two processes work at a time, with a thread each. Started again, it
-goes on where it was. The table comes as Markdown; learning curves and the weights of an example are drawn beside the
-runs.
+(Libovicky and Helcl 2017, table 1 and figure 1). Two processes run at a time, with one thread each. Started again, it
+continues where it stopped. The table is printed as Markdown; learning curves and the weights of an example are drawn
+beside the runs.
 """
 
 import argparse
@@ -31,8 +31,8 @@ EXAMPLE = 10  # the test sentence whose weights are drawn
 
 
 class Result(NamedTuple):
-    """What a trained row is worth: BLEU of the development and the test set, parameters; and how it learnt: BLEU of the
-    development set by training steps.
+    """Results of a trained row: BLEU of the development and the test set, parameters, and BLEU of the development set
+    by training steps.
     """
 
     dev: float
@@ -42,8 +42,8 @@ class Result(NamedTuple):
 
 
 def rows() -> list[Row]:
-    """Each source alone, then the combinations of all."""
-    alone = {"model.combination": "concatenation"}  # of one it is that one
+    """Return the rows: each source alone, then the combinations of all."""
+    alone = {"model.combination": "concatenation"}  # with one source, it is that one
     found = [Row(name, CONFIG, {"data.source": name, **alone}) for name in SINGLE]
     found.append(Row("one sequence", CONFIG, {"data.join": "true", **alone}))
     found += [Row(kind, CONFIG, {"model.combination": kind}) for kind in ("concatenation", "sum")]
@@ -60,7 +60,7 @@ TABLE = Table("benchmarks.sources", str(__doc__), rows, folder="runs/sources-tab
 
 
 def config(row: Row, options: argparse.Namespace) -> Config:
-    """A row's configuration, its data, run folder and length of training put in."""
+    """Return a row's configuration with its data, run folder and length of training."""
     overrides = {
         "run": str(options.folder / row.slug),
         "data.train": str(options.data / TRAIN),
@@ -93,13 +93,13 @@ def work(row: Row, options: argparse.Namespace) -> None:
 
 
 def learning(run: Path) -> list[tuple[int, float]]:
-    """BLEU of the development set, by training steps."""
+    """Return BLEU of the development set by training steps."""
     measured = map(json.loads, read_lines(run / "metrics.jsonl"))
     return [(each["step"], each["valid/bleu"]) for each in measured if "valid/bleu" in each]
 
 
 def drawn(found: dict[str, Result]) -> str:
-    """Learning curves, as SVG: of the best single source, and of each way to combine them in its plain form."""
+    """Draw learning curves as SVG: of the best single source, and of each combination in its plain form."""
     best = max(SINGLE, key=lambda name: found[name].test if name in found else 0.0)
     shown = [name for name in found if name == best or (name not in SINGLE and "," not in name)]
     points = {name: [(step, bleu) for step, bleu in found[name].learning] for name in shown}

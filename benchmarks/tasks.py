@@ -1,10 +1,10 @@
-"""Other tasks of sequences, against what others published: `make tasks-table`.
+"""Other sequence tasks, compared with published results: `make tasks-table`.
 
 Pronunciation (g2p), inflection, historical spelling (histnorm) and commands to actions (scan), each language or set
-with the configuration of its task in configs/tasks. What others got with ensembles, some rows meet with an ensemble, of
-models whose seeds differ. One process trains at a time unless told otherwise, with a thread.
-Started again, it goes on where it was: a row that has its result is not trained again, and one that was begun goes on.
-The table comes as Markdown.
+with the configuration of its task in configs/tasks. Where published results are those of ensembles, some rows use an
+ensemble too, of models with different seeds. One process trains at a time by default, with one thread. Started again,
+it continues where it stopped: a row that has its result is not trained again, and one that was begun continues. The
+table is printed as Markdown.
 """
 
 import argparse
@@ -32,8 +32,8 @@ from dragoman.training import checks, session
 
 CONFIGS = Path(__file__).resolve().parent.parent / "configs" / "tasks"
 PARTS = ("train", "dev", "test")
-HELD_OUT = 20  # one in so many training examples is for development where a set has none for it
-JUDGED = 2000  # examples at most that training is judged by
+HELD_OUT = 20  # one of so many training examples is for development if a set has no development part
+JUDGED = 2000  # the most development examples
 
 # Word error rate of the baseline of SIGMORPHON 2021, an ensemble of neural transducers, on the test sets.
 HIGH = {"eng_us": 41.94}
@@ -78,7 +78,7 @@ HISTNORM = {
     "slovene-goo300k-bohoric": 89.77,
     "slovene-goo300k-gaj": 94.93,
 }
-TOKENS = {  # that these ends are trained on
+TOKENS = {  # training examples behind these ends
     "german-anselm": 50_000,
     "german-ridges": 25_000,
     "slovene-goo300k-bohoric": 25_000,
@@ -89,11 +89,11 @@ SCAN = {"simple": 99.8, "length": 20.8, "addprim_jump": 1.2, "addprim_turn_left"
 
 
 class Task(NamedTuple):
-    """A row of the table: what it trains, on which files, and what others got.
+    """A row of the table: what it trains, on which files, and the published result.
 
-    `files` is the name of its files, packed (.gz) or not, in the folder of all data sets, `{}` for the part;
-    `published` is in percent, of errors where `errors` says so, else of what is right; `most` is how many training
-    examples it takes, evenly from all; `models` is how many are trained, and asked together.
+    `files` is the name of its files, compressed (.gz) or not, in the folder of all data sets, with `{}` for the part;
+    `published` is a percentage, of errors if `errors` is set, else of correct examples; `most` is the number of
+    training examples, taken evenly from all; `models` is the size of the ensemble.
     """
 
     row: Row
@@ -110,14 +110,14 @@ class Task(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The rows of a kind have a mean."""
+        """The kind, whose rows share a mean."""
         return self.name.partition(",")[0]
 
 
 class Result(NamedTuple):
-    """What a trained row is worth: exact matches of the development and the test set and errors by token of the test
-    set, all in percent; of all models of an ensemble the parameters, the minutes that their trainings took by the
-    clock, and those of the processor since the row was last started.
+    """Results of a trained row: exact matches of the development and the test set and token errors of the test set, all
+    in percent; for all models of an ensemble together the parameters, the wall minutes of training, and the processor
+    minutes since the row was last started.
     """
 
     dev: float
@@ -129,7 +129,7 @@ class Result(NamedTuple):
 
 
 def tasks() -> list[Task]:
-    """SCAN, then pronunciation by size of corpus, inflection and historical spelling."""
+    """Return the rows: SCAN, then pronunciation by size of corpus, inflection and historical spelling."""
     found = [
         Task(Row(f"scan, {name}", CONFIGS / "scan.yaml"), "scan", f"scan/tasks_{{}}_{name}.txt", published)
         for name, published in SCAN.items()
@@ -151,7 +151,7 @@ def tasks() -> list[Task]:
 
 
 def prepare(task: Task, data: Path, folder: Path) -> None:
-    """Write {train,dev,test}.tsv of a task into the folder. UserError where a file of it is missing."""
+    """Write {train,dev,test}.tsv of a task into the folder. Raises UserError if a file of it is missing."""
     texts = {part: _place(data / task.files.format(part)) for part in PARTS}
     found = {
         part: list(converted(path, task.format)) for part, path in texts.items() if path.is_file() or part != "dev"
@@ -172,14 +172,14 @@ def _place(plain: Path) -> Path:
 
 
 def evenly(lines: Sequence[str], most: int | None) -> list[str]:
-    """So many of the lines at most, as far from each other as can be."""
+    """Return at most `most` of the lines, evenly spaced."""
     if most is None or len(lines) <= most:
         return list(lines)
     return [lines[number * len(lines) // most] for number in range(most)]
 
 
 def config(task: Task, folder: Path, run: Path, seed: int = 1) -> Config:
-    """The configuration of a task for what was prepared in the folder."""
+    """Return the configuration of a task for the files prepared in the folder."""
     overrides = {
         "run": str(run),
         "seed": str(seed),
@@ -215,13 +215,13 @@ def work(task: Task, options: argparse.Namespace) -> None:
 
 
 def _seconds(run: Path) -> float:
-    """How long a training took, however often it was begun again."""
+    """Return the seconds that a training took, including all that were resumed."""
     *_, last = read_lines(run / "metrics.jsonl")
     return float(json.loads(last)["time"])
 
 
 def table(every: Sequence[Task], found: dict[str, Result]) -> Iterator[str]:
-    """A line a row, in Markdown, and the mean of each kind of which all rows are there."""
+    """Yield a line of Markdown for each row, and the mean of each kind whose rows are all there."""
     yield "| task | measure | published | test | dev | error rate of tokens | minutes | of the processor | parameters |"
     yield "|" + "---|" * 9
     for kind in dict.fromkeys(task.kind for task in every):
@@ -269,12 +269,10 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tasks", description=__doc__)
-    parser.add_argument("--folder", type=Path, default=Path("runs/tasks-table"), help="where all that is made goes")
+    parser.add_argument("--folder", type=Path, default=Path("runs/tasks-table"), help="output folder")
     parser.add_argument("--data", type=Path, default=Path("data"), help="folder of the data sets, see docs/tasks.md")
-    parser.add_argument(
-        "--only", nargs="+", metavar="NAME", help="these rows alone ('scan, simple'), or kinds ('scan')"
-    )
-    parser.add_argument("--workers", type=int, default=1, help="trainings at a time, a thread each")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="only these rows ('scan, simple') or kinds ('scan')")
+    parser.add_argument("--workers", type=int, default=1, help="number of parallel trainings, with one thread each")
     parser.add_argument("--row", metavar="NAME", help=argparse.SUPPRESS)  # one of those trainings
     return told(run, parser.parse_args(arguments))
 

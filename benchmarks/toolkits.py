@@ -1,4 +1,4 @@
-"""Who takes part: dragoman's paths, and the other toolkits that an interpreter has."""
+"""The contenders: dragoman's paths, and the other toolkits that an interpreter has."""
 
 import subprocess
 import sys
@@ -15,11 +15,11 @@ PATHS = {"float32": "dragoman, plain", "bfloat16": "dragoman, fast"}  # by the p
 EXPORTED = {"dragoman, ONNX int8": None, "dragoman, ONNX int8, 300,20": [300, 20]}  # by candidates
 
 NO_TERM = "additive"
-TOGETHER = 4  # trainings with a term that are measured in turns
+TOGETHER = 4  # trainings with a term that are measured together, in turns
 
 
 class Peer(NamedTuple):
-    """Another toolkit: the package that must be there, the module that measures it, and the works it is measured in."""
+    """Another toolkit: the package required, the module that measures it, and the works that it is measured in."""
 
     name: str
     package: str
@@ -33,11 +33,11 @@ PEERS = (
     Peer("CTranslate2, int8 Transformer", "ctranslate2", "benchmarks.peers.ctranslate", frozenset({"greedy", "beam"})),
 )
 VERSION = "import sys; from importlib.metadata import version; print(version(sys.argv[1]))"
-DISTRIBUTIONS = {"onmt": "OpenNMT-py"}  # where a package is published under another name
+DISTRIBUTIONS = {"onmt": "OpenNMT-py"}  # a package that is published under another name
 
 
 def own(job: Job, *, exported: bool = False) -> Iterator[Contender]:
-    """dragoman itself, along each path that does this work."""
+    """Yield dragoman itself, for each path that does this work."""
     plain, fast = (replace(job, precision=precision) for precision in PATHS)
     paths = {PATHS["float32"]: plain}
     if job.work in ("train", "products"):
@@ -51,7 +51,7 @@ def own(job: Job, *, exported: bool = False) -> Iterator[Contender]:
 
 
 def terms(job: Job) -> Iterator[list[Contender]]:
-    """Training with each term of attention that shows all of the source, a few at a time beside one without."""
+    """Yield trainings with each term of attention that shows all of the source, a few at a time beside one without."""
     found = [kind for kind, term in TERMS.items() if not term.hides]
     for begin in range(0, len(found), TOGETHER):
         names = {NO_TERM: [], **{f"+ {kind}": [kind] for kind in found[begin : begin + TOGETHER]}}
@@ -64,14 +64,14 @@ def _with_terms(job: Job, kinds: list[str]) -> Job:
 
 
 def peers(python: str, job: Job, installed: dict[Peer, str]) -> Iterator[Contender]:
-    """Those of the installed toolkits that do this work."""
+    """Yield the installed toolkits that do this work."""
     for peer, version in installed.items():
         if job.work in peer.works:
             yield Contender(f"{peer.name} {version}", python, peer.module, job)
 
 
 def look(python: str, device: str) -> tuple[dict[Peer, str], list[str]]:
-    """The toolkits that an interpreter has, with their versions, and a line for each that is not measured."""
+    """Return the toolkits that an interpreter has, with their versions, and a line for each that is not measured."""
     if device != "cpu":
         return {}, [f"no other toolkits: they are measured on the processor, not on {device}"]
     installed, missing = {}, []

@@ -1,4 +1,4 @@
-"""Tables whose rows are trainings: in processes of their own, some at a time, begun again where they stopped."""
+"""Tables whose rows are trainings, each in its own process, some in parallel, continued where they stopped."""
 
 import argparse
 import subprocess
@@ -31,13 +31,15 @@ def main(
     show: Callable[[list[Row], argparse.Namespace], None],
     arguments: list[str] | None,
 ) -> int:
-    """The command of a table: `work` trains a row and writes `result(row, options)`, `show` prints what is there."""
+    """Run the command of a table: `work` trains a row and writes `result(row, options)`, `show` prints the results so
+    far.
+    """
     parser = argparse.ArgumentParser(prog=f"python -m {table.module}", description=table.about)
-    parser.add_argument("--folder", type=Path, default=Path(table.folder), help="where all that is made goes")
+    parser.add_argument("--folder", type=Path, default=Path(table.folder), help="output folder")
     parser.add_argument("--data", type=Path, default=Path(table.data), help="folder of the corpus")
-    parser.add_argument("--epochs", type=int, default=table.epochs, help="passes over the training examples")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="these rows alone")
-    parser.add_argument("--workers", type=int, default=2, help="trainings at a time, a thread each")
+    parser.add_argument("--epochs", type=int, default=table.epochs, help="epochs")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="only these rows")
+    parser.add_argument("--workers", type=int, default=2, help="number of parallel trainings, with one thread each")
     parser.add_argument("--row", metavar="NAME", help=argparse.SUPPRESS)  # one of those trainings
 
     def run(options: argparse.Namespace, console: Console) -> int:
@@ -59,7 +61,7 @@ def main(
 
 
 def told(run: Callable[[argparse.Namespace, Console], int], options: argparse.Namespace) -> int:
-    """Run a command, which may tell of its progress; what is wrong with its input is told in a line."""
+    """Run a command, which may show its progress; a UserError is reported in a line."""
     console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
     try:
         return run(options, console)
@@ -69,13 +71,13 @@ def told(run: Callable[[argparse.Namespace, Console], int], options: argparse.Na
 
 
 def result(row: Row, options: argparse.Namespace) -> Path:
-    """Where a row's result is."""
+    """Return the path of a row's result."""
     path: Path = options.folder / f"{row.slug}.json"
     return path
 
 
 def markdown(*lines: Iterable[str]) -> None:
-    """Print a table as Markdown, its head first."""
+    """Print a table as Markdown, starting with its header."""
     shown = Console(width=200, highlight=False, markup=False, soft_wrap=True)
     for number, line in enumerate(lines):
         cells = list(line)
@@ -85,8 +87,8 @@ def markdown(*lines: Iterable[str]) -> None:
 
 
 def apart(module: str, tasks: Mapping[str, Sequence[str]], workers: int, console: Console) -> int:
-    """Run `python -m MODULE ARGUMENTS` for each task, so many at a time; tell which is done, or of what it failed, and
-    return how many did.
+    """Run `python -m MODULE ARGUMENTS` for each task, `workers` at a time; report which is done or why it failed, and
+    return the number of failures.
     """
 
     def work(task: str) -> bool:

@@ -1,7 +1,7 @@
-"""What a step of the decoder costs with all of the source before it, and with a window: `python -m benchmarks.windows`.
+"""Cost of a decoder step with attention to the whole source, and to a window: `python -m benchmarks.windows`.
 
-Processor time of architecture A without its encoder and output layer, on one thread. A training step has its share of
-what is done once for a source: the keys, and the sum of their gradients.
+Processor time of architecture A without its encoder and output layer, on one thread. A training step includes its share
+of the work done once for a source: the keys, and the sum of their gradients.
 """
 
 import argparse
@@ -28,14 +28,14 @@ STEPS = 30
 def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.windows", description=__doc__)
     parser.add_argument("--lengths", nargs="+", type=int, default=[50, 150, 500, 1500, 5000], help="of the source")
-    parser.add_argument("--sentences", type=int, default=1, help="in a batch")
-    parser.add_argument("--rounds", type=int, default=3, help="rounds that medians are taken of")
-    parser.add_argument("--tiny", action="store_true", help="a tiny model, to try this program itself")
+    parser.add_argument("--sentences", type=int, default=1, help="sentences in a batch")
+    parser.add_argument("--rounds", type=int, default=3, help="number of rounds for medians")
+    parser.add_argument("--tiny", action="store_true", help="use a tiny model, to try this program")
     return parser.parse_args(arguments)
 
 
 def decode(model: Seq2Seq, memory: Memory, words: Tensor) -> float:
-    """Seconds that the steps of a search take."""
+    """Return the seconds of the steps of a search."""
     with torch.inference_mode():
         state = model.start((memory,))
         began = time.process_time()
@@ -45,14 +45,14 @@ def decode(model: Seq2Seq, memory: Memory, words: Tensor) -> float:
 
 
 def train(model: Seq2Seq, memory: Memory, words: Tensor) -> float:
-    """Seconds that the steps over a reference and their gradients take."""
+    """Return the seconds of the steps over a reference and of their gradients."""
     began = time.process_time()
     model.unroll(model.start((memory,)), words).features.sum().backward()  # type: ignore[no-untyped-call]
     return time.process_time() - began
 
 
 def milliseconds(work: Callable[[Seq2Seq, Memory, Tensor], float], rounds: int, *parts: object) -> float:
-    """A step, the median of some rounds after one to warm up."""
+    """Return the milliseconds of a step: the median of `rounds` rounds after one to warm up."""
     return 1000 * statistics.median([work(*parts) for _ in range(rounds + 1)][1:]) / STEPS  # type: ignore[arg-type]
 
 

@@ -27,19 +27,19 @@ from dragoman.training.progress import Progress
 from dragoman.training.stopping import Stop
 from dragoman.training.workers import Workers
 
-PRODUCT = 1024  # rows and columns of the matrices whose product tells the rate of this machine
-PRODUCTS = 8  # of them in a round
+PRODUCT = 1024  # rows and columns of the matrices whose products measure the rate of this machine
+PRODUCTS = 8  # products in a round
 
 
 def load(job: Job) -> Config:
-    """The configuration of the prepared corpus, for this device and precision."""
+    """Return the configuration of the prepared corpus, for this device and precision."""
     device = {"name": job.device, "threads": str(job.threads), "precision": job.precision}
     overrides = {f"device.{name}": value for name, value in device.items()} | job.overrides
     return checks.load_config(Path(job.folder).parent / "config.yaml", overrides)
 
 
 class Devices(Rounds):
-    """Rounds that end when the device has done its work, and count its memory where it has its own."""
+    """Rounds that end when the device has finished, and measure its memory if it has its own."""
 
     def __init__(self, device: torch.device) -> None:
         self._cuda = device.type == "cuda"
@@ -53,10 +53,10 @@ class Devices(Rounds):
 
 @final
 class Counted(Objective):
-    """The objective of the run, with the size of the last batch."""
+    """The objective of the run, which records the size of the last batch."""
 
     def __init__(self, objective: Objective) -> None:
-        nn.Module.__init__(self)  # what there is to know of the training, the objective knows
+        nn.Module.__init__(self)  # the objective knows all that is needed of the training
         self.objective = objective
         self.parts = objective.parts
         self.last = (0, 0)  # target symbols, sentences
@@ -75,7 +75,7 @@ class Counted(Objective):
 
 @final
 class Meter(Silence):
-    """A journal that hears of every update and writes nothing."""
+    """A journal that is notified of every update and writes nothing."""
 
     def __init__(self, folder: RunFolder) -> None:
         super().__init__(folder)
@@ -87,7 +87,7 @@ class Meter(Silence):
 
 
 def train(job: Job) -> None:
-    """The training loop that `dragoman train` runs, with its own batches, step and optimiser."""
+    """Measure the training loop of `dragoman train`, with its own batches, step and optimiser."""
     folder = RunFolder(Path(job.folder).parent / "run")
     meter = Meter(folder)
     run = session.assemble(load(job), folder, Workers(), meter, Stop())
@@ -97,14 +97,14 @@ def train(job: Job) -> None:
 
 
 def decode(job: Job) -> None:
-    """A search of dragoman's over the test sentences, with random weights and forced lengths."""
+    """Measure a search over the test sentences, with random weights and forced lengths."""
     config = load(job)
     candidates = (job.candidates[0], job.candidates[1]) if job.candidates else None
     folder = Path(job.folder).parent / "run"
     translator = dragoman.load(folder, device=config.device, engine=job.engine, candidates=candidates)
     sentences = [[list[Symbol](line.split())] for line in job.sentences()]
     batches = [sentences[begin : begin + job.rows] for begin in range(0, len(sentences), job.rows)]
-    length = {"length_ratio": 1e-9, "length_margin": job.length - 1}  # the end symbol comes on top
+    length = {"length_ratio": 1e-9, "length_margin": job.length - 1}  # the end symbol is added
     spec = Spec("greedy", length) if job.beam == 1 else Spec("beam", {"size": job.beam, **length})
     search = components.build(SEARCHES, spec)
     rounds = Devices(translator.device.torch_device)
@@ -118,7 +118,7 @@ def decode(job: Job) -> None:
 
 
 def products(job: Job) -> None:
-    """Square matrix products. What counts as a token here is a floating-point operation."""
+    """Measure square matrix products. A token here is a floating-point operation."""
     device = devices.choose(load(job).device)
     matrix = torch.randn(PRODUCT, PRODUCT, device=device.torch_device).to(device.precision)
     rounds = Devices(device.torch_device)

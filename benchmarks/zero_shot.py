@@ -1,10 +1,11 @@
 """Directions that were never trained: `make zero-shot`.
 
 One model of three languages (configs/johnson2016.yaml) learns English to German and French and back. It then translates
-German to French and French to German, at once and by way of English, beside models that were trained on those pairs:
-BLEU, and the share of sentences in the wrong language. The phrasebook, where each pair of languages has sentences of
-its own; and Multi30k where it is given, half of whose sentences both pairs with German have. Two processes work at a
-time, with a thread each. Started again, it goes on where it was. The tables come as Markdown.
+German to French and French to German, directly and by way of English, beside models that were trained on those pairs.
+Reported are BLEU and the share of sentences in the wrong language, on the phrasebook, where each language pair has
+sentences of its own, and on Multi30k if it is given, where both pairs with German have half of the sentences. Two
+processes run at a time, with one thread each. Started again, it continues where it stopped. The tables are printed as
+Markdown.
 """
 
 import argparse
@@ -34,32 +35,32 @@ CONFIG = Path(__file__).resolve().parent.parent / "configs" / "johnson2016.yaml"
 TRAINED, UNTRAINED = (("en", "de"), ("en", "fr")), ("de", "fr")
 LANGUAGES = ("de", "en", "fr")
 PIVOT = "en"
-ALONE = 2  # times as many passes for a model of one direction, which has a quarter of the examples
+ALONE = 2  # factor for the epochs of a model of one direction, which has a quarter of the examples
 TESTS = {"dev": 200, "test": 500}  # sentences of the phrasebook
 
 
 class Table(NamedTuple):
-    """Corpora in folders such as en-de below `texts`, in each train, dev and test; what they need of configurations."""
+    """Corpora in folders such as en-de below `texts`, each with train, dev and test; and the overrides they need."""
 
     texts: Path
     overrides: dict[str, str]
     bleu: Bleu
 
     def prefix(self, source: str, target: str, part: str) -> str:
-        """The files of a pair in either direction; of copies those of the first pair."""
+        """Return the prefix of a pair's files in either direction; for copies, that of the first pair."""
         folders = ("-".join(pair) for pair in (*TRAINED, UNTRAINED) if {source, target} <= set(pair))
         return str(self.texts / next(folders) / part)
 
 
 class Figures(NamedTuple):
-    """What translations of a test set are worth: BLEU, and the percentage in another language than the wanted one."""
+    """Scores of a translated test set: BLEU, and the percentage in another language than the one wanted."""
 
     bleu: float
     wrong: float
 
 
 def phrasebook(folder: Path, pairs: int) -> Table:
-    """Sampled anew, other sentences for each pair of languages."""
+    """Sample the phrasebook, with different sentences for each language pair."""
     for seed, (source, target) in enumerate((*TRAINED, UNTRAINED), start=1):
         place = folder / f"{source}-{target}"
         if not (place / f"test.{target}").is_file():
@@ -68,7 +69,7 @@ def phrasebook(folder: Path, pairs: int) -> Table:
 
 
 def multi30k(files: Path, folder: Path) -> Table:
-    """Each pair with German has every second sentence of the training set, English and French have the others."""
+    """Divide Multi30k: each pair with German has every second training sentence, English and French have the others."""
     for source, target in (*TRAINED, UNTRAINED):
         place = folder / f"{source}-{target}"
         if (place / f"test.{target}").is_file():
@@ -85,14 +86,14 @@ def multi30k(files: Path, folder: Path) -> Table:
 
 
 def rows() -> dict[str, tuple[tuple[str, str], ...]]:
-    """The models by name, and the directions that each is trained on."""
+    """Return the models by name, with the directions that each is trained on."""
     both = [pair for one in TRAINED for pair in (one, one[::-1])]
     alone = {"-".join(pair): (pair,) for pair in (UNTRAINED, UNTRAINED[::-1])}
     return {"one model": tuple(both), "one model with copies": (*both, (PIVOT, PIVOT)), **alone}
 
 
 def config(name: str, table: Table, folder: Path, epochs: int) -> Config:
-    """The configuration of a model, its data, run folder and length of training put in."""
+    """Return the configuration of a model with its data, run folder and length of training."""
     directions = rows()[name]
     epochs *= 1 if len(directions) > 1 else ALONE
     overrides = {
@@ -117,7 +118,7 @@ def config(name: str, table: Table, folder: Path, epochs: int) -> Config:
 
 
 def work(name: str, table: Table, folder: Path, epochs: int) -> None:
-    """Train a model, translate with it, and write what that is worth beside its run."""
+    """Train a model, translate with it, and write the scores beside its run."""
     made = config(name, table, folder, epochs)
     made_with = provenance.of(made)
     run = session.train(made, quiet=True)
@@ -152,7 +153,7 @@ def work(name: str, table: Table, folder: Path, epochs: int) -> None:
 
 
 def lines(found: dict[str, Figures]) -> list[str]:
-    """A line for each direction and system, in Markdown."""
+    """Return a line of Markdown for each direction and system."""
     heads = "| direction | system | BLEU | wrong language (%) |", "|---|---|---|---|"
     ordered = sorted(found.items(), key=lambda item: item[0].rpartition(" ")[2])
     return [
@@ -201,14 +202,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.zero_shot", description=__doc__)
-    parser.add_argument("--folder", type=Path, default=Path("runs/zero-shot"), help="where all that is made goes")
-    parser.add_argument("--data", type=Path, help="folder of Multi30k's files, which are then a second table")
-    parser.add_argument("--pairs", type=int, default=6_000, help="examples of the phrasebook for each two languages")
-    parser.add_argument(
-        "--epochs", type=int, default=8, help="passes over the examples, twice as many of one direction"
-    )
-    parser.add_argument("--only", nargs="+", metavar="TABLE", help="phrasebook or multi30k alone")
-    parser.add_argument("--workers", type=int, default=2, help="trainings at a time, a thread each")
+    parser.add_argument("--folder", type=Path, default=Path("runs/zero-shot"), help="output folder")
+    parser.add_argument("--data", type=Path, help="folder of Multi30k's files, for a second table")
+    parser.add_argument("--pairs", type=int, default=6_000, help="examples of the phrasebook for each language pair")
+    parser.add_argument("--epochs", type=int, default=8, help="epochs; twice as many for one direction")
+    parser.add_argument("--only", nargs="+", metavar="TABLE", help="only phrasebook or multi30k")
+    parser.add_argument("--workers", type=int, default=2, help="number of parallel trainings, with one thread each")
     parser.add_argument("--row", nargs=2, metavar=("TABLE", "MODEL"), help=argparse.SUPPRESS)  # one of those trainings
     return told(run, parser.parse_args(arguments))
 

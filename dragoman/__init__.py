@@ -5,7 +5,7 @@
     translator = dragoman.load("runs/demo/run")
     print(translator.translate(["turn on the light"], beam_size=5)[0].text)
 
-What is named here is the Python interface. It is imported when first used, since torch takes its time.
+The names here are the Python interface. They are imported when first used, since importing torch takes a while.
 """
 
 from importlib import import_module
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dragoman.translation.translation import Scored, Translation
     from dragoman.translation.translator import Translator
 
-threads.wait_briefly()  # before torch is there
+threads.wait_briefly()  # before torch is imported
 
 __version__ = "0.2.0.dev0"
 

@@ -1,4 +1,4 @@
-"""The program `dragoman`, also as `python -m dragoman` and `torchrun -m dragoman`."""
+"""The program `dragoman`, also run as `python -m dragoman` and `torchrun -m dragoman`."""
 
 import atexit
 import gc
@@ -6,8 +6,8 @@ import sys
 
 
 def main() -> None:
-    """Run the command line. What it imports takes a moment, in which Ctrl-C is told in a line too."""
-    atexit.register(gc.freeze)  # looking for garbage in all of torch would keep a command for half a second at its end
+    """Run the command line. Ctrl-C is reported in one line even while modules are being imported."""
+    atexit.register(gc.freeze)  # a garbage collection over all of torch would take half a second at exit
     try:
         from dragoman.cli import main as run
 

@@ -1,4 +1,4 @@
-"""The embedded default, end to end: corpus, training, scores, translations with alignments, report."""
+"""The demo, end to end: an embedded corpus, training, scores, translations with alignments, report."""
 
 import json
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from dragoman.visualisation import heatmap
 SOURCE, TARGET = "en", "fr"
 SIZES = {"train": 20_000, "dev": 500, "test": 1_000, "compositional": 1_000}
 SEED = 1
-SHOWN = 10  # translations on the screen
+SHOWN = 10  # translations printed
 REPORTED = 300  # test sentences in the report
 
 
@@ -47,9 +47,9 @@ class Part(NamedTuple):
 
 
 def main(folder: Path) -> None:
-    """Sample the corpus into `folder/corpus`, train in `folder/run`, and print what came of it.
+    """Sample the corpus into `folder/corpus`, train in `folder/run`, and print the results.
 
-    Started again, it goes on where it was. UserError where the folder has anything else in it.
+    Started again, it continues where it stopped. Raises UserError if the folder contains anything else.
     """
     console = Console(highlight=False, soft_wrap=True)
     texts, run = folder / "corpus", folder / "run"
@@ -83,7 +83,7 @@ def main(folder: Path) -> None:
 
 
 def write_report(model: Translator, run: Path, part: Part) -> Path:
-    """The report of the run, with test sentences to look into."""
+    """Write the report of the run with test sentences, and return its path."""
     sentences, scores = inspection.translated(model, part.pairs[:REPORTED], part.gold[:REPORTED])
     loaded = Run.load(run)
     inspection.write_page(loaded.folder.report, [inspection.view(loaded, sentences, scores)])
@@ -91,19 +91,19 @@ def write_report(model: Translator, run: Path, part: Part) -> Path:
 
 
 def write_config(texts: Path, run: Path) -> Path:
-    """The demo's configuration with the places of its corpus and its run, beside the corpus.
+    """Write the demo's configuration, with the paths of its corpus and its run, beside the corpus.
 
-    It is the first file in the folder, and so the sign that the others are a demo's: UserError without it, since no
-    run and no corpus of a user may be written over.
+    It is the first file in the folder, and so shows that the others belong to a demo. Raises UserError if other files
+    are there without it, since no run or corpus of a user may be overwritten.
     """
     path = texts.parent / "config.yaml"
     data = {"source": SOURCE, "target": TARGET, "train": str(texts / "train"), "dev": str(texts / "dev")}
-    places = f"run: {json.dumps(str(run))}\ndata: {json.dumps(data)}\n"  # JSON is YAML, whatever is in a path
+    places = f"run: {json.dumps(str(run))}\ndata: {json.dumps(data)}\n"  # JSON is YAML, whatever a path contains
     text = resources.files("dragoman").joinpath("demo.yaml").read_text("utf-8") + places
     if path.is_file() and path.read_bytes() == text.encode():
         return path
     folder = path.parent
-    if folder.exists() and (not folder.is_dir() or any(folder.glob("[!.]*"))):  # not what a killed process left
+    if folder.exists() and (not folder.is_dir() or any(folder.glob("[!.]*"))):  # hidden: left by a killed process
         raise UserError(f"{folder}: is in use, and not by this demo; choose another folder: dragoman demo FOLDER")
     with write_atomically(path) as file:
         file.write(text)
@@ -111,18 +111,18 @@ def write_config(texts: Path, run: Path) -> Path:
 
 
 def read(texts: Path, name: str) -> Part:
-    """A test set with its gold alignments."""
+    """Read a test set with its gold alignments."""
     pairs = list(read_pairs(str(texts / name), SOURCE, TARGET))
     return Part(pairs, read_gold(texts / f"{name}.{SOURCE}-{TARGET}.align"))
 
 
 def read_some(prefix: Path, count: int) -> list[Pair]:
-    """The first pairs of a corpus."""
+    """Read the first pairs of a corpus."""
     return list(islice(read_pairs(str(prefix), SOURCE, TARGET), count))
 
 
 def show(console: Console, model: Translator, sources: Sequence[str]) -> None:
-    """Translations with their alignments, and the first one's attention as a heat map."""
+    """Print translations with their alignments, and the attention of the first as a heat map."""
     console.print()
     translations = model.translate(sources)
     for each in translations:

@@ -1,4 +1,4 @@
-"""What a run shows: its files gathered into facts, scores, curves and sentences with their attention."""
+"""Contents of the report: facts, scores, curves and sentences with their attention, from the files of a run."""
 
 import json
 from bisect import bisect_left
@@ -36,22 +36,22 @@ from dragoman.visualisation import report
 from dragoman.visualisation.report import Example, RunView
 from dragoman.visualisation.tables import Bucket
 
-MOST_EXAMPLES = 500  # sentences that a report shows: it stays a page that a telephone can hold
-LENGTHS = (2, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100)  # most words in each bucket of sentences, the same for all runs
+MOST_EXAMPLES = 500  # sentences in a report, so that even a phone can display it
+LENGTHS = (2, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100)  # the most words in each bucket, the same for all runs
 ALTERNATIVES = 5  # translations of a sentence in a report
 
 Row = dict[str, Any]
 
 
 class Sentences(NamedTuple):
-    """Translated sentences: the translations as texts, and what a report shows of each."""
+    """Translated sentences: the translations, and what a report shows of each."""
 
     texts: list[str]
     examples: list[Example]
 
     @property
     def references(self) -> list[str]:
-        """Those that are known; an empty line is one too."""
+        """The references that are known; an empty line counts as one."""
         return [example.reference for example in self.examples if example.reference is not None]
 
     @property
@@ -60,7 +60,7 @@ class Sentences(NamedTuple):
         return self._those(example.reference is not None for example in self.examples)
 
     def of(self, pair: str) -> "Sentences":
-        """Those of one pair of languages."""
+        """Return the sentences of one language pair."""
         return self._those(example.pair == pair for example in self.examples)
 
     def _those(self, chosen: Iterable[bool]) -> "Sentences":
@@ -69,7 +69,7 @@ class Sentences(NamedTuple):
 
 
 def view(run: Run, sentences: Sentences, more: Iterable[Score] = ()) -> RunView:
-    """What a report shows of a run; `more` scores than its metrics give."""
+    """Return what a report shows of a run; `more` are scores beside those of its metrics."""
     rows = [{key: row[key] for key in row if not key.startswith("final/")} for row in metric_rows(run)]
     return RunView(
         name=str(run.folder.path),
@@ -83,13 +83,15 @@ def view(run: Run, sentences: Sentences, more: Iterable[Score] = ()) -> RunView:
 
 
 def _shown(sentences: Sentences) -> list[Example]:
-    """As many as a report shows, the first ones of each pair of languages."""
+    """Return as many sentences as a report shows, the first ones of each language pair."""
     pairs = dict.fromkeys(example.pair for example in sentences.examples)
     return [example for pair in pairs for example in sentences.of(pair).examples[: MOST_EXAMPLES // len(pairs)]]
 
 
 def scores(run: Run, sentences: Sentences, more: Iterable[Score] = ()) -> list[Score]:
-    """What the run's metrics give the sentences whose reference is known, and `more`, with these references named."""
+    """Return the scores by the run's metrics of sentences whose reference is known, and `more`; their signatures name
+    the references.
+    """
     known, measured = sentences.known, list[Score]()
     for pair in dict.fromkeys(example.pair for example in known.examples):
         some = known.of(pair)
@@ -100,7 +102,7 @@ def scores(run: Run, sentences: Sentences, more: Iterable[Score] = ()) -> list[S
 
 
 def development(run: Run) -> tuple[Sentences, list[Score]]:
-    """The development sentences as the finished model translates them, and how well it predicts their references."""
+    """Translate the development sentences with the finished model, and score how well it predicts their references."""
     try:
         found = list(result.read(run.folder.validation)) if run.folder.validation.is_file() else []
     except UserError as error:
@@ -114,7 +116,7 @@ def development(run: Run) -> tuple[Sentences, list[Score]]:
 
 
 def prediction(language: Language, perplexity: float, accuracy: float) -> list[Score]:
-    """How well references were predicted in the symbols of a language."""
+    """Return the scores for the prediction of references in the symbols of a language."""
     vocabulary = language.vocabulary
     symbols = vocabulary.symbols(range(len(vocabulary)))
     return predicted(perplexity, accuracy, str(language.text.spec["unit"]["kind"]), symbols)
@@ -127,11 +129,11 @@ def translated(
     *,
     to: str | None = None,
 ) -> tuple[Sentences, list[Score]]:
-    """These sentences as a model translates them, `to` a language if it has several; with gold alignments of the
-    references, its alignment error rate.
+    """Translate sentences with a model, into the language `to` if it has several; with gold alignments of the
+    references, also return its alignment error rate.
 
-    Gold links are shown where the translation is the reference. A reference that is None is not known; with gold
-    links, all are.
+    Gold links are shown if the translation equals the reference. A reference is None if it is not known; with gold
+    links, all are known.
     """
     sources, known = [source for source, _ in pairs], [reference for _, reference in pairs if reference is not None]
     rates = [100 * agreement(translator, sources, known, gold, to=to).error_rate] if gold else []
@@ -154,7 +156,9 @@ def agreement(
     *,
     to: str | None = None,
 ) -> AlignmentScore:
-    """How well the attention of forced decoding agrees with gold links. UserError where one is beyond its sentence."""
+    """Score the agreement of attention in forced decoding with gold links. Raises UserError if a link is outside its
+    sentence.
+    """
     scored = translator.score(sources, references, to=to)
     for each, links in zip(scored, gold, strict=True):
         links.check(len(each.source_words), len(each.words))
@@ -162,7 +166,7 @@ def agreement(
 
 
 def example(found: Result, gold: Iterable[tuple[int, int]] | None = None) -> Example:
-    """A translation as a report shows it. Gold links are of its one source's words."""
+    """Return a translation as a report shows it. Gold links are those of the words of its only source."""
     translation = found.translation
     seen = translation.attention_matrix
     first = len(seen.shares) and seen.shares[0] + 1  # the column of the first word
@@ -182,13 +186,13 @@ def example(found: Result, gold: Iterable[tuple[int, int]] | None = None) -> Exa
 
 
 def write_page(path: Path, views: list[RunView]) -> None:
-    """The report of these runs as one HTML page."""
+    """Write the report of these runs as one HTML page."""
     with write_atomically(path) as file:
         file.write(report.page(views))
 
 
 def facts(run: Run) -> list[tuple[str, str]]:
-    """What there is to know about a run, as labels and texts."""
+    """Return the facts about a run, as labels and texts."""
     config = run.config
     sides = (*run.sources, run.target)
     sizes = [len(each.vocabulary) for each in sides if isinstance(each, Language)]
@@ -216,13 +220,13 @@ def facts(run: Run) -> list[tuple[str, str]]:
 
 
 def _told(spec: Spec) -> str:
-    """A part with the options that are on: neither null nor false nor 0."""
+    """Describe a part with the options that are on: neither null nor false nor 0."""
     on = (name if value is True else f"{name} {value}" for name, value in spec.options.items() if value)
     return ", ".join([spec.kind, *(each.replace("_", " ") for each in on)])
 
 
 def _progress(rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """How far training has come, how fast, and in how much memory."""
+    """Return the progress, speed and memory of training."""
     if not rows:
         return [("training", "has not begun")]
     last = rows[-1]
@@ -237,14 +241,14 @@ def _progress(rows: Sequence[Row]) -> list[tuple[str, str]]:
 
 
 def _weights(run: Run) -> list[tuple[str, str]]:
-    """Which validations the weights to use come from."""
+    """Describe which validations the weights to use come from."""
     path = run.folder.weights()
     return [("weights", told(read_note(path)))] if path.is_file() else []
 
 
 def parameters(model: ModelConfig, sources: tuple[SourceInput | int, ...], target: SymbolTable | int) -> dict[str, int]:
-    """How many numbers each part of a model learns; a shared table counts for the part that comes first."""
-    with torch.device("meta"):  # sizes without memory
+    """Return the number of parameters of each part of a model; a shared table counts for the part that comes first."""
+    with torch.device("meta"):  # sizes without allocating memory
         built = build.build(model, sources, target)
     counts: Counter[str] = Counter()
     for name, parameter in built.named_parameters():
@@ -258,7 +262,7 @@ def parameters(model: ModelConfig, sources: tuple[SourceInput | int, ...], targe
 
 
 def by_length(sentences: Sentences, metric: Metric) -> list[Bucket]:
-    """The metric for sentences of similar source length, in words (of several sources, that of the longest)."""
+    """Return the metric by source length in words (with several sources, that of the longest)."""
     buckets: dict[int, list[int]] = {}
     for number, each in enumerate(sentences.examples):
         buckets.setdefault(bisect_left(LENGTHS, each.length), []).append(number)
@@ -271,12 +275,12 @@ def by_length(sentences: Sentences, metric: Metric) -> list[Bucket]:
 
 
 def _bleu(run: Run) -> Metric:
-    """BLEU as the run measures it."""
+    """Return BLEU as the run measures it."""
     return components.build(METRICS, next((spec for spec in run.config.metrics if spec.kind == "bleu"), Spec("bleu")))
 
 
 def metric_rows(run: Run) -> list[Row]:
-    """The rows of metrics.jsonl, if there are any; a killed process may have left the last one unfinished."""
+    """Return the rows of metrics.jsonl, if any; a process that was killed may have left the last one incomplete."""
     path, rows = run.folder.metrics, list[Row]()
     lines = list(read_lines(path)) if path.is_file() else []
     for number, line in enumerate(lines, start=1):

@@ -1,6 +1,6 @@
-"""What torch has no public name for, all of it: whatever else is used of torch is documented.
+"""All uses of torch internals: everything else that is used of torch is public and documented.
 
-tests/test_torch_internals.py says what is expected of each, and that no other module has one.
+tests/test_torch_internals.py tests what is expected of each, and that no other module uses any.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,28 +12,28 @@ CAPABILITIES = {"amx_bf16": "_is_amx_tile_supported", "avx512_bf16": "_is_avx512
 
 
 def backward_pass() -> int:
-    """The number of the backward pass at work, which no other pass has; -1 outside of one."""
+    """Return the unique number of the current backward pass; -1 outside of one."""
     return torch._C._current_graph_task_id()
 
 
 def int8_product(a: Tensor, b: Tensor) -> Tensor:
-    """`a b` of 8-bit integers (R, I) and (I, O), summed in 32 bits."""
+    """Return `a b` for 8-bit integers (R, I) and (I, O), summed in 32 bits."""
     return torch._int_mm(a, b)
 
 
 def scan(
     turn: Callable[..., list[Tensor]], state: Sequence[Tensor], steps: Sequence[Tensor], parameters: Sequence[Tensor]
 ) -> tuple[Tensor, ...]:
-    """A loop over the first axis of `steps`, whose length an exported graph leaves open.
+    """Loop over the first axis of `steps`, whose length is dynamic in an exported graph.
 
-    `turn(*state, *step, *parameters)` gives the next state and what is kept of the step; the result is the last state
-    and what was kept, by step.
+    `turn(*state, *step, *parameters)` returns the next state and the outputs of the step; the result is the last state
+    and the outputs of all steps.
     """
     return tuple(torch.ops.higher_order.scan(turn, state, steps, parameters))
 
 
 def capabilities() -> Mapping[str, object]:
-    """The processor's instructions by name. Versions of torch without the public function tell of two."""
+    """Return the processor's instruction sets by name. Versions of torch without the public function know only two."""
     told = getattr(torch.cpu, "get_capabilities", None)
     if told is None:
         return {name: getattr(torch.cpu, each, bool)() for name, each in CAPABILITIES.items()}

@@ -1,4 +1,4 @@
-"""Checks that CHANGELOG.md tells the version in pyproject.toml: as a release or as what is being prepared."""
+"""Check that CHANGELOG.md has the version in pyproject.toml, as a release or as the one being prepared."""
 
 import re
 import sys
@@ -11,16 +11,16 @@ ROOT = Path(__file__).resolve().parent.parent
 SECTION = re.compile(r"^## \[(?P<name>[^\]\n]+)\](?P<rest>.*)\n(?P<body>(?:(?!## ).*\n?)*)", re.MULTILINE)
 DATE = re.compile(r" - \d{4}-\d{2}-\d{2}")
 VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
-DEVELOPED = re.compile(rf"{VERSION.pattern}(\.dev[0-9]+)?")  # a version that is being prepared may say so
+DEVELOPED = re.compile(rf"{VERSION.pattern}(\.dev[0-9]+)?")  # a version that is being prepared may be marked as such
 
 
 def order(version: str) -> tuple[int, ...]:
-    """The key that sorts versions such as 0.10.0 after 0.9.1; 0.2.0.dev0 has that of the release which it leads to."""
+    """Return a key that sorts 0.10.0 after 0.9.1; that of 0.2.0.dev0 is that of the release 0.2.0."""
     return tuple(int(part) for part in version.split(".")[:3])
 
 
 def problems(changelog: str, version: str) -> list[str]:
-    """What is wrong with a changelog in the form of keepachangelog.com; empty when it is sound."""
+    """Return the problems of a changelog in the form of keepachangelog.com; empty if it is correct."""
     if not DEVELOPED.fullmatch(version):
         return [f"version {version} of pyproject.toml must read like 1.2.3 or 1.2.3.dev0"]
     sections = list(SECTION.finditer(changelog))
@@ -46,7 +46,7 @@ def problems(changelog: str, version: str) -> list[str]:
 
 
 def main() -> int:
-    """Exit status: 0 when the changelog is sound."""
+    """Return the exit status: 0 if the changelog is correct."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     found = problems((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), version)
     console = Console(stderr=bool(found), highlight=False, markup=False, soft_wrap=True)

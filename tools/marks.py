@@ -1,4 +1,4 @@
-"""Which tests say that they prove a row: found in the source of the tests, without running them."""
+"""The tests marked as proof of a row: found in the source of the tests, without running them."""
 
 import ast
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeGuard
 
 
 class Mark(NamedTuple):
-    """One use of `pytest.mark.spec`: where it stands, and the ids given (None: not written out)."""
+    """One use of `pytest.mark.spec`: its place, and the ids given (None: not literals)."""
 
     test: str  # tests/folder/test_file.py::name
     rows: tuple[str | None, ...]
@@ -15,9 +15,9 @@ class Mark(NamedTuple):
 
 
 def marks(tests: Path) -> Iterator[Mark]:
-    """All uses of the mark below the folder, in the order of files and lines.
+    """Yield all uses of the mark below the folder, in the order of files and lines.
 
-    One at the head of a module (`pytestmark`, or in a list of parameters) counts for the module.
+    A mark at module level (`pytestmark`, or in a list of parameters) counts for the module.
     """
     for path in sorted(tests.rglob("*.py")):
         file = path.relative_to(tests.parent).as_posix()
@@ -28,7 +28,7 @@ def marks(tests: Path) -> Iterator[Mark]:
 
 
 def _calls(body: list[ast.stmt], names: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], ast.Call]]:
-    """Each call of the mark, with the names of the class and function that it belongs to."""
+    """Yield each call of the mark, with the names of the class and function that it belongs to."""
     for statement in body:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             inner = (*names, statement.name)

@@ -1,4 +1,4 @@
-"""`make mutants`: makes each wrong change that mutants.toml keeps, one at a time, and runs the tests that must fail."""
+"""`make mutants`: apply each wrong change of mutants.toml, one at a time, and run the tests that must fail."""
 
 import argparse
 import ast
@@ -20,35 +20,35 @@ from rich.console import Console
 ROOT = Path(__file__).resolve().parent.parent
 DATA = "tools/mutants.toml"
 PYTEST = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist")
-PASSED, FAILED = 0, 1  # exit statuses of pytest; others say that it has judged nothing
+PASSED, FAILED = 0, 1  # exit statuses of pytest; any other means that no tests were judged
 
 
 class Mutant(NamedTuple):
-    """A wrong change: in a file a text, which occurs there once, becomes another; and the tests that must fail then."""
+    """A wrong change: in a file, a text that occurs once is replaced by another; and the tests that must then fail."""
 
     name: str
     file: str
     text: str
     replacement: str
     tests: tuple[str, ...]  # files, or file::function
-    endless: bool = False  # the tests may hang, which is to notice it
+    endless: bool = False  # the tests may hang, which counts as noticed
 
 
 class Outcome(NamedTuple):
-    """What a run of tests came to. `status` is pytest's, or None where it took too long."""
+    """The result of a test run. `status` is pytest's exit status, or None if it took too long."""
 
     status: int | None
     output: str
 
 
 def read(root: Path) -> list[Mutant]:
-    """The mutants of a project."""
+    """Read the mutants of a project."""
     found = tomllib.loads((root / DATA).read_text(encoding="utf-8"))["mutant"]
     return [Mutant(**{**each, "tests": tuple(each["tests"])}) for each in found]
 
 
 def problems(mutants: Sequence[Mutant], root: Path) -> Iterator[str]:
-    """Why a mutant cannot be tried, the name first."""
+    """Yield why mutants cannot be tried, starting with the name."""
     names = [mutant.name for mutant in mutants]
     for mutant in mutants:
         if names.count(mutant.name) > 1:
@@ -73,18 +73,18 @@ def _exists(root: Path, test: str) -> bool:
 
 
 def copied(root: Path, folder: Path) -> None:
-    """What git knows or would know of a project, as it stands there."""
+    """Copy the files of a project that git tracks or would track, as they are now."""
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(listed, cwd=root, check=True, capture_output=True, text=True).stdout.split("\0")
     for name in filter(None, names):
-        if (root / name).is_file():  # and not deleted
+        if (root / name).is_file():  # that were not deleted
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(root / name, folder / name)
 
 
 def run(tests: Sequence[str], folder: Path, limit: float | None) -> Outcome:
-    """Runs tests in a copy. They end with all that they have begun after `limit` seconds."""
-    # Bytecode is taken for that of any source of its size and second; what killed tests leave goes with the copies.
+    """Run tests in a copy. After `limit` seconds they are ended, with all processes that they have started."""
+    # Bytecode is valid for any source of the same size and second; what killed tests leave is deleted with the copies.
     own = {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(folder.parent)}
     command = [sys.executable, *PYTEST, *tests]
     process = subprocess.Popen(
@@ -106,7 +106,7 @@ def run(tests: Sequence[str], folder: Path, limit: float | None) -> Outcome:
 
 
 def tried(mutant: Mutant, folder: Path, limit: float) -> Outcome:
-    """Its tests in a copy with the change, which is undone."""
+    """Run the mutant's tests in a copy with the change, which is then undone."""
     path = folder / mutant.file
     source = path.read_text(encoding="utf-8")
     path.write_text(source.replace(mutant.text, mutant.replacement), encoding="utf-8")
@@ -117,7 +117,9 @@ def tried(mutant: Mutant, folder: Path, limit: float) -> Outcome:
 
 
 def survivors(mutants: Sequence[Mutant], root: Path, workers: int, limit: float, progress: Console) -> list[str]:
-    """A line for each that was not noticed or not judged. RuntimeError where the tests fail without any change."""
+    """Return a line for each mutant not noticed or not judged. Raises RuntimeError if the tests fail without any
+    change.
+    """
     with tempfile.TemporaryDirectory() as temporary:
         copies = SimpleQueue[Path]()
         for number in range(workers):
@@ -150,12 +152,12 @@ def survivors(mutants: Sequence[Mutant], root: Path, workers: int, limit: float,
 
 
 def noticed(mutant: Mutant, outcome: Outcome) -> bool:
-    """Whether the tests failed, or did not end where that is what the mutant does."""
+    """Whether the tests failed, or did not end if the mutant may make them hang."""
     return outcome.status == FAILED or (mutant.endless and outcome.status is None)
 
 
 def verdict(mutant: Mutant, outcome: Outcome) -> str:
-    """What came of a mutant, in a line."""
+    """Return the result of a mutant, in a line."""
     if outcome.status == PASSED:
         return f"'{mutant.name}' survives: {', '.join(mutant.tests)} pass with it ({mutant.file})"
     if outcome.status == FAILED:
@@ -167,11 +169,11 @@ def verdict(mutant: Mutant, outcome: Outcome) -> str:
 
 
 def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
-    """Exit status: 0 when every mutant is noticed."""
+    """Return the exit status: 0 if every mutant is noticed."""
     parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__)
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="these alone")
-    parser.add_argument("--workers", type=int, default=2, help="how many are tried at a time (2)")
-    parser.add_argument("--limit", type=float, default=300, help="seconds after which tests are ended (300)")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="only these")
+    parser.add_argument("--workers", type=int, default=2, help="number of mutants tried in parallel (default 2)")
+    parser.add_argument("--limit", type=float, default=300, help="seconds after which tests are ended (default 300)")
     options = parser.parse_args(arguments)
     out = Console(highlight=False, markup=False, soft_wrap=True)
     progress = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)

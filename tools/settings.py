@@ -1,4 +1,4 @@
-"""The settings that docs/literature.md names, tried on the smallest configuration: what is wrong, where parts are."""
+"""The settings named in docs/literature.md, tried on the smallest configuration: their problems and their parts."""
 
 import tempfile
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ COMMAND = "dragoman "
 
 
 def problems_of_setting(setting: str) -> Iterator[str]:
-    """What is wrong with `section.key: value; ...` or `dragoman COMMAND`; nothing when it can be used."""
+    """Yield the problems of `section.key: value; ...` or `dragoman COMMAND`; none if it can be used."""
     if setting.startswith(COMMAND):
         yield from _problems_of_command(setting)
     elif not _overrides(setting):
@@ -33,7 +33,7 @@ def problems_of_setting(setting: str) -> Iterator[str]:
 
 
 def parts_of_setting(setting: str) -> Iterator[tuple[str, str]]:
-    """The file and the name of each part that the first key of a setting names; the other keys go with it."""
+    """Yield the file and the name of each part that the first key of a setting names; the other keys go with it."""
     key = next(iter(_overrides(setting)), "")
     path = tuple(key.removesuffix(".kind").split("."))
     if path in PARTS:
@@ -44,7 +44,7 @@ def parts_of_setting(setting: str) -> Iterator[tuple[str, str]]:
 
 
 def _overrides(setting: str) -> dict[str, str]:
-    """The keys of a setting and their values; none where it is something else."""
+    """Return the keys of a setting and their values; empty if it is something else."""
     found = {}
     for part in setting.split(";"):
         key, colon, value = part.partition(":")

@@ -1,7 +1,7 @@
-"""`make spec`: holds docs/literature.md against code, configuration and the tests marked for its rows.
+"""`make spec`: compare docs/literature.md with the code, the configuration and the tests marked for its rows.
 
-What follows from these is written there: a row is built when a test is marked for it, and among its homes are the parts
-that its configuration names.
+What follows from these is written to the page: a row is built if a test is marked for it, and its homes include the
+parts that its configuration names.
 """
 
 import argparse
@@ -29,7 +29,7 @@ PAGE = ROOT / "docs" / "literature.md"
 
 
 class Home(NamedTuple):
-    """A file below dragoman/, and the names in it that do what the row says."""
+    """A file below dragoman/, and the names in it that implement the row."""
 
     file: str
     names: tuple[str, ...]
@@ -50,7 +50,7 @@ class Row(NamedTuple):
 
 
 class Report(NamedTuple):
-    """The rows, the tests that prove each, and what is wrong with a row ("" holds what concerns none)."""
+    """The rows, the tests that prove each, and the problems of each row ("" for problems of no particular row)."""
 
     rows: list[Row]
     tests: dict[str, list[str]]
@@ -58,7 +58,7 @@ class Report(NamedTuple):
 
     @property
     def proved(self) -> int:
-        """How many rows are built, with nothing wrong."""
+        """How many rows are built and have no problems."""
         return sum(row.status == "built" and row.id not in self.problems for row in self.rows)
 
     def table(self) -> Table:
@@ -72,7 +72,7 @@ class Report(NamedTuple):
 
 
 def read_rows(page: str) -> Iterator[Row]:
-    """The rows of the page's tables; ValueError for one that cannot be read."""
+    """Yield the rows of the page's tables. Raises ValueError for one that cannot be read."""
     for line in page.splitlines():
         match = ROW.fullmatch(line.strip())
         if match is None:
@@ -88,8 +88,8 @@ def read_rows(page: str) -> Iterator[Row]:
 
 
 def derived(row: Row, tests: Collection[str]) -> Row:
-    """The same with the homes of the parts that its configuration names, which take the place of planned ones; and
-    with the status that follows from which rows have `tests`.
+    """Return a row with the homes of the parts that its configuration names, which replace planned ones, and with the
+    status that follows from which rows have `tests`.
     """
     parts: dict[str, list[str]] = {}
     for setting in row.settings:
@@ -103,7 +103,7 @@ def derived(row: Row, tests: Collection[str]) -> Row:
 
 
 def filled(page: str, rows: Iterable[Row]) -> str:
-    """The page with the homes and the status of these rows."""
+    """Return the page with the homes and the status of these rows."""
     known = {row.id: row for row in rows}
     lines = page.split("\n")
     for number, line in enumerate(lines):
@@ -116,7 +116,7 @@ def filled(page: str, rows: Iterable[Row]) -> str:
 
 
 def check(rows: list[Row], found: Iterable[Mark], package: Path) -> Report:
-    """Every row against its home below `package`, its configuration and its tests."""
+    """Check every row against its homes below `package`, its configuration and its tests."""
     problems: dict[str, list[str]] = {}
     tests: dict[str, list[str]] = {}
     for mark in found:
@@ -160,7 +160,7 @@ def _built(row: Row, package: Path) -> Iterator[str]:
 
 
 def defined(file: Path) -> set[str]:
-    """The functions, classes and variables that a module defines at its top."""
+    """Return the functions, classes and variables that a module defines at top level."""
     names: set[str] = set()
     for statement in ast.parse(file.read_text(encoding="utf-8"), filename=str(file)).body:
         if isinstance(statement, ast.FunctionDef | ast.ClassDef):
@@ -173,7 +173,7 @@ def defined(file: Path) -> set[str]:
 
 
 def main(arguments: Sequence[str] | None = None, page: Path = PAGE) -> int:
-    """Prints the table and what is wrong; exit status 0 when the page is true and all built rows are proved."""
+    """Print the table and the problems. Return the exit status: 0 if the page is true and all built rows are proved."""
     parser = argparse.ArgumentParser(prog="python -m tools.spec", description=__doc__)
     parser.add_argument("--write", action="store_true", help="write homes and status of the rows into the page")
     write = parser.parse_args(arguments).write

@@ -1,4 +1,4 @@
-"""The command line, a file for each command. What a command needs is imported when it runs, torch above all."""
+"""The command line, with a file for each command. Commands import what they need when they run, torch above all."""
 
 import os
 import sys
@@ -48,7 +48,7 @@ def _version(wanted: bool) -> bool:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Tell the version and exit.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     pass
@@ -78,13 +78,13 @@ for part in (
 
 def main() -> None:
     """The program `dragoman`."""
-    # Python has None for a stream that was closed before it began (`<&-`). One that fails when it is used is told.
+    # Python has None for a stream that was closed before it began (`<&-`). One that fails on use is reported.
     if sys.stdin is None:
         sys.stdin = os.fdopen(os.open(os.devnull, os.O_WRONLY))
     if sys.stdout is None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
     if not os.environ.get("COLUMNS", "1").strip("0 "):
-        del os.environ["COLUMNS"]  # no width at all, where nothing would be printed, is an unknown one
+        del os.environ["COLUMNS"]  # a width of 0, at which nothing would be printed, means an unknown one
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")
     app(prog_name="dragoman")

@@ -30,16 +30,16 @@ app = typer.Typer()
 
 
 class Options(NamedTuple):
-    """What `dragoman align` takes."""
+    """Arguments and options of `dragoman align`."""
 
     run: RunPath
     source: SourceFile
     target: TargetFile
-    gold: Annotated[Path | None, typer.Option(help="Gold links, as Pharaoh lines: tell the error rate.")] = None
+    gold: Annotated[Path | None, typer.Option(help="Gold links, as Pharaoh lines: report the error rate.")] = None
     one_based: OneBased = False
     threshold: Annotated[
         float | None,
-        typer.Option(min=0.0, max=1.0, help="Link all words with such a weight, not just the best."),
+        typer.Option(min=0.0, max=1.0, help="Link all words with at least this weight, not just the best."),
     ] = None
     json: Json = False
     weights: Weights = None
@@ -50,7 +50,7 @@ class Options(NamedTuple):
 
 @command(app)
 def align(options: Options) -> None:
-    """Link the words of given pairs by attention: a Pharaoh line such as 0-0 1-2 for each."""
+    """Align the words of given pairs by attention: write a Pharaoh line such as 0-0 1-2 for each pair."""
     if options.one_based and not options.gold:
         raise typer.BadParameter("--one-based goes with --gold")
     if options.threshold is not None and options.json:
@@ -83,14 +83,14 @@ def align(options: Options) -> None:
 
 
 def _links(scored: "Scored", threshold: float | None) -> list[Links]:
-    """Between the words of the target and those of each source."""
+    """Return the links between the words of the target and those of each source."""
     from dragoman.evaluation.alignment import links
 
     return [links(seen.attention, threshold, seen.end_attention) for seen in scored.sources]
 
 
 def _tell_agreement(found: Sequence[Links], right: Sequence[Gold], gold: Path, pairs: int, source: Path) -> None:
-    """How well the links of so many pairs agree with those that are right."""
+    """Report how well the links found agree with the gold links."""
     from dragoman.evaluation.alignment import error_rate
 
     if not right:

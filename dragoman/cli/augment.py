@@ -1,4 +1,4 @@
-"""`dragoman augment`: more training pairs of what there is."""
+"""`dragoman augment`: more training pairs from existing data."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from dragoman.translation.translator import Translator
 
 app = typer.Typer()
-augment = typer.Typer(no_args_is_help=True, help="Make more training pairs of what there is.")
+augment = typer.Typer(no_args_is_help=True, help="Make more training pairs from existing data.")
 app.add_typer(augment, name="augment")
 
 
 def _word(text: str) -> str:
-    """A tag as it can stand in a line."""
+    """Return a tag in the form that it has in a line."""
     return one_line(text).strip()
 
 
@@ -32,7 +32,7 @@ Prefix = Annotated[
         "--output", "-o", metavar="PREFIX", callback=outputs.prefix, help="Corpus to write: PREFIX.en and PREFIX.de."
     ),
 ]
-Texts = Annotated[Path, typer.Argument(metavar="TARGET", help="Texts in the target language, one a line.")]
+Texts = Annotated[Path, typer.Argument(metavar="TARGET", help="Texts in the target language, one per line.")]
 Tag = Annotated[str, typer.Option(help="First word of each source; '' for none.", callback=_word)]
 Width = Annotated[int | None, typer.Option(min=1, metavar="N", help="Width of the beam; 1 is greedy search.")]
 SourceName = Annotated[str, typer.Option(help="Suffix of the sources.")]
@@ -86,7 +86,7 @@ def copy(
 
 
 class NoiseOptions(NamedTuple):
-    """What `dragoman augment noise` takes."""
+    """Arguments and options of `dragoman augment noise`."""
 
     source: SourceFile
     target: TargetFile
@@ -95,8 +95,8 @@ class NoiseOptions(NamedTuple):
     target_name: TargetName
     drop: Annotated[float, typer.Option(min=0.0, max=1.0, help="Probability that a word is left out.")] = 0.1
     blank: Annotated[float, typer.Option(min=0.0, max=1.0, help="Probability that a word becomes `_`.")] = 0.1
-    shuffle: Annotated[int, typer.Option(min=0, help="Places that a word moves at most.")] = 3
-    seed: Annotated[int, typer.Option(min=0, help="Of the random choices.")] = 1
+    shuffle: Annotated[int, typer.Option(min=0, help="Largest distance that a word moves.")] = 3
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random choices.")] = 1
     tag: Tag = ""
 
 
@@ -116,7 +116,7 @@ def noise(options: NoiseOptions) -> None:
 
 
 def _tagged(tag: str, text: str) -> str:
-    """The text behind a word that says where it comes from (Caswell et al. 2019)."""
+    """Return the text after a tag that says where it comes from (Caswell et al. 2019)."""
     return f"{tag} {text}" if tag else text
 
 
@@ -133,8 +133,8 @@ def _of_one_source(run: Path) -> "Translator":
 
 
 def _translated(translator: "Translator", path: Path, beam: int | None) -> Iterator[tuple[str, str]]:
-    """Each line that is not blank with its translation, unless that is blank or not of the whole line; tell of how many
-    it is not.
+    """Yield each line that is not blank with its translation. Pairs whose translation is blank or not of the whole line
+    are left out, and their number is reported.
     """
     from dragoman.configuration.components import Spec
 
@@ -149,7 +149,7 @@ def _translated(translator: "Translator", path: Path, beam: int | None) -> Itera
 
 
 def _whole(rows: Iterable[tuple[str, ...]], path: Path) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Those that were read whole, by number; tell of how many were not."""
+    """Yield the rows that were read whole, with their numbers; report how many were not."""
     cut = 0
     for number, row in enumerate(rows):
         if max(map(len, row)) > LONGEST_TEXT:
@@ -167,8 +167,8 @@ def _tell(cut: int, path: Path) -> None:
 def _write(
     prefix: Path, names: tuple[str, str], pairs: Iterable[tuple[str, str]], read: Sequence[Path], *runs: Path
 ) -> None:
-    """The corpus PREFIX.SOURCE and PREFIX.TARGET, when all pairs are there; tell how many. UserError where that would
-    replace what is `read`.
+    """Write the corpus PREFIX.SOURCE and PREFIX.TARGET once all pairs are there, and report their number. Raises
+    UserError if this would replace a file that is `read`.
     """
     if names[0] == names[1]:
         raise UserError(f"{prefix}: source and target are both called '{names[0]}'; they would be one file")
@@ -188,7 +188,7 @@ def _write(
                 for file, text in zip(files, pair, strict=True):
                     file.write(text + "\n")
                 count += 1
-    except BaseException:  # one of them may be there already, and is half a corpus
+    except BaseException:  # one of the two may have been written already: half a corpus
         for path in paths:
             path.unlink(missing_ok=True)
         raise

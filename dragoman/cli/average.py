@@ -1,4 +1,4 @@
-"""`dragoman average`: the mean of weights of a run."""
+"""`dragoman average`: the mean of several weights of a run."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,11 +21,11 @@ def average(
     run: RunPath,
     output: Annotated[Path, typer.Option("--output", "-o", callback=outputs.named, help="Weights to write.")],
     files: Annotated[list[Path] | None, typer.Argument(metavar="FILES", help="Weights to average.")] = None,
-    last: Annotated[int | None, typer.Option(min=1, metavar="N", help="The last N kept ones.")] = None,
-    best: Annotated[int | None, typer.Option(min=1, metavar="N", help="The best N; all if not given.")] = None,
+    last: Annotated[int | None, typer.Option(min=1, metavar="N", help="Average the last N that were kept.")] = None,
+    best: Annotated[int | None, typer.Option(min=1, metavar="N", help="Average the best N; all if not given.")] = None,
     threads: Threads = None,
 ) -> None:
-    """The element-wise mean of weights of a run."""
+    """Average weights of a run element by element."""
     if sum(map(bool, (files, last, best))) > 1:
         raise typer.BadParameter("FILES, --last and --best are three ways to choose: take one")
     from dragoman import devices
@@ -38,13 +38,13 @@ def average(
     model = loaded.model()
     paths = files or _kept(loaded.folder, last, best)
     tensors = mean(paths)
-    fill(model, tensors, paths[0])  # or they are another run's
+    fill(model, tensors, paths[0])  # fails if they belong to another run
     write_tensors(output, tensors, {"mean of": [path.name for path in paths]})
     tell(f"{output}: the mean of {', '.join(path.name for path in paths)}")
 
 
 def _kept(folder: "RunFolder", last: int | None, best: int | None) -> list[Path]:
-    """The weights of validations that are still there; training keeps the best `training.average` of them."""
+    """Return the weights of validations that are still there; training keeps the best `training.average` of them."""
     from dragoman.training import checkpoint
 
     state = folder.main.last_state

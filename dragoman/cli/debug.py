@@ -1,4 +1,4 @@
-"""`dragoman debug`: what a training will work with, looked at before."""
+"""`dragoman debug`: check corpora and configurations before training."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,17 +11,17 @@ from dragoman.text.printable import printable
 if TYPE_CHECKING:
     from dragoman.configuration.config import LanguageConfig
 
-CHARACTERS = 200  # symbols that are assumed where the data alone say how many there are
-NUMBERS = 2048  # assumed of a region
+CHARACTERS = 200  # assumed size of the vocabulary where only the data say how large it is
+NUMBERS = 2048  # assumed size of a region
 
 app = typer.Typer()
-debug = typer.Typer(no_args_is_help=True, help="Look at a corpus or a configuration before training.")
+debug = typer.Typer(no_args_is_help=True, help="Check a corpus or a configuration before training.")
 app.add_typer(debug, name="debug")
 
 
 @debug.command("data", context_settings=OVERRIDES)
 def debug_data(config: Configuration) -> None:
-    """Statistics and problems of the corpora in a configuration."""
+    """Show statistics and problems of the corpora in a configuration."""
     file, given = overrides(config)
     from dragoman.configuration import document
     from dragoman.configuration.config import TABLES
@@ -31,7 +31,7 @@ def debug_data(config: Configuration) -> None:
     from dragoman.run.folder import RunFolder
 
     RunFolder.check_config(file)
-    found = document.load(file, given)  # the parts of the model, which `debug config` checks, would take torch
+    found = document.load(file, given)  # the parts of the model, which `debug config` checks, would need torch
     data, tokenisers = found.data, (found.text.source.tokeniser, found.text.target.tokeniser)
     for pair in data.language_pairs:
         texts = tuple(name for name in pair.sources if name not in data.features)
@@ -73,7 +73,7 @@ def debug_config(
         ),
     ] = False,
 ) -> None:
-    """A configuration checked, with every option spelled out and explained, and the size of its model."""
+    """Check a configuration; show every option with an explanation, and the size of the model."""
     file, given = overrides(config)
     from dragoman import inspection
     from dragoman.configuration import document
@@ -95,7 +95,7 @@ def debug_config(
 
 
 def _symbols(side: "LanguageConfig") -> int:
-    """How many symbols a model for this configuration has, as far as can be known without the data."""
+    """Return the vocabulary size of a model with this configuration, as far as it is known without the data."""
     from dragoman.data.vocabulary import SPECIALS
 
     return len(SPECIALS) + int(side.unit.options.get("size", CHARACTERS))

@@ -1,4 +1,4 @@
-"""`dragoman demo`: the embedded default."""
+"""`dragoman demo`: the whole pipeline on an embedded corpus."""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +17,7 @@ def demo(
     ),
     threads: Threads = None,
 ) -> None:
-    """The whole path on an embedded corpus, in minutes: train, translate, score, show."""
+    """Run the whole pipeline on an embedded corpus, in minutes: train, translate, score, show."""
     from dragoman.demo import main
 
     main(folder)

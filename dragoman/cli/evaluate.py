@@ -51,24 +51,24 @@ class ErrorUnits(StrEnum):
 
 
 class Options(NamedTuple):
-    """What `dragoman evaluate` takes."""
+    """Arguments and options of `dragoman evaluate`."""
 
     references: Annotated[list[Path], typer.Argument(metavar="REFERENCE", help="Files of references.")]
     translations: Annotated[
         Path | None, typer.Option("--input", "-i", help="Translations; standard input if not given.")
     ] = None
     run: Annotated[
-        list[Path] | None, typer.Option(help="A run that translates --source instead; several do it together.")
+        list[Path] | None, typer.Option(help="A run that translates --source instead; several form an ensemble.")
     ] = None
     source: Annotated[
         list[str] | None,
-        typer.Option(metavar="FILE", help="What --run is to translate; of several sources NAME=FILE for each."),
+        typer.Option(metavar="FILE", help="Text for --run to translate; for several sources NAME=FILE each."),
     ] = None
-    metrics: Annotated[str, typer.Option(help="Names with commas between them: ")] = "bleu,chrf,ter"
+    metrics: Annotated[str, typer.Option(help="Names separated by commas: ")] = "bleu,chrf,ter"
     tokenise: Annotated[Tokenisers, typer.Option(help="How BLEU separates words.")] = Tokenisers.v13a
     unit: Annotated[ErrorUnits, typer.Option(help="What token_error_rate counts.")] = ErrorUnits.token
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore letter case.")] = False
-    json: Annotated[bool, typer.Option("--json", help="As sacreBLEU's JSON.")] = False
+    json: Annotated[bool, typer.Option("--json", help="Print JSON in the form of sacreBLEU.")] = False
     search: Search = None
     beam: Beam = None
     engine: Engine = Engines.torch
@@ -79,14 +79,14 @@ class Options(NamedTuple):
 
 
 class Sources(NamedTuple):
-    """The lines that are to be translated, and where the first of them come from."""
+    """The lines to translate, and the file that the first of them come from."""
 
     path: Path
     lines: "list[tuple[Given, ...]]"
 
 
 class _NamesMetrics(TyperCommand):
-    """Imports the table of metrics when the help is asked for, and no sooner."""
+    """Imports the table of metrics only when the help is shown."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         from dragoman.evaluation.metrics import METRICS
@@ -101,7 +101,7 @@ class _NamesMetrics(TyperCommand):
 def evaluate(options: Options) -> None:
     """Score translations (or a run) against references: BLEU, chrF, TER and others, with signatures.
 
-    Of a run with several languages also the share of translations in another language than --to.
+    For a run with several languages, also report the share of translations in another language than --to.
     """
     if (not options.run) != (not options.source):
         raise typer.BadParameter("--run and --source go together")
@@ -129,7 +129,7 @@ def evaluate(options: Options) -> None:
 
 
 def _of_lines(translations: Path, options: Options) -> "list[Score]":
-    """The scores of a file of translations, or of standard input (`-`)."""
+    """Return the scores of a file of translations, or of standard input (`-`)."""
     from dragoman.cli.scores import read
 
     one_stream(translations, *options.references)
@@ -141,11 +141,11 @@ def _of_lines(translations: Path, options: Options) -> "list[Score]":
 def _of_runs(
     runs: Sequence[Path], source: Sequence[str], candidates: tuple[int, int] | None, options: Options
 ) -> "list[Score]":
-    """The scores of what a run, or several together, make of `source` (a file, or NAME=FILE for each of several), and
-    how well they predict the reference, if there is one alone. Of a run with several languages, also how much of it is
-    in another than `--to`.
+    """Return the scores of the translations of `source` (a file, or NAME=FILE for each of several) by a run or an
+    ensemble, and how well it predicts the reference if there is only one. For a run with several languages, add the
+    share of translations in another language than `--to`.
 
-    With candidates, the same scores once more with these, and how much of the references they cover.
+    With candidates, add the same scores for a search among these, and their coverage of the references.
     """
     from dragoman.cli.scores import check, named, read
     from dragoman.translation.loading import load
@@ -159,7 +159,7 @@ def _of_runs(
         narrowed = load(runs, weights=options.weights, engine=options.engine.value, candidates=candidates)
     found = _translated(translator, sources, options)
     scores = named(_scores(found, references, options), _signature(options))
-    if len(references) == 1:  # of use among runs with the same symbols
+    if len(references) == 1:  # comparable only between runs with the same symbols
         scores += _prediction(translator, sources, references[0], options)
     if translator.marks:
         scores += _wrong_language(runs[0], found, references, options.to or translator.targets[0])
@@ -169,7 +169,7 @@ def _of_runs(
 
 
 def _sources(given: Sequence[str], translator: "Translator", references: Sequence[Path]) -> Sources:
-    """What is to be translated. UserError where standard input is to be that and one of the references."""
+    """Return the lines to translate. Raises UserError if standard input is both the source and a reference."""
     from dragoman.cli import sources
 
     names = {source.name for source in translator.sources}
@@ -191,14 +191,14 @@ def _translated(translator: "Translator", sources: Sources, options: Options) ->
 
 
 def _signature(options: Options) -> str:
-    """What was asked for that changes translations, as the end of a score's signature."""
+    """Return the options that change translations, as the end of a score's signature."""
     engine = None if options.engine == Engines.torch else options.engine
     chosen = {"search": options.search, "beam": options.beam, "engine": engine, "weights": options.weights}
     return "".join(f"|{name}:{value}" for name, value in chosen.items() if value)
 
 
 def _prediction(translator: "Translator", sources: Sources, reference: "Text", options: Options) -> "list[Score]":
-    """How well the model predicts the reference."""
+    """Return scores for how well the model predicts the reference."""
     from dragoman import inspection
     from dragoman.training.validation import likelihood
 
@@ -207,7 +207,7 @@ def _prediction(translator: "Translator", sources: Sources, reference: "Text", o
 
 
 def _wrong_language(run: Path, found: "Text", references: "Sequence[Text]", wanted: str) -> "list[Score]":
-    """How much is in another language than is wanted, as far as those of the run can be told apart."""
+    """Return the share of lines in another language than the one wanted, as far as the run's can be told apart."""
     from dragoman.evaluation.languages import wrong_language
     from dragoman.run.run import Run
 
@@ -223,7 +223,7 @@ def _wrong_language(run: Path, found: "Text", references: "Sequence[Text]", want
 def _with_candidates(
     translator: "Translator", sources: Sources, references: "Sequence[Text]", options: Options
 ) -> "list[Score]":
-    """The scores with candidates, and the percentage of the references' symbols that are among them."""
+    """Return the scores with candidates, and the percentage of the references' symbols that are among these."""
     from dragoman.cli.scores import named
     from dragoman.evaluation.metrics import Score
 

@@ -1,4 +1,4 @@
-"""How a command ends: 0, 1 with one line for what the user can mend, 2 for usage, 128 and its number after a signal."""
+"""Exit statuses: 0; 1 with one line for an error that the user can fix; 2 for usage; 128 + number after a signal."""
 
 import errno
 import os
@@ -17,14 +17,14 @@ from dragoman.errors import Terminated, UserError
 from dragoman.text.printable import printable
 
 UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EBADF}
-UsageError: type[Any] = typer.BadParameter.__mro__[1]  # its home depends on the version of typer
-PIPE_CLOSED = 141  # what a shell calls a program that the closed pipe has ended
-ENDED_BY = 128  # and the number of the signal: what a shell calls a program that a signal has ended
+UsageError: type[Any] = typer.BadParameter.__mro__[1]  # its module depends on the version of typer
+PIPE_CLOSED = 141  # the status that shells give a program ended by a closed pipe
+ENDED_BY = 128  # plus the number of the signal: the status that shells give a program ended by a signal
 ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 class Commands(TyperGroup):
-    """A group of commands whose faults are lines on standard error. What it does not know is a bug: a traceback."""
+    """A group of commands that report errors as lines on standard error. An unknown exception is a bug: a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -42,7 +42,7 @@ class Commands(TyperGroup):
             raise _ended(ENDED_BY + number, ": ".join([word, *map(str, error.args)])) from error
         except BrokenPipeError as error:
             raise _ended(PIPE_CLOSED) from error
-        except OSError as error:  # a name too long, a folder that may not be entered, a full disk
+        except OSError as error:  # a name that is too long, a folder without permission, a full disk
             where = f"{error.filename}: " if error.filename else ""
             words = error.strerror or str(error)
             raise _ended(1, where + (f"cannot write ({words})" if error.errno in UNWRITABLE else words)) from error
@@ -51,8 +51,8 @@ class Commands(TyperGroup):
 
 @contextmanager
 def _told_apart() -> Iterator[None]:
-    """Signals that ask to end raise an exception, as Ctrl-C does, so that nothing is left behind half-written. One that
-    is ignored (nohup) stays so.
+    """Turn signals that ask the process to end into an exception, as Ctrl-C is, so that nothing is left half-written. A
+    signal that is ignored (nohup) stays ignored.
     """
 
     def end(number: int, frame: FrameType | None) -> None:
@@ -63,7 +63,7 @@ def _told_apart() -> Iterator[None]:
         for number in ENDING:
             if signal.getsignal(number) == signal.SIG_DFL:
                 before[number] = signal.signal(number, end)
-    except ValueError:  # not the main thread: somebody else handles signals
+    except ValueError:  # not the main thread: signals are handled elsewhere
         pass
     try:
         yield
@@ -73,12 +73,12 @@ def _told_apart() -> Iterator[None]:
 
 
 def _told(error: Any) -> str:
-    """A mistake in the words of a command, a value that has not its option's type in this project's words."""
+    """Return the message for a usage error; for a value of the wrong type, in this project's words."""
     from pydantic import ValidationError
 
     from dragoman.configuration.messages import LIMITS, explain
 
-    if isinstance(error.__cause__, ValidationError):  # typer's message is pydantic's
+    if isinstance(error.__cause__, ValidationError):  # typer's message is that of pydantic
         (first, *_) = errors = error.__cause__.errors()
         kind = {"int_parsing": int, "float_parsing": float}.get(first["type"], Any)
         if kind is not Any or first["type"] in LIMITS:
@@ -88,11 +88,11 @@ def _told(error: Any) -> str:
 
 
 def _ended(status: int, message: str = "") -> typer.Exit:
-    """Tells why the command ends; of several workers, the first on each machine does."""
+    """Report why the command ends; of several workers, only the first on each machine does."""
     if message and threads.process().local_rank == 0:
         typer.echo(printable(message), err=True)
     try:
         sys.stdout.flush()
-    except OSError:  # nothing more can be written there, and Python must not try again on its way out
+    except OSError:  # nothing more can be written there, and Python must not try again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return typer.Exit(status)

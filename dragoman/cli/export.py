@@ -15,13 +15,13 @@ app = typer.Typer()
 def export(
     run: RunPath,
     onnx: Annotated[
-        bool, typer.Option("--onnx", help="Graphs for ONNX Runtime, in the folder `onnx` of the run.")
+        bool, typer.Option("--onnx", help="Write graphs for ONNX Runtime to the folder `onnx` of the run.")
     ] = False,
-    int8: Annotated[bool, typer.Option("--int8", help="With matrices of 8-bit integers.")] = False,
+    int8: Annotated[bool, typer.Option("--int8", help="Store matrices as 8-bit integers.")] = False,
     weights: Weights = None,
     threads: Threads = None,
 ) -> None:
-    """Write the model of a run in another form: `translate --engine onnx` uses it."""
+    """Export the model of a run, for `translate --engine onnx`."""
     if not onnx:
         raise typer.BadParameter("nothing to export: say --onnx (for ONNX Runtime), or --onnx --int8 (smaller, faster)")
     from dragoman import devices

@@ -1,4 +1,4 @@
-"""`dragoman features`: images as numbers."""
+"""`dragoman features`: arrays of features from images."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -15,38 +15,38 @@ app = typer.Typer()
 
 
 class Layers(StrEnum):
-    """What `--layer` takes."""
+    """Values of `--layer`."""
 
     regions = "regions"
-    whole = "global"  # which is a word of Python's
+    whole = "global"  # `global` is a keyword of Python
 
 
 class Options(NamedTuple):
-    """What `dragoman features` takes."""
+    """Arguments and options of `dragoman features`."""
 
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Images.")]
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of images.")]
     output: Annotated[Path, typer.Option("--output", "-o", callback=outputs.named, help="The .npy file to write.")]
     model: Annotated[str, typer.Option(metavar="timm:NAME", help="Network, such as timm:vgg16 or timm:resnet50.")]
     weights: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Its weights (.safetensors, .pth); downloaded if not given.")
     ] = None
     layer: Annotated[
-        Layers, typer.Option(help="What is wanted: the regions of a feature map, or one vector of the whole image.")
+        Layers, typer.Option(help="What to extract: the regions of a feature map, or one vector for the whole image.")
     ] = Layers.regions
     stage: Annotated[
         int, typer.Option(metavar="N", help="Which feature map: -1 is the last one, -2 the one before it.")
     ] = -1
     list_: Annotated[
         Path | None,
-        typer.Option("--list", metavar="FILE", help="Names of images, a line each; all by name if not given."),
+        typer.Option("--list", metavar="FILE", help="Names of images, one per line; all, sorted, if not given."),
     ] = None
-    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Images at a time.")] = 32
+    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Images in a batch.")] = 32
     threads: Threads = None
 
 
 @command(app)
 def features(options: Options) -> None:
-    """Images to numbers, by a network that is not trained further: a source for `data.features`."""
+    """Extract features of images with a network that is not trained further: a source for `data.features`."""
     from rich.console import Console
     from rich.progress import track
 

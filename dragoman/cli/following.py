@@ -1,4 +1,4 @@
-"""Translations that are written word by word while their lines arrive."""
+"""Simultaneous translation: words are written while their lines arrive."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from dragoman.translation.translator import Translator
 def follow(
     translator: Translator, source: Path, target: Path | None, done: int | None, *, wait: int | None, to: str | None
 ) -> None:
-    """Write each word as soon as it is decided, while the lines arrive; and tell how far words were behind."""
+    """Write each word as soon as it is decided, while the lines arrive, and report the lag of the words."""
     lagging = []
     with left_behind(target, resumable=False), output(target, done) as texts:
         pieces = read_words(source)
@@ -39,7 +39,7 @@ def follow(
 
 
 def _line(pieces: Iterator[str], arrived: list[str]) -> Iterator[str]:
-    """The words of a line, which are noted as they come."""
+    """Yield the words of a line, and note them as they come."""
     for word in pieces:
         if word == "\n":
             return

@@ -1,4 +1,4 @@
-"""`dragoman info`: what is in a run, or what this machine has."""
+"""`dragoman info`: the contents of a run, or what this machine has."""
 
 import platform
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ app = typer.Typer()
 def info(
     run: Annotated[Path | None, typer.Argument(metavar="RUN", help="Folder of a run.")] = None,
 ) -> None:
-    """What is in a run; without one, what this machine has."""
+    """Show what a run contains; without a run, what this machine has."""
     facts = list(_of_run(run) if run else _of_machine())
     width = max(len(label) for label, _ in facts)
     for label, value in facts:

@@ -15,7 +15,7 @@ app = typer.Typer()
 @app.command()
 def init(
     source: Annotated[
-        Path, typer.Argument(metavar="SOURCE", help="Sentences, one a line; or a .tsv, .csv or .jsonl with both.")
+        Path, typer.Argument(metavar="SOURCE", help="Sentences, one per line; or a .tsv, .csv or .jsonl with both.")
     ],
     target: Annotated[Path | None, typer.Argument(metavar="TARGET", help="Their translations, line by line.")] = None,
     output: Annotated[Path, typer.Option("--output", "-o", callback=named, help="Configuration to write.")] = Path(
@@ -27,7 +27,7 @@ def init(
     ] = None,
     columns: Annotated[
         str | None,
-        typer.Option(metavar="SOURCE,TARGET", help="Which columns of a .tsv, .csv or .jsonl have the pairs: en,de."),
+        typer.Option(metavar="SOURCE,TARGET", help="Columns of a .tsv, .csv or .jsonl that hold the pairs: en,de."),
     ] = None,
 ) -> None:
     """Write a commented configuration with sizes chosen for your sentence pairs."""
@@ -41,7 +41,7 @@ def init(
 
 
 def _pair(columns: str | None) -> tuple[str, ...]:
-    """The two names of `--columns`."""
+    """Return the two names of `--columns`."""
     names = tuple(name.strip() for name in columns.split(",")) if columns is not None else ()
     if columns is not None and (len(names) != 2 or not all(names) or names[0] == names[1]):
         raise typer.BadParameter(f"--columns {columns}: expected two names, such as en,de")

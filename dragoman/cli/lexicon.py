@@ -1,4 +1,4 @@
-"""`dragoman lexicon`: which target symbols translate each source symbol, from what a run was trained on."""
+"""`dragoman lexicon`: which target symbols translate each source symbol, from the training data of a run."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,12 +21,12 @@ app = typer.Typer()
 def lexicon(
     run: RunPath,
     source: Annotated[
-        Path | None, typer.Argument(metavar="SOURCE", help="Sentences, one a line, where the run's data are gone.")
+        Path | None, typer.Argument(metavar="SOURCE", help="Sentences, one per line, if the run's data are gone.")
     ] = None,
     target: Annotated[Path | None, typer.Argument(metavar="TARGET", help="Their translations, line by line.")] = None,
     threads: Threads = None,
 ) -> None:
-    """Find which target symbols translate each source symbol: what `--candidates` searches among."""
+    """Find the target symbols that translate each source symbol, for searches with `--candidates`."""
     if (source is None) != (target is None):
         raise typer.BadParameter("SOURCE and TARGET go together")
     from dragoman import devices
@@ -42,7 +42,7 @@ def lexicon(
     path = run / candidates.FILE
     outputs.check([("lexicon", path)], (source, target))
     if path.exists():
-        read_tensors(path)  # or it is not ours to be replaced
+        read_tensors(path)  # fails if the file is not ours to replace
     columns = _read(loaded, source, target) if source and target else _prepared(loaded)
     sizes = len(loaded.source.vocabulary), len(loaded.target.vocabulary)
     found = estimate(*columns, sizes)
@@ -63,7 +63,7 @@ def _prepared(run: "Run") -> "tuple[Column, Column]":
         raise UserError(f"{path}: no prepared corpus; {instead}")
     try:
         store = Store(path)
-    except UserError as error:  # damaged, or of another version
+    except UserError as error:  # damaged, or from another version
         raise UserError(f"{error}; {instead}") from error
     source, target = ("source", "target") if main == run.folder else ("target", "source")
     for name, language in ((source, run.source), (target, run.target)):
@@ -73,7 +73,7 @@ def _prepared(run: "Run") -> "tuple[Column, Column]":
 
 
 def _read(run: "Run", source: Path, target: Path) -> "tuple[Column, Column]":
-    """The pairs of text files that are fit to be trained on."""
+    """Return the pairs of two text files that are fit for training."""
     from dragoman.corpus.filters import Filters
     from dragoman.data.lexicon import columns
 

@@ -1,4 +1,4 @@
-"""Options of several commands, and how a command takes many."""
+"""Options shared by commands, and a way for a command to take many."""
 
 import functools
 import inspect
@@ -15,12 +15,12 @@ from dragoman.cli.outputs import writable
 
 Taken = TypeVar("Taken", bound=tuple[Any, ...])
 
-# What typer takes for unknown options are overrides of the configuration.
+# Options that typer does not know are overrides of the configuration.
 OVERRIDES = {"ignore_unknown_options": True}
 
 
 class Engines(StrEnum):
-    """What `--engine` takes."""
+    """Values of `--engine`."""
 
     torch = "torch"
     int8 = "int8"
@@ -30,13 +30,13 @@ class Engines(StrEnum):
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a trained run.")]
 Configuration = Annotated[
     list[str],
-    typer.Argument(metavar="CONFIG", help="YAML file; any of its keys as --section.key VALUE beside it."),
+    typer.Argument(metavar="CONFIG", help="YAML file; --section.key VALUE after it overrides any of its keys."),
 ]
-SourceFile = Annotated[Path, typer.Argument(metavar="SOURCE", help="Sentences, one a line.")]
+SourceFile = Annotated[Path, typer.Argument(metavar="SOURCE", help="Sentences, one per line.")]
 TargetFile = Annotated[Path, typer.Argument(metavar="TARGET", help="Their translations, line by line.")]
 ArrayFiles = Annotated[
     list[str] | None,
-    typer.Option("--source", metavar="NAME=FILE", help="The arrays of a source that is numbers; SOURCE has the rest."),
+    typer.Option("--source", metavar="NAME=FILE", help="The arrays of a numeric source; SOURCE has the other sources."),
 ]
 Weights = Annotated[
     str | None,
@@ -50,7 +50,7 @@ def _compute_with(context: Any, count: int | None) -> int | None:
     return count
 
 
-# Of every command that computes. It has its effect while the command is read, so that nothing is left to do with it.
+# An option of every command that computes. It takes effect when it is parsed, so commands need not look at it.
 Threads = Annotated[
     int | None,
     typer.Option(
@@ -65,7 +65,7 @@ Threads = Annotated[
 
 
 def _known_search(kind: str | None) -> str | None:
-    """BadParameter where the table of searches, which is imported when one is asked for, has none of this kind."""
+    """Raises BadParameter if the table of searches, which is imported only if a kind is given, has no such kind."""
     if kind is not None:
         from dragoman.configuration.messages import nearest
         from dragoman.search.table import SEARCHES
@@ -85,11 +85,11 @@ Search = Annotated[
 ]
 Beam = Annotated[int | None, typer.Option(min=1, metavar="N", help="Width of the beam.")]
 Engine = Annotated[
-    Engines, typer.Option(help="What computes: torch, int8 (8-bit integers), or onnx after `export --onnx`.")
+    Engines, typer.Option(help="Engine to compute with: torch, int8 (8-bit integers), or onnx after `export --onnx`.")
 ]
 Resume = Annotated[
     bool,
-    typer.Option("--resume", help="Go on from the lines that an unfinished run of this command left in FILE.partial."),
+    typer.Option("--resume", help="Continue after the lines that this command, unfinished, left in FILE.partial."),
 ]
 OutputFile = Annotated[
     Path | None,
@@ -98,7 +98,7 @@ OutputFile = Annotated[
 Json = Annotated[
     bool, typer.Option("--json", help="Write a JSON object for each line: text, words, attention, log-probabilities.")
 ]
-To = Annotated[str | None, typer.Option(metavar="LANGUAGE", help="To which language, where the run has several.")]
+To = Annotated[str | None, typer.Option(metavar="LANGUAGE", help="Target language, if the run has several.")]
 OneBased = Annotated[
     bool, typer.Option("--one-based", help="The links of --gold count words from 1, such as 1-1, not from 0.")
 ]
@@ -113,8 +113,8 @@ Candidates = Annotated[
 
 
 def command(app: typer.Typer, **settings: Any) -> Callable[[Callable[[Taken], None]], Callable[[Taken], None]]:
-    """`app.command` for a function of one named tuple. Each of its fields is to typer what a parameter of the function
-    would be, so that an option is written once, and all of them travel as one value.
+    """`app.command` for a function that takes one named tuple. Typer sees each field as a parameter of the function, so
+    that an option is written once, and all options are passed on as one value.
     """
 
     def add(function: Callable[[Taken], None]) -> Callable[[Taken], None]:
@@ -133,7 +133,7 @@ def command(app: typer.Typer, **settings: Any) -> Callable[[Callable[[Taken], No
 
 
 def two(candidates: str | None) -> tuple[int, int] | None:
-    """The two numbers of `--candidates`."""
+    """Return the two numbers of `--candidates`."""
     if candidates is None:
         return None
     found = re.fullmatch(r"(\d{1,9}),(\d{1,9})", candidates)
@@ -143,7 +143,7 @@ def two(candidates: str | None) -> tuple[int, int] | None:
 
 
 def overrides(words: Sequence[str]) -> tuple[Path, dict[str, str]]:
-    """The configuration file and the `--section.key VALUE` or `--section.key=VALUE` among the words of a command."""
+    """Return the configuration file and the overrides (`--section.key VALUE` or `--section.key=VALUE`) of a command."""
     files: list[str] = []
     found: dict[str, str] = {}
     rest = iter(words)

@@ -1,4 +1,4 @@
-"""Files to write: whether they can be, and whether something that is read would be lost then."""
+"""Checks of output files: that they can be written, and that no input would be lost."""
 
 import errno
 import os
@@ -15,20 +15,20 @@ from dragoman.files import all_written, existing
 
 
 def prefix(path: Path) -> Path:
-    """What files to write begin with, which cannot be standard output. Their folder is made if missing."""
+    """Check a prefix of files to write, which cannot be standard output. Their folder is made if missing."""
     if str(path) == "-":
         raise typer.BadParameter("expected the name of a file")
     return path
 
 
 def named(path: Path) -> Path:
-    """A file to write that cannot be standard output: its name is needed, or it is no text."""
+    """Check a file to write that cannot be standard output: its name is needed, or it is not text."""
     return prefix(writable(path) or path)
 
 
 def writable(path: Path | None) -> Path | None:
-    """A file to write. UserError before any work is done where its folder is not there, or where it is a folder, a loop
-    of links or protected.
+    """Check a file to write before any work is done. Raises UserError if its folder does not exist, or if it is a
+    folder, a loop of links or protected.
     """
     if path is not None and str(path) != "-":
         if path.is_dir():
@@ -44,7 +44,7 @@ def writable(path: Path | None) -> Path | None:
 
 
 def apart(option: str, path: Path | None, target: Path | None) -> None:
-    """UserError where what `option` writes to `path` and the lines to `target` would get in each other's way."""
+    """Raises UserError if the output of `option` to `path` and the lines to `target` would get in each other's way."""
     if str(path) == str(target or "-") == "-":
         raise UserError(f"{option} -: the lines go to standard output; write them to a file with -o")
     if path is None:
@@ -56,7 +56,7 @@ def apart(option: str, path: Path | None, target: Path | None) -> None:
 
 
 def check(outputs: Iterable[tuple[str, Path | None]], read: Iterable[Path | None], runs: Iterable[Path] = ()) -> None:
-    """UserError where an output, named by its option, is a file that is `read` or a part of a run; or where standard
+    """Raises UserError if an output, named by its option, is a file that is `read` or a part of a run, or if standard
     output is appended to a file that is read, which would never end. None and `-` are the standard streams.
     """
     from dragoman.run.folder import RunFolder
@@ -79,7 +79,7 @@ def check(outputs: Iterable[tuple[str, Path | None]], read: Iterable[Path | None
 
 
 def _same(path: Path, read: Path) -> bool:
-    """Whether two paths are of one file; `-` is what standard input comes from."""
+    """Whether two paths name the same file; `-` is the file behind standard input."""
     with suppress(OSError, ValueError):
         return os.path.samestat(path.stat(), os.fstat(sys.stdin.fileno()) if str(read) == "-" else read.stat())
     return str(read) != "-" and os.path.realpath(path) == os.path.realpath(read)

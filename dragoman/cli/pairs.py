@@ -1,4 +1,4 @@
-"""Given sentence pairs under a model, some at a time."""
+"""Scoring of given sentence pairs by a model, in portions."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,20 +13,20 @@ from dragoman.translation.result import Result
 from dragoman.translation.translation import Scored
 from dragoman.translation.translator import Translator
 
-LONGEST = 5_000  # characters of a line that can be scored or aligned: time and memory grow with their square
+LONGEST = 5_000  # the most characters of a line that is scored or aligned: time and memory grow with their square
 
 
 def scored(
     translator: Translator, source: Path, target: Path, *, given: Sequence[str], to: str | None
 ) -> Iterator[list[Scored]]:
-    """The pairs of two files; `given` are NAME=FILE of arrays."""
+    """Yield the scored pairs of two files; `given` are NAME=FILE of arrays."""
     files = arrays(given, translator)
     every = _portions(source, target, files.values())
     return (_scored(translator, source, files, *portion, to=to) for portion in every)
 
 
 def line(scored: Scored) -> str:
-    """A pair as `--json` has it."""
+    """Return a pair as a line of JSON."""
     return Result(scored.translation).line()
 
 
@@ -39,8 +39,8 @@ def _scored(
     *,
     to: str | None,
 ) -> list[Scored]:
-    """Some pairs, the first from line number `first`. Several sources are columns of the source, but for those that
-    have files of their own.
+    """Score some pairs, the first of which is line number `first`. Several sources are columns of the source, except
+    those that have files of their own.
     """
     numbered = enumerate(pairs, start=first)
     texts = [text_of(pair.source, source, number, translator, files) for number, pair in numbered]
@@ -48,8 +48,8 @@ def _scored(
 
 
 def _portions(source: Path, target: Path, arrays: Iterable[FeatureFile]) -> Iterator[Portion[Pair]]:
-    """The lines of two files side by side. UserError where one is longer, or has a line too long to be scored; or where
-    there are not as many `arrays`.
+    """Yield the lines of two files side by side. Raises UserError if one is longer or has a line too long to score, or
+    if the number of `arrays` differs.
     """
     one_stream(source, target)
     for portion in portions(beside(parallel(source, target), source, list(arrays)), PORTION):

@@ -1,4 +1,4 @@
-"""`dragoman postedit`: translations made better by a model that has learnt from corrected ones."""
+"""`dragoman postedit`: automatic post-editing by a model that has learnt from corrected translations."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,16 +24,16 @@ app = typer.Typer()
 
 
 class Options(NamedTuple):
-    """What `dragoman postedit` takes."""
+    """Arguments and options of `dragoman postedit`."""
 
     run: RunPath
-    translation: Annotated[Path, typer.Option(metavar="FILE", help="Translations, one a line; - is standard input.")]
-    source: Annotated[Path | None, typer.Option(metavar="FILE", help="What they are translations of.")] = None
+    translation: Annotated[Path, typer.Option(metavar="FILE", help="Translations, one per line; - is standard input.")]
+    source: Annotated[Path | None, typer.Option(metavar="FILE", help="The source text of the translations.")] = None
     output: OutputFile = None
     json: Json = False
-    show: Annotated[bool, typer.Option("--show", help="Show the words that are changed, in colour.")] = False
+    show: Annotated[bool, typer.Option("--show", help="Show the changed words in colour.")] = False
     html: Annotated[
-        Path | None, typer.Option(metavar="FILE.html", callback=outputs.writable, help="A page that shows them.")
+        Path | None, typer.Option(metavar="FILE.html", callback=outputs.writable, help="HTML page of the changes.")
     ] = None
     weights: Weights = None
     threads: Threads = None
@@ -41,8 +41,8 @@ class Options(NamedTuple):
 
 
 class Changes:
-    """What post-editing has changed so far, in lines of which the text number `edited` is the translation. Those lines
-    are kept where a page is to show them.
+    """The changes so far, in lines whose text number `edited` is the translation. The lines are kept if a page is to
+    show them.
     """
 
     def __init__(self, edited: int, *, keep: bool) -> None:
@@ -51,7 +51,7 @@ class Changes:
         self._lines = self._changed = 0
 
     def add(self, given: Iterable[tuple[str, ...]], after: Iterable[str]) -> "list[Revision]":
-        """Further lines, and what became of their translations."""
+        """Add further lines and their post-edited translations."""
         from dragoman.visualisation.changes import Revision
 
         every = zip(given, after, strict=True)
@@ -68,7 +68,7 @@ class Changes:
 
 @command(app)
 def postedit(options: Options) -> None:
-    """Correct translations with a run that has learnt from corrected ones."""
+    """Correct translations with a run that has learnt from corrected translations."""
     from dragoman.translation.loading import load
     from dragoman.visualisation.changes import page
 
@@ -92,7 +92,7 @@ def postedit(options: Options) -> None:
 
 
 def _check(options: Options) -> None:
-    """UserError where files would get in each other's way."""
+    """Raises UserError if files would get in each other's way."""
     from dragoman.run.folder import RunFolder
 
     run, weights, target = options.run, options.weights, options.output
@@ -106,9 +106,9 @@ def _check(options: Options) -> None:
 def _edit(
     translator: "Translator", options: Options, asked: Mapping[str, Any], done: int | None, old: Sequence[str]
 ) -> Changes:
-    """Write a post-edited line for each line, behind the old ones, of which so many are done.
+    """Write a post-edited line for each line, after the `done` lines that are already written.
 
-    The translation is the source that the run's targets are edits of; of a run that rewrites, the last one.
+    The translation is the source that the run's targets are edits of; for a run that rewrites, the last one.
     """
     from rich.console import Console
 
@@ -142,7 +142,7 @@ def _edit(
 
 
 def _texts(path: Path, as_json: bool) -> Iterator[str]:
-    """The post-edited lines in a file."""
+    """Yield the post-edited lines in a file."""
     if not as_json:
         return read_lines(path)
     from dragoman.translation import result
@@ -151,8 +151,8 @@ def _texts(path: Path, as_json: bool) -> Iterator[str]:
 
 
 def _paths(translator: "Translator", edited: int, options: Options) -> list[Path]:
-    """The files of the run's sources in order. UserError where there are not as many, or none is a translation: a run
-    post-edits if it writes edits, or if it reads a second text, which then is the translation.
+    """Return the files of the run's sources in order. Raises UserError if their number differs or none is a
+    translation: a run post-edits if it writes edits, or if it reads a second text, which then is the translation.
     """
     from dragoman.corpus.features import FeatureSource
 

@@ -1,4 +1,4 @@
-"""How far a long output is, shown in a terminal."""
+"""Progress of a long output, shown in a terminal."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ from dragoman.files import lines_in
 
 
 class _Lines(ProgressColumn):
-    """Lines that are done, of how many if that is known, and how many a second."""
+    """A column with the lines done, their total if known, and lines per second."""
 
     def render(self, task: Task) -> Text:
         total = f" of {task.total:,.0f}" if task.total is not None else ""
@@ -25,8 +25,8 @@ class _Lines(ProgressColumn):
 
 @contextmanager
 def progress(source: Path, target: Path | None, done: int = 0) -> Iterator[Callable[[int], None]]:
-    """To be called with how many more lines are done. Standard error tells it where that is a terminal, nobody types
-    the lines, and none are written there.
+    """Yield a function to call with the number of further lines done. Progress is shown on standard error if that is a
+    terminal, nobody types the lines, and none are written there.
     """
     written = (target is not None and str(target) != "-") or not sys.stdout.isatty()
     told = sys.stderr.isatty() and written and not is_typed(source)
@@ -36,5 +36,5 @@ def progress(source: Path, target: Path | None, done: int = 0) -> Iterator[Calla
 
 
 def _count(source: Path) -> int | None:
-    """The lines of a plain file, which are quickly counted."""
+    """Count the lines of a plain file, which is quick."""
     return lines_in(source) if source.is_file() and source.suffix not in (".gz", *FORMS) else None

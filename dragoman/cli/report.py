@@ -1,4 +1,4 @@
-"""`dragoman report`: runs on one page."""
+"""`dragoman report`: one page about one or several runs."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dragoman.translation.inputs import Text
     from dragoman.visualisation.report import RunView
 
-Pairs: TypeAlias = "list[tuple[Text, str | None]]"  # with the reference, where there is one
+Pairs: TypeAlias = "list[tuple[Text, str | None]]"  # with the reference, if there is one
 
 app = typer.Typer()
 
@@ -36,14 +36,14 @@ def report(
     ] = None,
     sentences: Annotated[
         Path | None,
-        typer.Option(help="Sentences to translate and show, with a reference behind a tab, if any."),
+        typer.Option(help="Sentences to translate and show, each with a reference after a tab, if any."),
     ] = None,
     gold: Annotated[Path | None, typer.Option(help="Their gold links, as Pharaoh lines.")] = None,
     one_based: OneBased = False,
     to: To = None,
     threads: Threads = None,
 ) -> None:
-    """One HTML page: curves, scores, quality by length, attention of any sentence."""
+    """Write one HTML page: curves, scores, quality by length, attention of any sentence."""
     if one_based and not gold:
         raise typer.BadParameter("--one-based goes with --gold")
     from dragoman import inspection
@@ -68,7 +68,7 @@ def report(
 
 
 def _development(folder: Path) -> list[Path]:
-    """The files of a run's development pairs."""
+    """Return the files of a run's development pairs."""
     from dragoman.corpus.examples import corpus_files
     from dragoman.run.run import Run
 
@@ -107,7 +107,7 @@ def _view(
 
 
 def _development_pairs(run: "Run", gold: Path) -> Pairs:
-    """Those that the gold links are of."""
+    """Return the development pairs that the gold links belong to."""
     from dragoman.corpus.examples import read_examples
 
     folder, data = run.folder.path, run.config.data
@@ -115,13 +115,13 @@ def _development_pairs(run: "Run", gold: Path) -> Pairs:
         raise UserError(f"{gold}: {folder} has several pairs of languages; name --sentences, and --to")
     try:
         examples = list(read_examples(data.dev, data.source, data.target, data.features))
-    except UserError as error:  # a run may be elsewhere than what it was trained on
+    except UserError as error:  # a run may have been moved away from its training data
         raise UserError(f"{folder}: its development sentences are gone ({error}); name --sentences") from error
     return [(each.sources, each.target) for each in examples]
 
 
 def _sentence(line: str, where: str, run: "Run") -> "tuple[Text, str | None]":
-    """The text in each source, with tabs between them, and behind a tab its reference translation, if there is one."""
+    """Split a line at tabs into the text of each source and, if there is one more, the reference translation."""
     names = [source.name for source in run.sources]
     columns = line.split("\t")
     if len(names) == 1:

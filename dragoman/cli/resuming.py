@@ -1,4 +1,4 @@
-"""Long outputs: what was written of them is not lost, and can be continued."""
+"""Long outputs: lines already written are kept, and the output can be continued."""
 
 import json
 import os
@@ -17,16 +17,16 @@ from dragoman.files import appended, held, is_special, lines_in, note, partial, 
 if TYPE_CHECKING:
     from dragoman.corpus.features import Given
 
-Options: TypeAlias = Mapping[str, Any]  # by name, as JSON has them
+Options: TypeAlias = Mapping[str, Any]  # by name, as values of JSON
 Texts = TypeVar("Texts", bound="tuple[Given, ...]")
 
 
 def kept(target: Path | None, options: Options | None, size: int, *, resume: bool) -> int | None:
-    """How many lines an earlier command, which did not end, has left of this file, in whole portions of at most `size`;
-    None where it is no file to leave any in, such as standard output. `options` are those that the lines depend on;
-    None where the command cannot be resumed.
+    """Return how many lines an unfinished command has left of this file, in whole portions of at most `size`; None if
+    it is no file that can keep any, such as standard output. `options` are those that the lines depend on; None if the
+    command cannot be resumed.
 
-    UserError where another process writes such lines, or left some that this command does not continue.
+    Raises UserError if another process is writing such lines, or left some that this command does not continue.
     """
     if target is None or str(target) == "-" or is_special(target):
         if resume:
@@ -53,12 +53,12 @@ def kept(target: Path | None, options: Options | None, size: int, *, resume: boo
 
 
 def _head(options: Options) -> str:
-    """The first line of a note."""
+    """Return the first line of a note."""
     return json.dumps({"version of dragoman": __version__, **options})
 
 
 def _others(noted: Path, options: Options | None) -> list[str]:
-    """The options, and the version, that are not as noted."""
+    """Return the names of the options, and of the version, that differ from the note."""
     if options is None or not noted.exists():
         return ["command"]
     try:
@@ -73,8 +73,8 @@ def _others(noted: Path, options: Options | None) -> list[str]:
 def noting(
     target: Path | None, done: int | None, options: Options
 ) -> "Iterator[Callable[[Iterable[tuple[Given, ...]]], None]]":
-    """To be called with what is translated next, before its lines are written: of each a digest is noted beside the
-    target, until all are written.
+    """Yield a function to call with the next lines to translate, before their translations are written: it notes a
+    digest of each beside the target, until all are written.
     """
     if target is None or done is None:
         yield lambda given: None
@@ -92,7 +92,7 @@ def noting(
 
                 yield add
         finally:
-            if not partial(target).exists():  # it is whole, or has no line
+            if not partial(target).exists():  # it is complete, or has no line
                 path.unlink(missing_ok=True)
 
 
@@ -110,7 +110,7 @@ def _counted(lines: int) -> str:
 
 @contextmanager
 def left_behind(path: Path | None, *, resumable: bool) -> Iterator[None]:
-    """Adds to the error how many lines were written."""
+    """Add to an error how many lines were written."""
     try:
         yield
     except (UserError, KeyboardInterrupt) as error:
@@ -122,7 +122,7 @@ def left_behind(path: Path | None, *, resumable: bool) -> Iterator[None]:
 
 
 def done_before(lines: Iterator[Texts], count: int, source: Path, target: Path) -> Iterator[Texts]:
-    """The first lines. UserError where they are not those that were noted: something else was translated then."""
+    """Yield the first lines. Raises UserError if they differ from those noted: something else was translated then."""
     found = 0
     for digest, line in zip(islice(read_lines(note(target)), 1, count + 1), lines, strict=False):
         found += 1

@@ -1,4 +1,4 @@
-"""`dragoman score`: how probable given translations are."""
+"""`dragoman score`: log-probabilities of given translations."""
 
 import math
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -16,12 +16,12 @@ app = typer.Typer()
 
 
 class Options(NamedTuple):
-    """What `dragoman score` takes."""
+    """Arguments and options of `dragoman score`."""
 
     run: RunPath
     source: SourceFile
     target: TargetFile
-    per_symbol: Annotated[bool, typer.Option("--per-symbol", help="A third column: log P for each symbol.")] = False
+    per_symbol: Annotated[bool, typer.Option("--per-symbol", help="Add a third column: log P for each symbol.")] = False
     json: Json = False
     weights: Weights = None
     to: To = None
@@ -31,7 +31,7 @@ class Options(NamedTuple):
 
 @command(app)
 def score(options: Options) -> None:
-    """For each pair log P(target | source) in nats, a tab, and its number of symbols."""
+    """Print for each pair log P(target | source) in nats, a tab, and the number of target symbols."""
     if options.per_symbol and options.json:
         raise typer.BadParameter("--per-symbol is a column, and --json has log P of every symbol: one or the other")
     from dragoman.cli import pairs
@@ -54,6 +54,6 @@ def score(options: Options) -> None:
 
 
 def _columns(scored: "Scored", per_symbol: bool) -> str:
-    """log P and the number of symbols, the end counted."""
+    """Return the columns of log P and the number of symbols, the end symbol included."""
     mean = f"\t{scored.log_prob / scored.symbols:.4f}" if per_symbol else ""
     return f"{scored.log_prob:.4f}\t{scored.symbols}{mean}"

@@ -1,4 +1,4 @@
-"""Texts against references, and how their scores are written."""
+"""Scores of texts against references, and their output."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ class Text(NamedTuple):
 
 
 def read(path: Path) -> Text:
-    """A file whose lines are to be scored. UserError where one is too long for that."""
+    """Read a file whose lines are to be scored. Raises UserError if one is too long."""
     lines = list(read_lines(path, LONGEST_TEXT))
     for number, line in enumerate(lines, start=1):
         if len(line) > LONGEST_TEXT:
@@ -30,14 +30,14 @@ def read(path: Path) -> Text:
 
 
 def check(found: int, where: Path, references: Sequence[Text]) -> None:
-    """UserError where a reference has not as many lines."""
+    """Raises UserError if a reference has a different number of lines."""
     for path, lines in references:
         if len(lines) != found:
             raise UserError(f"{path} has {len(lines):,} lines, but {shown(where)} has {found:,}")
 
 
 def scores(found: Text, references: Sequence[Text], metrics: Iterable[str], given: Mapping[str, Any]) -> list[Score]:
-    """By the metrics of these names, each with those of the given options that it has."""
+    """Return the scores by the named metrics, each with those of the given options that it knows."""
     check(len(found.lines), found.path, references)
     measures = [components.build(METRICS, spec) for spec in _specs(metrics, given)]
     return [metric.corpus(found.lines, [lines for _, lines in references]) for metric in measures]
@@ -56,7 +56,7 @@ def _specs(metrics: Iterable[str], given: Mapping[str, Any]) -> list[Spec]:
 
 
 def told(scores: Sequence[Score], *, as_json: bool) -> str:
-    """A line for each score, or sacreBLEU's JSON: an object, or a list of them where there are several."""
+    """Return a line for each score, or JSON in the form of sacreBLEU: an object, or a list if there are several."""
     if not as_json:
         return "\n".join(map(str, scores))
     listed = [
@@ -72,5 +72,5 @@ def told(scores: Sequence[Score], *, as_json: bool) -> str:
 
 
 def named(scores: Iterable[Score], more: str) -> list[Score]:
-    """The same with more in their signatures."""
+    """Return the scores with `more` added to their signatures."""
     return [score._replace(signature=score.signature + more) for score in scores]

@@ -1,4 +1,4 @@
-"""What is to be translated, from files: lines, or those of several sources side by side."""
+"""Reading of the lines to translate, from one file or from several sources side by side."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
@@ -18,8 +18,8 @@ from dragoman.translation.translator import Translator
 def read(
     path: Path, given: Sequence[str], prefix: Path | None, translator: Translator
 ) -> tuple[Path, Iterator[tuple[Given, ...]]]:
-    """The file to name where a line is told of, and the lines of `path`, or of the `NAME=FILE` that are given; of each
-    the text, or the array, of every source and, where there is a file of them, how its translation begins.
+    """Return the file to name in messages about a line, and the lines of `path` or of the given `NAME=FILE`. A line has
+    the text or array of every source and, if there is a file of prefixes, the prefix of its translation.
     """
     files = named(given, translator)
     if files and str(path) != "-":
@@ -33,8 +33,8 @@ def read(
 
 
 def _with_prefixes(lines: Iterator[tuple[Given, ...]], path: Path) -> Iterator[tuple[Given, ...]]:
-    """The lines, each with how its translation begins as the last of its texts. UserError where there are not as many
-    of these.
+    """Yield the lines, each with the prefix of its translation as the last text. Raises UserError if the number of
+    prefixes differs.
     """
     prefixes = read_lines(path)
     for number, line in enumerate(lines, start=1):
@@ -47,7 +47,7 @@ def _with_prefixes(lines: Iterator[tuple[Given, ...]], path: Path) -> Iterator[t
 
 
 def named(given: Sequence[str], translator: Translator) -> dict[str, Path]:
-    """The files of `NAME=FILE`. UserError where that is not so, or not a source of the run."""
+    """Return the files of `NAME=FILE`. Raises UserError if the form is wrong or NAME is not a source of the run."""
     if given and translator.marks:
         raise UserError(f"--source {given[0]}: this run has one source; name the file alone, and --to LANGUAGE")
     known = [source.name for source in translator.sources]
@@ -62,8 +62,8 @@ def named(given: Sequence[str], translator: Translator) -> dict[str, Path]:
 
 
 def search_of(translator: Translator, search: str | None, beam: int | None) -> Spec:
-    """The search that a command asks for; the run's own way where it has options of that. UserError for the width of a
-    beam beside a search without one.
+    """Return the search that a command asks for, with the run's own options if it is of the same kind. Raises UserError
+    for a beam width with a search that has none.
     """
     if beam is not None and search is not None and not has_beam(search):
         raise UserError(f"--beam: {search} search has no beam; leave out --beam or --search {search}")
@@ -71,7 +71,7 @@ def search_of(translator: Translator, search: str | None, beam: int | None) -> S
 
 
 def texts_by_name(files: Mapping[str, Path], translator: Translator) -> Iterator[tuple[Given, ...]]:
-    """The lines or arrays of some files, by the names of sources. A source that is not named is missing."""
+    """Yield the lines or arrays of files by the names of sources. A source that is not named is missing."""
     named = [source for source in translator.sources if source.name in files]
     arrays = {each.name: each.opened(files[each.name]) for each in named if isinstance(each, FeatureSource)}
     paths = {each.name: files[each.name] for each in named if each.name not in arrays}
@@ -86,13 +86,13 @@ def texts_by_name(files: Mapping[str, Path], translator: Translator) -> Iterator
 
 
 def first(files: Mapping[str, Path], translator: Translator) -> Path:
-    """The file to name where a line is told of: that of the first text."""
+    """Return the file to name in messages about a line: that of the first text."""
     texts = (files[each.name] for each in translator.sources if isinstance(each, Language) and each.name in files)
     return next(texts, next(iter(files.values())))
 
 
 def arrays(given: Sequence[str], translator: Translator) -> dict[str, FeatureFile]:
-    """The files of `NAME=FILE`, which must be arrays, for lines that have the other sources."""
+    """Return the files of `NAME=FILE`, which must be arrays, for lines that have the other sources."""
     files = named(given, translator)
     numbers = {source.name: source for source in translator.sources if isinstance(source, FeatureSource)}
     for name in files:
@@ -104,7 +104,7 @@ def arrays(given: Sequence[str], translator: Translator) -> dict[str, FeatureFil
 
 
 def texts(path: Path, translator: Translator) -> Iterator[tuple[Given, ...]]:
-    """The lines of a file. Those of several sources are its columns, separated by tabs."""
+    """Yield the lines of a file. Several sources are columns, separated by tabs."""
     lines = read_lines(path, LONGEST_TEXT * len(translator.sources))
     return (text_of(line, path, number, translator) for number, line in enumerate(lines, start=1))
 
@@ -112,8 +112,8 @@ def texts(path: Path, translator: Translator) -> Iterator[tuple[Given, ...]]:
 def text_of(
     line: str, path: Path, number: int, translator: Translator, beside: Mapping[str, FeatureFile] = {}
 ) -> tuple[Given, ...]:
-    """A line as what a translator takes. UserError where it has not a column for each of several sources but those
-    `beside` it; in that of an array stands the name of a .npy file.
+    """Convert a line to the input of a translator. Raises UserError unless it has a column for each of several sources
+    except those `beside` it; the column of an array holds the name of a .npy file.
     """
     names = [source.name for source in translator.sources if source.name not in beside]
     columns = tuple(line.split("\t")) if len(names) > 1 else (line,)

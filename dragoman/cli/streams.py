@@ -1,4 +1,4 @@
-"""Lines in, lines out: streams of any length in portions, each written as soon as it is done."""
+"""Streams of lines, of any length, processed in portions that are written as soon as they are done."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -16,23 +16,23 @@ from dragoman.text.printable import printable
 
 Item = TypeVar("Item")
 
-PORTION = 256  # lines that are worked on together, at most
-FIRST = 8  # lines in the first portion, so that the first result comes soon; each further one is twice as large
+PORTION = 256  # the most lines in a portion
+FIRST = 8  # lines in the first portion, so that the first result comes soon; each further portion is twice as large
 
-# What can end a line somewhere becomes a space, in whatever way a model came to say it.
+# Whatever some program takes for the end of a line becomes a space, however a model came to write it.
 one_line = Normaliser(lowercase=False)
 
 
 class Portion(NamedTuple, Generic[Item]):
-    """Consecutive lines, or what was made of them, and the number of the first of them, from 1."""
+    """Consecutive lines or their results, and the number of the first, counted from 1."""
 
     first: int
     lines: list[Item]
 
 
 def portions(lines: Iterator[Item], size: int, *, typed: bool = False, done: int = 0) -> Iterator[Portion[Item]]:
-    """At most `size` lines at a time; those that are `typed` one by one. `done` lines (`whole_portions`) have been read
-    before.
+    """Yield at most `size` lines at a time, or one by one if they are `typed`. `done` lines (`whole_portions`) have
+    been read before.
     """
     first = 1
     for count in _sizes(1 if typed else size):
@@ -45,8 +45,8 @@ def portions(lines: Iterator[Item], size: int, *, typed: bool = False, done: int
 
 
 def whole_portions(lines: int, size: int) -> int:
-    """How many of the first `lines` lines make whole portions: those that a command which did not end has worked on
-    together. Behind these it is continued, so that every sentence is in the same batch as without the interruption.
+    """Return how many of the first `lines` lines make up whole portions of an unfinished command. It continues after
+    these, so that every sentence is in the same batch as without the interruption.
     """
     whole = 0
     for count in _sizes(size):
@@ -57,7 +57,7 @@ def whole_portions(lines: int, size: int) -> int:
 
 
 def _sizes(most: int) -> Iterator[int]:
-    """The sizes of portions, one after the other."""
+    """Yield the sizes of portions."""
     size = min(FIRST, most)
     while True:
         yield size
@@ -65,12 +65,12 @@ def _sizes(most: int) -> Iterator[int]:
 
 
 def is_typed(path: Path) -> bool:
-    """Whether somebody writes the lines at this moment."""
+    """Whether somebody is typing the lines."""
     return str(path) == "-" and sys.stdin.isatty()
 
 
 def one_stream(*paths: Path | None) -> None:
-    """UserError where more than one file is standard input, of which each would get some lines."""
+    """Raises UserError if more than one file is standard input: each would get only some of the lines."""
     if [str(path) for path in paths].count("-") > 1:
         raise UserError("-: standard input can be one of the files only; name the others")
 
@@ -81,24 +81,24 @@ class Output(NamedTuple):
     file: IO[str]
 
     def write(self, lines: Iterable[str]) -> None:
-        """The lines, at once."""
+        """Write lines and flush."""
         self.file.writelines(line + "\n" for line in lines)
         self.file.flush()
 
     def say(self, text: str) -> None:
-        """A part of a line, at once."""
+        """Write a part of a line and flush."""
         self.file.write(text)
         self.file.flush()
 
 
 def tell(text: str) -> None:
-    """A message on standard error, whatever the names and lines in it are."""
+    """Print a message on standard error, whatever characters its names and lines have."""
     typer.echo(printable(text), err=True)
 
 
 def warn(source: Path, first: int, left_out: Iterable[int]) -> None:
-    """Tell of lines from number `first` on, of which so many symbols each were not read."""
-    from dragoman.translation import inputs  # takes torch, which scoring a file does without
+    """Warn about lines that were not read whole: `left_out` counts the symbols cut from each line from `first` on."""
+    from dragoman.translation import inputs  # imports torch, which scoring a file does without
 
     for number, symbols in enumerate(left_out, start=first):
         if symbols:
@@ -107,8 +107,8 @@ def warn(source: Path, first: int, left_out: Iterable[int]) -> None:
 
 @contextmanager
 def output(path: Path | None, keep: int | None = None) -> Iterator[Output]:
-    """Standard output (also as `-`), or a file that appears when all is written. Until then its lines are in a partial
-    one, after the first `keep` of those that are there, unless that is None.
+    """Open standard output (also as `-`), or a file that appears when all is written. Until then the lines are in a
+    partial file, after its first `keep` lines unless `keep` is None.
     """
     if path is None or str(path) == "-":
         yield Output(sys.stdout)

@@ -1,4 +1,4 @@
-"""`dragoman train`: the run of a configuration, begun or gone on with."""
+"""`dragoman train`: start or continue the run of a configuration."""
 
 import shlex
 from pathlib import Path
@@ -17,7 +17,7 @@ app = typer.Typer()
 
 @app.command(context_settings=OVERRIDES)
 def train(config: Configuration, threads: Threads = None) -> None:
-    """Train; the same command again goes on where it stopped.
+    """Train a model; the same command again continues where it stopped.
 
     With N workers on this machine: torchrun --nproc-per-node N -m -- dragoman train CONFIG
     """
@@ -31,7 +31,7 @@ def train(config: Configuration, threads: Threads = None) -> None:
     from dragoman.training.objectives.table import OBJECTIVES
 
     checked = checks.load_config(file, given)
-    before = finished(checked, RunFolder(Path(checked.run)))  # such a run is left alone
+    before = finished(checked, RunFolder(Path(checked.run)))  # a finished run is left alone
     folder = session.train(checked)
     if not process().leads:
         return
@@ -55,7 +55,7 @@ def _is_newer(path: Path, other: Path) -> bool:
 
 
 def _use(data: "DataConfig", run: str) -> str:
-    """The command that a trained run is for, and what that does."""
+    """Return the command to use a trained run with, and what it does."""
     if data.edits and not data.features and len(data.source) <= 2:
         source = " --source FILE" * (len(data.source) - 1)
         return f"dragoman postedit {run}{source} --translation FILE     correct the lines of a file"

@@ -51,12 +51,12 @@ def _schema(wanted: bool) -> bool:
 
 
 class Options(NamedTuple):
-    """What `dragoman translate` takes."""
+    """Arguments and options of `dragoman translate`."""
 
     words: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RUN... [FILE]", help="Folders of trained runs, and sentences, one a line; - is standard input."
+            metavar="RUN... [FILE]", help="Folders of trained runs, and sentences, one per line; - is standard input."
         ),
     ]
     output: OutputFile = None
@@ -65,9 +65,9 @@ class Options(NamedTuple):
     beam: Beam = None
     n_best: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Up to N different translations of each line, as Moses lists."),
+        typer.Option(min=1, metavar="N", help="Up to N different translations of each line, in the format of Moses."),
     ] = None
-    alignments: Annotated[bool, typer.Option("--alignments", help="Links between words, such as 0-0 1-2.")] = False
+    alignments: Annotated[bool, typer.Option("--alignments", help="Write word links such as 0-0 1-2.")] = False
     json: Json = False
     schema: Annotated[
         bool,
@@ -78,14 +78,14 @@ class Options(NamedTuple):
     show: Annotated[bool, typer.Option("--show", help="Draw the attention of each sentence.")] = False
     weights: Weights = None
     batch_lines: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Lines read at a time, at most (otherwise 256).")
+        int | None, typer.Option(min=1, metavar="N", help="Most lines read at a time (default 256).")
     ] = None
     engine: Engine = Engines.torch
     candidates: Candidates = None
     source: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME=FILE", help="The lines, or arrays, of one of several sources; those not named are missing."
+            metavar="NAME=FILE", help="Lines or arrays of one of several sources; sources not named are missing."
         ),
     ] = None
     wait: Annotated[
@@ -96,12 +96,10 @@ class Options(NamedTuple):
         bool, typer.Option("--incremental", help="Write words while a line arrives, as the model decides (shift).")
     ] = False
     to: To = None
-    via: Annotated[
-        str | None, typer.Option(metavar="LANGUAGE", help="Translate to this language first, and that to the other.")
-    ] = None
+    via: Annotated[str | None, typer.Option(metavar="LANGUAGE", help="Pivot language: translate into it first.")] = None
     prefix: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="How each translation begins: as many lines, which may be empty."),
+        typer.Option(metavar="FILE", help="Prefix of each translation, one per line; may be empty."),
     ] = None
     threads: Threads = None
 
@@ -112,13 +110,13 @@ class Options(NamedTuple):
 
     @property
     def resumable(self) -> bool:
-        """Whether each line that is written is all that a line that is read becomes."""
+        """Whether every input line becomes exactly one output line."""
         return not (self.follows or (self.n_best and not self.json))
 
 
 @command(app)
 def translate(options: Options) -> None:
-    """Translate lines with a run, or with the mean of several: one line out for each line in."""
+    """Translate lines with a run, or with an ensemble of several: one line out for each line in."""
     candidates = two(options.candidates)
     from dragoman.translation.loading import load
 
@@ -141,13 +139,13 @@ def translate(options: Options) -> None:
 
 
 def _split(words: Sequence[Path]) -> tuple[list[Path], Path]:
-    """RUN... [FILE] as runs and a file: the last one is a file if it is no folder, and there is a run before it."""
+    """Split RUN... [FILE] into runs and a file: the last word is a file if it is no folder and a run precedes it."""
     *runs, last = words
     return (runs, last) if runs and not last.is_dir() else ([*runs, last], Path("-"))
 
 
 def _check(options: Options, runs: Sequence[Path], source: Path) -> None:
-    """UserError where files or options do not go together."""
+    """Raises UserError if files or options do not go together."""
     from dragoman.run.folder import RunFolder
 
     written = [("--output", path) for path in all_written(options.output)]
@@ -166,7 +164,7 @@ def _check(options: Options, runs: Sequence[Path], source: Path) -> None:
 
 
 def _check_following(options: Options, runs: Sequence[Path]) -> None:
-    """UserError for what is not done while lines arrive."""
+    """Raises UserError for options that cannot be used while lines arrive."""
     way = "--incremental" if options.wait is None else "--wait"
     refused = {
         "--incremental": options.incremental and options.wait is not None,
@@ -190,7 +188,7 @@ def _check_following(options: Options, runs: Sequence[Path]) -> None:
 
 
 def _asked(options: Options, runs: Sequence[Path], candidates: tuple[int, int] | None) -> Mapping[str, Any]:
-    """What the lines to write depend on."""
+    """Return the options that the output depends on."""
     return {
         "command": "translate",
         "RUN": [os.path.realpath(run) for run in runs],
@@ -213,7 +211,7 @@ def _asked(options: Options, runs: Sequence[Path], candidates: tuple[int, int] |
 def _translate(
     translator: "Translator", source: Path, options: Options, done: int | None, asked: Mapping[str, Any]
 ) -> None:
-    """Translate line by line, behind the lines that are done."""
+    """Translate line by line, after the lines that are done."""
     from dragoman.cli import sources
     from dragoman.cli.progress import progress
 
@@ -238,7 +236,7 @@ def _translate(
 def _translated(
     translator: "Translator", portion: "Portion[tuple[Given, ...]]", source: Path, options: Options, search: "Spec"
 ) -> "list[Translation]":
-    """The translations of some lines."""
+    """Return the translations of some lines."""
     translated = partial(translator.translate, beam_size=options.beam, search=search)
     given = [line[:-1] for line in portion.lines] if options.prefix else portion.lines
     prefix = [str(line[-1]) for line in portion.lines] if options.prefix else None
@@ -264,8 +262,8 @@ def _write(texts: Output, number: int, translation: "Translation", options: Opti
 
 
 def _lines(number: int, translation: "Translation", options: Options) -> Iterator[str]:
-    """The text; with alignments, these after it; as n-best list in the form of Moses, line numbers from 0. As JSON one
-    object, which has everything.
+    """Yield the output lines: the text, followed by alignments if asked for; an n-best list in the format of Moses,
+    with line numbers from 0; or one JSON object, which has everything.
     """
     if options.json:
         from dragoman.translation.result import Result
@@ -281,5 +279,5 @@ def _lines(number: int, translation: "Translation", options: Options) -> Iterato
 
 
 def _alignment(translation: "Translation", options: Options) -> list[str]:
-    """The links to each source."""
+    """Return the links to each source."""
     return [pharaoh(source.alignment) for source in translation.sources] if options.alignments else []

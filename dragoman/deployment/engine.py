@@ -1,4 +1,4 @@
-"""A model as ONNX Runtime runs it: the graphs that `export.py` wrote, behind what searches ask of a model."""
+"""A model in ONNX Runtime: the graphs that `export.py` wrote, behind the interface that searches use."""
 
 import hashlib
 import json
@@ -21,31 +21,31 @@ from dragoman.model.shapes import Float, Int
 from dragoman.model.state import select
 from dragoman.run.run import Run
 
-FOLDER = "onnx"  # in the run's
+FOLDER = "onnx"  # in the run folder
 NOTE = "export.json"
 AGAIN = "run `dragoman export --onnx` again"
 Precision = Literal["float32", "int8"]
 
 
 class Note(NamedTuple):
-    """What an export says of itself: a file beside the graphs, written when they are whole."""
+    """The description of an export: a file beside the graphs, written when they are complete."""
 
     version: int
     weights: str  # the file of the run that it was made from
     weights_digest: str  # SHA-256
     precision: Precision
     start_id: int
-    step_state: list[str]  # names of the tensors of the state that change from step to step
-    source_state: list[str]  # names of those that belong to the source
+    step_state: list[str]  # names of the state's tensors that change from step to step
+    source_state: list[str]  # names of the state's tensors that belong to the source
     graphs: dict[str, str]  # file: SHA-256
 
 
-VERSION = 3  # of what stands in the folder
-BEGUN = {"program": "dragoman", "version": 0}  # a note before anything is exported
+VERSION = 3  # of the folder's format
+BEGUN = {"program": "dragoman", "version": 0}  # the note before anything is exported
 
 
 class Tensors(NamedTuple):
-    """The state between two steps, as far as a step reads it, in the order of the note's names."""
+    """The tensors of the state that a step reads, in the order of the note's names."""
 
     step_state: tuple[Tensor, ...]
     source_state: tuple[Tensor, ...]
@@ -53,9 +53,9 @@ class Tensors(NamedTuple):
 
 @final
 class OnnxModel(Predictor[Tensors]):
-    """Three graphs: `start` reads a source, `step` a symbol for each row, `output` turns features into log P.
+    """Three graphs: `start` reads a source, `step` reads a symbol for each row, `output` turns features into log P.
 
-    They share memory with torch on both sides, so that searches take rows of a state as they do of a model's.
+    Inputs and outputs share memory with torch, so that searches select rows of a state as with a torch model.
     """
 
     def __init__(self, folder: Path, note: Note, threads: int, output: Callable[[], Output]) -> None:
@@ -98,8 +98,8 @@ class OnnxModel(Predictor[Tensors]):
 
 
 class _Graph:
-    """One graph, from tensors to tensors; `names` are those of the inputs that it is called with, used or not. One that
-    runs at each step has its memory `kept` for it between two calls, which is a tenth faster.
+    """One graph, from tensors to tensors; `names` are those of the inputs that it is called with, used or not. A graph
+    that runs at each step has its memory `kept` between two calls, which is a tenth faster.
     """
 
     def __init__(self, path: Path, names: list[str], threads: int, *, kept: bool = False) -> None:
@@ -108,9 +108,9 @@ class _Graph:
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         options.log_severity_level = 3  # errors
-        options.enable_mem_pattern = False  # a plan of memory kept for each shape, of which there are many
+        options.enable_mem_pattern = False  # it would keep a memory plan for each shape, of which there are many
         options.enable_cpu_mem_arena = kept  # without it, memory goes back to the system at once
-        # A waiting thread would take the core from torch, which does the search between two steps.
+        # A spinning thread would take the core from torch, which does the search between two steps.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session = runtime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
         used = {each.name for each in self._session.get_inputs()}
@@ -122,7 +122,7 @@ class _Graph:
 
 
 def read(run: Run, weights: str | None, threads: int, output: Callable[[], Output]) -> OnnxModel:
-    """The export in a run folder. UserError where there is none, where it is damaged, or where the run's weights (or
+    """Read the export in a run folder. Raises UserError if there is none, if it is damaged, or if the run's weights (or
     the named ones) are not those that it was made from. `output` is the model's, for candidates.
     """
     needed("onnxruntime")
@@ -131,7 +131,7 @@ def read(run: Run, weights: str | None, threads: int, output: Callable[[], Outpu
     current = run.weights(weights) if weights else run.folder.weights(note.weights)
     if current != run.folder.weights(note.weights):
         raise UserError(f"{folder}: was made from {note.weights}, not from {current.name}; {AGAIN} with --weights")
-    # An export that was moved elsewhere without the weights can do without them.
+    # An export that was moved elsewhere does not need the weights.
     if current.is_file() and digest(current) != note.weights_digest:
         raise UserError(f"{folder}: {note.weights} has changed since the export; {AGAIN}")
     for name, wanted in note.graphs.items():
@@ -156,7 +156,7 @@ def read_note(folder: Path) -> Note:
 
 
 def is_export(folder: Path) -> bool:
-    """Whether `export` wrote to a folder, whatever version of it, and wherever it stopped."""
+    """Whether `export` of any version wrote to a folder, even if it did not finish."""
     with suppress(OSError, ValueError):
         found = json.loads((folder / NOTE).read_text(encoding="utf-8"))
         return isinstance(found, dict) and (found == BEGUN or {"weights", "weights_digest", "graphs"} <= found.keys())
@@ -164,13 +164,13 @@ def is_export(folder: Path) -> bool:
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a file."""
+    """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def needed(name: str) -> Any:
-    """A module of the extra `onnx`; UserError that names the extra where it is missing."""
+    """Import a module of the extra `onnx`. Raises UserError if the extra is missing."""
     try:
         return import_module(name)
     except ModuleNotFoundError as error:

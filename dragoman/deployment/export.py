@@ -27,15 +27,15 @@ from dragoman.run.run import Run
 
 ROWS, SENTENCES, POSITIONS, STEPS = map(torch.export.Dim, "RBST")
 Axes = dict[int, torch.export.Dim]
-INT8 = ["MatMul", "Gemm"]  # what is done in 8-bit integers where one side is constant
-WHOLE = 1 << 40  # bytes of a constant that is computed when the graph is made: however large it is
-SENTENCES_TRACED, POSITIONS_TRACED, STEPS_TRACED = 3, 5, 3  # of the state that a step is traced with
-PREDICTED = ["features", "weights"]  # what a step gives beside the state after it
+INT8 = ["MatMul", "Gemm"]  # operations done in 8-bit integers if one operand is constant
+WHOLE = 1 << 40  # bytes: constants of any size are folded when the graph is made
+SENTENCES_TRACED, POSITIONS_TRACED, STEPS_TRACED = 3, 5, 3  # sizes of the state that a step is traced with
+PREDICTED = ["features", "weights"]  # outputs of a step beside the next state
 
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """The exporter's and the quantiser's advice to programmers is none to users."""
+    """Silence the exporter and the quantiser, whose advice is for programmers."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:
@@ -47,9 +47,9 @@ def _quietly() -> Iterator[None]:
 
 
 def write(run: Run, weights: str | None = None, *, int8: bool = False) -> Path:
-    """Write the graphs of a run with these weights into its folder, and return theirs.
+    """Write the graphs of a run with these weights into its folder, and return the folder of the graphs.
 
-    UserError where the extra `onnx` is missing, and for a model that ONNX has no words for.
+    Raises UserError if the extra `onnx` is missing, or if ONNX cannot express the model.
     """
     for module in ("onnx", "onnxscript", "onnxruntime"):
         needed(module)
@@ -81,7 +81,9 @@ def write(run: Run, weights: str | None = None, *, int8: bool = False) -> Path:
 
 
 def unknown_part(model: Seq2Seq) -> str:
-    """What a model has that graphs of its decoder's step and of an output that reads features alone leave out."""
+    """Name a part of a model that the graphs cannot express: they have the decoder's step, and an output that reads
+    features alone.
+    """
     if not isinstance(model.inputs, PreviousSymbol):
         return "a cursor"
     if not model.emission.direct:
@@ -90,9 +92,9 @@ def unknown_part(model: Seq2Seq) -> str:
 
 
 def _begin(folder: Path) -> None:
-    """That the folder is an export's, or empty; only then may files be replaced there. UserError otherwise.
+    """Check that the folder is empty or an export's, so that its files may be replaced. Raises UserError otherwise.
 
-    A note that nothing is exported yet comes first, so that a killed export can be made again.
+    A note that nothing is exported yet is written first, so that an export that was killed can be repeated.
     """
     if is_export(folder):
         return
@@ -103,7 +105,7 @@ def _begin(folder: Path) -> None:
 
 
 class Graphs(NamedTuple):
-    """ONNX models, and the names of the tensors of the state that pass between them."""
+    """ONNX models, and the names of the state's tensors that are passed between them."""
 
     start: Any
     step: Any
@@ -118,7 +120,7 @@ class Graphs(NamedTuple):
 @_quietly()
 @torch.no_grad()
 def export(model: Seq2Seq) -> Graphs:
-    """The graphs of a model in evaluation mode. Tensors of its state that no step reads are left out."""
+    """Export a model in evaluation mode. Tensors of its state that no step reads are left out."""
     (ids, mask), state = _source(SENTENCES_TRACED, POSITIONS_TRACED), _state(model)
     step_state, source_state = _state_inputs(model, state)
     source: Axes = {0: SENTENCES, 1: POSITIONS}
@@ -134,7 +136,7 @@ def export(model: Seq2Seq) -> Graphs:
 
 
 def _without_unread(made: Graphs) -> Graphs:
-    """The same without those tensors of the state that no step reads, though it may ask for their sizes."""
+    """Return the graphs without the tensors of the state that no step reads except for their sizes."""
     graphs.measure_by(made.step, ["symbols", *made.source_state])
     read = graphs.read_inputs(made.step, PREDICTED, {name: _following(name) for name in made.step_state})
     step_state, source_state = (
@@ -147,15 +149,15 @@ def _without_unread(made: Graphs) -> Graphs:
 
 @_quietly()
 def quantised(model: Any) -> Any:
-    """The same graph with its constant matrices as 8-bit integers, a scale for each column; what they multiply is cut
-    to 8 bits anew at each call, with one scale for all rows.
+    """Quantise the constant matrices of a graph to 8-bit integers, with a scale for each column. What they multiply is
+    quantised at each call (dynamic quantisation), with one scale for all rows.
     """
     from onnx import load
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from onnxruntime.quantization.quant_utils import add_pre_process_metadata
 
-    del model.graph.value_info[:]  # shapes that are no longer right while the graph is rewritten
-    add_pre_process_metadata(model)  # the exporter has folded constants and found shapes already
+    del model.graph.value_info[:]  # shapes that become wrong while the graph is rewritten
+    add_pre_process_metadata(model)  # the exporter has already folded constants and inferred shapes
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "quantised.onnx"
         quantize_dynamic(
@@ -170,9 +172,7 @@ def quantised(model: Any) -> Any:
 
 
 class Input(NamedTuple):
-    """An input of a graph: its name, an example to trace with, and what its axes count where that is not the same each
-    time.
-    """
+    """An input of a graph: its name, an example to trace with, and the names of its dynamic axes."""
 
     name: str
     example: Tensor
@@ -184,17 +184,17 @@ def _names(inputs: list[Input]) -> list[str]:
 
 
 def _following(name: str) -> str:
-    """The output of a step that is this input of the next."""
+    """Return the name of the output of a step that becomes this input of the next."""
     return f"next.{name}"
 
 
 def _two_rows(one: Input) -> Input:
-    """The same with two rows for each sentence."""
+    """Return the input with two rows for each sentence."""
     return Input(one.name, torch.cat([one.example, one.example]), {**one.axes, 0: ROWS})
 
 
 def _source(sentences: int, positions: int) -> tuple[Tensor, Tensor]:
-    """A source to trace with; every sentence but the first has padding."""
+    """Return a source to trace with; every sentence but the first has padding."""
     mask = torch.ones(sentences, positions, dtype=torch.bool)
     mask[1:, 2:] = False
     return torch.ones(sentences, positions, dtype=torch.long), mask
@@ -207,7 +207,7 @@ def _state(
     positions: int = POSITIONS_TRACED,
     steps: int = STEPS_TRACED,
 ) -> State:
-    """After some steps: the axes of one before the first step may have no length to trace with."""
+    """Return a state after some steps; before the first step, axes may have length 0, which cannot be traced."""
     ids, mask = _source(sentences, positions)
     state = model.begin((Sequence(ids, mask),))
     for _ in range(steps):
@@ -216,9 +216,9 @@ def _state(
 
 
 def _state_inputs(model: Seq2Seq, state: State) -> tuple[list[Input], list[Input]]:
-    """The tensors of a state: those that change from step to step, and those of the source.
+    """Return the tensors of a state: those that change from step to step, and those of the source.
 
-    What an axis counts is found by comparison with states of one sentence less, of shorter ones, and after fewer steps.
+    The meaning of an axis is found by comparison with states of fewer sentences, shorter sentences, and fewer steps.
     """
     smaller = [
         _state(model, sentences=SENTENCES_TRACED - 1),
@@ -240,7 +240,7 @@ def _state_inputs(model: Seq2Seq, state: State) -> tuple[list[Input], list[Input
 
 
 def _axes(tensor: Tensor, smaller: list[Tensor]) -> Axes:
-    """What the axes of a tensor count whose sizes differ in a state of fewer sentences, positions or steps."""
+    """Return the meaning of the axes whose sizes differ in a state of fewer sentences, positions or steps."""
     return {
         axis: counted
         for counted, other in zip((SENTENCES, POSITIONS, STEPS), smaller, strict=True)
@@ -250,7 +250,7 @@ def _axes(tensor: Tensor, smaller: list[Tensor]) -> Axes:
 
 
 def _leaves(tree: Any) -> list[Tensor]:
-    """The tensors of a state, in the order of `each_tensor`."""
+    """Return the tensors of a state, in the order of `each_tensor`."""
     found: list[Tensor] = []
 
     def note(tensor: Tensor) -> Tensor:
@@ -262,7 +262,7 @@ def _leaves(tree: Any) -> list[Tensor]:
 
 
 class _Start(nn.Module):
-    """ids and mask (B, S) to the tensors of the first state."""
+    """Maps ids and mask (B, S) to the tensors of the first state."""
 
     def __init__(self, model: Seq2Seq) -> None:
         super().__init__()
@@ -275,7 +275,7 @@ class _Start(nn.Module):
 
 
 class _Step(nn.Module):
-    """Symbols (R) and the tensors of a state to features, attention and the tensors that have changed."""
+    """Maps symbols (R) and the tensors of a state to features, attention and the tensors that have changed."""
 
     def __init__(self, model: Seq2Seq, like: State) -> None:
         super().__init__()
@@ -293,7 +293,7 @@ class _Step(nn.Module):
 
 
 class _Output(nn.Module):
-    """Features (R, F) to log-probabilities of all symbols."""
+    """Maps features (R, F) to log-probabilities of all symbols."""
 
     def __init__(self, model: Seq2Seq) -> None:
         super().__init__()
@@ -305,10 +305,10 @@ class _Output(nn.Module):
 
 
 def _traced(module: nn.Module, inputs: list[Input], outputs: list[str]) -> Any:
-    """The graph of a module that takes these inputs, with names for what it gives."""
+    """Trace a module with these inputs to a graph with these names of outputs."""
     from onnxscript.optimizer import fold_constants
 
-    # The exporter need not find out how many rows a sentence has.
+    # The exporter need not infer how many rows a sentence has.
     traced = torch.export.export(
         module.eval(),
         tuple(each.example for each in inputs),

@@ -1,11 +1,11 @@
-"""ONNX graphs once they are made: what their outputs are computed from, and what can be left out."""
+"""Analysis and pruning of ONNX graphs: what their outputs depend on, and what can be left out."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 
 def keep(model: Any, outputs: list[str]) -> None:
-    """Leave these outputs, in this order, and what they are computed from."""
+    """Keep only these outputs, in this order, and what they are computed from."""
     graph = model.graph
     needed = _needed(graph, outputs)
     by_name = {each.name: each for each in graph.output}
@@ -22,8 +22,8 @@ def keep(model: Any, outputs: list[str]) -> None:
 
 
 def read_inputs(step: Any, outputs: Iterable[str], carried: dict[str, str]) -> set[str]:
-    """The inputs that have an effect on these outputs, of this step or of a later one, in which the inputs `carried`
-    are outputs of the step before: the name of each such input, and of that output.
+    """Return the inputs that affect these outputs, of this step or of a later one. `carried` maps an input to the
+    output of the step before that it receives.
     """
     wanted, needed = set(outputs), set[str]()
     while not wanted <= needed:
@@ -33,7 +33,7 @@ def read_inputs(step: Any, outputs: Iterable[str], carried: dict[str, str]) -> s
 
 
 def measure_by(model: Any, names: Iterable[str]) -> None:
-    """Let sizes be measured on these inputs instead of others: an input that is only measured is not needed then."""
+    """Read sizes from these inputs instead of others, so that an input of which only sizes are read is not needed."""
     sizes = {each.name: [axis.dim_param for axis in each.type.tensor_type.shape.dim] for each in model.graph.input}
     places = {size: (name, axis) for name in names for axis, size in enumerate(sizes[name]) if size}
     for node in model.graph.node:
@@ -48,7 +48,7 @@ def measure_by(model: Any, names: Iterable[str]) -> None:
 
 
 def _needed(graph: Any, outputs: Iterable[str]) -> set[str]:
-    """The names of all that these outputs are computed from; nodes stand in the order in which they are computed."""
+    """Return the names of everything that these outputs are computed from; nodes are in topological order."""
     needed = set(outputs)
     for node in reversed(graph.node):
         if needed.intersection(node.output):
@@ -59,7 +59,7 @@ def _needed(graph: Any, outputs: Iterable[str]) -> set[str]:
 
 
 def _nodes(graph: Any) -> Iterator[Any]:
-    """The nodes of a graph, and those of the loops in it."""
+    """Yield the nodes of a graph, and those of the loops in it."""
     for node in graph.node:
         yield node
         for attribute in node.attribute:

@@ -1,4 +1,4 @@
-"""Clauses with sensible contents, and their wording in the three languages."""
+"""Clauses with sensible content, and their wording in the three languages."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ SPEAKERS = ((1, False), (2, False), (3, False), (1, True), (3, True))
 
 
 def spoken(node: Clause, order: str = "main") -> Phrase:
-    """The clause in the three languages; `order` is that of German."""
+    """Return the clause in the three languages; `order` is the German word order."""
     return Phrase(english_syntax.clause(node), french_syntax.clause(node), german_syntax.clause(node, order))
 
 
 def joined(*parts: Phrase | tuple[str, str, str]) -> Phrase:
-    """Phrases one after the other; a tuple of texts gives words that are aligned with each other."""
+    """Concatenate phrases; the words of a tuple of texts are aligned with each other."""
     whole = Phrase([], [], [])
     for number, part in enumerate(parts):
         added = part if isinstance(part, Phrase) else Phrase(*(words(text, f"{part[0]}.{number}") for text in part))
@@ -31,7 +31,7 @@ def joined(*parts: Phrase | tuple[str, str, str]) -> Phrase:
 
 
 def nominal(node: Nominal, case: str = "nominative") -> Phrase:
-    """A noun phrase or name on its own; `case` is that of German."""
+    """Return a noun phrase or name on its own; `case` is the German case."""
     return Phrase(
         english_syntax.nominal_line(node, subject=case == "nominative"),
         french_syntax.nominal_line(node),
@@ -40,7 +40,7 @@ def nominal(node: Nominal, case: str = "nominative") -> Phrase:
 
 
 def tense_of(draw: Draw, verb: Verb) -> str:
-    """A tense that the verb allows."""
+    """Draw a tense that the verb allows."""
     if "steady" in verb.flags:
         return "present"
     if "accident" in verb.flags:
@@ -52,7 +52,7 @@ def tense_of(draw: Draw, verb: Verb) -> str:
 
 
 def timed(draw: Draw, node: Clause, probability: float = 0.45) -> Clause:
-    """Perhaps an adverbial of time."""
+    """Add an adverbial of time with this probability."""
     if not draw.chance(probability) or (node.tense == "present" and node.verb.flags & {"stative", "punctual"}):
         return node
     tense = node.tense
@@ -64,11 +64,11 @@ def timed(draw: Draw, node: Clause, probability: float = 0.45) -> Clause:
 
 
 def placed(draw: Draw, node: Clause, probability: float = 0.3) -> Clause:
-    """Perhaps the place, where one is known for the verb."""
+    """Add a place with this probability, if the verb has places."""
     if not node.verb.places or not draw.chance(probability):
         return node
     location = locations()[draw.choice(node.verb.places)]
-    draw.random.random()  # of no use; but without it all seeds would have other sentences
+    draw.random.random()  # unused, but without it every seed would give other sentences
     return replace(node, place=phrase(*location.phrase, f"{node.key}.where"))
 
 
@@ -82,7 +82,7 @@ def object_for(
     adjectives: int | None = None,
     wanted: str = "",
 ) -> NounPhrase:
-    """An object that the verb can have (of one of the `wanted` classes), other than the subject."""
+    """Draw an object that the verb can have (of one of the `wanted` classes), other than the subject."""
     if "human" in verb.objects and not wanted and draw.chance(0.75):
         wanted = "kin" if draw.chance(0.5) else "person"
     noun = draw.object_of(verb, wanted)
@@ -114,7 +114,7 @@ def action(
     tense: str = "",
     adjectives: int | None = None,
 ) -> Clause:
-    """Somebody does something to something."""
+    """Draw a clause in which somebody does something to something."""
     verb = verb or draw.choice(verbs_of("transitive"))
     subject = subject or draw.person(f"{key}.s")
     target = object_for(draw, verb, f"{key}.o", subject, negated=negated, adjectives=adjectives)
@@ -123,7 +123,7 @@ def action(
 
 
 def event(draw: Draw, key: str = "a", *, subject: Nominal | None = None, negated: bool = False) -> Clause:
-    """Somebody does something that needs no object."""
+    """Draw a clause in which somebody does something that needs no object."""
     verb = draw.choice(verbs_of("activity" if draw.chance(0.3) else "intransitive"))
     node = Clause(
         key=key,
@@ -136,21 +136,21 @@ def event(draw: Draw, key: str = "a", *, subject: Nominal | None = None, negated
 
 
 def happening(draw: Draw, key: str = "a", *, subject: Nominal | None = None, negated: bool = False) -> Clause:
-    """An action or an event."""
+    """Draw an action or an event."""
     if draw.chance(0.7):
         return placed(draw, action(draw, key, subject=subject, negated=negated), 0.2)
     return event(draw, key, subject=subject, negated=negated)
 
 
 def taken_up(node: Nominal, key: str) -> Pronoun:
-    """The pronoun that takes up a noun phrase."""
+    """Return the pronoun that refers to a noun phrase."""
     return Pronoun(
         key=key, plural=node.plural, sex=node.sex, french_gender=node.french_gender, german_gender=node.german_gender
     )
 
 
 def relative_to(node: Nominal, key: str) -> Relative:
-    """The relative pronoun whose antecedent is the noun phrase."""
+    """Return the relative pronoun whose antecedent is the noun phrase."""
     return Relative(
         key=key, plural=node.plural, sex=node.sex, french_gender=node.french_gender, german_gender=node.german_gender
     )

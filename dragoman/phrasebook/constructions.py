@@ -1,4 +1,4 @@
-"""The constructions."""
+"""The table of constructions."""
 
 from __future__ import annotations
 

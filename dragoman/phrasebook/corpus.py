@@ -1,4 +1,4 @@
-"""Samples the phrasebook: distinct sentence triples of a split, and the files of a corpus."""
+"""Sampling of the phrasebook: distinct sentence triples of a split, and the files of a corpus."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from dragoman.phrasebook.realise import Sentence, Triple, sentence, triple
 
 SPLITS = ("train", "dev", "test", "compositional")
 LANGUAGES = {"en": "english", "fr": "french", "de": "german"}
-TRIES = 20  # draws of a construction that finds no sensible words
+TRIES = 20  # attempts to draw a construction that finds no sensible words
 PATIENCE = 2000  # draws in a row without a new sentence before sampling gives up
-# Sentences that differ in these words only may read the same in French or in German ("her", "them": "sie").
+# Sentences that differ only in these words may be the same in French or in German ("her", "them": "sie").
 FOLDED = re.compile(r"\b(?:he|she|it|him|her|them|his|their)\b")
 
 
 def split_of_sentence(english: str) -> str:
-    """dev, test or train, by the English sentence without the differences that another language does not make."""
+    """Return dev, test or train, by the English sentence without distinctions that another language does not make."""
     return split_of(FOLDED.sub("_", english.lower()))
 
 
 def sample(count: int, seed: int, split: str) -> Iterator[Triple]:
-    """`count` distinct triples of the split, always the same for the same seed.
+    """Yield `count` distinct triples of the split, always the same for the same seed.
 
-    Pairs of adjective and noun, and of verb and object, are either in "compositional" or in the other splits;
-    sentences and invented names are in one of train, dev and test only. `UserError` for an unknown split, or
-    when the split has no `count` different sentences.
+    Pairs of adjective and noun, and of verb and object, are either in "compositional" or in the other splits; sentences
+    and invented names are in only one of train, dev and test. Raises UserError if the split is unknown, or has fewer
+    than `count` different sentences.
     """
     for lines, english, name in _meanings(count, seed, split):
         yield triple(lines, english, name)
 
 
 def _meanings(count: int, seed: int, split: str) -> Iterator[tuple[Phrase, Sentence, str]]:
-    """What `sample` makes triples of: words of the three languages, the English sentence, and its construction."""
+    """Yield the parts of triples: words of the three languages, the English sentence, and its construction."""
     if split not in SPLITS:
         raise UserError(f"phrasebook: no split {split!r}, expected one of {', '.join(SPLITS)}")
     generator = random.Random(zlib.crc32(f"{seed}:{split}".encode()))
@@ -68,7 +68,7 @@ def _meanings(count: int, seed: int, split: str) -> Iterator[tuple[Phrase, Sente
 
 
 def _drawn(name: str, generator: random.Random, split: str) -> Phrase | None:
-    """A sentence of the construction, or None where it has none for the split."""
+    """Draw a sentence of the construction, or None if it finds none for the split."""
     for _ in range(TRIES):
         draw = Draw(generator, split)
         try:
@@ -81,9 +81,9 @@ def _drawn(name: str, generator: random.Random, split: str) -> Phrase | None:
 
 
 def write(folder: Path, source: str, target: str, sizes: Mapping[str, int], seed: int) -> None:
-    """SPLIT.SOURCE and SPLIT.TARGET for every split in `sizes`, and SPLIT.SOURCE-TARGET.align (Pharaoh) for all.
+    """Write SPLIT.SOURCE, SPLIT.TARGET and SPLIT.SOURCE-TARGET.align (Pharaoh) for every split in `sizes`.
 
-    Languages are "en", "fr" and "de". `UserError` for another language or for twice the same.
+    Languages are "en", "fr" and "de". Raises UserError for another language, or if both are the same.
     """
     for language in (source, target):
         if language not in LANGUAGES:
@@ -97,7 +97,7 @@ def write(folder: Path, source: str, target: str, sizes: Mapping[str, int], seed
             write_atomically(folder / f"{split}.{target}") as target_file,
             write_atomically(folder / f"{split}.{source}-{target}.align") as gold_file,
         ):
-            for lines, english, _ in _meanings(size, seed, split):  # a triple would take the time of a third language
+            for lines, english, _ in _meanings(size, seed, split):  # a triple would cost the time of a third language
                 words = {language: getattr(lines, LANGUAGES[language]) for language in (source, target)}
                 for language, file in ((source, source_file), (target, target_file)):
                     said = english if language == "en" else sentence(words[language], LANGUAGES[language])

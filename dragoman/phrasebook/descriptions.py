@@ -65,13 +65,13 @@ def compared(draw: Draw) -> Phrase:
 
 
 def raise_unless_known(draw: Draw, adjective: Adjective, noun: Noun) -> None:
-    """A pair of adjective and noun that this split may not use draws again."""
+    """Raises NoChoice, to draw again, if this split may not use the pair of adjective and noun."""
     draw.choice([n for n in nouns_with(adjective, draw.held) if n is noun])
     draw.pairs += 1
 
 
 def alike(noun: Noun, others: list[Noun]) -> list[Noun]:
-    """The nouns of the same kind: buildings with buildings, clothes with clothes."""
+    """Return the nouns of the same kind: buildings with buildings, clothes with clothes."""
     kinds = ("worn", "animal", "fruit", "food", "drink", "building", "vehicle", "furniture", "room", "text", "place",
              "plant", "high", "device")  # fmt: skip
     kind = next((kind for kind in kinds if kind in noun.classes), noun.lemma)

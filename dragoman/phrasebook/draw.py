@@ -1,4 +1,4 @@
-"""Random choices that make sense: who does what to which things, within the pairs of words that a split may use."""
+"""Random choices that make sense: who does what to which things, with the pairs of words that a split may use."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from dragoman.phrasebook.entries import adjectives, nouns, nouns_of, phrases
 from dragoman.phrasebook.grammar import Line, Phrase, Word, phrase
 from dragoman.phrasebook.meaning import Adjective, FixedPhrase, Name, Nominal, Noun, NounPhrase, Pronoun, Verb
 
-HELD_OUT = 9  # one pair of words in nine is kept for the compositional split
-FEW = 3  # a word with so few partners keeps them all: it could not be learnt otherwise
+HELD_OUT = 9  # one of nine pairs of words is held out for the compositional split
+FEW = 3  # a word with at most so many partners keeps them all, or it could not be learnt
 PRONOUNS = ((1, False, "m"), (2, False, "m"), (3, False, "m"), (3, False, "f"), (1, True, "m"), (3, True, "m"))
 VAGUE, COUNTED = ("some", "several"), ("some", "some", "several", "two", "three")
 ONLY_ONE = {"mother", "father", "grandmother", "grandfather"}
@@ -29,18 +29,18 @@ class NoChoice(Exception):  # noqa: N818 - not an error, a fork in the road
 
 
 def held_out(head: str, noun: str) -> bool:
-    """Whether the pair (adjective or verb, noun) is kept for the compositional split, by the CRC-32 of its lemmas."""
+    """Whether the pair (adjective or verb, noun) is held out for the compositional split, by its CRC-32."""
     return zlib.crc32(f"{head}|{noun}".encode()) % HELD_OUT == 0
 
 
 def _fits(wanted: frozenset[str], having: frozenset[str]) -> bool:
-    """Whether `having` meets one of the `wanted` classes and none that is written with a minus."""
+    """Whether `having` contains one of the `wanted` classes and none that is written with a minus."""
     return any(name in having for name in wanted) and not any("-" + name in wanted for name in having)
 
 
 @cache
 def nouns_with(head: Verb | Adjective, held: bool) -> list[Noun]:
-    """The nouns that go with a verb or an adjective, in the compositional split or in the others."""
+    """Return the nouns that go with a verb or an adjective, in the compositional split or in the others."""
     wanted = head.objects if isinstance(head, Verb) else head.classes
     found = [noun for noun in nouns().values() if _fits(wanted, noun.classes)]
     return [noun for noun in found if (len(found) > FEW and held_out(head.lemma, noun.lemma)) == held]
@@ -48,12 +48,12 @@ def nouns_with(head: Verb | Adjective, held: bool) -> list[Noun]:
 
 @cache
 def adjectives_with(noun: Noun, held: bool) -> list[Adjective]:
-    """The adjectives that are said of a noun, in the compositional split or in the others."""
+    """Return the adjectives that go with a noun, in the compositional split or in the others."""
     return [adjective for adjective in adjectives().values() if noun in nouns_with(adjective, held)]
 
 
 class Draw:
-    """A source of choices for one split. It notes the pairs of words that it hands out."""
+    """A source of choices for one split. It records the pairs of words that it returns."""
 
     def __init__(self, generator: random.Random, split: str) -> None:
         self.random = generator
@@ -62,21 +62,21 @@ class Draw:
         self.pairs = 0
 
     def choice(self, items: Sequence[Item]) -> Item:
-        """One of the items, or `NoChoice`."""
+        """Return one of the items. Raises NoChoice if there are none."""
         if not items:
             raise NoChoice
         return items[int(self.random.random() * len(items))]
 
     def chance(self, probability: float) -> bool:
-        """Whether something with this probability happens."""
+        """Return true with this probability."""
         return self.random.random() < probability
 
     def fixed(self, kind: str) -> FixedPhrase:
-        """A word or phrase of the kind, which never inflects."""
+        """Draw an uninflected word or phrase of the kind."""
         return self.choice(list(phrases(kind).values()))
 
     def time(self, tense: str, key: str, verb: Verb | None = None) -> Phrase:
-        """An adverbial of time that goes with the tense and, if given, with the verb."""
+        """Draw an adverbial of time that goes with the tense and, if given, with the verb."""
         flags = verb.flags if verb else frozenset()
         if tense in ("past", "future"):
             near = "daily" in flags or ("slow" not in flags and self.chance(0.4))
@@ -84,13 +84,13 @@ class Draw:
         return phrase(*self.fixed(tense), key)
 
     def object_of(self, verb: Verb, wanted: str = "") -> Noun:
-        """A noun that the verb can have as its object, of one of the wanted classes."""
+        """Draw a noun of one of the wanted classes that the verb can have as its object."""
         self.pairs += 1
         options = nouns_with(verb, self.held)
         return self.choice([n for n in options if not n.classes.isdisjoint(wanted.split())] if wanted else options)
 
     def adjectives_of(self, noun: Noun, count: int, unfit: frozenset[str]) -> tuple[Adjective, ...]:
-        """Up to `count` different adjectives that can stand before the noun, one on each side in French."""
+        """Draw up to `count` different attributive adjectives for the noun, one on each side in French."""
         if "kin" in noun.classes:
             return ()
         known = adjectives_with(noun, self.held)
@@ -103,12 +103,12 @@ class Draw:
         return (first, self.choice(others)) if count == 2 and first.before_noun and others else (first,)
 
     def predicates_of(self, noun: Noun) -> list[Adjective]:
-        """The adjectives that can follow "to be" when the noun is the subject."""
+        """Return the adjectives that can follow "to be" when the noun is the subject."""
         self.pairs += 1
         return [a for a in adjectives_with(noun, self.held) if "attribute" not in a.classes]
 
     def person(self, key: str, *, pronouns: float = 0.4) -> Nominal:
-        """Somebody: a pronoun, a relative, somebody by trade, a name."""
+        """Draw a person: a pronoun, a relative, somebody by trade, or a name."""
         if self.chance(pronouns):
             person, plural, sex = self.choice(PRONOUNS)
             return Pronoun(key=key, person=person, plural=plural, sex=sex, french_gender=sex, german_gender=sex)
@@ -126,7 +126,7 @@ class Draw:
         return self.noun_phrase(noun, key, determiner=self.choice(("my", "my", "your", "our")), plural=many)
 
     def first_name(self, key: str) -> Name:
-        """A first name that is in the vocabulary."""
+        """Draw a first name from the lexicon."""
         sex = self.choice("fm")
         name = self.fixed("woman" if sex == "f" else "man")
         line = [Word(name.english, (key,))]
@@ -151,7 +151,7 @@ class Draw:
         adjectives: tuple[Adjective, ...] = (),
         owner: Nominal | None = None,
     ) -> NounPhrase:
-        """The noun with its agreement features filled in."""
+        """Return a noun phrase with its agreement features filled in."""
         return NounPhrase(
             key=key,
             plural=plural,
@@ -174,7 +174,7 @@ class Draw:
         adjectives: int | None = None,
         unfit: frozenset[str] = frozenset(),
     ) -> NounPhrase:
-        """A noun phrase about the noun: determiner, number, adjectives (by chance where not given).
+        """Draw a noun phrase for the noun: determiner, number and adjectives are random if not given.
 
         A possessive refers to the subject.
         """
@@ -196,7 +196,7 @@ class Draw:
         return self.noun_phrase(noun, key, determiner=determiner, plural=many, adjectives=described)
 
     def possessive(self, subject: Nominal | None) -> str:
-        """The possessive of the subject, or of a person that takes part in the conversation."""
+        """Draw a possessive: that of the subject, or of a participant in the conversation."""
         if subject is None or (subject.person == 3 and not subject.plural and not subject.sex):
             return self.choice(("my", "your", "our"))
         number = "p" if subject.plural else subject.sex if subject.person == 3 else ""

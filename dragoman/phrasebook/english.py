@@ -14,7 +14,7 @@ CONSONANT_SOUND = ("uni", "use", "euro", "one")
 
 
 class Irregular(NamedTuple):
-    """A verb and its forms."""
+    """An irregular verb and its forms."""
 
     base: str
     past: str
@@ -23,12 +23,12 @@ class Irregular(NamedTuple):
 
 @cache
 def irregular_verbs() -> dict[str, Irregular]:
-    """By the base."""
+    """Return the irregular verbs by their base form."""
     return {verb.base: verb for verb in tsv.table("english_verbs", Irregular)}
 
 
 def plural(noun: str) -> str:
-    """Regular plural; irregular ones stand in the lexicon."""
+    """Return the regular plural; irregular ones are in the lexicon."""
     if noun.endswith("y") and noun[-2] not in VOWELS:
         return noun[:-1] + "ies"
     return noun + ("es" if noun.endswith(("s", "x", "ch", "sh")) else "s")
@@ -53,7 +53,7 @@ def present_participle(verb: str) -> str:
 
 
 def past(verb: str) -> str:
-    """Simple past."""
+    """Return the simple past."""
     if verb in irregular_verbs():
         return irregular_verbs()[verb].past
     if verb.endswith("y") and verb[-2] not in VOWELS:
@@ -64,12 +64,12 @@ def past(verb: str) -> str:
 
 
 def past_participle(verb: str) -> str:
-    """As in "was built"."""
+    """Return the past participle, as in "was built"."""
     return irregular_verbs()[verb].participle if verb in irregular_verbs() else past(verb)
 
 
 def indefinite_article(following: str) -> str:
-    """ "a" or "an", by the sound that the next word begins with."""
+    """ "a" or "an", by the sound at the beginning of the next word."""
     word = following.lower()
     vowel = word[0] in VOWELS and not word.startswith(CONSONANT_SOUND)
     return "an" if vowel or word in LONG_SOUND or word in ("8", "11", "18") else "a"

@@ -14,13 +14,13 @@ CONTRACTED = {"am": "'m", "are": "'re", "is": "'s"}
 
 
 def pronoun(nominal: Nominal, *, subject: bool) -> str:
-    """The personal pronoun that stands for the nominal."""
+    """Return the personal pronoun for the nominal."""
     number = "p" if nominal.plural else nominal.sex if nominal.person == 3 else ""
     return (SUBJECT if subject else OBJECT)[f"{nominal.person}{number}"]
 
 
 def nominal_line(nominal: Nominal, *, subject: bool = False) -> Line:
-    """A noun phrase, a name or a pronoun."""
+    """Return the words of a noun phrase, a name or a pronoun."""
     if isinstance(nominal, NounPhrase):
         return noun_phrase(nominal)
     if isinstance(nominal, Name):
@@ -45,7 +45,7 @@ def noun_phrase(node: NounPhrase) -> Line:
 
 
 def determiner(node: NounPhrase) -> str:
-    """ "these" for the plural of "this"; what is denied is "any water" but "a car"."""
+    """ "these" for the plural of "this"; negated objects are "any water" but "a car"."""
     if node.plural and node.determiner == "this":
         return "these"
     countable = not node.plural and "mass" not in node.noun.classes
@@ -71,7 +71,7 @@ def _nonfinite(node: Clause, form: str) -> Line:
 
 
 def clause(node: Clause, *, question: bool = False) -> Line:
-    """Subject, verb, objects, adverbials; with `question` the auxiliary comes first."""
+    """Return subject, verb, objects and adverbials; with `question` the auxiliary comes first."""
     subject = [] if isinstance(node.subject, Relative) else nominal_line(node.subject, subject=True)
     helper, rest = verb_group(node, question=question)
     front: Line = []
@@ -105,7 +105,7 @@ def _contracted(subject: Word, be: Word) -> Word:
 
 
 def verb_group(node: Clause, *, question: bool) -> tuple[Line, Line]:
-    """(auxiliary with its negation or nothing, the remaining verb forms)."""
+    """Return the auxiliary with its negation, if any, and the remaining verb forms."""
     key, slot, base = f"{node.key}.v", node.subject.slot, node.verb.english.base
     tense, negative = f"{node.key}.t", (f"{node.key}.not",) if node.negation else ()
     if node.modal:
@@ -131,7 +131,7 @@ def verb_group(node: Clause, *, question: bool) -> tuple[Line, Line]:
 
 
 def _negated(be: str, node: Clause, ids: tuple[str, ...], otherwise: str = "") -> Line:
-    """The form of "to be" with its negation: isn't, but am not."""
+    """Return the form of "to be" with its negation: isn't, but am not."""
     negation = f"{node.key}.not"
     if not node.negation:
         return [Word(be, ids, otherwise)]
@@ -186,7 +186,7 @@ def _tail(verb: Verb, key: str) -> Line:
 
 
 def tail(text: str, key: str) -> Line:
-    """The words that always follow a verb; "word/n" gives a word a meaning of its own."""
+    """Return the words that always follow a verb; "word/n" gives a word a meaning of its own."""
     line = []
     for item in text.split():
         form, _, part = item.partition("/")

@@ -1,4 +1,4 @@
-"""The entries of the lexicon. A table is read when something of it is first asked for."""
+"""The entries of the lexicon. A table is read when one of its entries is first needed."""
 
 from __future__ import annotations
 
@@ -32,31 +32,31 @@ GERMAN_CASES = {"": "accusative", "acc": "accusative", "dat": "dative"}
 
 @cache
 def nouns() -> dict[str, Noun]:
-    """By the English singular."""
+    """Return the nouns by their English singular."""
     return {noun.lemma: noun for noun in tsv.table("nouns", _noun)}
 
 
 @cache
 def nouns_of(name: str) -> list[Noun]:
-    """The nouns of a class."""
+    """Return the nouns of a class."""
     return [noun for noun in nouns().values() if name in noun.classes]
 
 
 @cache
 def adjectives() -> dict[str, Adjective]:
-    """By the English adjective."""
+    """Return the adjectives by their English form."""
     return {adjective.lemma: adjective for adjective in tsv.table("adjectives", _adjective)}
 
 
 @cache
 def verbs(frame: str) -> dict[str, Verb]:
-    """The verbs of a frame, by their English."""
+    """Return the verbs of a frame, by their English form."""
     return {verb.lemma: verb for verb in _verbs() if verb.frame == frame}
 
 
 @cache
 def verbs_of(*frames: str) -> list[Verb]:
-    """The verbs of one frame, then those of the next."""
+    """Return the verbs of these frames, in this order."""
     return [verb for frame in frames for verb in verbs(frame).values()]
 
 
@@ -67,13 +67,13 @@ def _verbs() -> list[Verb]:
 
 @cache
 def modals() -> dict[str, Modal]:
-    """By their names."""
+    """Return the modals by name."""
     return {modal.lemma: modal for modal in tsv.table("modals", _modal)}
 
 
 @cache
 def phrases(kind: str) -> dict[str, FixedPhrase]:
-    """The fixed words and phrases of a kind, by their English."""
+    """Return the fixed words and phrases of a kind, by their English form."""
     return {phrase.english: phrase for name, phrase in _phrases() if name == kind}
 
 
@@ -84,25 +84,25 @@ def _phrases() -> list[tuple[str, FixedPhrase]]:
 
 @cache
 def locations() -> dict[str, Location]:
-    """By their names."""
+    """Return the locations by name."""
     return {location.name: location for location in tsv.table("locations", _location)}
 
 
 @cache
 def prepositions(verb: str) -> list[Preposition]:
-    """Those that go with a verb."""
+    """Return the prepositions that go with a verb."""
     return [preposition for preposition in tsv.table("prepositions", _preposition) if preposition.verb == verb]
 
 
 @cache
 def errands() -> list[Errand]:
-    """All of them."""
+    """Return all errands."""
     return tsv.table("errands", _errand)
 
 
 @cache
 def syllables() -> dict[str, Syllables]:
-    """By the kind of name."""
+    """Return the syllables by the kind of name."""
     return {found.kind: found for found in tsv.table("syllables", _syllables)}
 
 
@@ -183,7 +183,7 @@ def _verb(
 
 
 def _parts(text: str) -> dict[str, str]:
-    """The marked pieces of a verb: everything up to the next mark belongs to a mark."""
+    """Split a verb into its marked parts: a mark applies to everything up to the next mark."""
     parts = {"": "", "~": "", "+": "", "=": ""}
     mark = ""
     for piece in text.split():

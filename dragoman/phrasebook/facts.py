@@ -102,7 +102,7 @@ def _residence(draw: Draw, kind: str, where: Phrase) -> Phrase:
     verb = verbs("simple")[{"in": "live", "to": "go:by", "from": "come"}[kind]]
     tense = draw.choice(("past", "present")) if kind == "to" else "habitual"
     node = Clause(key="a", subject=draw.person("a.s"), verb=verb, tense=tense, goal=where)
-    if kind == "to" and draw.chance(0.5):  # "he's going to Vienna tomorrow": the present serves
+    if kind == "to" and draw.chance(0.5):  # "he's going to Vienna tomorrow" is present tense
         node = replace(node, time=draw.time("past" if tense == "past" else "future", "a.when"))
     return with_end(spoken(node), ".")
 

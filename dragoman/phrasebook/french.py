@@ -22,7 +22,7 @@ STRESSED_STEMS = {
 
 
 class Irregular(NamedTuple):
-    """A verb and its forms, of which the present is that of je, tu, il, nous, ils."""
+    """An irregular verb and its forms; the present has those for je, tu, il, nous, ils."""
 
     infinitive: str
     present: tuple[str, ...]
@@ -35,7 +35,7 @@ def _irregular(infinitive: str, present: str, participle: str) -> Irregular:
 
 @cache
 def irregular_verbs() -> dict[str, Irregular]:
-    """By the infinitive."""
+    """Return the irregular verbs by their infinitive."""
     return {verb.infinitive: verb for verb in tsv.table("french_verbs", _irregular)}
 
 
@@ -54,7 +54,7 @@ def elided(word: str, following: str) -> str:
 
 
 def plural(word: str) -> str:
-    """Regular plural of a noun or of an adjective."""
+    """Return the regular plural of a noun or an adjective."""
     if word.endswith(("s", "x", "z")):
         return word
     if word.endswith("al"):
@@ -63,7 +63,7 @@ def plural(word: str) -> str:
 
 
 def feminine(adjective: str) -> str:
-    """Regular feminine; the others stand in the lexicon."""
+    """Return the regular feminine; irregular ones are in the lexicon."""
     if adjective.endswith("e"):
         return adjective
     if adjective.endswith("eux"):
@@ -90,7 +90,7 @@ def present(infinitive: str) -> tuple[str, ...]:
 
 
 def participle(infinitive: str) -> str:
-    """Past participle, masculine singular."""
+    """Return the past participle, masculine singular."""
     if infinitive in irregular_verbs():
         return irregular_verbs()[infinitive].participle
     return infinitive[:-2] + {"er": "é", "ir": "i", "re": "u"}[infinitive[-2:]]

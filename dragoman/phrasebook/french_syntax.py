@@ -17,7 +17,7 @@ NEGATIONS = {"not": "pas", "never": "jamais"}
 
 
 def contracted(preposition: str, key: str, line: Line) -> Line:
-    """The preposition before a noun phrase: "de" + "le" is "du", "à" + "les" is "aux"."""
+    """Put a preposition before a noun phrase: "de" + "le" is "du", "à" + "les" is "aux"."""
     *first, last = preposition.split()
     before = words(" ".join(first), key)
     head = line[0]
@@ -26,7 +26,7 @@ def contracted(preposition: str, key: str, line: Line) -> Line:
         return [*before, Word(fused[last, head.form], (key, *head.ids)), *line[1:]]
     if (last, head.form) in (("de", "les"), ("à", "les")):
         return [*before, Word(fused[last, head.form], (key, *head.ids)), *line[1:]]
-    if last == "de" and head.form in ("du", "des", "de"):  # "de" swallows a partitive or plural article
+    if last == "de" and head.form in ("du", "des", "de"):  # "de" absorbs a partitive or plural article
         kept = line[2:] if len(line) > 2 and head.form == "de" and line[1].form == "la" else line[1:]
         return [*before, Word("de", (key, *head.ids)), *kept]
     return [*before, Word(last, (key,)), *line]
@@ -37,7 +37,7 @@ def _after(line: Line) -> str:
 
 
 def nominal_line(nominal: Nominal) -> Line:
-    """A noun phrase, a name, or a stressed pronoun."""
+    """Return the words of a noun phrase, a name, or a stressed pronoun."""
     if isinstance(nominal, NounPhrase):
         return noun_phrase(nominal)
     if isinstance(nominal, Name):
@@ -46,14 +46,14 @@ def nominal_line(nominal: Nominal) -> Line:
 
 
 def stressed(nominal: Nominal) -> str:
-    """The pronoun after a preposition."""
+    """Return the stressed pronoun, which follows a preposition."""
     if nominal.person == 3 and nominal.french_gender == "f":
         return "elles" if nominal.plural else "elle"
     return STRESSED[nominal.slot]
 
 
 def subject_line(nominal: Nominal) -> Line:
-    """A noun phrase, a name, or a subject pronoun."""
+    """Return the words of a noun phrase, a name, or a subject pronoun."""
     if not isinstance(nominal, Pronoun):
         return [Word("qui", (nominal.key,))] if isinstance(nominal, Relative) else nominal_line(nominal)
     form = SUBJECT[nominal.slot]
@@ -63,7 +63,7 @@ def subject_line(nominal: Nominal) -> Line:
 
 
 def adjective_form(adjective: Adjective, gender: str, plural: bool, following: str = "") -> str:
-    """Agreeing form; "bel" rather than "beau" before a vowel."""
+    """Return the form that agrees with a noun; "bel" instead of "beau" before a vowel."""
     masculine, feminine, vowel = adjective.french
     if plural:
         return french.plural(feminine if gender == "f" else masculine)
@@ -167,7 +167,7 @@ def _is_clitic(node: Clause, nominal: Nominal) -> bool:
 
 
 def clitics(node: Clause) -> Line:
-    """Reflexive; me, te, nous before le, la, les before lui, leur."""
+    """Return the clitics in order: reflexive; me, te, nous before le, la, les before lui, leur."""
     line: Line = []
     if node.verb.french.reflexive:
         line.append(Word(REFLEXIVE[node.subject.slot], (f"{node.key}.self",), f"{node.key}.v"))
@@ -184,7 +184,7 @@ def clitics(node: Clause) -> Line:
 
 
 def verb_group(node: Clause) -> Line:
-    """From "ne" to the participle or infinitive."""
+    """Return the words from "ne" to the participle or infinitive."""
     key, slot, base = f"{node.key}.v", node.subject.slot, node.verb.french.base
     tense = f"{node.key}.t"
     own, rest = clitics(node), []
@@ -210,7 +210,9 @@ def verb_group(node: Clause) -> Line:
 
 
 def _compound_past(node: Clause) -> tuple[Word, Word]:
-    """Auxiliary and participle; "être" agrees with the subject, "avoir" with an object that stands before."""
+    """Return auxiliary and participle, which agrees with the subject after "être", with a preceding object after
+    "avoir".
+    """
     verb, key, slot = node.verb.french, f"{node.key}.v", node.subject.slot
     form = french.participle(verb.base)
     with_etre = verb.reflexive or verb.base in french.ETRE

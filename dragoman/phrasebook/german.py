@@ -11,7 +11,7 @@ from dragoman.phrasebook import tsv
 SEIN = {"abfahren", "aufstehen", "aufwachen", "bleiben", "einschlafen", "folgen", "reisen", "sein"}
 ICH_AS_ER = {"mögen", "wissen"}
 INSEPARABLE = ("be", "ver", "zer", "er", "ent", "ge", "über", "unter")
-# The prepositions of the grammar; "zum", "auf dem" and such stand in the lexicon of places.
+# The prepositions of the grammar; "zum", "auf dem" and the like are in the lexicon of places.
 PREPOSITION_ARTICLE = {("in", "dem"): "im", ("in", "das"): "ins", ("an", "das"): "ans"}
 CASES = ("nominative", "accusative", "dative", "genitive")
 DEFINITE = {"m": "der den dem des", "f": "die die der der", "n": "das das dem des", "p": "die die den der"}
@@ -34,7 +34,7 @@ TABLE = {
 
 
 class Strong(NamedTuple):
-    """A verb and its forms for du and for er."""
+    """A strong verb and its forms for du and for er."""
 
     infinitive: str
     du: str
@@ -44,12 +44,12 @@ class Strong(NamedTuple):
 
 @cache
 def strong_verbs() -> dict[str, Strong]:
-    """By the infinitive, without a separable prefix."""
+    """Return the strong verbs by their infinitive without a separable prefix."""
     return {verb.infinitive: verb for verb in tsv.table("german_verbs", Strong)}
 
 
 def genitive(noun: str, gender: str) -> str:
-    """Singular genitive of a noun that is not weak."""
+    """Return the genitive singular of a noun that is not weak."""
     if gender == "f":
         return noun
     syllables = sum(
@@ -64,7 +64,7 @@ def dative_plural(plural: str) -> str:
 
 
 def third_person(base: str) -> tuple[str, str]:
-    """The forms for du and for er."""
+    """Return the forms for du and for er."""
     if base in strong_verbs():
         return strong_verbs()[base].du, strong_verbs()[base].er
     stem = base[:-2] if base.endswith("en") else base[:-1]
@@ -89,7 +89,7 @@ def perfect_with_sein(verb: str, transitive: bool) -> bool:
 
 
 def participle(base: str) -> str:
-    """Past participle without a separable prefix."""
+    """Return the past participle without a separable prefix."""
     if base in strong_verbs():
         return strong_verbs()[base].participle
     prefix = "" if base.endswith("ieren") or base.startswith(INSEPARABLE) else "ge"
@@ -97,7 +97,7 @@ def participle(base: str) -> str:
 
 
 def imperative(base: str) -> str:
-    """TermOutput to one person that one calls du."""
+    """Return the imperative for du."""
     er = third_person(base)[1]
     stem = base[:-2] if base.endswith("en") else base[:-1]
     if base in strong_verbs() and er[: len(stem)] != stem and "i" in er:  # gib, lies, hilf, but fahr

@@ -20,12 +20,12 @@ NEGATIONS = {"not": "nicht", "never": "nie"}
 
 
 def gender(nominal: Nominal) -> str:
-    """Row of the declension tables; "p" for all plurals."""
+    """Return the row of the declension tables; "p" for all plurals."""
     return "p" if nominal.plural else nominal.german_gender
 
 
 def nominal_line(nominal: Nominal, case: str) -> Line:
-    """A noun phrase, a name or a pronoun in the case."""
+    """Return the words of a noun phrase, a name or a pronoun in the case."""
     if isinstance(nominal, NounPhrase):
         return noun_phrase(nominal, case)
     if isinstance(nominal, Name):
@@ -38,7 +38,7 @@ def nominal_line(nominal: Nominal, case: str) -> Line:
 
 
 def noun_form(node: NounPhrase, case: str) -> str:
-    """The noun itself: weak nouns, genitive -s, dative plural -n."""
+    """Return the inflected noun: weak nouns, genitive -s, dative plural -n."""
     singular, plural = node.noun.german
     if node.plural:
         return german.dative_plural(plural) if case == "dative" else plural
@@ -71,7 +71,7 @@ def attribute(adjective: Adjective, ending: str) -> str:
 
 
 def _determiner(node: NounPhrase, row: str, case: str) -> tuple[str, str]:
-    """(determiner, which declension the adjectives after it follow)."""
+    """Return the determiner and the declension of the adjectives after it."""
     kind = node.determiner
     if kind == "the":
         return german.TABLE["definite", row, case], "weak"
@@ -91,7 +91,7 @@ def _determiner(node: NounPhrase, row: str, case: str) -> tuple[str, str]:
 
 
 def contracted(preposition: str, key: str, line: Line) -> Line:
-    """The preposition before a noun phrase: "in" + "dem" is "im"."""
+    """Put a preposition before a noun phrase: "in" + "dem" is "im"."""
     *first, last = preposition.split()
     before, head = words(" ".join(first), key), line[0]
     fused = german.PREPOSITION_ARTICLE.get((last, head.form))
@@ -125,13 +125,13 @@ def infinitive(node: Clause, marker: Line) -> Line:
 
 
 def _joined(prefix: str, verbs: Line, finite: Word | None) -> Line:
-    """The end of the clause: a separable prefix goes onto the first verb there."""
+    """Join the verbs at the end of the clause: a separable prefix is attached to the first one."""
     first, *rest = [*verbs, finite] if finite else verbs
     return [first._replace(form=prefix + first.form), *rest]
 
 
 def brackets(node: Clause) -> tuple[Word, tuple[str, Line]]:
-    """(finite verb, (separable prefix, non-finite verbs)); a prefix that stands alone is given as a verb."""
+    """Return (finite verb, (separable prefix, non-finite verbs)); a prefix on its own is returned as a verb."""
     verb, slot, key = node.verb.german, node.subject.slot, f"{node.key}.v"
     tense = f"{node.key}.t"
     if node.modal:
@@ -148,7 +148,7 @@ def brackets(node: Clause) -> tuple[Word, tuple[str, Line]]:
 
 
 def _object(node: Clause) -> Line:
-    """The object with its preposition, in its case."""
+    """Return the object with its preposition, in its case."""
     assert node.object is not None
     verb = node.verb.german
     line = nominal_line(node.object, verb.case)
@@ -189,7 +189,7 @@ def middle(node: Clause) -> Line:
 
 
 def _kein(node: Clause) -> bool:
-    """Whether the negation is said by "kein" in the object."""
+    """Whether the clause is negated by "kein" in the object."""
     return isinstance(node.object, NounPhrase) and node.object.determiner in ("any", "bare any")
 
 

@@ -21,7 +21,7 @@ Line = list[Word]
 
 
 class Phrase(NamedTuple):
-    """The same meaning in the three languages."""
+    """A phrase with the same meaning in the three languages."""
 
     english: Line
     french: Line
@@ -29,12 +29,12 @@ class Phrase(NamedTuple):
 
 
 def words(text: str, *ids: str, otherwise: str = "") -> Line:
-    """Every word of `text` (split at spaces) with the same ids."""
+    """Split `text` at spaces into words with the same ids."""
     return [Word(form, ids, otherwise) for form in text.split()]
 
 
 def phrase(english: str, french: str, german: str, key: str) -> Phrase:
-    """A fixed phrase, aligned as a whole: every word expresses `key`.
+    """Make a fixed phrase, aligned as a whole: every word expresses `key`.
 
     A word may name a part of the meaning instead, as in "last/l week/w".
     """
@@ -50,7 +50,7 @@ def _marked(text: str, key: str) -> Line:
 
 
 def links(source: Line, target: Line) -> frozenset[tuple[int, int]]:
-    """Pairs of positions whose words share a meaning; then the fallbacks of words that are still alone."""
+    """Return pairs of positions whose words share a meaning, then the fallbacks of words that are still unaligned."""
     source_places, target_places = places(source), places(target)
     found = {
         (i, j) for key in source_places.keys() & target_places for i in source_places[key] for j in target_places[key]
@@ -67,7 +67,7 @@ def links(source: Line, target: Line) -> frozenset[tuple[int, int]]:
 
 
 def places(line: Line) -> dict[str, list[int]]:
-    """Where each meaning is expressed."""
+    """Return the positions at which each meaning is expressed."""
     found: dict[str, list[int]] = {}
     for place, word in enumerate(line):
         for key in word.ids:

@@ -1,4 +1,4 @@
-"""What a sentence says, before it is said in any language: entries of the lexicon, noun phrases, clauses."""
+"""The meaning of a sentence, independent of language: entries of the lexicon, noun phrases, clauses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dragoman.phrasebook.grammar import Line, Phrase
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noun:
-    """Forms are (singular, plural); `sex` decides he, she or it; `classes` what can be said of it."""
+    """Forms are (singular, plural); `sex` decides between he, she and it; `classes` what can be said of it."""
 
     lemma: str
     english: tuple[str, str]
@@ -72,7 +72,7 @@ class GermanVerb:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Verb:
-    """`objects` are classes of nouns, `unfit` adjectives that none of them has here, `places` where it is done.
+    """`objects` are classes of nouns, `unfit` adjectives that no object has here, `places` where it is done.
 
     `flags`: "stative" has no progressive, "punctual" is not said of the present; docs/phrasebook.md has the others.
     """
@@ -89,7 +89,7 @@ class Verb:
 
 
 class FixedPhrase(NamedTuple):
-    """The same in three languages, as `grammar.phrase` reads it."""
+    """A phrase in three languages, in the form that `grammar.phrase` reads."""
 
     english: str
     french: str
@@ -97,7 +97,7 @@ class FixedPhrase(NamedTuple):
 
 
 class Location(NamedTuple):
-    """Where something happens, and the nouns of what there is."""
+    """A place where something happens, and the nouns of what is found there."""
 
     name: str
     phrase: FixedPhrase
@@ -105,7 +105,7 @@ class Location(NamedTuple):
 
 
 class Preposition(NamedTuple):
-    """A preposition with a verb of being or putting, and the nouns that stand after the two."""
+    """A preposition with a verb of being or putting, and the nouns that can follow them."""
 
     verb: str
     phrase: FixedPhrase
@@ -113,7 +113,7 @@ class Preposition(NamedTuple):
 
 
 class Errand(NamedTuple):
-    """Where somebody goes, what is done there, and the classes of what it is done to."""
+    """A place where somebody goes, what they do there, and the classes of the objects."""
 
     phrase: FixedPhrase
     verb: str
@@ -121,7 +121,7 @@ class Errand(NamedTuple):
 
 
 class Syllables(NamedTuple):
-    """What names of a kind are invented of."""
+    """The syllables that names of a kind are made of."""
 
     kind: str
     first: list[str]
@@ -131,7 +131,7 @@ class Syllables(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nominal:
-    """What can be a subject or an object. `key` is the prefix of its alignment ids."""
+    """A subject or an object. `key` is the prefix of its alignment ids."""
 
     key: str
     person: int = 3
@@ -169,7 +169,7 @@ class Relative(Nominal):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name(Nominal):
-    """A proper name or a coordination. The German line is the nominative; `oblique` serves the other cases."""
+    """A proper name or a coordination. The German line is the nominative; `oblique` is used for the other cases."""
 
     phrase: Phrase
     oblique: Line = field(default_factory=list)
@@ -203,5 +203,5 @@ class Clause:
     frequency: Phrase | None = None
     manner: Phrase | None = None
     place: Phrase | None = None
-    goal: Phrase | None = None  # where to; closer to the verb than a place
+    goal: Phrase | None = None  # a direction; closer to the verb than a place
     time: Phrase | None = None

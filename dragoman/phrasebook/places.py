@@ -13,7 +13,7 @@ from dragoman.phrasebook.predicates import BE, somewhere
 from dragoman.phrasebook.realise import with_end
 
 TOO_BIG = {"bag": "umbrella doll ball vase plate", "drawer": "umbrella ball vase bag", "chair": "vase plate cup"}
-OUTSIDE = {"garden", "door", "house", "tree", "church", "hotel"}  # where large things are; elsewhere small ones are
+OUTSIDE = {"garden", "door", "house", "tree", "church", "hotel"}  # where large things are; small ones are elsewhere
 SMALL = (
     "book newspaper letter key pencil umbrella bag hat glove ball toy doll parcel present cup vase plate knife camera"
 ).split()

@@ -1,4 +1,4 @@
-"""What is said with "to be": qualities, comparisons, places."""
+"""Predicates of "to be": qualities, comparisons, places."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CHARACTER = ("friendly", "polite", "clever", "rich", "patient", "shy", "brave", 
 
 
 def quality(adjective: Adjective, subject: Nominal, key: str, degree: str = "") -> Phrase:
-    """The adjective as a predicate, agreeing with the subject in French, after "very" or "too"."""
+    """Return the adjective as a predicate after "very" or "too", if given; in French it agrees with the subject."""
     ids = (f"{key}.a",)
     more = (degree, *DEGREES[degree]) if degree else ("", "", "")
     form = french_syntax.adjective_form(adjective, subject.french_gender, subject.plural)
@@ -41,7 +41,7 @@ def quality(adjective: Adjective, subject: Nominal, key: str, degree: str = "") 
 
 
 def suitable(draw: Draw, subject: Nominal) -> Adjective:
-    """An adjective that can be said of the subject."""
+    """Draw an adjective that goes with the subject."""
     if isinstance(subject, NounPhrase) and not subject.noun.sex:
         return draw.choice(draw.predicates_of(subject.noun))
     if isinstance(subject, NounPhrase):
@@ -87,7 +87,7 @@ def comparison(adjective: Adjective, subject: Nominal, key: str, other: Nominal,
 
 
 def english_line(node: Nominal) -> list[Word]:
-    """A noun phrase or a name."""
+    """Return the English words of a noun phrase or a name."""
     return english_noun_phrase(node) if isinstance(node, NounPhrase) else node.phrase.english  # type: ignore[attr-defined]
 
 

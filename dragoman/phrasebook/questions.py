@@ -23,7 +23,7 @@ WHERE_VERBS = ("buy", "find", "lose", "see", "hide", "meet", "forget", "order", 
 
 
 def question(node: Clause, interrogative: Phrase | None = None) -> Phrase:
-    """ "Est-ce que" in French, verb first (or after the interrogative) in German."""
+    """Ask with "est-ce que" in French, verb first (or after the interrogative) in German."""
     front = interrogative or Phrase([], [], [])
     key = f"{node.key}.t"
     est_ce = [Word("est-ce", (f"{node.key}.q",), key), Word("que", (f"{node.key}.q",), key)]
@@ -64,7 +64,7 @@ def yes_no(draw: Draw) -> Phrase:
 
 
 def asked(draw: Draw) -> Nominal:
-    """The subject of a question: seldom the speaker."""
+    """Draw the subject of a question: rarely the speaker."""
     subject = draw.person("a.s", pronouns=0.55)
     return replace(subject, person=2) if subject.person == 1 and not subject.plural else subject
 
@@ -77,7 +77,7 @@ def open_question(draw: Draw) -> Phrase:
 
 
 def asking(draw: Draw, kind: str) -> tuple[Clause, Phrase]:
-    """A clause without the adverbial that is asked for, and the interrogative."""
+    """Draw a clause without the adverbial that is asked for, and the interrogative."""
     if kind == "where":
         verb = verbs("transitive")[draw.choice(WHERE_VERBS)]
         node = action(draw, subject=asked(draw), verb=verb, tense="past", adjectives=int(draw.chance(0.15)))

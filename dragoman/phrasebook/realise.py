@@ -1,4 +1,4 @@
-"""From words to natural writing: elision, "a" or "an", capital letter, spacing."""
+"""Surface realisation of words: elision, "a" or "an", capital letter, spacing."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Triple(NamedTuple):
 
 
 def with_end(lines: Phrase, mark: str) -> Phrase:
-    """The sentence with its final punctuation."""
+    """Return the sentence with its final punctuation."""
     end = Word(mark, ("end",))
     return Phrase(*([*line, end] for line in lines))
 
 
 def sentence(line: Line, language: str) -> Sentence:
-    """Adjusts words to their neighbours and joins them: French sets a space before ? and !, the others none."""
+    """Adjust words to their neighbours and join them: French has a space before ? and !, the others none."""
     forms = [word.form for word in line]
     for i in range(len(forms) - 1):
         if language == "french":
@@ -54,7 +54,7 @@ def sentence(line: Line, language: str) -> Sentence:
 
 
 def triple(lines: Phrase, english: Sentence, construction: str) -> Triple:
-    """The three sentences, of which English is there already, with their alignments."""
+    """Realise the three sentences, of which English is given, with their alignments."""
     return Triple(
         english,
         sentence(lines.french, "french"),

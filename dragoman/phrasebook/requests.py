@@ -32,7 +32,7 @@ def request(draw: Draw) -> Phrase:
 
 
 def gift(draw: Draw) -> Phrase:
-    """Give me the key, please: "donne-moi" is one word of French."""
+    """Give me the key, please: "donne-moi" is one word in French."""
     verb = verbs("ditransitive")[draw.choice(("give", "show", "send", "lend", "bring"))]
     thing = object_for(draw, verb, "a.o", YOU)
     if thing.determiner == "your" and verb.lemma == "bring":
@@ -67,13 +67,13 @@ def prohibition(draw: Draw) -> Phrase:
 
 
 def single(thing: NounPhrase) -> NounPhrase:
-    """One thing, unless such things come in pairs or heaps: nobody turns off "your televisions"."""
+    """Return the singular, unless such things come in pairs or heaps: nobody turns off "your televisions"."""
     vague = thing.determiner in ("some", "several", "any", "two", "three")
     return thing if vague or thing.noun.classes & {"pair", "many"} else replace(thing, plural=False)
 
 
 def imperative(node: Clause, please: Line) -> Phrase:
-    """The bare imperative; German has "bitte" inside."""
+    """Return the bare imperative; in German, "bitte" is inside."""
     one = english_syntax.infinitive(node)[1:]
     two = [Word(french.present(node.verb.french.base)[0], ("a.v",)), *french_syntax.complements(node)]
     verb = node.verb.german

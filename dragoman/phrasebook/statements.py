@@ -27,7 +27,7 @@ from dragoman.phrasebook.predicates import BE, quality
 from dragoman.phrasebook.questions import where_is
 from dragoman.phrasebook.realise import with_end
 
-HABITS = {  # verb: what it is regularly done to
+HABITS = {  # verb: its usual objects
     "read": "newspaper magazine book", "eat": "food", "drink": "drink", "clean": "room shoe", "help": "kin",
     "wash": "car plate glass cup shirt", "call": "kin", "visit:person": "kin", "feed": "animal", "water": "plant",
     "drive": "driven", "buy": "fruit mass flower newspaper", "cook": "cooked", "wear": "worn", "sing": "song",
@@ -152,7 +152,7 @@ def separable(draw: Draw) -> Phrase:
 
 
 def somebody(draw: Draw, key: str, other_than: Nominal) -> Pronoun:
-    """me, you, him, her, us, them; never the same person as the subject."""
+    """Draw one of me, you, him, her, us, them; never the same person as the subject."""
     person, plural = draw.choice([who for who in SPEAKERS if who[0] == 3 or who[0] != other_than.person])
     sex = draw.choice("mf") if person == 3 and not plural else "m"
     return Pronoun(key=key, person=person, plural=plural, sex=sex, french_gender=sex, german_gender=sex)
@@ -203,7 +203,7 @@ def dative(draw: Draw) -> Phrase:
 
 
 def recipient(draw: Draw, key: str, subject: Nominal) -> Nominal:
-    """Somebody who is given something."""
+    """Draw a person who is given something."""
     if draw.chance(0.4):
         return somebody(draw, key, subject)
     if draw.chance(0.25):
@@ -219,7 +219,7 @@ def double_clitic(draw: Draw) -> Phrase:
     """Where is the book? I lent it to her."""
     verb = verbs("ditransitive")[draw.choice(("give", "lend", "send", "show", "bring"))]
     subject = draw.person("a.s", pronouns=0.7)
-    if subject.person == 2:  # who asks for a thing has not been told where it is
+    if subject.person == 2:  # somebody who asks for a thing does not know where it is
         raise NoChoice
     thing = draw.noun_phrase(
         draw.object_of(verb), "b.s", determiner=draw.choice(("the", "this", "the")), plural=draw.chance(0.25)

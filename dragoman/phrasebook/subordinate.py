@@ -35,7 +35,7 @@ def coordination(draw: Draw) -> Phrase:
 
 
 def short(node: Clause) -> Clause:
-    """The clause without its place, which only "stay" needs."""
+    """Return the clause without its place, which only "stay" needs."""
     return node if node.verb.lemma == "stay" else replace(node, place=None)
 
 
@@ -57,7 +57,7 @@ def same_person(one: Nominal, other: Nominal) -> bool:
 
 
 def _subordinated(main: Phrase, conjunction: tuple[str, str, str], clause: Phrase) -> Phrase:
-    """German sets a comma before every subordinate clause."""
+    """Join a main and a subordinate clause; German has a comma before every subordinate clause."""
     return joined(main, ("", "", ","), conjunction, clause)
 
 
@@ -90,7 +90,7 @@ def because_of_duty(draw: Draw, subject: Nominal) -> tuple[Clause, Clause]:
 
 
 def duties() -> list[Verb]:
-    """What somebody may have to do."""
+    """Return the verbs for what somebody may have to do."""
     return [verbs("intransitive")[name] for name in DUTIES] + [
         verb
         for verb in verbs_of("transitive")
@@ -99,7 +99,7 @@ def duties() -> list[Verb]:
 
 
 def resumed(subject: Nominal, key: str) -> Nominal:
-    """The pronoun that takes up the subject of the main clause."""
+    """Return the pronoun that refers to the subject of the main clause."""
     if not isinstance(subject, NounPhrase) and subject.plural and subject.person == 3:
         return Pronoun(key=key, plural=True)
     return Pronoun(

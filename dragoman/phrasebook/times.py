@@ -12,7 +12,7 @@ from dragoman.phrasebook.predicates import BE
 from dragoman.phrasebook.realise import with_end
 
 ONE = FixedPhrase("one", "une", "eins")
-SCHEDULES = {  # verb: what does so at a fixed time
+SCHEDULES = {  # verb: subjects that do so at a fixed time
     "leave:by": "train bus", "arrive:by": "train bus plane", "begin": "film lesson meeting exam",
     "open:hours": "museum library bakery school", "close:hours": "museum library bakery restaurant",
 }  # fmt: skip

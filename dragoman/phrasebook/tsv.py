@@ -1,4 +1,4 @@
-"""Reads the tables of the lexicon: UTF-8, tabs between cells, the first line names the columns, "-" is nothing."""
+"""Reading of the lexicon's tables: UTF-8, tabs between cells, column names in the first line, "-" for an empty cell."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ Entry = TypeVar("Entry")
 
 
 def table(name: str, make: Callable[..., Entry]) -> list[Entry]:
-    """The entries of a table that comes with the phrasebook."""
+    """Return the entries of a table of the phrasebook."""
     file = resources.files("dragoman.phrasebook") / "lexicon" / f"{name}.tsv"
     with resources.as_file(file) as path:
         return read(path, make)
 
 
 def read(path: Path, make: Callable[..., Entry]) -> list[Entry]:
-    """What `make` makes of the cells of each row; the columns are its parameters.
+    """Return the result of `make` for the cells of each row; the columns are its parameters.
 
-    UserError with file and line where the columns are others, a row has more or fewer cells or an empty one, two rows
-    begin with the same two cells, or `make` raises ValueError.
+    Raises UserError with file and line if the columns differ, if a row has more or fewer cells or an empty one, if two
+    rows begin with the same two cells, or if `make` raises ValueError.
     """
     columns = list(signature(make).parameters)
     header, *rows = [*read_lines(path)] or [""]
@@ -47,7 +47,7 @@ def read(path: Path, make: Callable[..., Entry]) -> list[Entry]:
 
 
 def _cells(row: str, columns: list[str]) -> list[str]:
-    """The cells of a row, "" for nothing."""
+    """Return the cells of a row, "" for "-"."""
     cells = row.split("\t")
     if len(cells) != len(columns):
         raise ValueError(f"expected {len(columns)} cells ({', '.join(columns)}), found {len(cells)}")
@@ -58,14 +58,14 @@ def _cells(row: str, columns: list[str]) -> list[str]:
 
 
 def one_of(cell: str, options: Collection[str]) -> str:
-    """The cell, or ValueError where it is none of the options."""
+    """Return the cell. Raises ValueError if it is not one of the options."""
     if cell not in options:
         raise ValueError(f"{cell!r}, expected one of {', '.join(options)}")
     return cell
 
 
 def by_person(cell: str) -> tuple[str, ...]:
-    """The forms of a verb for I, you, he, we and they. ValueError where they are more or fewer."""
+    """Return the forms of a verb for I, you, he, we and they. Raises ValueError if their number differs."""
     forms = tuple(cell.split())
     if len(forms) != PERSONS:
         raise ValueError(f"{cell!r}, expected {PERSONS} forms")

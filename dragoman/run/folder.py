@@ -1,12 +1,12 @@
-"""A run folder: everything that one training made, and all that is needed to use it again.
+"""A run folder: everything that one training made, and all that is needed to use the model.
 
-run.json                  that training made this folder: which version, in which form, and when
+run.json                  shows that training made this folder; version, form and date
 config.yaml               the configuration, complete and resolved
-source.*, target.*        text pipelines, vocabularies and counts of symbols; of sources that are numbers, how many a
-                          region has; which languages each symbol is in, of several
+source.*, target.*        text pipelines, vocabularies and counts of symbols; for numeric sources, how many
+                          numbers a region has; with several languages, which of them each symbol is in
 model.safetensors         the weights to use: the mean of the best, or the best
 model-best.safetensors    the best single validation; model-last.safetensors: the last one
-metrics.jsonl             what was measured, a line each time
+metrics.jsonl             metrics of training and validation, a line each time
 events.*                  the same for TensorBoard, where that is installed
 validation.jsonl          the development sentences as last translated, with attention
 README.md                 the model card
@@ -33,7 +33,7 @@ PROGRAM = "dragoman"
 # The form of a run folder: it rises when one version cannot read what another wrote.
 FORM = 2
 
-# Names of the files that training writes: before it has saved anything; at any time; in the folder `checkpoints`.
+# Names of the files that training writes: before its first checkpoint; at any time; in the folder `checkpoints`.
 BEGUN = re.compile(
     r"run\.json|config\.yaml|metrics\.jsonl|events\.out\.tfevents\..+"
     r"|(source|target)(\..+)?\.(json|units|vocabulary|counts)|target\.languages"
@@ -60,7 +60,7 @@ class RunFolder:
 
     @property
     def target(self) -> Path:
-        """How the target language is written: the last that is prepared."""
+        """The text pipeline of the target language: the last file that preparation writes."""
         return self.path / "target.json"
 
     @property
@@ -89,20 +89,20 @@ class RunFolder:
 
     @property
     def main(self) -> "RunFolder":
-        """The run whose training made this one: itself, or for a `reverse` the run around it."""
+        """The run whose training made this one: itself, or for `reverse` the run that contains it."""
         above = RunFolder(self.path.resolve().parent)
         return above if above.reverse.path == self.path.resolve() and above.metrics.is_file() else self
 
     @property
     def proof(self) -> dict[str, Any]:
-        """What training wrote into `mark`; nothing where it did not."""
+        """What training wrote into `mark`; empty if it did not."""
         with suppress(OSError, ValueError, LookupError, TypeError, RecursionError):
             found = json.loads(self.mark.read_bytes())
             return dict(found) if found["program"] == PROGRAM else {}
         return {}
 
     def check_form(self) -> None:
-        """UserError where a version of dragoman made the folder whose runs this one does not read."""
+        """Raises UserError if the folder was made by a version of dragoman whose runs this one cannot read."""
         proof = self.proof or self.main.proof
         if proof and (form := proof.get("form", 1)) != FORM:
             version = proof.get("version", "of unknown version")
@@ -113,14 +113,14 @@ class RunFolder:
 
     @classmethod
     def check_config(cls, path: Path) -> None:
-        """UserError where a configuration is that of a run which this version does not read."""
+        """Raises UserError if a configuration belongs to a run that this version cannot read."""
         folder = cls(path.parent)
         if path == folder.config:
             folder.check_form()
 
     def has_part(self, path: Path) -> bool:
-        """Whether a path is that of something which commands read from the run, as it is written or by links; the
-        report is not.
+        """Whether a path, as written or with links resolved, is something that commands read from the run; the report
+        is not.
         """
         for real in (os.path.abspath, os.path.realpath):
             folder, found = Path(real(self.path)), Path(real(path))
@@ -133,16 +133,18 @@ class RunFolder:
         return any(PARTS.fullmatch(each.relative_to(self.path).as_posix()) and each.samefile(path) for each in files)
 
     def checkpoint(self, step: int) -> Path:
-        """The weights of a validation that was among the best."""
+        """Return the path of the weights of a validation that was among the best."""
         return self.path / "checkpoints" / f"step-{step:08d}.safetensors"
 
     def weights(self, name: str = "model") -> Path:
-        """`name` is a file of the run, with or without its suffix, or the path of another one."""
+        """Return the path of weights; `name` is a file of the run, with or without its suffix, or the path of another
+        file.
+        """
         return self.path / f"{name.removesuffix('.safetensors')}.safetensors"
 
 
 def chosen_among(note: Any) -> Any:
-    """The steps that weights with this note were chosen from: theirs is the mean of all, or the best."""
+    """Return the steps that weights with this note were chosen from: they are the mean of all, or the best."""
     match note:
         case {"worse": steps} | {"mean of steps": steps}:
             return steps
@@ -152,7 +154,7 @@ def chosen_among(note: Any) -> Any:
 
 
 def told(note: Any) -> str:
-    """Which weights are in a file with this note."""
+    """Describe which weights are in a file with this note."""
     match note:
         case {"step": int(step), "worse": [*steps], "metric": str(name), "value": float(value), "loss": float(loss)}:
             found = f"loss {figure(loss, 4)}" if name == "loss" else f"{name} {figure(value)}, loss {figure(loss, 4)}"

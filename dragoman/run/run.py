@@ -15,7 +15,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import fill, read_shapes, read_tensors
 from dragoman.run.folder import RunFolder
 
-WEIGHTS = ("model", "model-best", "model-last")  # in the order in which they are looked for
+WEIGHTS = ("model", "model-best", "model-last")  # in the order of preference
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,12 @@ class Run:
 
     @property
     def source(self) -> Language:
-        """The only source. UserError where there are several, or it is numbers."""
+        """The only source. Raises UserError if there are several, or if it is numeric."""
         return the_text(self.sources)
 
     @classmethod
     def load(cls, path: str | Path) -> "Run":
-        """UserError names what is missing, truncated or not a run's."""
+        """Load a run from its folder. Raises UserError that names what is missing, truncated or not part of a run."""
         folder = RunFolder(Path(path))
         if not folder.path.is_dir():
             raise UserError(f"{path}: no such run folder")
@@ -47,23 +47,23 @@ class Run:
         for part, there in ((folder.target, folder.target.is_file()), (folder.mark, folder.proof)):
             if not there:
                 raise UserError(f"{path}: not a run folder, or not a whole one (it has no {part.name})")
-        config = document.load(folder.config)  # `model` finds out whether its parts fit
+        config = document.load(folder.config)  # `model` checks that its parts fit
         *sources, target = load_sources(config.data, folder.path).values()
         assert isinstance(target, Language)
         return cls(folder, config, tuple(sources), target)
 
     def weights(self, name: str | None = None) -> Path:
-        """The file of the named weights, or of the first of WEIGHTS that is there."""
+        """Return the file of the named weights, or of the first of WEIGHTS that exists."""
         names = [name] if name else [each for each in WEIGHTS if self.folder.weights(each).is_file()]
         if not names:
             raise UserError(f"{self.folder.path}: this run has no weights yet; `dragoman train` makes them")
         return self.folder.weights(names[0])
 
     def model(self, weights: str | None = None) -> Seq2Seq:
-        """The model with these weights, in evaluation mode."""
+        """Return the model with these weights, in evaluation mode."""
         path = self.weights(weights)
         build.check(self.config, self.sources, self.target, read_shapes(path), path)
-        with devices.one_thread():  # of initial weights, which would keep several waiting for each other
+        with devices.one_thread():  # initialising weights would keep several threads waiting for each other
             model = build.build_for(self.config, self.sources, self.target)
         fill(model, read_tensors(path)[0], path)
         return model.eval()

@@ -1,4 +1,4 @@
-"""What was changed in a text, word by word: in colour in a terminal, as an HTML page."""
+"""Changes in a text, word by word: in colour in a terminal, or as an HTML page."""
 
 from collections.abc import Iterable, Iterator
 from enum import Enum
@@ -23,7 +23,7 @@ del{color:var(--old);text-decoration:line-through}
 
 
 class Change(Enum):
-    """What became of a word."""
+    """What happened to a word."""
 
     KEPT = "kept"
     DELETED = "deleted"
@@ -38,7 +38,7 @@ class Word(NamedTuple):
 
 
 class Revision(NamedTuple):
-    """A text before and after, and what it is a translation of."""
+    """A text before and after post-editing, and the source that it translates."""
 
     source: str
     before: str
@@ -46,7 +46,7 @@ class Revision(NamedTuple):
 
     @property
     def words(self) -> list[Word]:
-        """The words of both, those that were deleted in front of what was inserted for them."""
+        """The words of both texts; deleted words come before those inserted in their place."""
         return list(_together(self.before.split(), self.after.split()))
 
     @property
@@ -73,8 +73,8 @@ TAGS = {Change.KEPT: "{}", Change.DELETED: "<del>{}</del>", Change.INSERTED: "<i
 
 
 def terminal(revision: Revision) -> Text:
-    """The words for `rich.print`: deleted ones red and struck through, inserted ones green and bold. Without colours,
-    `[-old-]` and `{+new+}` tell as much.
+    """Return the words for `rich.print`: deleted ones red and struck through, inserted ones green and bold. Without
+    colours, they are written as `[-old-]` and `{+new+}`.
     """
     found = Text()
     for number, (text, change) in enumerate(revision.words):
@@ -86,7 +86,7 @@ def terminal(revision: Revision) -> Text:
 
 
 def page(title: str, revisions: Iterable[Revision]) -> str:
-    """One HTML page with all of them, complete as a file. Texts are shown as they are, never taken for markup."""
+    """Return a complete HTML page with all revisions. Texts are shown as they are, never taken for markup."""
     items = "\n".join(
         f'<li><div class="source" dir="auto">{escape(each.source)}</div>\n<div dir="auto">{_marked(each)}</div></li>'
         for each in revisions

@@ -10,14 +10,14 @@ from dragoman.visualisation.markup import Number, escape, shortest, width
 Point: TypeAlias = tuple[Number, Number]
 Points: TypeAlias = Sequence[Point]
 
-WIDTH, HEIGHT = 400.0, 190.0  # of the figure; of the curves' own part
+WIDTH, HEIGHT = 400.0, 190.0  # of the figure; of the plotting area
 FONT = 13.0
-MOST_POINTS = 400  # in a curve as it is drawn
-MOST_MARKS = 40  # on a curve; where it has more points, FEW are marked, so that they do not cover it
+MOST_POINTS = 400  # the most points that are drawn of a curve
+MOST_MARKS = 40  # the most marks on a curve; if it has more points, FEW are marked, so that they do not cover it
 FEW = 10
-SMALLEST = 1e-290  # a range that is narrower cannot be divided into steps
+SMALLEST = 1e-290  # a narrower range cannot be divided into steps
 
-# Middling tones, which stand out from white and from near-black. In print and to the colour-blind, dashes and marks
+# Medium tones, which contrast with white and with near-black. In print and for the colour-blind, dashes and marks
 # tell them apart: as many of each as colours, so that none comes twice before every colour has.
 COLOURS = ("#2f74e0", "#e8710a", "#159a5b", "#c2419a", "#1597ad", "#b58900", "#dc4747", "#7d838c")
 DASHES = ("", "7 4", "1.5 4", "9 4 1.5 4", "16 5", "9 4 1.5 4 1.5 4", "1 9", "16 4 5 4")
@@ -31,7 +31,7 @@ MARKS = (  # a circle, a square, triangles, a diamond, crosses, an hourglass; dr
     "m-1-4.1h2v3.1h3.1v2h-3.1v3.1h-2v-3.1h-3.1v-2h3.1z",
     "m-3.6-3.6h7.2l-7.2 7.2h7.2z",
 )
-SAMPLE = 40.0  # of a line, beside its name
+SAMPLE = 40.0  # length of a line beside its name
 
 STYLE = """
 .curves{font:13px system-ui,"Segoe UI","Noto Sans",sans-serif;max-width:100%;height:auto}
@@ -47,7 +47,7 @@ STYLE = """
 
 @dataclass(frozen=True)
 class _Axis:
-    """A range of values and the pixels that it is drawn over."""
+    """A range of values and the range of pixels that it maps to."""
 
     low: float
     high: float
@@ -71,11 +71,11 @@ def svg(
     x: str,
     logarithmic: bool = False,
 ) -> str:
-    """The curves, each a list of (x, y), as one SVG element, a file or a part of a page.
+    """Draw the curves, each a list of (x, y), as one SVG element, for a file or as a part of a page.
 
-    `x` names the axis across. Values that are not finite leave a gap; long curves are thinned, keeping their
-    peaks and their gaps. `logarithmic` spaces the y axis so, unless a value is not positive. Pointing at a curve
-    or at one of its points tells name and value.
+    `x` is the label of the horizontal axis. Values that are not finite leave a gap; long curves are thinned but keep
+    their peaks and gaps. `logarithmic` makes the y axis logarithmic if all values are positive. Pointing at a curve or
+    at one of its points shows name and value.
     """
     drawn = {name: _thinned(sorted(points)) for name, points in curves.items()}
     found = [point for points in drawn.values() for point in points if _finite(point)]
@@ -97,13 +97,13 @@ def svg(
 
 
 def _legend(names: Sequence[str], title: str) -> tuple[list[str], float]:
-    """The title and, unless there is only one curve, the names in as many lines as needed; their end."""
+    """Return the title and, unless there is only one curve, the names in as many lines as needed; and their end."""
     parts = [f'<text x="4" y="20" class="title">{escape(title)}</text>']
     if len(names) < 2:
         return parts, 26.0
     across, down = 4.0, 40.0
     for number, name in enumerate(names):
-        short = name if width(name) < 26 else "…" + name[-30:]  # runs in one folder begin alike
+        short = name if width(name) < 26 else "…" + name[-30:]  # names of runs in one folder have the same beginning
         size = SAMPLE + 6 + FONT * width(short) + 14
         if across > 4 and across + size > WIDTH:
             across, down = 4.0, down + 18
@@ -130,7 +130,7 @@ def _axes(horizontal: _Axis, vertical: _Axis, x: str) -> Iterator[str]:
 
 
 def _curve(number: int, name: str, points: Points, horizontal: _Axis, vertical: _Axis) -> Iterator[str]:
-    """The line with its gaps, and marks on its points."""
+    """Draw the line with its gaps, and marks on its points."""
     path: list[str] = []
     marks: list[str] = []
     pen = "M"
@@ -157,14 +157,14 @@ def _mark(number: int) -> str:
 
 
 def _stroke(number: int) -> str:
-    """The look of a line; where the colours begin again, the dashes begin one later."""
+    """Return the style of a line; when the colours repeat, the dashes are shifted by one."""
     dash = DASHES[(number + number // len(COLOURS)) % len(DASHES)]
     dashes = f' stroke-dasharray="{dash}"' if dash else ""
     return f'class="line" fill="none" stroke="{_colour(number)}"{dashes}'
 
 
 def _thinned(points: Points) -> Points:
-    """At most MOST_POINTS to draw: the lowest and the highest of each stretch, and the gaps, so that none gets lost."""
+    """Return at most MOST_POINTS points: the lowest and the highest of each stretch, and all gaps."""
     if len(points) <= MOST_POINTS:
         return points
     stretch = math.ceil(len(points) / (MOST_POINTS // 2 - 1))
@@ -186,7 +186,7 @@ def _range(values: Sequence[Number]) -> tuple[float, float]:
 
 
 def _ticks(values: Sequence[Number], logarithmic: bool) -> tuple[float, ...]:
-    """Round numbers from below the smallest value to above the largest; about five."""
+    """Return about five round numbers, from below the smallest value to above the largest."""
     if logarithmic:
         first_power, last_power = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
         parts = (1, 2, 5) if last_power - first_power <= 3 else (1,)

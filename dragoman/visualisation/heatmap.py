@@ -1,8 +1,8 @@
 """Attention between words as a picture: SVG for papers and pages, HTML for notebooks, terminal cells.
 
-Rows are target words, columns are source words; the more weight, the stronger the one hue. In SVG the hue is
-laid over whatever the background is and mixed with the colour of the text around it, so that one file suits
-light and dark pages; fonts are the reader's own.
+Rows are target words, columns are source words; a larger weight is a stronger shade of one hue. In SVG the hue is laid
+over the background and mixed with the colour of the text around it, so that one file suits light and dark pages; fonts
+are the reader's own.
 """
 
 import math
@@ -22,7 +22,7 @@ Gold: TypeAlias = Collection[tuple[int, int]]
 
 FONT = 13.0
 LINE = 26.0  # height of a row, and width of a column unless the words over it are a little wider
-WIDEST = 48.0  # columns grow up to this; where words are wider still, all are turned by 45 degrees
+WIDEST = 48.0  # columns grow up to this width; if words are wider, all are turned by 45 degrees
 GAP = 8.0
 SCALE = 140.0  # length of the legend's colour scale
 SLOPE = math.sqrt(0.5)
@@ -43,7 +43,7 @@ STYLE = """
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where things stand, in pixels. `left` and `top` are the corner of the first cell."""
+    """Positions in pixels. `left` and `top` are the corner of the first cell."""
 
     left: float
     top: float
@@ -66,19 +66,19 @@ class _Layout:
 
 
 def svg(attention: ArrayLike, source: Sequence[str], target: Sequence[str], *, gold: Gold | None = None) -> str:
-    """The attention (T, S) as one SVG element, complete as a file and fit to stand in a page.
+    """Draw the attention (T, S) as one SVG element, for a file or as a part of a page.
 
-    `gold` are links (source word, target word), drawn as outlined cells. Pointing at a cell tells its words
-    and its weight; screen readers get the strongest link of each target word. Raises ValueError when the
-    words do not fit the array.
+    `gold` are links (source word, target word), drawn as outlined cells. Pointing at a cell shows its words and its
+    weight; screen readers get the strongest link of each target word. Raises ValueError if the words do not fit the
+    array.
     """
     label = f"Attention of {len(target)} target words over {len(source)} source words"
     return _drawn(_checked(attention, source, target), source, target, label, gold)
 
 
 def shares(weights: Mapping[str, ArrayLike], target: Sequence[str]) -> str:
-    """What each source, and a sentinel, got from each target word (T,), as one SVG element: a column for each word, a
-    row for each source (LH fig. 2). Raises ValueError when the words do not fit the weights.
+    """Draw the weight (T,) of each source, and of a sentinel, for each target word, as one SVG element: a column for
+    each word, a row for each source (LH fig. 2). Raises ValueError if the words do not fit the weights.
     """
     rows = np.array([np.asarray(row, dtype=np.float64) for row in weights.values()]).reshape(len(weights), -1)
     label = f"Attention of {len(target)} target words to {' and '.join(weights)}"
@@ -86,7 +86,7 @@ def shares(weights: Mapping[str, ArrayLike], target: Sequence[str]) -> str:
 
 
 def _drawn(weights: Weights, source: Sequence[str], target: Sequence[str], label: str, gold: Gold | None = None) -> str:
-    """Columns under the words of `source`, rows beside those of `target`."""
+    """Draw columns under the words of `source` and rows beside those of `target`."""
     source, target = [visible(word) for word in source], [visible(word) for word in target]
     if not weights.size:
         text = f'<text x="{GAP}" y="{GAP + FONT}">No words, no attention</text>'
@@ -104,7 +104,7 @@ def _drawn(weights: Weights, source: Sequence[str], target: Sequence[str], label
 
 
 def html(attention: ArrayLike, source: Sequence[str], target: Sequence[str], *, gold: Gold | None = None) -> str:
-    """The SVG in a box that scrolls sideways where it is wider than the page, as a notebook cell wants it."""
+    """Return the SVG in a box that scrolls sideways if it is wider than the page, for a notebook cell."""
     figure = svg(attention, source, target, gold=gold)
     return f'<div style="overflow-x:auto;max-width:100%">{figure}</div>'
 
@@ -117,11 +117,11 @@ def terminal(
     gold: Gold | None = None,
     dark: bool = True,
 ) -> Grid:
-    """The attention (T, S) for `rich.print`: coloured cells with a digit (7 is 0.70 to 0.79) in each.
+    """Draw the attention (T, S) for `rich.print`: coloured cells with a digit (7 is 0.70 to 0.79) in each.
 
-    It keeps to the width of the console. `gold` links have an asterisk; `dark` tells the terminal's
-    background. Without colours the digits are left. Long words are shortened and wide sentences go on in a
-    second block.
+    It fits the width of the console. `gold` links have an asterisk; `dark` says whether the terminal's background is
+    dark. Without colours only the digits remain. Long words are shortened, and wide sentences continue in another
+    block.
     """
     weights = _checked(attention, source, target)
     links = frozenset((int(s), int(t)) for s, t in gold or ())
@@ -129,7 +129,7 @@ def terminal(
 
 
 def scale_top(weights: Weights) -> float:
-    """The end of the colour scale: the largest weight, rounded up to a tenth, below that to a hundredth."""
+    """Return the end of the colour scale: the largest weight, rounded up to a tenth, or below that to a hundredth."""
     largest = float(np.nan_to_num(weights, posinf=0.0).max(initial=0.0))
     if largest <= 0:
         return 1.0
@@ -154,7 +154,7 @@ def _layout(source: Sequence[str], target: Sequence[str]) -> _Layout:
     turned = widest + GAP > WIDEST
     column = LINE if turned else max(LINE, float(math.ceil(widest + GAP)))
     left = max(FONT * width(word) for word in target) + 2 * GAP
-    if turned:  # the last words reach out over the right edge of the matrix
+    if turned:  # the last words extend beyond the right edge of the matrix
         reach = max(column * (number + 0.5) + (size + FONT) * SLOPE for number, size in enumerate(sizes))
     else:
         reach = column * len(source)
@@ -182,7 +182,7 @@ def _words(source: Sequence[str], target: Sequence[str], layout: _Layout) -> Ite
 
 
 def _text(word: str, place: str, anchor: str) -> str:
-    if is_right_to_left(word):  # whose start is on the right
+    if is_right_to_left(word):  # it starts on the right
         swapped = {"start": "end", "end": "start"}.get(anchor, anchor)
         place, anchor = f'{place} direction="rtl"', swapped
     return f'<text {place} text-anchor="{anchor}">{escape(word)}</text>'
@@ -204,7 +204,7 @@ def _cells(
 
 
 def _outlines(layout: _Layout, gold: Gold) -> Iterator[str]:
-    """Thin lines between the cells, and the gold links on top of them."""
+    """Draw thin lines between the cells, and the gold links on top of them."""
     across, down = layout.column * layout.columns, LINE * layout.rows
     lines = [
         f"M{shortest(layout.left)} {shortest(layout.cell(t, 0)[1])}h{shortest(across)}" for t in range(layout.rows + 1)

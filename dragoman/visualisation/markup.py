@@ -16,18 +16,18 @@ _OBEYED = re.compile(f"[\x00-\x1f\x7f-\x9f{DIRECTIONS}]")
 
 
 def escape(text: str) -> str:
-    """The text for an element or a quoted attribute; characters that XML forbids become visible ones."""
+    """Escape text for an element or a quoted attribute; characters that XML forbids become visible ones."""
     return escape_markup("".join(_legal(character) for character in text))
 
 
 def breakable(text: str) -> str:
-    """The same, with places where a path or another long name may go on in the next line."""
+    """Escape a path or another long name, with places where a line may break."""
     return "<wbr>".join(map(escape, re.split(r"(?<=[/\\_|])(?=.)", text, flags=re.DOTALL)))
 
 
 def visible(word: str) -> str:
-    """A word as a label shows it: control characters and marks of direction, which a terminal would obey, and white
-    space are drawn.
+    """Return a word as a label shows it: control characters, direction marks (which a terminal would obey) and white
+    space are replaced by visible characters.
 
     Character-level models have white space as words.
     """
@@ -36,12 +36,12 @@ def visible(word: str) -> str:
 
 
 def width(text: str) -> float:
-    """The estimated width of the text in units of the font's size (em), for a common sans-serif font."""
+    """Estimate the width of the text in units of the font size (em), for a common sans-serif font."""
     return sum(map(_width, text), 0.0)
 
 
 def is_right_to_left(text: str) -> bool:
-    """Whether the first character with a direction is Hebrew, Arabic or of another such script."""
+    """Whether the first character with a direction belongs to Hebrew, Arabic or another right-to-left script."""
     for character in text:
         direction = unicodedata.bidirectional(character)
         if direction in ("L", *_RIGHT_TO_LEFT):
@@ -50,12 +50,12 @@ def is_right_to_left(text: str) -> bool:
 
 
 def isolated(word: str) -> str:
-    """The word so that, running from right to left, it does not turn around the text that follows it."""
+    """Isolate a right-to-left word, so that it does not reverse the text after it."""
     return f"\N{FIRST STRONG ISOLATE}{word}\N{POP DIRECTIONAL ISOLATE}" if is_right_to_left(word) else word
 
 
 def shortest(value: Number, digits: int = 1) -> str:
-    """The number with at most so many decimals, as short as it can be written."""
+    """Format a number with at most `digits` decimals, as short as possible."""
     return f"{value:.{digits}f}".rstrip("0").rstrip(".") if digits else f"{value:.0f}"
 
 
@@ -69,7 +69,7 @@ def _legal(character: str) -> str:
 
 
 def _picture(control: str) -> str:
-    """Unicode's drawing of a control character."""
+    """Return Unicode's picture of a control character."""
     if ord(control) < 0x20:
         return chr(0x2400 + ord(control))
     return "␡" if control == "\x7f" else "\N{REPLACEMENT CHARACTER}"

@@ -1,4 +1,4 @@
-"""The report on one or several runs: a single HTML page that needs no network and nothing beside it.
+"""The report on one or several runs: a single self-contained HTML page.
 
 The page's structure, style and behaviour are in `report.html`; this module fills in what is known of the
 runs.
@@ -19,8 +19,7 @@ from dragoman.visualisation import curves, tables
 from dragoman.visualisation.markup import breakable, escape
 from dragoman.visualisation.tables import Bucket
 
-# How a value of metrics.jsonl is called in the page; also the order of the charts. Others follow under their
-# own name.
+# Labels of the values of metrics.jsonl in the page, in the order of the charts. Others follow under their own name.
 CHARTS: Mapping[str, str] = {
     "bleu": "BLEU",
     "chrf": "chrF",
@@ -38,12 +37,12 @@ PHASES = {"valid": "validation", "train": "training"}
 
 @dataclass(frozen=True)
 class Example:
-    """A translated sentence: words, and the attention (target words, source words) between them; and texts.
+    """A translated sentence: its words, the attention (target words, source words) between them, and its texts.
 
-    `source_text` and `target_text` are what the words were separated from. `reference` is None where it is not known,
-    `score` is the translation's, `gold` are links (source word, target word), `n_best` further translations with their
-    scores. Of several sources, `source` has the name of each before its words, and `shares` are the columns of these
-    names: what each source got as a whole. `pair` is the one of several pairs of languages that it is of.
+    `source_text` and `target_text` are the texts before tokenisation. `reference` is None if it is not known, `score`
+    is that of the translation, `gold` are links (source word, target word), `n_best` further translations with their
+    scores. With several sources, `source` has the name of each before its words, and `shares` are the columns of these
+    names: the total weight of each source. `pair` is the language pair of the sentence, if there are several.
     """
 
     source: Sequence[str]
@@ -60,7 +59,7 @@ class Example:
 
     @property
     def length(self) -> int:
-        """Words of the longest source."""
+        """Number of words of the longest source."""
         if not self.shares:
             return len(self.source)
         ends = (*self.shares[1:], len(self.source))
@@ -69,7 +68,7 @@ class Example:
 
 @dataclass(frozen=True)
 class RunView:
-    """What the report shows of a run; every part but the name may be missing.
+    """What the report shows of a run; every part except the name may be missing.
 
     `facts` are (label, value), `metrics` the rows of metrics.jsonl, `scores` (name, value, signature), `lengths` has
     BLEU by sentence length.
@@ -85,7 +84,7 @@ class RunView:
 
 
 def page(runs: Sequence[RunView]) -> str:
-    """The report as the text of an HTML file. Text of the runs is shown as it is, never taken for markup."""
+    """Return the report as the text of an HTML file. Text of the runs is shown as it is, never taken for markup."""
     runs = _distinct(runs)
     names = [run.name for run in runs]
     parts = {
@@ -104,14 +103,14 @@ def page(runs: Sequence[RunView]) -> str:
 
 
 def _filled(parts: Mapping[str, str]) -> str:
-    """The template with its {{names}} replaced, in one pass, so that a text with braces stays a text."""
+    """Replace the {{names}} of the template in one pass, so that texts with braces stay as they are."""
     template = resources.files("dragoman.visualisation").joinpath("report.html").read_text("utf-8")
     text = re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)
     return text.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate cannot be written to a file
 
 
 def _distinct(runs: Sequence[RunView]) -> list[RunView]:
-    """The runs under names that tell them apart."""
+    """Return the runs with distinct names."""
     named: list[RunView] = []
     for number, run in enumerate(runs, start=1):
         name = run.name or f"run {number}"
@@ -121,9 +120,9 @@ def _distinct(runs: Sequence[RunView]) -> list[RunView]:
 
 
 def _charts(runs: Sequence[RunView]) -> Iterator[str]:
-    """A chart for every value: of one run with its phases together, of several runs for every phase.
+    """Yield a chart for every value: for one run with its phases together, for several runs one for every phase.
 
-    Runs whose epochs have other numbers of steps are compared by epochs (LH fig. 1).
+    Runs whose epochs have different numbers of steps are compared by epochs (LH fig. 1).
     """
     keys = {key for run in runs for row in run.metrics for key in row if "/" in key}
     lengths = [_epoch_length(run) for run in runs]
@@ -160,16 +159,16 @@ def _points(run: RunView, key: str, unit: float) -> list[tuple[float, float]]:
 
 
 def _epoch_length(run: RunView) -> float:
-    """Steps in an epoch; 0 as long as the first one may not be over.
+    """Return the number of steps in an epoch; 0 while the first one may be incomplete.
 
-    Rows have the epoch at hand or just done, from 1, so that none has more steps an epoch than there are.
+    Rows have the current or just completed epoch, from 1, so that none has more steps per epoch than there are.
     """
     lengths = {epoch: step / epoch for step, epoch in _columns(run, "epoch") if epoch > 0}
     return max(lengths.values()) if len(lengths) > 1 else 0.0
 
 
 def _columns(run: RunView, key: str) -> Iterator[tuple[float, float]]:
-    """Step and value of the rows that have both."""
+    """Yield step and value of the rows that have both."""
     for row in run.metrics:
         step, value = row.get("step"), row.get(key)
         if isinstance(step, int | float) and isinstance(value, int | float):
@@ -177,7 +176,7 @@ def _columns(run: RunView, key: str) -> Iterator[tuple[float, float]]:
 
 
 def _data(runs: Sequence[RunView]) -> str:
-    """The examples as JSON that may stand in a script element. Weights are in thousandths, to be short."""
+    """Return the examples as JSON that is safe in a script element. Weights are in thousandths, to be short."""
     found = [
         {
             "name": run.name,
@@ -187,7 +186,7 @@ def _data(runs: Sequence[RunView]) -> str:
         for number, run in enumerate(runs)
     ]
     text = json.dumps(found, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c")  # the one character by which a script element could end
+    return text.replace("<", "\\u003c")  # the only character that could end a script element
 
 
 def _example(example: Example) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from dragoman.visualisation.markup import breakable, escape
 
 
 class Bucket(NamedTuple):
-    """How many sentences have `first` to `last` words (None: or more), and the value of a metric for them."""
+    """The number of sentences with `first` to `last` words (None: or more), and the value of a metric for them."""
 
     first: int
     last: int | None
@@ -23,9 +23,9 @@ class Bucket(NamedTuple):
 
 
 def facts(runs: Sequence[tuple[str, Sequence[tuple[str, object]]]]) -> str:
-    """A card for every run with its (label, value) pairs; empty if no run has any.
+    """Return a card for every run with its (label, value) pairs; empty if no run has any.
 
-    A label that begins with a space is that of a part of what stands before it.
+    A label that begins with a space belongs to a part of the fact before it.
     """
     if not any(pairs for _, pairs in runs):
         return ""
@@ -42,7 +42,7 @@ def _fact(pair: tuple[str, object]) -> str:
 
 
 def scores(names: Sequence[str], runs: Sequence[Sequence[tuple[str, float, str]]]) -> str:
-    """A row for every metric, a column for every run; the signatures tell whether values may be compared."""
+    """Return a row for every metric, a column for every run; the signatures show whether values are comparable."""
     metrics = list(dict.fromkeys(name for found in runs for name, _, _ in found))
     if not metrics:
         return ""
@@ -60,9 +60,9 @@ def scores(names: Sequence[str], runs: Sequence[Sequence[tuple[str, float, str]]
 
 
 def lengths(names: Sequence[str], runs: Sequence[Sequence[Bucket]]) -> str:
-    """A row for every bucket of sentence lengths, with the bars of all runs below each other.
+    """Return a row for every bucket of sentence lengths, with the bars of all runs below each other.
 
-    Where runs were given other sentences, each has its own number of them beside its bar.
+    If runs have different sentences, each shows its own number of them beside its bar.
     """
     rows: dict[str, list[Bucket | None]] = {}
     for bucket in sorted((bucket for found in runs for bucket in found), key=lambda bucket: bucket.first):
@@ -84,7 +84,7 @@ def lengths(names: Sequence[str], runs: Sequence[Sequence[Bucket]]) -> str:
 
 
 def configurations(runs: Sequence[tuple[str, str]]) -> str:
-    """The configuration of every run, folded; lines that differ from the first run's are marked."""
+    """Return the configuration of every run, folded; lines that differ from the first run's are marked."""
     parts, first = [], None
     for number, (name, text) in enumerate(runs):
         if not text:
@@ -115,7 +115,7 @@ def _headings(names: Sequence[str]) -> list[str]:
 
 
 def _key(number: int) -> str:
-    """The attributes that show a run's colour, the one of its curves, before its name."""
+    """Return the attributes that show the colour of a run's curves before its name."""
     return f' class="key" style="--key:{COLOURS[number % len(COLOURS)]}"'
 
 

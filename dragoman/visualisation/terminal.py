@@ -1,4 +1,4 @@
-"""Attention between words in the cells of a terminal, in as many columns as it has."""
+"""Attention between words in the cells of a terminal, within its width."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -17,10 +17,10 @@ from dragoman.visualisation.markup import is_right_to_left
 Weights: TypeAlias = NDArray[np.float64]
 
 LABEL = 16  # the most columns for target words
-HEADER = 10  # the most lines for source words that are written downwards
+HEADER = 10  # the most lines for source words that are written vertically
 LEFT_TO_RIGHT = "\N{LEFT-TO-RIGHT MARK}"
-NARROW = 2  # columns of a cell under such a word: room for a full-width character
-FAINT = 0.05  # weights below this are dots
+NARROW = 2  # columns of a cell under a vertical word: room for a full-width character
+FAINT = 0.05  # smaller weights are dots
 
 # The ends of the ramp.
 DARK = ((22, 38, 66), (94, 169, 255))
@@ -29,7 +29,7 @@ LIGHT = ((222, 234, 250), (21, 82, 176))
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """A heat map as rich renders it: a block of lines for as many source words as fit into the width."""
+    """A heat map for rich: blocks of lines, each with as many source words as fit into the width."""
 
     weights: Weights
     source: tuple[str, ...]
@@ -59,7 +59,7 @@ class Grid:
             yield line
 
     def _cell(self, t: int, s: int, columns: int) -> tuple[str, Style]:
-        """A cell's digit, in the middle of its columns, and its colours."""
+        """Return a cell's digit, centred in its columns, and its colours."""
         weight = float(np.nan_to_num(self.weights[t, s]))
         digit = str(min(9, int(weight * 10 + 1e-9))) if weight >= FAINT else "·"
         mark = "*" if (s, t) in self.gold else " "
@@ -76,16 +76,16 @@ class Grid:
 
 
 def shortened(word: str, columns: int) -> str:
-    """The word in at most so many columns; an ellipsis stands for what was cut off."""
+    """Shorten a word to at most `columns` columns; an ellipsis replaces what was cut off."""
     if cell_len(word) <= columns:
         return word
     return set_cell_size(word, columns - 1).rstrip() + "…"
 
 
 def _blocks(source: Sequence[str], room: int) -> Iterator[tuple[int, list[int]]]:
-    """The first word of each block and the width of each of its columns."""
+    """Yield the first word of each block and the width of each of its columns."""
     widths = [max(3, cell_len(word) + 1) for word in source]
-    if sum(widths) <= room:  # then the words can stand upright, in full
+    if sum(widths) <= room:  # then the words fit horizontally, in full
         yield 0, widths
         return
     blocks = math.ceil(len(source) / max(1, room // NARROW))
@@ -95,7 +95,7 @@ def _blocks(source: Sequence[str], room: int) -> Iterator[tuple[int, list[int]]]
 
 
 def _header(words: Sequence[str], widths: Sequence[int]) -> list[str]:
-    """The source words over their columns: as they are, or one character below the other."""
+    """Return the lines of the source words over their columns: horizontal, or one character below the other."""
     if any(width > NARROW for width in widths):
         pairs = zip(words, widths, strict=True)
         return ["".join(_centred(_in_place(word), width) for word, width in pairs)]
@@ -106,12 +106,12 @@ def _header(words: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 
 def _in_place(word: str) -> str:
-    """The word with a mark of no width, without which neighbours that run right to left would swap places."""
+    """Add a zero-width mark to a word, without which adjacent right-to-left words would swap places."""
     return word + LEFT_TO_RIGHT if is_right_to_left(word) else word
 
 
 def _letters(word: str) -> list[str]:
-    """The characters of a word, each with the combining marks that follow it, at most HEADER of them."""
+    """Return at most HEADER characters of a word, each with the combining marks that follow it."""
     letters: list[str] = []
     for character in word:
         if letters and cell_len(character) == 0:
