@@ -184,7 +184,7 @@ class Seq2Seq(nn.Module, Predictor[State]):
 
     def _read(self, symbols: Int[Tensor, "R"], state: State) -> tuple[Float[Tensor, "R E"], Any]:
         """Embed one symbol per row; a symbol outside the vocabulary becomes `<unk>`."""
-        symbols = symbols.where(symbols < self.target_embedding.symbols, UNK)
+        symbols = symbols.masked_fill(symbols >= self.target_embedding.symbols, UNK)
         return self.inputs.step(symbols, state.step_state.inputs, state.source_state.inputs)
 
 

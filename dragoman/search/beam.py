@@ -70,14 +70,13 @@ class BestFinished(Strategy):
     most: int
     covered: List[int]
 
-    def propose(
-        self, log_probs: Float[Tensor, "B W C"], totals: Float[Tensor, "B W"], sentences: List[Sentence]
-    ) -> Proposals:
+    def propose(self, log_probs: Float[Tensor, "B W C"], sentences: List[Sentence]) -> Proposals:
         """The best 2 * `width` continuations: at least `width` go on, even if as many end."""
         columns = log_probs.size(2)
+        totals = log_probs.new_tensor([[node.total for node in sentence.beam] for sentence in sentences])
         continued = (totals.unsqueeze(2) + log_probs).flatten(1)  # (B, W * C)
         places = continued.topk(min(2 * self.width, continued.size(1)), dim=1).indices  # row * C + column
-        return Proposals(places // columns, places % columns, log_probs.flatten(1).gather(1, places))
+        return Proposals(places % columns, log_probs.flatten(1).gather(1, places), places // columns)
 
     def keep(self, sentence: Sentence, candidates: Iterable[Candidate], step: Step) -> None:
         """Keep the best `width` candidates that go on. Those among the best `width` that end join the `most` best

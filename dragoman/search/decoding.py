@@ -3,7 +3,7 @@
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
@@ -50,11 +50,13 @@ class Sentence:
 
 
 class Proposals(NamedTuple):
-    """Continuations of every sentence, best first: rows within the sentence, columns, and log P of each symbol."""
+    """Continuations of every sentence, best first: columns, log P of each symbol, and rows within the sentence, which
+    may be left out if each sentence has one row.
+    """
 
-    rows: Int[Tensor, "B P"]
     columns: Int[Tensor, "B P"]
     log_probs: Float[Tensor, "B P"]
+    rows: Int[Tensor, "B P"] | None = None
 
 
 class Step(NamedTuple):
@@ -75,10 +77,8 @@ class Strategy(ABC):
     covered: Sequence[int] = ()
 
     @abstractmethod
-    def propose(
-        self, log_probs: Float[Tensor, "B W C"], totals: Float[Tensor, "B W"], sentences: Sequence[Sentence]
-    ) -> Proposals:
-        """Continuations by one symbol, given log P of each symbol and of the hypothesis that it continues."""
+    def propose(self, log_probs: Float[Tensor, "B W C"], sentences: Sequence[Sentence]) -> Proposals:
+        """Continuations of the sentences' beams by one symbol, given log P of each symbol."""
 
     @abstractmethod
     def keep(self, sentence: Sentence, candidates: Iterable[Candidate], step: Step) -> None:
@@ -112,10 +112,10 @@ class Decoding:
         self.limits = limits
         self.device = device
         self.constraint = constraint
-        self.deadline = deadline or Deadline()
+        self.deadline = deadline
         demand = constraint.progress(constraint.start()) if constraint else None
-        self._demanded = demand.missing.tolist() if demand else []
         start, count = nothing(model.start_id), len(limits())
+        self._demanded = demand.missing.tolist() if demand else [0] * count
         random = [torch.Generator(device).manual_seed(seed) for seed in seeds]
         self.sentences = [Sentence(place, [start], [], random[place] if random else None) for place in range(count)]
 
@@ -132,16 +132,17 @@ class Decoding:
         state = self.model.begin(sources)
         constraint = self.constraint.start() if self.constraint else ()
         while sentences:
-            self.deadline.check()
+            if self.deadline:
+                self.deadline.check()
             rows = [node for sentence in sentences for node in sentence.beam]  # equally many of each
             symbols = torch.tensor([node.symbol for node in rows], device=self.device)
             if self.constraint and length:
                 constraint = self.constraint.advance(symbols, constraint)
             prediction = self.model.predict(symbols, state)
             step = Step(paths, paths.add(rows, prediction), length + 1)
-            limits = self._limits(sentences)
-            left = [limit - length for limit, sentence in zip(limits, sentences, strict=True) for _ in sentence.beam]
-            prediction = replace(prediction, log_probs=self._restricted(prediction, constraint, left))
+            limits = self.limits()
+            left = [max(limits[each.number], self._demanded[each.number]) - length for each in sentences]
+            self._restrict(prediction, constraint, left)
             continued = self._continued(rows, prediction, constraint, sentences)
             for sentence, candidates in zip(sentences, continued, strict=True):
                 self.strategy.keep(sentence, candidates, step)
@@ -149,8 +150,8 @@ class Decoding:
             length, state = length + 1, prediction.state
             ongoing = [
                 place
-                for place, (sentence, limit) in enumerate(zip(sentences, limits, strict=True))
-                if length <= limit and not self.strategy.done(sentence, limit)
+                for place, (sentence, room) in enumerate(zip(sentences, left, strict=True))
+                if room > 0 and not self.strategy.done(sentence, length - 1 + room)
             ]
             kept_sentences = torch.tensor(ongoing, device=self.device) if len(ongoing) < len(sentences) else None
             sentences = [sentences[place] for place in ongoing]
@@ -160,27 +161,24 @@ class Decoding:
                 state = self.model.reorder(state, kept_rows, kept_sentences)
                 constraint = select(constraint, kept_rows)
 
-    def _limits(self, sentences: list[Sentence]) -> list[int]:
-        """The limit of each sentence, with room for all required symbols."""
-        limits = self.limits()
-        return [max(limits[each.number], self._demanded[each.number] if self._demanded else 0) for each in sentences]
-
-    def _restricted(self, prediction: Prediction[Any], constraint: Any, left: list[int]) -> Float[Tensor, "R C"]:
-        """log P of the symbols that each row may contain next; `left` symbols remain until its end is forced."""
+    def _restrict(self, prediction: Prediction[Any], constraint: Any, left: list[int]) -> None:
+        """Set, in place, log P of the symbols that may not follow to -inf; each sentence has `left` symbols until its
+        end is forced.
+        """
         log_probs = prediction.log_probs
+        width = len(log_probs) // len(left)
         if self.constraint:
-            most = torch.tensor(left, device=self.device)
-            log_probs = constrained(log_probs, prediction.symbols, self.constraint, constraint, most)
-        forbid(log_probs, [row for row, symbols in enumerate(left) if symbols <= 0])
-        return log_probs
+            most = torch.tensor(left, device=self.device).repeat_interleave(width)
+            constrained(log_probs, prediction.symbols, self.constraint, constraint, most)
+        full = [place for place, symbols in enumerate(left) if symbols <= 0]
+        forbid(log_probs, [place * width + row for place in full for row in range(width)])
 
     def _continued(
         self, rows: list[Node], prediction: Prediction[Any], constraint: Any, sentences: list[Sentence]
     ) -> Sequence[Iterable[Candidate]]:
         """The candidates of every sentence, best first."""
         log_probs, width = prediction.log_probs, len(rows) // len(sentences)
-        totals = torch.tensor([node.total for node in rows], dtype=log_probs.dtype, device=self.device)
-        found = self.strategy.propose(log_probs.view(len(sentences), width, -1), totals.view(-1, width), sentences)
+        found = self.strategy.propose(log_probs.view(len(sentences), width, -1), sentences)
         symbols = prediction.at(found.columns).tolist()
 
         def candidates(first: int, *proposed: list[Any]) -> Iterator[Candidate]:
@@ -188,7 +186,8 @@ class Decoding:
             for row, symbol, log_prob in zip(*proposed, strict=True):
                 yield Candidate(first + row, symbol, number(log_prob), rows[first + row].total + log_prob)
 
-        every = zip(range(0, len(rows), width), found.rows.tolist(), symbols, found.log_probs.tolist(), strict=True)
+        of_rows = [[0] * len(each) for each in symbols] if found.rows is None else found.rows.tolist()
+        every = zip(range(0, len(rows), width), of_rows, symbols, found.log_probs.tolist(), strict=True)
         expanded = [self.model.expand(candidates(*each), prediction) for each in every]
         progress = self.constraint.progress(constraint) if self.constraint else None
         if self.constraint and progress and progress.missing.any():

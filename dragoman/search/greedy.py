@@ -4,7 +4,6 @@ from abc import ABC
 from collections.abc import Iterable, Sequence
 from typing import final
 
-import torch
 from torch import Tensor
 
 from dragoman.data.batch import SourceBatch
@@ -54,8 +53,6 @@ class OneHypothesis(Strategy, ABC):
 class MostProbable(OneHypothesis):
     """What is most probable."""
 
-    def propose(
-        self, log_probs: Float[Tensor, "B W C"], totals: Float[Tensor, "B W"], sentences: Sequence[Sentence]
-    ) -> Proposals:
+    def propose(self, log_probs: Float[Tensor, "B W C"], sentences: Sequence[Sentence]) -> Proposals:
         best, columns = log_probs.max(2)
-        return Proposals(torch.zeros_like(columns), columns, best)
+        return Proposals(columns, best)

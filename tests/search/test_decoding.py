@@ -42,14 +42,14 @@ class Sampling(Search):
 
 @final
 class Drawn(OneHypothesis):
-    def propose(self, log_probs: Tensor, totals: Tensor, sentences: Sequence[Sentence]) -> Proposals:
+    def propose(self, log_probs: Tensor, sentences: Sequence[Sentence]) -> Proposals:
         draws = []
         for sentence in sentences:
             assert sentence.random is not None
             draws.append(torch.rand(1, generator=sentence.random, dtype=log_probs.dtype))
         sums = log_probs.exp().cumsum(2)
         columns = torch.searchsorted(sums, torch.stack(draws).unsqueeze(1) * sums[:, :, -1:]).squeeze(2)
-        return Proposals(torch.zeros_like(columns), columns, log_probs.gather(2, columns.unsqueeze(1)).squeeze(1))
+        return Proposals(columns, log_probs.gather(2, columns.unsqueeze(1)).squeeze(1))
 
 
 def test_what_is_drawn_for_a_sentence_does_not_depend_on_its_batch() -> None:
