@@ -277,6 +277,13 @@ def read_words(path: str | Path) -> Iterator[str]:
             yield "\n"
 
 
+def read_chunks(path: str | Path) -> Iterator[bytes]:
+    """The bytes of a file, some at a time, unpacked and found as the lines are. UserError as for these."""
+    with _readable(shown(path)), _open(path) as file:
+        while data := file.read(CHUNK):
+            yield data
+
+
 def _word(word: bytes, name: str, number: int, column: int, size: int, *, ends: bool) -> str:
     """Decode a word of a line that is cut after `size` bytes. `ends`: the word is the last of the line."""
     left = max(0, size - column)

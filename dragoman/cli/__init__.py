@@ -12,6 +12,7 @@ from dragoman.cli import (
     align,
     augment,
     average,
+    corpus,
     debug,
     demo,
     evaluate,
@@ -58,6 +59,7 @@ def _options(
 for part in (
     demo,
     init,
+    corpus,
     train,
     debug,
     translate,

@@ -24,7 +24,7 @@ def debug_data(config: Configuration) -> None:
     """Show statistics and problems of the corpora in a configuration."""
     file, given = overrides(config)
     from dragoman.configuration import document
-    from dragoman.configuration.config import TABLES
+    from dragoman.configuration.config import COLUMNS
     from dragoman.corpus import statistics, tables
     from dragoman.corpus.examples import feature_files, read_examples
     from dragoman.corpus.features import FeatureFile
@@ -37,7 +37,7 @@ def debug_data(config: Configuration) -> None:
         texts = tuple(name for name in pair.sources if name not in data.features)
         for name, where in (("train", pair.train), ("dev", (pair.dev,))):
             for place in where:
-                header = tables.about_header(place, (*texts, pair.target)) if place.endswith(TABLES) else None
+                header = tables.about_header(place, (*texts, pair.target)) if place.endswith(COLUMNS) else None
                 if header:
                     _tell(f"data.{name}: {place}: {one_line(header)}\n")
             for source in texts if where else ():

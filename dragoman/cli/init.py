@@ -15,7 +15,7 @@ app = typer.Typer()
 @app.command()
 def init(
     source: Annotated[
-        Path, typer.Argument(metavar="SOURCE", help="Sentences, one per line; or a .tsv, .csv or .jsonl with both.")
+        Path, typer.Argument(metavar="SOURCE", help="Sentences, one per line; or a file with both languages.")
     ],
     target: Annotated[Path | None, typer.Argument(metavar="TARGET", help="Their translations, line by line.")] = None,
     output: Annotated[Path, typer.Option("--output", "-o", callback=named, help="Configuration to write.")] = Path(
@@ -27,11 +27,13 @@ def init(
     ] = None,
     columns: Annotated[
         str | None,
-        typer.Option(metavar="SOURCE,TARGET", help="Columns of a .tsv, .csv or .jsonl that hold the pairs: en,de."),
+        typer.Option(
+            metavar="SOURCE,TARGET", help="Columns or languages of a file with several that hold the pairs: en,de."
+        ),
     ] = None,
 ) -> None:
     """Write a commented configuration with sizes chosen for your sentence pairs."""
-    names = _pair(columns)
+    names = pair(columns)
     from dragoman.corpus.initialise import initialise
 
     for line in initialise(source, target, output, dev, names):
@@ -40,7 +42,7 @@ def init(
     tell(f"{output}: written. What next:\n  dragoman debug data {name}\n  dragoman train {name}")
 
 
-def _pair(columns: str | None) -> tuple[str, ...]:
+def pair(columns: str | None) -> tuple[str, ...]:
     """Return the two names of `--columns`."""
     names = tuple(name.strip() for name in columns.split(",")) if columns is not None else ()
     if columns is not None and (len(names) != 2 or not all(names) or names[0] == names[1]):

@@ -313,5 +313,3 @@ class Config(Section):
 UNTRANSLATED = {"loss": False, "perplexity": False, "accuracy": True}
 CSV = (".csv", ".csv.gz")
 COLUMNS = (".tsv", ".tsv.gz", *CSV)  # columns named by a header, or without one each source, then the target
-OBJECTS = (".jsonl", ".jsonl.gz")  # JSON Lines, with the names as keys
-TABLES = (*COLUMNS, *OBJECTS)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from dragoman.configuration.components import Problem
-from dragoman.configuration.config import COLUMNS, TABLES, UNTRANSLATED, Config, DataConfig
+from dragoman.configuration.config import COLUMNS, UNTRANSLATED, Config, DataConfig
 from dragoman.configuration.messages import nearest
 
 ONE_PAIR = ("source", "target", "train", "dev")
@@ -106,10 +106,6 @@ def _features(config: Config) -> Iterator[Problem]:
         if name in (data.edits, *data.features[:number]):
             told = "is a text (data.edits)" if name == data.edits else "is there already"
             yield Problem(("data", "features", number), f"'{name}' {told}")
-    for key, names in (("train", data.train), ("dev", (data.dev,))):
-        for name in names if data.features else ():
-            if name.endswith(TABLES):
-                yield Problem(("data", key), f"data.features stand beside PREFIX files, and {name} is a table")
     if data.alignments and data.features:
         yield Problem(("data", "alignments"), "links are between words, and data.features are none")
     for number, name in enumerate(only):

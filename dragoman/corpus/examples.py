@@ -5,8 +5,8 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from dragoman.configuration.config import TABLES
-from dragoman.corpus import tables
+from dragoman.configuration.config import COLUMNS
+from dragoman.corpus import formats, tables
 from dragoman.corpus.features import FORMS, FeatureFile, FeatureFiles, Given, beside
 from dragoman.corpus.pharaoh import Gold, read_pharaoh
 from dragoman.errors import UserError
@@ -66,13 +66,13 @@ def read_texts(
     these, read one after another.
 
     `names` are the suffixes of the prefix: `corpus` means `corpus.en` and `corpus.de`, each of which may be compressed
-    (`corpus.en.gz`). A .tsv, .csv or .jsonl (compressed or not) has the languages in columns, see `read_table`. A text
-    with more than LONGEST_TEXT characters is cut after LONGEST_TEXT + 1. Raises UserError if a file is missing, files
-    have unequal numbers of lines, a row lacks a column, or the number of `arrays` is not the number of lines.
+    (`corpus.en.gz`). A file whose name ends as in `formats` has all languages in it. A text with more than LONGEST_TEXT
+    characters is cut after LONGEST_TEXT + 1. Raises UserError if a file is missing, files have unequal numbers of
+    lines, a row lacks a column, or the number of `arrays` is not the number of lines.
     """
     for number, place in enumerate(places(where)):
-        if place.endswith(TABLES):
-            yield from tables.read_table(place, names)
+        if place.endswith(formats.ENDINGS):
+            yield from formats.texts(place, names)
         else:
             paths = [_side(place, name) for name in names]
             yield from beside(side_by_side(paths), paths[-1], [each.files[number] for each in arrays])
@@ -110,13 +110,15 @@ def corpus_files(where: str | Path | Sequence[str], *names: str) -> list[Path]:
     return [
         path
         for place in places(where)
-        for path in ([_table(place)] if place.endswith(TABLES) else [_side(place, name) for name in names])
+        for path in (
+            formats.files(place, names) if place.endswith(formats.ENDINGS) else [_side(place, name) for name in names]
+        )
     ]
 
 
 def first_line(place: str, names: tuple[str, ...]) -> int:
     """The line number of the first example in a file, which is not 1 if the file begins with a header."""
-    named = tables.header(place, names) if place.endswith(TABLES) else None
+    named = tables.header(place, names) if place.endswith(COLUMNS) else None
     return named.line + 1 if named else 1
 
 
@@ -124,10 +126,8 @@ def alignment_files(where: str | Path | Sequence[str], source: str, target: str)
     """The alignment file of each part of a corpus: `corpus.en-de.align` beside `corpus.en` or `corpus.tsv`. UserError
     if one is missing.
     """
-    stems = (
-        Path(place.removesuffix(".gz")).with_suffix("") if place.endswith(TABLES) else place for place in places(where)
-    )
-    return [_side(str(stem), f"{source}-{target}.align") for stem in stems]
+    stems = (formats.stem(place) if place.endswith(formats.ENDINGS) else place for place in places(where))
+    return [_side(stem, f"{source}-{target}.align") for stem in stems]
 
 
 def places(where: str | Path | Sequence[str]) -> list[str]:
@@ -149,13 +149,6 @@ def _first(paths: Iterable[Path]) -> Path:
         if path.exists():
             return path
     raise UserError(f"{wanted}: no such file (nor {', '.join(path.name for path in others)})")
-
-
-def _table(place: str) -> Path:
-    path = existing(place)
-    if not path.exists():
-        raise UserError(f"{place}: no such file")
-    return path
 
 
 def parallel(source: Path, target: Path) -> Iterator[Pair]:

@@ -11,8 +11,8 @@ from pydantic_core import from_json
 
 from dragoman.configuration import document
 from dragoman.configuration.components import Spec
-from dragoman.configuration.config import COLUMNS, TABLES, Config
-from dragoman.corpus import tables
+from dragoman.configuration.config import COLUMNS, Config
+from dragoman.corpus import formats, objects
 from dragoman.corpus.dev_split import PARTS, copy
 from dragoman.corpus.examples import Pair, corpus_files, parallel, read_pairs
 from dragoman.corpus.sample import Sample, look
@@ -158,6 +158,9 @@ def languages(source: Path, target: Path | None, columns: Sequence[str] = ()) ->
         return _of_columns(source, columns)
     if columns:
         raise UserError("--columns: is for one file of columns, and there are two files")
+    if formats.of_one_language(source, target):
+        place, names = objects.pattern(source, target)
+        return Languages(names, place, (f"{place}: {names[0]}, {names[1]}",))
     first, second = (path.with_suffix("") if path.suffix == ".gz" else path for path in (source, target))
     if first.suffix and second.suffix and first.suffix != second.suffix:
         same = first.with_suffix("") == second.with_suffix("")
@@ -168,9 +171,10 @@ def languages(source: Path, target: Path | None, columns: Sequence[str] = ()) ->
 
 
 def _of_columns(path: Path, wanted: Sequence[str]) -> Languages:
-    if not str(path).endswith(TABLES):
-        raise UserError(f"{path}: expected a second file, its translation, or a .tsv, .csv or .jsonl with both")
-    found = tables.languages(str(path), wanted)
+    if not str(path).endswith(formats.ENDINGS):
+        endings = ", ".join(formats.FORMATS)
+        raise UserError(f"{path}: expected a second file, its translation, or one with both ({endings})")
+    found = formats.languages(str(path), wanted)
     source, target = found.names
     for name in found.names:
         if re.search(r"[/\\\x00-\x1f\x7f-\x9f]", name):  # the pairs may have to be copied

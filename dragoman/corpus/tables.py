@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from dragoman.configuration.config import CSV, OBJECTS
+from dragoman.configuration.config import COLUMNS, CSV
+from dragoman.corpus.unit import Unit, cell
 from dragoman.errors import UserError
 from dragoman.files import LONGEST_TEXT, read_lines, shown
 
+OBJECTS = (".jsonl", ".jsonl.gz")  # JSON Lines, with the names as keys
 LONGEST_ROW = 10 * LONGEST_TEXT  # characters of a line with all its columns
 PLAIN = ("source", "target")  # names of unnamed columns
 SHOWN = 40  # characters (or columns) that an error message quotes
@@ -40,8 +42,6 @@ NUMBERS = ("id", "no")  # beside two other languages, these are row numbers, not
 KNOWN = frozenset([*ROLES, *CODES, *LANGUAGES])
 
 _DETAILED = re.compile(r"([a-z]+)[-_ ][a-z0-9]{2,8}")  # en-US, pt_BR, source_text
-_LINE_END = re.compile(r"\r?\n")
-_HALF = re.compile("[\ud800-\udfff]")  # lone surrogates, which JSON can escape but UTF-8 cannot encode
 
 
 class Row(NamedTuple):
@@ -58,6 +58,11 @@ class Columns(NamedTuple):
     header: Row | None
 
 
+def read_units(path: str, names: Sequence[str]) -> Iterator[Unit]:
+    """The rows of `read_table`."""
+    return map(Unit, read_table(path, names))
+
+
 def read_table(path: str, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Yield the texts in the columns with these names, row by row.
 
@@ -68,7 +73,8 @@ def read_table(path: str, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
     or is malformed.
     """
     if path.endswith(OBJECTS):
-        yield from (tuple(_value(row, name, path) for name in names) for row in _objects(path))
+        for found in _objects(path):
+            yield tuple(value(found.values, name, f"{shown(path)}:{found.line}") for name in names)
         return
     rows = _rows(path)
     first = next(rows, None)
@@ -80,18 +86,18 @@ def read_table(path: str, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
     for row in rows if header else chain([first], rows):
         if len(row.cells) != width:
             raise UserError(_ragged(path, row, width, names, header))
-        yield tuple(_text(row.cells[place]) for place in places)
+        yield tuple(cell(row.cells[place]) for place in places)
 
 
 def header(path: str, names: Sequence[str]) -> Row | None:
     """The header of a file, if `read_table` takes its first row for one."""
-    first = None if path.endswith(OBJECTS) else next(_rows(path), None)
+    first = next(_rows(path), None) if path.endswith(COLUMNS) else None
     return _header(first, names, path) if first else None
 
 
 def about_header(path: str, names: Sequence[str]) -> str | None:
     """A note for the user if the first row is taken for a header, or looks like one but is taken for a pair."""
-    first = None if path.endswith(OBJECTS) else next(_rows(path), None)
+    first = next(_rows(path), None) if path.endswith(COLUMNS) else None
     if first and _header(first, names, path):
         return f"line {first.line} is a header and no pair, columns {', '.join(first.cells)}"
     if first and _names_columns(first.cells):
@@ -111,31 +117,45 @@ def languages(path: str, wanted: Sequence[str] = ()) -> Columns:
     cells, header, named = list[str](), None, False
     if path.endswith(OBJECTS):
         for row in islice(_objects(path), 1):
-            cells, named = [key for key, value in row.values.items() if isinstance(value, str)], True
+            cells, named = keys(row.values), True
     else:
         for header in islice(_rows(path), 1):
-            cells = [cell.strip() for cell in header.cells]
+            cells = [each.strip() for each in header.cells]
             named = _names_columns(cells) or bool(wanted and set(wanted) <= set(cells))
     if not named and len(cells) <= 2:
         return Columns(tuple(wanted) or PLAIN, None)
-    called = [cell for cell in cells if _is_name(cell)]
+    return Columns(two_of(cells if named else (), wanted, f"{shown(path)}:1", "as line 1 names them", cells), header)
+
+
+def keys(values: dict[str, Any]) -> list[str]:
+    """Those of texts."""
+    return [key for key, value in values.items() if isinstance(value, str)]
+
+
+def two_of(
+    names: Sequence[str], wanted: Sequence[str], where: str, named: str, cells: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Which two of the columns of these names hold the pairs, as `languages` says. UserError that tells what is there
+    (`cells`, if not the names) where it is not clear.
+    """
+    called = [name for name in names if is_name(name)]
     if len(called) > 2:
-        called = [cell for cell in called if cell.lower() not in NUMBERS]
-    two = tuple(wanted or (called if len(called) == 2 else cells))
-    if named and len(two) == 2 and set(two) <= set(cells):
-        return Columns(two, header)
-    found = ", ".join(cell[:SHOWN] for cell in cells[:SHOWN])
-    told = f"{len(cells)} columns; which two? Say --columns NAME,NAME, as line 1 names them"
-    raise UserError(f"{shown(path)}:1: {told} (it has: {found})")
+        called = [name for name in called if name.lower() not in NUMBERS]
+    two = tuple(wanted or (called if len(called) == 2 else names))
+    if len(two) == 2 and set(two) <= set(names):
+        return two
+    found = ", ".join(each[:SHOWN] for each in (cells or names)[:SHOWN])
+    told = f"{len(cells or names)} columns; which two? Say --columns NAME,NAME, {named}"
+    raise UserError(f"{where}: {told} (it has: {found})")
 
 
 def _names_columns(cells: Sequence[str]) -> bool:
-    named = sum(map(_is_name, cells))
-    other = all(len(cell.split()) <= 3 and cell[-1:] not in (".", "!", "?") for cell in cells)
+    named = sum(map(is_name, cells))
+    other = all(len(each.split()) <= 3 and each[-1:] not in (".", "!", "?") for each in cells)
     return len(set(cells)) == len(cells) and named >= 2 and (named == len(cells) or len(cells) > 2) and other
 
 
-def _is_name(cell: str) -> bool:
+def is_name(cell: str) -> bool:
     """Whether this is a usual name of a column of texts in one language."""
     name = cell.strip().lower()
     detailed = _DETAILED.fullmatch(name)
@@ -144,7 +164,7 @@ def _is_name(cell: str) -> bool:
 
 def _header(first: Row, names: Sequence[str], path: str) -> Row | None:
     """The first row as a header if it contains all of the names. UserError if a name occurs more than once in it."""
-    cells = [cell.strip() for cell in first.cells]
+    cells = [each.strip() for each in first.cells]
     if len(set(names)) < len(names) or not set(names) <= set(cells):
         return None
     for name in names:
@@ -201,13 +221,14 @@ def _objects(path: str) -> Iterator[Object]:
         yield Object(number, found)
 
 
-def _value(row: Object, name: str, path: str) -> str:
-    if name not in row.values:
-        raise UserError(f"{shown(path)}:{row.line}: has no key {name}")
-    value = row.values[name]
-    if not isinstance(value, str):
-        raise UserError(f"{shown(path)}:{row.line}: {name}: expected a text, found {json.dumps(value)[:SHOWN]}")
-    return _text(_HALF.sub("\ufffd", value))
+def value(values: dict[str, Any], name: str, where: str) -> str:
+    """The text under a key. UserError where there is none."""
+    if name not in values:
+        raise UserError(f"{where}: has no key {name}")
+    found = values[name]
+    if not isinstance(found, str):
+        raise UserError(f"{where}: {name}: expected a text, found {json.dumps(found)[:SHOWN]}")
+    return cell(found)
 
 
 def _lines(path: str) -> Iterator[tuple[int, str]]:
@@ -217,7 +238,3 @@ def _lines(path: str) -> Iterator[tuple[int, str]]:
                 f"{shown(path)}:{number}: more than {LONGEST_ROW:,} characters, the most that a row may have"
             )
         yield number, line
-
-
-def _text(cell: str) -> str:
-    return _LINE_END.sub(" ", cell[: LONGEST_TEXT + 1])

@@ -8,6 +8,7 @@ from typing import Any
 from dragoman.configuration import components, document, sections
 from dragoman.configuration.components import Problem
 from dragoman.configuration.config import Config, TextConfig
+from dragoman.corpus.formats import ENDINGS
 from dragoman.evaluation.metrics import METRICS
 from dragoman.model import build
 from dragoman.model.attention.normalisers import NORMALISERS
@@ -54,6 +55,7 @@ def problems(config: Config) -> list[Problem]:
     objective = OBJECTIVES[config.training.objective.kind]
     found += [Problem(("training", "objective"), message) for message in objective.problems(config)]
     found += _sources(config)
+    found += _features(config)
     found += _pairs(config)
     found += _joint(config.text)
     found += _penalties(config)
@@ -83,6 +85,15 @@ def _sources(config: Config) -> Iterator[Problem]:
             yield Problem(path, f"'{kind}' cannot do with {what}")
         if config.training.penalties:
             yield Problem(("training", "penalties"), f"are of attention to one source alone, and there is {what}")
+
+
+def _features(config: Config) -> Iterator[Problem]:
+    """Arrays have a name like that of the texts that they stand beside."""
+    data = config.data
+    for key, names in (("train", data.train), ("dev", (data.dev,))):
+        for name in names if data.features else ():
+            if name.endswith(ENDINGS):
+                yield Problem(("data", key), f"data.features stand beside PREFIX files, and {name} is a table")
 
 
 def _pairs(config: Config) -> Iterator[Problem]:

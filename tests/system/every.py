@@ -43,6 +43,13 @@ COMMANDS = {
         "init mono.en mono.fr -o aside.yaml", rf"aside\.yaml|aside-data(/.*)?|{SCHEMA}"
     ),
     "init over a file": Command("init train.en train.fr -o toy.yaml", refused=True),
+    "corpus": Command("corpus test -o made --columns en,fr", r"made\.tsv", ("made.tsv",)),
+    "corpus in parts": Command(
+        "corpus train mono --columns en,fr -o split --dev 9 --test 9",
+        r"split\.(train|dev|test)\.tsv",
+        ("split.train.tsv", "split.dev.tsv", "split.test.tsv"),
+    ),
+    "corpus over a file": Command("corpus test -o mine.corpus --columns en,fr", refused=True),
     "debug data": Command("debug data toy.yaml"),
     "debug config": Command("debug config toy.yaml"),
     "train": Command(
@@ -108,6 +115,7 @@ def furnish(folder: Path) -> Path:
     for part in ("train", "dev", "test"):
         spoilt = (folder / f"{part}.fr").read_text("utf-8").replace("deux", "trois")
         (folder / f"{part}.mt").write_text(spoilt, "utf-8")
+    (folder / "mine.corpus.tsv").write_text("mine\n", "utf-8")
     (folder / "gold").write_text("0-0\n" * 6, "utf-8")
     places = "data: {source: en, target: fr, train: train, dev: dev}\nrun: runs/toy"
     config = toy.CONFIG.replace("data: {source: en, target: fr}", places)
@@ -217,7 +225,9 @@ def stopped_at_the_end(command: Command, end: End, now: dict[str, bytes], whole:
 
 def stopped_half_way(name: str, end: End, killed: bool) -> bool:
     """Whether a command is right to refuse what it left when it was killed, which its user has to remove."""
-    return killed and end.code == 1 and name.startswith(("init, ", "augment")) and "exists already" in end.err
+    return (
+        killed and end.code == 1 and name.startswith(("init, ", "augment", "corpus in")) and "exists already" in end.err
+    )
 
 
 def typed(folder: Path, name: str, interruption: Interruption = NOTHING) -> End:

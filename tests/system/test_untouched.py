@@ -111,6 +111,8 @@ READ, PART, EXISTS = "is read, and would be replaced", "is a part of the run", "
         ("lexicon runs/toy", "not a dragoman weights file"),
         ("features pictures -o list.npy --list list.npy --model timm:x", READ),
         ("init train.en train.fr -o train.en", EXISTS),
+        ("corpus mine.corpus.tsv --columns en,fr -o mine.corpus", READ),
+        ("corpus train --columns en,fr -o mine.corpus", EXISTS),
         pytest.param(
             *("export runs/toy --onnx", "no export"),
             marks=pytest.mark.skipif(find_spec("onnxscript") is None, reason="needs the extra `onnx`"),

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import final
 
 from dragoman.configuration.components import Positive
-from dragoman.configuration.config import TABLES, Config
+from dragoman.configuration.config import Config
+from dragoman.corpus.formats import ENDINGS
 from dragoman.data.batch import Batch
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
@@ -35,7 +36,7 @@ class Agreement(Objective):
         yield from super().problems(config)
         yield from check_learnable(config)
         yield from check_normalised(config, "agreement")
-        table = next((name for name in (*config.data.train, config.data.dev) if name.endswith(TABLES)), None)
+        table = next((name for name in (*config.data.train, config.data.dev) if name.endswith(ENDINGS)), None)
         if table:
             yield f"'agreement' needs a file for each side, which {table} is not"
 

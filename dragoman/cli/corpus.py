@@ -1,0 +1,159 @@
+"""`dragoman corpus`: pairs from the files that people have, or from the programs of this machine."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from dragoman.cli import outputs
+from dragoman.cli.options import command
+from dragoman.cli.streams import one_line
+from dragoman.errors import UserError
+from dragoman.text.printable import printable
+
+if TYPE_CHECKING:
+    from dragoman.corpus.cleaning import Cleaner
+    from dragoman.corpus.parts import Origin
+    from dragoman.corpus.unit import Unit
+
+app = typer.Typer()
+
+
+def _prefix(path: Path | None) -> Path | None:
+    return None if path is None else outputs.prefix(path)
+
+
+class CorpusOptions(NamedTuple):
+    """What `dragoman corpus` takes."""
+
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="FILES",
+            help="Files of both languages (.tsv .csv .jsonl .json .po .mo .tmx .xliff .xlf .parquet), locales/{}.json "
+            "or its two files, or prefixes of two texts.",
+        ),
+    ] = None
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="PREFIX", callback=_prefix, help="Corpus to write: PREFIX.tsv, or parts of it."
+        ),
+    ] = None
+    columns: Annotated[
+        str | None, typer.Option(metavar="SOURCE,TARGET", help="Which languages or columns have the pairs: en,de.")
+    ] = None
+    installed: Annotated[
+        str | None,
+        typer.Option(metavar="LANGUAGE", help="Read the message catalogues of this machine, from English, not FILES."),
+    ] = None
+    rows: Annotated[int, typer.Option(min=1, metavar="N", help="Domains to list with --installed.")] = 20
+    dev: Annotated[int, typer.Option(min=0, metavar="N", help="Pairs of PREFIX.dev.tsv.")] = 0
+    test: Annotated[int, typer.Option(min=0, metavar="N", help="Pairs of PREFIX.test.tsv.")] = 0
+    seed: Annotated[int, typer.Option(min=0, help="Of the choice of these.")] = 1
+    longest: Annotated[int, typer.Option(min=1, metavar="N", help="Characters that a text may have.")] = 1_000
+    drop_copies: Annotated[bool, typer.Option("--drop-copies", help="Leave out what is the same as its source.")] = (
+        False
+    )
+    keep_accelerators: Annotated[
+        bool, typer.Option("--keep-accelerators", help="Leave marks of keys where they are: _File, &File, (_F).")
+    ] = False
+
+
+@command(app)
+def corpus(options: CorpusOptions) -> None:
+    """Make one clean corpus of files in many formats, or of the programs on this machine; split off dev and test."""
+    from dragoman.cli.init import pair
+
+    names = pair(options.columns)
+    if bool(options.files) == bool(options.installed):
+        raise typer.BadParameter("expected FILES, or --installed LANGUAGE")
+    if options.output is None and (options.files or options.dev or options.test):
+        raise typer.BadParameter("expected --output PREFIX")
+    if options.installed is not None and (names or Path(options.installed).name != options.installed):
+        raise typer.BadParameter(f"--installed {options.installed}: expected a language such as de, from English")
+    from dragoman.corpus import parts
+    from dragoman.corpus.cleaning import Cleaner, Rules
+
+    cleaner = Cleaner(Rules(options.longest, options.drop_copies, options.keep_accelerators))
+    if options.installed is not None:
+        _installed(options, options.installed, cleaner)
+        return
+    places, names = _places(options.files or [], names)
+    from dragoman.corpus.examples import corpus_files
+
+    rows = _cleaned(cleaner, _units(places, names))
+    _write(options, rows, names, parts.FILE, corpus_files(places, *names))
+    typer.echo(str(cleaner))
+
+
+def _installed(options: CorpusOptions, language: str, cleaner: "Cleaner") -> None:
+    """The catalogues of this machine: write them if that is asked for, and list their domains."""
+    from dragoman.corpus import installed, parts
+
+    paths = installed.find(language, installed.folders(os.environ))
+    counts = Counter[str]()
+
+    def rows() -> "Iterator[Origin]":
+        for row in _cleaned(cleaner, installed.read(paths)):
+            counts[row.origin] += 1
+            yield row
+
+    if options.output is None:
+        for _ in rows():
+            pass
+    else:
+        _write(options, rows(), (installed.ENGLISH, language), parts.DOMAIN, paths)
+    typer.echo(printable(installed.table(counts, installed.owners(paths), options.rows)))
+    typer.echo(f"\n{cleaner}")
+
+
+def _places(files: Sequence[str], names: tuple[str, ...]) -> tuple[list[str], tuple[str, ...]]:
+    """What to read, and the names of the two languages: the given ones, or those of the first file."""
+    from dragoman.corpus import formats, objects
+
+    places = list(files)
+    if len(places) == 2 and all(formats.is_json(place) and objects.is_of_one_language(place) for place in places):
+        place, found = objects.pattern(Path(places[0]), Path(places[1]))
+        places, names = [place], names or found
+    if not places[0].endswith(formats.ENDINGS) and not names:
+        raise UserError(f"{places[0]}: which two languages? Say --columns en,de for the texts {places[0]}.en and .de")
+    return places, names or formats.languages(places[0]).names
+
+
+def _units(places: Sequence[str], names: Sequence[str]) -> "Iterator[tuple[str, Unit]]":
+    from dragoman.corpus import formats
+    from dragoman.corpus.examples import read_texts
+    from dragoman.corpus.unit import Unit
+
+    for place in places:
+        own = place.endswith(formats.ENDINGS)
+        units = formats.read(place, names) if own else map(Unit, read_texts(place, tuple(names)))
+        yield from ((place, unit) for unit in units)
+
+
+def _cleaned(cleaner: "Cleaner", units: "Iterator[tuple[str, Unit]]") -> "Iterator[Origin]":
+    from dragoman.corpus.parts import Origin
+
+    for origin, unit in units:
+        entry = cleaner(unit)
+        if entry:
+            yield Origin(entry, one_line(origin))
+
+
+def _write(
+    options: CorpusOptions, rows: "Iterator[Origin]", names: Sequence[str], third: str, read: Sequence[Path]
+) -> None:
+    """The files, and a line about each. UserError where one would replace what is read, or is there."""
+    from dragoman.corpus import parts
+
+    prefix, sizes = options.output or Path(), {"dev": options.dev, "test": options.test}
+    outputs.check([("--output", path) for path in parts.paths(prefix, sizes).values()], read)
+    for name in names:
+        if name in (third, parts.CONTEXT):
+            raise UserError(f"{name}: is the name of another column; call the language otherwise")
+    for path, count in parts.write(rows, prefix, (names[0], names[1]), third, sizes, options.seed).items():
+        typer.echo(printable(f"{path}: {count:,} pairs, columns {', '.join([*names, third, parts.CONTEXT])}"))

@@ -1,0 +1,102 @@
+"""Which units of a file are pairs to learn from, and what is to be cleaned in them; everything is counted."""
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from hashlib import blake2b
+from typing import NamedTuple
+
+from dragoman.corpus import accelerators
+from dragoman.corpus.unit import State, Unit
+from dragoman.text.normalise import Normaliser
+
+LONGEST = 1_000  # characters of a text, if nothing else is said
+
+_CREDITS = re.compile(
+    r"translator[-_ ]credits?|translated[-_ ]by|your[-_ ](names|emails)|"
+    r"(name|email) of translators\b.*",
+    re.IGNORECASE,
+)
+_END = re.compile(r"[\s.:…!?。：！？]+$")
+
+
+class Rules(NamedTuple):
+    """What is asked for: most characters of a text, whether copies of the source stay, and accelerators."""
+
+    longest: int = LONGEST
+    drop_copies: bool = False
+    keep_accelerators: bool = False
+
+
+class Entry(NamedTuple):
+    """A pair in one line each, and what its file says of it."""
+
+    source: str
+    target: str
+    context: str
+    state: State
+
+    @property
+    def key(self) -> str:
+        """What is the same for sources that differ in case, spaces and final punctuation alone."""
+        return _END.sub("", self.source).casefold() or self.source
+
+
+class Cleaner:
+    """Cleans units one after another, and counts what it leaves out, by the first rule that holds, and changes."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self.read = self.kept = 0
+        self.dropped = Counter(dict.fromkeys([*DROPPED, DUPLICATE], 0))
+        self.changed = Counter(dict.fromkeys(CHANGED, 0))
+        self._normalise = Normaliser(lowercase=False)
+        self._seen = set[int]()
+
+    def __call__(self, unit: Unit) -> Entry | None:
+        """The pair, or None where it is left out."""
+        self.read += 1
+        source, target = map(self._one_line, unit.texts)
+        marked = source, target
+        if not self.rules.keep_accelerators:
+            source, target = accelerators.without(source, target)
+        entry = Entry(source, target, self._one_line(unit.context), unit.state)
+        for reason, applies in DROPPED.items():
+            if applies(entry, self.rules):
+                self.dropped[reason] += 1
+                return None
+        both = int.from_bytes(blake2b(f"{source}\t{target}".encode(), digest_size=8).digest(), "little")
+        if both in self._seen:
+            self.dropped[DUPLICATE] += 1
+            return None
+        self._seen.add(both)
+        self.kept += 1
+        for what, here in zip(CHANGED, ((source, target) != marked, unit.plural, bool(unit.context)), strict=True):
+            self.changed[what] += here
+        return entry
+
+    def _one_line(self, text: str) -> str:
+        return " ".join(self._normalise(text).split())
+
+    def __str__(self) -> str:
+        """The table of all counts."""
+        rows = [("units read", self.read)]
+        rows += [(f"- {reason}", count) for reason, count in self.dropped.items()]
+        rows += [("pairs kept", self.kept)]
+        rows += [(f"  {what}", count) for what, count in self.changed.items()]
+        return "\n".join(f"{name:<36}{count:>12,}" for name, count in rows)
+
+
+DUPLICATE = "pair that was there before"
+CHANGED = "accelerators removed", "forms of a plural", "with a context, in its own column"
+DROPPED: dict[str, Callable[[Entry, Rules], bool]] = {
+    "obsolete": lambda entry, rules: entry.state is State.OBSOLETE,
+    "fuzzy": lambda entry, rules: entry.state is State.FUZZY,
+    "source empty": lambda entry, rules: not entry.source,
+    "not translated": lambda entry, rules: not entry.target,
+    "credits of translators": lambda entry, rules: any(
+        _CREDITS.fullmatch(text) is not None for text in (entry.source, entry.context)
+    ),
+    "too long": lambda entry, rules: max(len(entry.source), len(entry.target)) > rules.longest,
+    "the same as its source": lambda entry, rules: rules.drop_copies and entry.source == entry.target,
+}

@@ -1,0 +1,67 @@
+"""The message catalogues of the programs on this machine: a corpus without a download."""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from dragoman.corpus import catalogues
+from dragoman.corpus.unit import Unit
+from dragoman.errors import UserError
+
+ENGLISH = "en"  # what messages are in, as a rule
+DATA = "/usr/local/share:/usr/share"  # where XDG_DATA_DIRS says nothing
+CATALOGUES = "LC_MESSAGES"
+
+
+def folders(environment: Mapping[str, str]) -> list[Path]:
+    """The folders with one for each language: `locale`, and others that begin so, below those of shared data."""
+    places = dict.fromkeys((environment.get("XDG_DATA_DIRS") or DATA).split(":"))
+    return [folder for place in places if place for folder in sorted(Path(place).glob("locale*")) if folder.is_dir()]
+
+
+def find(language: str, where: Sequence[Path]) -> list[Path]:
+    """The catalogues of a language. UserError that tells which languages have most where there is none."""
+    found = [path for folder in where for path in sorted((folder / language / CATALOGUES).glob("*.mo"))]
+    if found:
+        return found
+    there = Counter(path.parent.parent.name for folder in where for path in folder.glob(f"*/{CATALOGUES}/*.mo"))
+    most = ", ".join(f"{name} ({count:,})" for name, count in there.most_common(10))
+    if not there:
+        raise UserError(f"no message catalogues in '{language}', nor in other languages, below XDG_DATA_DIRS")
+    places = ", ".join(map(str, where))
+    raise UserError(f"no message catalogues in '{language}' below {places}; languages with most of them: {most}")
+
+
+def read(paths: Iterable[Path]) -> Iterator[tuple[str, Unit]]:
+    """Each domain with its messages, one after another. UserError for a damaged file."""
+    for path in paths:
+        for unit in catalogues.units(catalogues.mo(str(path))):
+            yield path.stem, unit
+
+
+def owners(paths: Iterable[Path], lists: Path = Path("/var/lib/dpkg/info")) -> dict[str, str]:
+    """The package of each domain, where dpkg knows it."""
+    wanted = {os.path.abspath(path): path.stem for path in paths}
+    found: dict[str, str] = {}
+    for each in sorted(lists.glob("*.list")):
+        for line in each.read_text("utf-8", errors="replace").split("\n"):
+            if line.endswith(".mo") and line in wanted:
+                found.setdefault(wanted[line], each.stem.partition(":")[0])
+    return found
+
+
+def table(
+    counts: Mapping[str, int], packages: Mapping[str, str], rows: int, docs: Path = Path("/usr/share/doc")
+) -> str:
+    """The domains with most pairs, at most so many, each with its package and where the licence of that stands."""
+    told = []
+    for domain, count in sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:rows]:
+        package = packages.get(domain, "")
+        licence = docs / package / "copyright" if package else None
+        where = str(licence) if licence and licence.is_file() else "licence not found"
+        told.append(f"{domain:<36}{count:>12,}  {where}")
+    if len(counts) > rows:
+        rest = sum(counts.values()) - sum(sorted(counts.values(), reverse=True)[:rows])
+        told.append(f"{f'{len(counts) - rows:,} more':<36}{rest:>12,}  --rows N shows more")
+    return "\n".join(told)

@@ -1,0 +1,105 @@
+"""JSON in whole files: a list of objects, or a file for each language with a text under each key."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from dragoman.corpus.tables import SHOWN, Columns, keys, two_of, value
+from dragoman.corpus.unit import Unit, cell
+from dragoman.errors import UserError
+from dragoman.files import read_chunks, shown
+
+EACH = "{}"  # stands in a path for the language, where each has a file of its own: locales/{}.json
+
+
+def read(path: str, names: Sequence[str]) -> Iterator[Unit]:
+    """The objects of a list, each with a text under the names. Of a path with EACH, the texts of the first language,
+    and what the other files have under the same key; those of nested objects and lists are parts of these, and numbers,
+    true, false and null are no texts.
+    """
+    if EACH in path:
+        yield from _side_by_side([path.replace(EACH, name) for name in names])
+        return
+    for number, found in enumerate(_list(path), start=1):
+        where = f"{shown(path)}: item {number:,}"
+        if not isinstance(found, dict):
+            raise UserError(f"{where}: expected a JSON object, with a text under each key")
+        yield Unit(tuple(value(found, name, where) for name in names))
+
+
+def languages(path: str, wanted: Sequence[str]) -> Columns:
+    """Which keys hold the pairs, by the first object; or which files."""
+    if EACH in path:
+        if len(wanted) != 2:
+            raise UserError(f"{path}: which two? Say --columns NAME,NAME, as the files are called in place of {EACH}")
+        return Columns(tuple(wanted), None)
+    found: Any = next(iter(_list(path)), {})
+    there = keys(found) if isinstance(found, dict) else []
+    return Columns(two_of(there, wanted, f"{shown(path)}: item 1", "keys that it has"), None)
+
+
+def pattern(source: Path, target: Path) -> tuple[str, tuple[str, str]]:
+    """The path with EACH that stands for the files of two languages, and the names of these: en.json beside de.json, or
+    en/x.json beside de/x.json. UserError where they are called otherwise.
+    """
+    parts = [re.split(r"([/.])", path.as_posix()) for path in (source, target)]
+    differ = [number for number, (one, other) in enumerate(zip(*parts, strict=False)) if one != other]
+    if len(differ) != 1 or len(parts[0]) != len(parts[1]):
+        raise UserError(f"{source} and {target}: expected en.json and de.json in a folder, or x.json in en and in de")
+    (place,) = differ
+    return "".join([*parts[0][:place], EACH, *parts[0][place + 1 :]]), (parts[0][place], parts[1][place])
+
+
+def is_of_one_language(path: str) -> bool:
+    """Whether it has texts under keys, and no list of objects."""
+    return EACH not in path and isinstance(_loaded(path), dict)
+
+
+def _side_by_side(paths: Sequence[str]) -> Iterator[Unit]:
+    first, *others = [dict(_flat(_object(path))) for path in paths]
+    for key, text in first.items():
+        yield Unit((cell(text), *(cell(each.get(key, "")) for each in others)))
+    for key in dict.fromkeys(key for each in others for key in each if key not in first):
+        yield Unit(("", *(cell(each.get(key, "")) for each in others)))
+
+
+def _flat(found: Any) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The texts with the keys on the way to each. Not by recursion, since files may be nested however deep."""
+    rest: list[tuple[tuple[str, ...], Any]] = [((), found)]
+    while rest:
+        way, found = rest.pop()
+        if isinstance(found, str):
+            yield way, found
+        elif isinstance(found, (dict, list)):
+            inner = found.items() if isinstance(found, dict) else enumerate(found)
+            rest += reversed([((*way, str(key)), each) for key, each in inner])
+
+
+def _object(path: str) -> dict[str, Any]:
+    found = _loaded(path)
+    if not isinstance(found, dict):
+        raise UserError(f"{shown(path)}: expected a JSON object, with a text under each key")
+    return found
+
+
+def _list(path: str) -> list[Any]:
+    found = _loaded(path)
+    if isinstance(found, list):
+        return found
+    other = "a list of objects; the file of one language goes with that of another, as locales/{}.json says"
+    raise UserError(f"{shown(path)}: expected {other}, found {json.dumps(found)[:SHOWN]}")
+
+
+def _loaded(path: str) -> Any:
+    data = b"".join(read_chunks(path))
+    try:
+        return json.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise UserError(f"{shown(path)}:{line}: not UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise UserError(f"{shown(path)}:{error.lineno}: not JSON ({error.msg}, column {error.colno})") from None
+    except (ValueError, RecursionError) as error:  # a number of too many digits, objects in objects in objects
+        raise UserError(f"{shown(path)}:1: not JSON ({error})") from None

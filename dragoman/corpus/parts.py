@@ -1,0 +1,93 @@
+"""Clean pairs as files of columns, divided into parts that have no source in common."""
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import ExitStack
+from hashlib import blake2b
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import NamedTuple
+
+from dragoman.corpus.cleaning import Entry
+from dragoman.errors import UserError
+from dragoman.files import write_atomically
+
+TRAIN = "train"
+FILE, DOMAIN, CONTEXT = "file", "domain", "context"  # columns beside those of the languages
+
+
+class Origin(NamedTuple):
+    """A pair, and the file or domain that it is from."""
+
+    entry: Entry
+    origin: str
+
+
+def paths(prefix: Path, sizes: dict[str, int]) -> dict[str, Path]:
+    """PREFIX.tsv, or PREFIX.train.tsv and one for each other part of any size."""
+    if not any(sizes.values()):
+        return {TRAIN: Path(f"{prefix}.tsv")}
+    return {part: Path(f"{prefix}.{part}.tsv") for part in (TRAIN, *(part for part in sizes if sizes[part]))}
+
+
+def write(
+    rows: Iterable[Origin], prefix: Path, names: tuple[str, str], third: str, sizes: dict[str, int], seed: int
+) -> dict[Path, int]:
+    """Write the rows, with columns for the two languages, `third` for their origin and their context; how many there
+    are in each file.
+
+    Parts other than the first have as many pairs as `sizes` says, where sources that occur several times allow it. A
+    source belongs to a part by its key and the seed, whatever the order of the rows. All files appear when everything
+    is written, and none if anything fails. UserError where one exists, or nothing would be left to train on.
+    """
+    found = paths(prefix, sizes)
+    for path in found.values():
+        if path.exists():
+            raise UserError(f"{path}: exists already; choose another --output, or remove it")
+    prefix.parent.mkdir(parents=True, exist_ok=True)
+    lots = array("Q")
+    with TemporaryFile("w+", encoding="utf-8", newline="\n", dir=prefix.parent) as spool:
+        for entry, origin in rows:
+            spool.write(f"{entry.source}\t{entry.target}\t{origin}\t{entry.context}\n")
+            lots.append(_lot(entry.key, seed))
+        spool.seek(0)
+        part_of = _divided(lots, {part: size for part, size in sizes.items() if size})
+        counts = dict.fromkeys(found, 0)
+        try:
+            with ExitStack() as stack:
+                files = {part: stack.enter_context(write_atomically(path)) for part, path in found.items()}
+                for file in files.values():
+                    file.write("\t".join([*names, third, CONTEXT]) + "\n")
+                for lot, line in zip(lots, spool, strict=True):
+                    part = part_of.get(lot, TRAIN)
+                    files[part].write(line)
+                    counts[part] += 1
+        except BaseException:  # some of them may be there already, and are a part of a corpus
+            for path in found.values():
+                path.unlink(missing_ok=True)
+            raise
+    return {found[part]: count for part, count in counts.items()}
+
+
+def _lot(key: str, seed: int) -> int:
+    return int.from_bytes(blake2b(f"{seed}\t{key}".encode(), digest_size=8).digest(), "little")
+
+
+def _divided(lots: "array[int]", sizes: dict[str, int]) -> dict[int, str]:
+    """The part of each lot that is not trained on: the first lots that fit, in ascending order."""
+    if not sizes:
+        return {}
+    counts = Counter(lots)
+    found: dict[int, str] = {}
+    rest = iter(sorted(counts))
+    for part, size in sizes.items():
+        for lot in rest:
+            if counts[lot] <= size:
+                found[lot] = part
+                size -= counts[lot]
+            if not size:
+                break
+    if len(lots) <= sum(sizes.values()):
+        raise UserError(f"{len(lots):,} pairs are not enough for {' and '.join(f'--{each}' for each in sizes)}")
+    return found

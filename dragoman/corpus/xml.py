@@ -1,0 +1,250 @@
+"""TMX and XLIFF: XML that is read as it comes, so that memory does not grow with the file.
+
+expat is Python's own. A file that declares entities, which may stand for gigabytes of text or for other files, is
+refused; nothing outside the file is ever read.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple, final
+from xml.parsers import expat
+
+from dragoman.corpus.naming import match, matched, missing, two
+from dragoman.corpus.tables import ROLES, Columns
+from dragoman.corpus.unit import State, Unit, cell
+from dragoman.errors import UserError
+from dragoman.files import LONGEST_TEXT, read_chunks, shown
+
+DEEPEST = 1_000  # elements in elements
+LONGEST_TAG = 16 * 2**20  # bytes of a file that may come to nothing: a tag or a comment as long as that
+
+Attributes = Mapping[str, str]
+
+
+class Said(NamedTuple):
+    """What a unit of a file has: texts by language, as the file names them and in its order."""
+
+    texts: dict[str, str]
+    state: State = State.GOOD
+
+
+class _Code(NamedTuple):
+    """An inline element: where its text begins, what stands for it if it has none, and what ends it."""
+
+    begin: int
+    instead: str
+    end: str
+
+
+class Reader(ABC):
+    """Follows the elements of a file. `done` are the units that are complete."""
+
+    root: str
+
+    def __init__(self, name: str) -> None:
+        self.done: list[Said] = []
+        self.tags: list[str] = []
+        self._name = name
+        self._text: list[str] | None = None  # of the element that is being read
+        self._size = 0
+        self._codes: list[_Code] = []
+        self.line = 0
+
+    def start(self, tag: str, attributes: Attributes) -> None:
+        """An element begins. Inside a text it is a code, which is what it stands for."""
+        tag = tag.rpartition(":")[2]
+        if not self.tags and tag != self.root:
+            raise self.fault(f"expected <{self.root}>, found <{tag[:40]}>")
+        if len(self.tags) == DEEPEST:
+            raise self.fault(f"elements in more than {DEEPEST:,} elements")
+        self.tags.append(tag)
+        if self._text is not None:
+            self._say(attributes.get("dispStart", ""))
+            instead = attributes.get("equiv-text") or attributes.get("disp") or ""
+            self._codes.append(_Code(len(self._text), instead, attributes.get("dispEnd", "")))
+        elif self.opened(tag, self.tags[-2] if len(self.tags) > 1 else "", attributes):
+            self._text, self._size = [], 0
+
+    def end(self, tag: str) -> None:
+        """An element ends."""
+        tag = self.tags.pop()
+        if self._text is None:
+            self.closed(tag, self.tags[-1] if self.tags else "", None)
+        elif self._codes:
+            code = self._codes.pop()
+            if len(self._text) == code.begin:
+                self._say(code.instead)
+            self._say(code.end)
+        else:
+            text, self._text = "".join(self._text), None
+            self.closed(tag, self.tags[-1], text)
+
+    def characters(self, text: str) -> None:
+        """Text, or a part of it."""
+        if self._text is not None:
+            self._say(text)
+
+    def _say(self, text: str) -> None:
+        if text and self._text is not None and self._size <= LONGEST_TEXT:
+            self._text.append(text)
+            self._size += len(text)
+
+    def fault(self, what: str) -> UserError:
+        """An error at the line that is being read."""
+        return UserError(f"{self._name}:{self.line}: {what}")
+
+    @abstractmethod
+    def opened(self, tag: str, parent: str, attributes: Attributes) -> bool:
+        """Whether the text of this element is wanted."""
+
+    @abstractmethod
+    def closed(self, tag: str, parent: str, text: str | None) -> None:
+        """The end of an element, with its text if that was wanted."""
+
+
+@final
+class Tmx(Reader):
+    """`<tu>` with a `<tuv xml:lang="en">` for each language, whose text is its `<seg>`. The language that the header
+    says texts were translated from is the first of each.
+    """
+
+    root = "tmx"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._source = self._language = ""
+        self._texts: dict[str, str] = {}
+
+    def opened(self, tag: str, parent: str, attributes: Attributes) -> bool:
+        if tag == "header":
+            self._source = attributes.get("srclang", "").lower()
+        elif tag == "tu":
+            self._texts = {}
+        elif tag == "tuv":
+            self._language = attributes.get("xml:lang", attributes.get("lang", ""))
+            if not self._language:
+                raise self.fault("<tuv> without xml:lang")
+        return tag == "seg" and parent == "tuv"
+
+    def closed(self, tag: str, parent: str, text: str | None) -> None:
+        if text is not None:
+            self._texts.setdefault(self._language, text)
+        elif tag == "tu" and self._texts:
+            first = [name for name in self._texts if name.lower() == self._source]
+            self.done.append(Said({name: self._texts[name] for name in dict.fromkeys([*first, *self._texts])}))
+
+
+@final
+class Xliff(Reader):
+    """`<trans-unit>` of 1.2 and `<segment>` of 2.0, each with `<source>` and `<target>`. A target is fuzzy whose state
+    says that it is new or needs something (1.2), or `initial` (2.0).
+    """
+
+    root = "xliff"
+    UNITS = ("trans-unit", "segment")
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._languages = ["", ""]
+        self._texts = {"source": "", "target": ""}
+        self._state = State.GOOD
+
+    def opened(self, tag: str, parent: str, attributes: Attributes) -> bool:
+        if tag == "xliff":
+            self._languages = [attributes.get("srcLang", ""), attributes.get("trgLang", "")]
+        elif tag == "file" and "source-language" in attributes:
+            self._languages = [attributes["source-language"], attributes.get("target-language", "")]
+        elif tag in self.UNITS:
+            self._texts = {"source": "", "target": ""}
+            self._state = State.FUZZY if attributes.get("state") == "initial" else State.GOOD
+        elif tag == "target" and parent == "trans-unit":
+            state = attributes.get("state", "")
+            self._state = State.FUZZY if state == "new" or state.startswith("needs-") else State.GOOD
+        return tag in self._texts and parent in self.UNITS
+
+    def closed(self, tag: str, parent: str, text: str | None) -> None:
+        if text is not None:
+            self._texts[tag] = text
+        elif tag in self.UNITS:
+            languages = self._languages[0] or "source", self._languages[1]
+            self.done.append(Said(dict(zip(languages, self._texts.values(), strict=True)), self._state))
+
+
+def said(path: str, kind: type[Reader]) -> Iterator[tuple[int, Said]]:
+    """The units of a file, with a line near each. UserError with the line where it is no sound file of its kind."""
+    reader = kind(shown(path))
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+
+    def refuse(*declared: object) -> None:
+        raise UserError(f"{shown(path)}:{parser.CurrentLineNumber}: declares an entity, which may stand for anything")
+
+    def start(tag: str, attributes: Attributes) -> None:
+        reader.line = parser.CurrentLineNumber
+        reader.start(tag, attributes)
+
+    parser.StartElementHandler, parser.EndElementHandler = start, reader.end
+    parser.CharacterDataHandler, parser.EntityDeclHandler = reader.characters, refuse
+    size = 0
+    for chunk in read_chunks(path):
+        size += len(chunk)
+        with _sound(path, parser):
+            parser.Parse(chunk, False)
+        if size - max(0, parser.CurrentByteIndex) > LONGEST_TAG:
+            line = parser.CurrentLineNumber
+            raise UserError(f"{shown(path)}:{line}: a tag or comment of more than {LONGEST_TAG:,} bytes")
+        yield from ((reader.line, each) for each in reader.done)
+        reader.done.clear()
+    with _sound(path, parser):
+        parser.Parse(b"", True)
+    yield from ((reader.line, each) for each in reader.done)
+
+
+@contextmanager
+def _sound(path: str, parser: expat.XMLParserType) -> Iterator[None]:
+    try:
+        yield
+    except expat.ExpatError as error:
+        raise UserError(f"{shown(path)}:{error.lineno}: not sound XML ({expat.ErrorString(error.code)})") from None
+    except (LookupError, ValueError) as error:  # an encoding that nobody knows
+        raise UserError(f"{shown(path)}:{parser.CurrentLineNumber}: not sound XML ({error})") from None
+
+
+def read_tmx(path: str, names: Sequence[str]) -> Iterator[Unit]:
+    """The units, empty in languages that they lack. UserError where no unit at all has one of the names."""
+    never, there = set(names), dict[str, None]()
+    known: dict[tuple[str, ...], tuple[int | None, ...]] = {}
+    for _, (texts, state) in said(path, Tmx):
+        found = tuple(texts)
+        if found not in known:
+            known[found] = match(names, found)
+            never -= {name for name, place in zip(names, known[found], strict=True) if place is not None}
+            there |= dict.fromkeys(found)
+        yield Unit(tuple("" if place is None else cell(texts[found[place]]) for place in known[found]), state)
+    for name in names:
+        if there and name in never:
+            raise missing(name, list(there), shown(path))
+
+
+def read_xliff(path: str, names: Sequence[str]) -> Iterator[Unit]:
+    """The units. UserError where a file in it is in other languages."""
+    for line, (texts, state) in said(path, Xliff):
+        found = tuple(texts)
+        places = matched(names, found, f"{shown(path)}:{line}")
+        yield Unit(tuple(cell(texts[found[place]]) for place in places), state)
+
+
+def tmx_languages(path: str, wanted: Sequence[str]) -> Columns:
+    """Which two languages hold the pairs, by the first unit."""
+    return _languages(path, Tmx, wanted)
+
+
+def xliff_languages(path: str, wanted: Sequence[str]) -> Columns:
+    """The same of XLIFF."""
+    return _languages(path, Xliff, wanted)
+
+
+def _languages(path: str, kind: type[Reader], wanted: Sequence[str]) -> Columns:
+    line, (texts, _) = next(said(path, kind), (1, Said(dict.fromkeys(wanted or ROLES[:2], ""))))
+    return two(list(texts), wanted, f"{shown(path)}:{line}")

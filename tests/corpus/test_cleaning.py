@@ -1,0 +1,177 @@
+"""What is left out and what is changed, each counted once; and parts that have no source in common."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dragoman.corpus import accelerators, parts
+from dragoman.corpus.cleaning import CHANGED, DROPPED, DUPLICATE, Cleaner, Entry, Rules
+from dragoman.corpus.unit import State, Unit
+from dragoman.errors import UserError
+
+
+@pytest.mark.parametrize(
+    ("marked", "plain"),
+    [
+        (("_File", "_Datei"), ("File", "Datei")),
+        (("&File", "&Datei"), ("File", "Datei")),
+        (("~File", "~Datei"), ("File", "Datei")),
+        (("Sa_ve As…", "S_peichern unter…"), ("Save As…", "Speichern unter…")),
+        (("E&xit", "B&eenden"), ("Exit", "Beenden")),
+        (("_Name:", "_Name:"), ("Name:", "Name:")),
+        (("_CD-ROM", "_CD-ROM"), ("CD-ROM", "CD-ROM")),
+        (("_Help", "Hilfe"), ("Help", "Hilfe")),
+        (("_File", "文件(_F)"), ("File", "文件")),
+        (("&Open…", "開く(&O)…"), ("Open…", "開く…")),
+        (("Sa_ve", "保存 (_V)"), ("Save", "保存")),
+        (("File (_F)", "Datei"), ("File", "Datei")),
+    ],
+)
+def test_accelerators_are_removed(marked: tuple[str, str], plain: tuple[str, str]) -> None:
+    assert accelerators.without(*marked) == plain
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("no such file_name", "file_name gibt es nicht"),
+        ("file_name is not there", "Dateiname fehlt"),
+        ("set MAX_SIZE and MIN_SIZE", "MAX_SIZE und MIN_SIZE setzen"),
+        ("AT&T", "AT&T"),
+        ("Questions & Answers", "Fragen & Antworten"),
+        ("a &lt; b", "a &lt; b"),
+        ("__init__ failed", "__init__ schlug fehl"),
+        ("open %(file_name)s", "%(file_name)s öffnen"),
+        ("~/.config", "~/.config"),
+        ("?a=1&b=2", "?a=1&b=3"),
+        ("_open_file failed", "_open_file schlug fehl"),
+        ("_private is missing", "Es fehlt _private"),
+        ("~5 minutes", "~5 Minuten"),
+        ("snake_case", "Schlange"),
+        ("old_role", "ancien_rôle"),
+        ("KP_Down", "Num_Bas"),
+        ("Corrupt MERGE_HEAD file", "Beschädigte MERGE_HEAD-Datei"),
+        ('Check for missing "SPI_finish" calls.', '"SPI_finish"呼出の抜けを確認'),
+        ("Could not run pg_upgrade.", "»pg_upgrade« lief nicht."),
+        ("R&D", "F&E"),
+        ("Guessed pg_control values:", "Geschätzte pg_control-Werte:"),
+        ("Set wal_level before.", "前にwal_levelを設定してください。"),
+        ("a _ b", "a _ b"),
+        ("", ""),
+    ],
+)
+def test_other_marks_stay(texts: tuple[str, str]) -> None:
+    assert accelerators.without(*texts) == texts
+
+
+@given(st.text(max_size=12), st.text(max_size=12))
+def test_texts_without_marks_stay(source: str, target: str) -> None:
+    texts = tuple(text.translate(str.maketrans("", "", accelerators.MARKS)) for text in (source, target))
+    assert accelerators.without(*texts) == texts
+
+
+CASES = {
+    "obsolete": Unit(("a", "b"), State.OBSOLETE),
+    "fuzzy": Unit(("a", "b"), State.FUZZY),
+    "source empty": Unit((" \n", "b")),
+    "not translated": Unit(("a", "\u2028")),
+    "credits of translators": Unit(("translator-credits", "Someone <a@b.c>")),
+    "too long": Unit(("a", "b" * 21)),
+    "the same as its source": Unit(("c", "c")),
+    DUPLICATE: Unit(("x  y", "z")),
+}
+
+
+@pytest.mark.parametrize("reason", CASES)
+def test_each_reason_is_counted_alone(reason: str) -> None:
+    cleaner = Cleaner(Rules(longest=20, drop_copies=True))
+    assert cleaner(Unit((" x\ty ", "z"))) == Entry("x y", "z", "", State.GOOD)
+    assert cleaner(CASES[reason]) is None
+    assert {name: count for name, count in cleaner.dropped.items() if count} == {reason: 1}
+    assert (cleaner.read, cleaner.kept) == (2, 1)
+    assert f"- {reason}" in str(cleaner)
+
+
+def test_every_reason_has_a_case() -> None:
+    assert [*DROPPED, DUPLICATE] == list(CASES)
+
+
+def test_what_is_changed_is_counted() -> None:
+    cleaner = Cleaner(Rules())
+    cleaner(Unit(("_a", "_b"), context="menu\tbar", plural=True))
+    assert [cleaner.changed[what] for what in CHANGED] == [1, 1, 1]
+    assert cleaner(Unit(("c", "c"), context="menu\tbar")) == Entry("c", "c", "menu bar", State.GOOD)
+    kept = Cleaner(Rules(keep_accelerators=True))(Unit(("_a", "_b")))
+    assert kept is not None
+    assert (kept.source, kept.target) == ("_a", "_b")
+
+
+def test_credits_are_known_by_their_context_too() -> None:
+    cleaner = Cleaner(Rules())
+    assert cleaner(Unit(("Your names", "Somebody"), context="NAME OF TRANSLATORS")) is None
+    assert cleaner(Unit(("Translated by hand", "Von Hand übersetzt"))) is not None
+
+
+def rows(sources: Iterable[str]) -> list[parts.Origin]:
+    return [parts.Origin(Entry(source, f"T{number}", "", State.GOOD), "o") for number, source in enumerate(sources)]
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    sources=st.lists(st.sampled_from(["a", "A.", "a ", "b", "c", "d", "D!", "e", "f", "..."]), max_size=30),
+    dev=st.integers(0, 6),
+    test=st.integers(0, 6),
+    seed=st.integers(0, 3),
+)
+def test_no_source_stands_on_two_sides_and_nothing_is_lost(
+    sources: list[str], dev: int, test: int, seed: int, tmp_path: Path
+) -> None:
+    given, sizes = rows(sources), {"dev": dev, "test": test}
+    try:
+        counts = parts.write(given, tmp_path / "x", ("en", "de"), parts.FILE, sizes, seed)
+    except UserError as error:
+        assert "enough" in str(error), str(error)  # noqa: PT017
+        assert len(given) <= dev + test
+        assert list(tmp_path.iterdir()) == []
+        return
+    found = {}
+    for path in counts:
+        header, *lines = path.read_text("utf-8").split("\n")[:-1]
+        assert header == "en\tde\tfile\tcontext"
+        found[path.name.split(".")[1]] = lines
+        assert len(lines) == counts[path]
+        path.unlink()
+    assert sorted(line for lines in found.values() for line in lines) == sorted(
+        f"{entry.source}\t{entry.target}\to\t" for entry, _ in given
+    )
+    assert len(found.get("dev", [])) <= dev
+    assert len(found.get("test", [])) <= test
+    keys = [{Entry(line.split("\t")[0], "", "", State.GOOD).key for line in lines} for lines in found.values()]
+    assert sum(map(len, keys)) == len(set().union(*keys))
+
+
+def test_parts_have_the_sizes_asked_for_whatever_the_order(tmp_path: Path) -> None:
+    given = rows(f"text {number}" for number in range(500))
+    sizes = {"dev": 40, "test": 60}
+    first = parts.write(given, tmp_path / "x", ("en", "de"), parts.FILE, sizes, 1)
+    second = parts.write(given[::-1], tmp_path / "y", ("en", "de"), parts.FILE, sizes, 1)
+    other = parts.write(given, tmp_path / "z", ("en", "de"), parts.FILE, sizes, 2)
+    assert list(first.values()) == list(second.values()) == [400, 40, 60]
+    sets = [[set(path.read_text("utf-8").split("\n")) for path in each] for each in (first, second, other)]
+    assert sets[0] == sets[1] != sets[2]
+
+
+def test_nothing_stays_where_writing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing() -> Iterable[parts.Origin]:
+        yield rows("a")[0]
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        parts.write(failing(), tmp_path / "x", ("en", "de"), parts.FILE, {}, 1)
+    (tmp_path / "x.dev.tsv").write_text("mine")
+    with pytest.raises(UserError, match="exists already"):
+        parts.write(rows("abc"), tmp_path / "x", ("en", "de"), parts.FILE, {"dev": 1}, 1)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"x.dev.tsv": "mine"}

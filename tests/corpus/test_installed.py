@@ -1,0 +1,62 @@
+"""The catalogues of a machine, which the test makes itself."""
+
+from pathlib import Path
+
+import pytest
+
+from dragoman.corpus import installed
+from dragoman.corpus.unit import Unit
+from dragoman.errors import UserError
+from tests import written
+from tests.golden import Golden
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Path:
+    """German in two folders of locales, French in one; dpkg knows one of the packages, whose licence is there."""
+    for place, language, domain in (
+        ("share/locale", "de", "cat"),
+        ("share/locale", "fr", "cat"),
+        ("share/locale-langpack", "de", "dog"),
+        ("other/locale", "de", "cow"),
+    ):
+        folder = tmp_path / place / language / "LC_MESSAGES"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{domain}.mo").write_bytes(written.mo([(f"one {domain}", f"ein {domain}"), ("menu\x04a", "b")]))
+    (tmp_path / "info").mkdir()
+    listed = tmp_path / "share/locale/de/LC_MESSAGES/cat.mo"
+    (tmp_path / "info/felines:amd64.list").write_text(f"/.\n{listed}\n")
+    (tmp_path / "doc/felines").mkdir(parents=True)
+    (tmp_path / "doc/felines/copyright").write_text("Free.")
+    return tmp_path
+
+
+def test_folders_are_those_of_shared_data(machine: Path) -> None:
+    places = {"XDG_DATA_DIRS": f"{machine}/share:{machine}/none:{machine}/share::{machine}/other"}
+    expected = [machine / "share/locale", machine / "share/locale-langpack", machine / "other/locale"]
+    assert installed.folders(places) == expected
+
+
+def test_catalogues_of_a_language_are_found_and_read(machine: Path) -> None:
+    folders = installed.folders({"XDG_DATA_DIRS": f"{machine}/share:{machine}/other"})
+    paths = installed.find("de", folders)
+    assert [path.name for path in paths] == ["cat.mo", "dog.mo", "cow.mo"]
+    assert list(installed.read(paths[:1])) == [
+        ("cat", Unit(("one cat", "ein cat"))),
+        ("cat", Unit(("a", "b"), context="menu")),
+    ]
+
+
+def test_packages_and_licences_are_told(machine: Path, golden: Golden) -> None:
+    paths = installed.find("de", installed.folders({"XDG_DATA_DIRS": f"{machine}/share:{machine}/other"}))
+    owners = installed.owners(paths, machine / "info")
+    assert owners == {"cat": "felines"}
+    golden(installed.table({"cat": 3, "dog": 1_200, "cow": 2}, owners, 2, machine / "doc"))
+    assert installed.owners(paths, machine / "none") == {}
+
+
+def test_a_language_that_is_not_there_is_told(machine: Path, golden: Golden) -> None:
+    for folders in ([machine / "share/locale"], []):
+        with pytest.raises(UserError, match="'cs'") as raised:
+            installed.find("cs", folders)
+        golden(str(raised.value))

@@ -1,0 +1,121 @@
+"""`dragoman corpus`: from the files that people have to what `init` and `train` read."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests import toy, written
+from tests.golden import Golden
+from tests.system.conftest import Shell
+
+SMALL = [("_File", "_Datei"), ("File", "Datei"), ("a cat", "eine Katze"), ("left", ""), ("same", "same")]
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    return Shell(tmp_path)
+
+
+def lines(shell: Shell, name: str) -> list[str]:
+    return (shell.folder / name).read_text("utf-8").split("\n")[:-1]
+
+
+def test_files_of_any_format_become_one_corpus(shell: Shell, golden: Golden) -> None:
+    written.write(shell.folder, "x.tmx", SMALL)
+    written.write(shell.folder, "x.jsonl.gz", [("a dog", "ein Hund"), ("a cat", "eine Katze")])
+    shell.write("text.en", "a cow\n")
+    shell.write("text.de", "eine Kuh\n")
+    made = shell("corpus", "x.tmx", "x.jsonl.gz", "text", "--columns", "en,de", "-o", "new/all", "--drop-copies")
+    assert (made.code, made.err) == (0, "")
+    golden(made.out)
+    assert lines(shell, "new/all.tsv") == [
+        "en\tde\tfile\tcontext",
+        "File\tDatei\tx.tmx\t",
+        "a cat\teine Katze\tx.tmx\t",
+        "a dog\tein Hund\tx.jsonl.gz\t",
+        "a cow\teine Kuh\ttext\t",
+    ]
+
+
+def test_what_is_written_is_read_by_init(shell: Shell) -> None:
+    written.write(shell.folder, "x.tmx", [(f"text {number}", f"Text {number}") for number in range(200)])
+    made = shell("corpus", "x.tmx", "-o", "c", "--dev", "20", "--test", "30")
+    assert made.code == 0
+    assert [len(lines(shell, f"c.{part}.tsv")) - 1 for part in ("train", "dev", "test")] == [150, 20, 30]
+    told = shell("init", "c.train.tsv").err
+    assert "columns en, de" in told
+    assert "development pairs: c.dev.tsv" in told
+    assert shell("debug", "data", "config.yaml").code == 0
+
+
+@pytest.mark.parametrize("name", ["x.mo", "x.tmx", "x.xlf", "x.json"])
+def test_training_reads_every_format(name: str, shell: Shell) -> None:
+    """From where `init` says the files are."""
+    written.write(shell.folder, name, toy.pairs(60, 1))
+    assert shell("init", name, "--columns", "en,de", "--dev", name, "-o", "c.yaml").code == 0
+    assert "60" in shell("debug", "data", "c.yaml").out
+    small = ["--model.embedding.size=8", "--model.encoder.size=8", "--model.decoder.size=8", "--training.epochs=1"]
+    units = [f"--text.{side}.unit.size=280" for side in ("source", "target")]
+    trained = shell("train", "c.yaml", *small, *units, "--training.metric=loss", "--run=run")
+    assert trained.code == 0, trained.err
+
+
+def test_two_files_of_keys_are_a_corpus(shell: Shell) -> None:
+    for language, text in (("en", "Open"), ("de", "Öffnen")):
+        shell.write(f"{language}.json", json.dumps({"menu": {"open": text}}))
+    assert shell("corpus", "en.json", "de.json", "-o", "c").code == 0
+    assert lines(shell, "c.tsv")[1:] == ["Open\tÖffnen\t{}.json\t"]
+    assert "{}.json: en, de" in shell("init", "en.json", "de.json", "--dev", "{}.json").err
+    assert "{}.json" in (shell.folder / "config.yaml").read_text("utf-8")
+    assert shell("debug", "data", "config.yaml").code == 0
+
+
+def test_what_is_installed_becomes_a_corpus(shell: Shell, monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
+    folder = shell.folder / "share/locale/de/LC_MESSAGES"
+    folder.mkdir(parents=True)
+    (folder / "cat.mo").write_bytes(written.mo([("menu\x04_File", "_Datei"), ("one\0many", "eins\0viele")]))
+    monkeypatch.setenv("XDG_DATA_DIRS", "share")
+    listed = shell("corpus", "--installed", "de")
+    assert listed.code == 0
+    assert not list(shell.folder.glob("*.tsv"))
+    made = shell("corpus", "--installed", "de", "-o", "c")
+    golden(made.out)
+    assert made.out.endswith(listed.out)
+    assert lines(shell, "c.tsv") == [
+        "en\tde\tdomain\tcontext",
+        "File\tDatei\tcat\tmenu",
+        "one\teins\tcat\t",
+        "many\tviele\tcat\t",
+    ]
+    golden(shell.fails("corpus", "--installed", "xx"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "x.tsv -o x",
+        "x.tsv -o y",
+        "none.po -o z",
+        "train -o z",
+        "x.tsv -o z --columns en,fr,de",
+        "x.tsv",
+        "-o z",
+        "x.tsv -o z --installed de",
+        "x.tsv -o z --dev 9",
+        "c.tsv -o z",
+        "x.tsv -o -",
+        "--installed ../de",
+    ],
+)
+def test_mistakes_are_told_and_nothing_is_written(words: str, shell: Shell, golden: Golden) -> None:
+    pytest.importorskip("polib")
+    written.write(shell.folder, "x.tsv", SMALL)
+    shell.write("y.tsv", "mine")
+    shell.write("c.tsv", "file\tde\na\tb\n")
+    before = {path: path.read_bytes() for path in shell.folder.iterdir()}
+    made = shell("corpus", *words.split(), *(["--columns", "file,de"] if words.startswith("c.") else []))
+    if made.code != 2:  # usage, which typer tells
+        assert made.code == 1
+        golden(made.err)
+    assert {path: path.read_bytes() for path in shell.folder.iterdir()} == before
