@@ -214,6 +214,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
         ("decoder", _told(config.model.decoder)),
         ("parameters", f"{sum(parts.values()):,}"),
         *((f"  {part}", f"{count:,}") for part, count in parts.items()),
+        *([("begun with", run.folder.ancestor)] if run.folder.ancestor else []),
         *_progress(metric_rows(run)),
         *_weights(run),
     ]

@@ -144,6 +144,15 @@ def two(candidates: str | None) -> tuple[int, int] | None:
 
 def overrides(words: Sequence[str]) -> tuple[Path, dict[str, str]]:
     """Return the configuration file and the overrides (`--section.key VALUE` or `--section.key=VALUE`) of a command."""
+    files, found = files_and_overrides(words)
+    if len(files) != 1:
+        taken = "".join(f"; {value} is taken for the value of --{key}" for key, value in found.items() if not files)
+        raise typer.BadParameter(f"expected one configuration file, found {' and '.join(files) or 'none'}{taken}")
+    return Path(files[0]), found
+
+
+def files_and_overrides(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """The same with any number of files."""
     files: list[str] = []
     found: dict[str, str] = {}
     rest = iter(words)
@@ -157,7 +166,4 @@ def overrides(words: Sequence[str]) -> tuple[Path, dict[str, str]]:
         if value.startswith("--") and not equals:
             raise typer.BadParameter(f"--{key} needs a value: --{key} VALUE")
         found[key] = value
-    if len(files) != 1:
-        taken = "".join(f"; {value} is taken for the value of --{key}" for key, value in found.items() if not files)
-        raise typer.BadParameter(f"expected one configuration file, found {' and '.join(files) or 'none'}{taken}")
-    return Path(files[0]), found
+    return files, found

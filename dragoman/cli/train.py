@@ -2,35 +2,51 @@
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dragoman.cli.options import OVERRIDES, Configuration, Threads, overrides
+from dragoman.cli.options import OVERRIDES, Threads, files_and_overrides, overrides
 from dragoman.cli.streams import tell
 
 if TYPE_CHECKING:
-    from dragoman.configuration.config import DataConfig
+    from dragoman.configuration.config import Config, DataConfig
 
 app = typer.Typer()
 
 
 @app.command(context_settings=OVERRIDES)
-def train(config: Configuration, threads: Threads = None) -> None:
+def train(
+    config: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CONFIG",
+            help="YAML file; any of its keys as --section.key VALUE beside it. With --start, sentence pairs instead: "
+            "a file with both languages, or a prefix.",
+        ),
+    ],
+    start: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RUN", help="Start from this run, with its configuration, on other pairs; --run names the new one."
+        ),
+    ] = None,
+    threads: Threads = None,
+) -> None:
     """Train a model; the same command again continues where it stopped.
 
     With N workers on this machine: torchrun --nproc-per-node N -m -- dragoman train CONFIG
     """
-    file, given = overrides([*config, *(["--device.threads", str(threads)] if threads else [])])
+    words = [*config, *(["--device.threads", str(threads)] if threads else [])]
+    checked = _started(start, words) if start else _configured(words)
     from dragoman import inspection
     from dragoman.run.folder import RunFolder
     from dragoman.run.run import Run
     from dragoman.threads import process
-    from dragoman.training import checks, session
+    from dragoman.training import session
     from dragoman.training.finishing import finished
     from dragoman.training.objectives.table import OBJECTIVES
 
-    checked = checks.load_config(file, given)
     before = finished(checked, RunFolder(Path(checked.run)))  # a finished run is left alone
     folder = session.train(checked)
     if not process().leads:
@@ -48,6 +64,27 @@ def train(config: Configuration, threads: Threads = None) -> None:
             f"  open {shlex.quote(str(folder.report))}    curves, scores and attention on one page\n"
             f"  dragoman info {run}               what is in the folder"
         )
+
+
+def _configured(words: list[str]) -> "Config":
+    file, given = overrides(words)
+    from dragoman.training import checks
+
+    return checks.load_config(file, given)
+
+
+def _started(start: str, words: list[str]) -> "Config":
+    """The configuration of a run that starts from another, told in a line."""
+    corpora, given = files_and_overrides(words)
+    if not corpora:
+        raise typer.BadParameter("--start needs sentence pairs: dragoman train --start RUN corpus.tsv")
+    from dragoman.threads import process
+    from dragoman.training import starting
+
+    config, told = starting.configure(start, corpora, given)
+    if process().leads:
+        tell(told)
+    return config
 
 
 def _is_newer(path: Path, other: Path) -> bool:

@@ -187,6 +187,9 @@ class TextConfig(Section):
     """From text to symbols."""
 
     joint: bool = Field(True, description="one inventory of symbols for all languages")
+    symbols_of: Text | None = Field(
+        None, description="run whose symbols are used, with the options it has here; null = they are learnt"
+    )
     source: LanguageConfig = Field(LanguageConfig(), description="the language translated from, or each of several")
     target: LanguageConfig = Field(LanguageConfig(), description="the language translated to")
 
@@ -259,6 +262,12 @@ class BatchConfig(Section):
 class TrainingConfig(Section):
     """From a network to a translator."""
 
+    start: Text | None = Field(
+        None, description="run, or file of weights in one, that training begins with; null = random weights"
+    )
+    freeze: Annotated[tuple[Text, ...], Several] = Field(
+        (), description="parameters that are not trained, by name: readers.*, *.embedding.table"
+    )
     epochs: Count | None = Field(30, description="passes over the training pairs; null = no limit")
     steps: Count | None = Field(None, description="training steps; null = no limit; the first limit counts")
     batch: BatchConfig = Field(BatchConfig(), description="the pairs of one training step")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from dragoman.configuration.config import DataConfig, LanguageConfig, LanguagePair, TextConfig
 from dragoman.corpus.examples import open_features, read_texts
@@ -66,10 +67,13 @@ def texts_in(data: DataConfig, pair: LanguagePair) -> tuple[str, ...]:
 
 
 def learn(data: DataConfig, text: TextConfig, seed: int) -> dict[Side, Source]:
+    """The sources by side, target last; their symbols are learnt, or those of `text.symbols_of`."""
+    if text.symbols_of:
+        return taken(data, text, text.symbols_of)
     if not any(line.strip() for texts in _texts(data) for line in texts):
         raise UserError(f"{_places(data)}: the corpus is empty (no line has text)")
-    sources = [_pipeline(text.source) for side in data.sides if names(data)[side] not in data.features]
-    pipelines = (*sources, _pipeline(text.target))
+    sources = [new_pipeline(text.source) for side in data.sides if names(data)[side] not in data.features]
+    pipelines = (*sources, new_pipeline(text.target))
     if text.joint:
         _fit(pipelines[0], Lines(data, pipelines), "text.source" if sources else "text.target", seed)
         for pipeline in pipelines[1:]:
@@ -90,6 +94,37 @@ def learn(data: DataConfig, text: TextConfig, seed: int) -> dict[Side, Source]:
     }
 
 
+def taken(data: DataConfig, text: TextConfig, run: str) -> dict[Side, Source]:
+    """The sources with the symbols of another run. UserError unless that run has them under the same options."""
+    arrays, inventories = open_sources(data, data.train), set[tuple[str, ...]]()
+    found: dict[Side, Source] = {}
+    for side, name in names(data).items():
+        if side in arrays:
+            found[side] = FeatureSource(name, arrays[side].size)
+            continue
+        try:
+            language = Language.load(Path(run), side, name, marks(data))
+        except UserError as error:
+            raise UserError(f"text.symbols_of: {error}") from None
+        key = "target" if side == "target" else "source"
+        if language.text.spec != new_pipeline(getattr(text, key)).spec:
+            raise UserError(
+                f"text.{key}: differs from that of {run} (text.symbols_of); take `text` from its config.yaml"
+            )
+        inventories.add(tuple(language.text.unit.inventory))
+        found[side] = language
+    if text.joint and len(inventories) > 1:
+        raise UserError(f"text.joint: is false in {run} (text.symbols_of); take `text` from its config.yaml")
+    return found
+
+
+def same(one: Source, other: Source) -> bool:
+    """Whether two sources have the same symbols."""
+    if isinstance(one, Language) and isinstance(other, Language):
+        return one.vocabulary == other.vocabulary and one.text.unit.learnt() == other.text.unit.learnt()
+    return one == other
+
+
 def _places(data: DataConfig) -> str:
     return ", ".join(dict.fromkeys(place for pair in data.trained for place in pair.train))
 
@@ -101,5 +136,6 @@ def _fit(text: TextPipeline, lines: Lines, key: str, seed: int) -> None:
         raise UserError(f"{key}.unit: {error}") from error
 
 
-def _pipeline(text: LanguageConfig) -> TextPipeline:
+def new_pipeline(text: LanguageConfig) -> TextPipeline:
+    """The pipeline with these options, before its unit has learnt anything."""
     return TextPipeline(lowercase=text.lowercase, tokeniser=text.tokeniser, unit=text.unit)

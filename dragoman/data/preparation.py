@@ -15,7 +15,7 @@ from dragoman.corpus.features import FeatureFiles, FeatureSource
 from dragoman.corpus.filters import Filters, Numbers, Report
 from dragoman.corpus.pharaoh import Gold
 from dragoman.data.language import Language
-from dragoman.data.learning import learn, names, open_sources, texts_in, texts_of
+from dragoman.data.learning import learn, names, open_sources, same, taken, texts_in, texts_of
 from dragoman.data.marks import foreign, marks, target_marks, write_spoken
 from dragoman.data.source import Source
 from dragoman.data.store import Rows, discard, new_store, read_header
@@ -42,7 +42,7 @@ def prepare(
     `surfaces`: the model asks for the spellings of out-of-vocabulary words.
     """
     fingerprint = _fingerprint(data, text, seed, surfaces)
-    if _fingerprint_of(folder / STORE) == fingerprint and (keep_units or _readable(data, folder)):
+    if _fingerprint_of(folder / STORE) == fingerprint and (keep_units or _readable(data, text, folder)):
         return
     if keep_units:
         _write(data, load(data, folder), fingerprint, folder / STORE, surfaces=surfaces)
@@ -62,14 +62,17 @@ def load(data: DataConfig, folder: Path) -> dict[Side, Source]:
     }
 
 
-def _readable(data: DataConfig, folder: Path) -> bool:
-    """Whether units and vocabularies exist; a process killed while removing them may have left some out."""
+def _readable(data: DataConfig, text: TextConfig, folder: Path) -> bool:
+    """Whether units and vocabularies exist, and are those of `text.symbols_of`, which may have changed; a process
+    killed while removing them may have left some out.
+    """
     try:
-        load(data, folder)
+        found = load(data, folder)
         foreign(data, folder)
     except UserError:
         return False
-    return True
+    wanted = taken(data, text, text.symbols_of) if text.symbols_of else {}
+    return all(same(found[side], source) for side, source in wanted.items())
 
 
 def _fingerprint(data: DataConfig, text: TextConfig, seed: int, surfaces: bool) -> str:

@@ -118,6 +118,18 @@ def problems(config: Config) -> list[Problem]:
     return found
 
 
+def parameter_names(config: Config) -> list[str]:
+    """The names of the parameters, each name of a tied one; none where the parts do not fit."""
+
+    def assemble(path: Path, make: Callable[[], Part], instead: Callable[[], Part] | None = None) -> Part:
+        return make()
+
+    with torch.device("meta"), contextlib.suppress(ValueError):
+        model = _model(config.model, _supposed(config), SymbolTable.sized(8), None, _edited(config, ()), assemble)
+        return [name for name, _ in model.named_parameters(remove_duplicate=False)]
+    return []
+
+
 def _supposed(config: Config) -> tuple[SourceInput, ...]:
     """Placeholder sources, as far as they are known without data. Arrays have the size of encoder states, which fits
     wherever any size would.
@@ -197,13 +209,15 @@ def _decoder(
     """The decoder, with attention to those sources that are `attended`."""
     size = model.embedding.size
     attended = [
-        (reader.encoder.size, source) for reader, source in zip(readers, sources, strict=True) if reader.attended
+        (reader.encoder.size, _symbols(source), number)
+        for number, (reader, source) in enumerate(zip(readers, sources, strict=True))
+        if reader.attended
     ]
 
     def attend_to(query_size: int, state_sizes: tuple[int, ...]) -> Combination:
         attentions = [
-            build_attention(model.attention, Sizes(query_size, state_size, size, _symbols(source)), mark, assemble)
-            for state_size, (_, source) in zip(state_sizes, attended, strict=True)
+            build_attention(model.attention, Sizes(query_size, state_size, size, symbols, number), mark, assemble)
+            for state_size, (_, symbols, number) in zip(state_sizes, attended, strict=True)
         ]
         return assemble(
             ("model", "combination"),
@@ -211,7 +225,7 @@ def _decoder(
             lambda: Concatenation(attentions, query_size, size),
         )
 
-    seen = tuple(state_size for state_size, _ in attended)
+    seen = tuple(state_size for state_size, *_ in attended)
     return assemble(("model", "decoder"), lambda: components.build(DECODERS, model.decoder, size, seen, attend_to))
 
 

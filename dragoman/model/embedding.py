@@ -15,10 +15,12 @@ class Embedding(nn.Module, ABC):
     """A vector of `size` numbers for each symbol, with dropout on single numbers.
 
     Constructors take the symbols (`SymbolTable`), the size and the dropout rate. An embedding that `has_table` also
-    takes, last, the parameter `table` (V, E) of another one, if it is to share it.
+    takes, last, the parameter `table` (V, E) of another one, if it is to share it. `by_symbol` names its parameters
+    with a row for each symbol.
     """
 
     has_table: ClassVar[bool] = False
+    by_symbol: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, symbols: int, size: int, dropout: float) -> None:
         super().__init__()
@@ -38,6 +40,7 @@ class Table(Embedding):
     """A learnt vector for each symbol; given the `table` of another embedding, both are tied (Press and Wolf 2017)."""
 
     has_table = True
+    by_symbol = ("table",)
 
     def __init__(self, symbols: Sized, size: int, dropout: float = 0.0, table: nn.Parameter | None = None) -> None:
         super().__init__(len(symbols), size, dropout)

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from dragoman.data.batch import Batch, SourceBatch
 from dragoman.data.vocabulary import BOS, EOS, UNK
+from dragoman.model.attention.terms.term import Term
 from dragoman.model.bridge import Bridge
 from dragoman.model.decoder.decoder import Decoder, State, Step, Unrolled
 from dragoman.model.decoder.inputs import DecoderInput
@@ -72,6 +73,16 @@ class Seq2Seq(nn.Module, Predictor[State]):
     @property
     def target_embedding(self) -> Embedding:
         return self.inputs.embedding
+
+    def by_symbol(self) -> dict[str, int]:
+        """The names of the parameters with a row for each symbol, and the number of the source that has these symbols;
+        -1 for those of the target alone.
+        """
+        names = {parameter: name for name, parameter in self.named_parameters()}
+        parts: list[tuple[int, Embedding | Output | Term]] = [(-1, self.target_embedding), (-1, self.output)]
+        parts += [(term.source, term) for term in self.decoder.modules() if isinstance(term, Term)]
+        parts += [(number, each.embedding) for number, each in enumerate(self.readers) if each.embedding is not None]
+        return {names[part.get_parameter(name)]: side for side, part in parts for name in part.by_symbol}
 
     def encode(self, sources: tuple[SourceBatch, ...]) -> tuple[Memory, ...]:
         """One memory for each source."""

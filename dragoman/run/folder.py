@@ -1,6 +1,6 @@
 """A run folder: everything that one training made, and all that is needed to use the model.
 
-run.json                  shows that training made this folder; version, form and date
+run.json                  shows that training made this folder; version, form, date, and the run it started from
 config.yaml               the configuration, complete and resolved
 source.*, target.*        text pipelines, vocabularies and counts of symbols; for numeric sources, how many
                           numbers a region has; with several languages, which of them each symbol is in
@@ -100,6 +100,14 @@ class RunFolder:
             found = json.loads(self.mark.read_bytes())
             return dict(found) if found["program"] == PROGRAM else {}
         return {}
+
+    @property
+    def ancestor(self) -> str:
+        """The run that training began with, in words; empty where it began with random weights."""
+        match self.proof.get("start"):
+            case {"run": str(run), "weights": str(weights), "version": str(version), "sha256": str(digest)}:
+                return f"{run}, {weights} (SHA-256 {digest}), written by {PROGRAM} {version}"
+        return ""
 
     def check_form(self) -> None:
         """Raises UserError if the folder was made by a version of dragoman whose runs this one cannot read."""

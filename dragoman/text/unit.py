@@ -18,6 +18,7 @@ SPACE = "\u2581"  # a space in symbols, as sentencepiece writes it
 JOINER = "\uffed"  # marks the side of a word that has no space
 UNKNOWN = "<unk>"
 REPLACEMENT = "\ufffd"
+ANCHOR = "\uffff"  # no character of any text, so that no symbol reaches from it into what follows
 
 # A text may contain these characters itself. They, and the private-use character that escapes them, become two.
 _ESCAPE = "\ue000"
@@ -68,6 +69,17 @@ class Unit(ABC):
     @abstractmethod
     def encode(self, text: str, sample: int | None = None) -> list[str]:
         """The symbols of a text. `sample` seeds the sentence's subword dropout; None disables it."""
+
+    def segments(self, piece: str) -> list[str]:
+        """The symbols that spell a piece from the middle of a text, where a space at its front begins a word; none if
+        they cannot be told from those before it.
+        """
+        before, found = self.encode(ANCHOR), self.encode(ANCHOR + piece)
+        return found[len(before) :] if found[: len(before)] == before else []
+
+    def piece(self, symbol: str) -> str:
+        """The inverse: the text that one symbol spells in the middle of others."""
+        return self.surfaces([UNKNOWN, symbol])[1]
 
     def numbers(self, texts: Sequence[str]) -> tuple[Numbers, Numbers]:
         """The symbols of normalised texts without dropout, concatenated, and the number of symbols of each text (N,).

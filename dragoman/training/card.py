@@ -51,6 +51,7 @@ def write(
         *([f"| regions | {'; '.join(regions)}; {config.model.features} |"] if regions else []),
         f"| model | {config.model.encoder}; attention {attention}; {config.model.decoder} |",
         f"| parameters | {parameters:,} |",
+        *([f"| begun with the weights of | {folder.ancestor} |"] if folder.ancestor else []),
         f"| training | {progress.step:,} steps, {progress.epoch:,} epochs, {progress.seconds / 60:.1f} minutes |",
         *([f"| memory of the process | {progress.memory / 1e9:.2f} GB at most |"] if progress.memory else []),
         f"| weights | {weights}; chosen on {config.training.metric} of the development data |",

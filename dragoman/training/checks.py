@@ -1,5 +1,6 @@
 """Checks of a whole configuration: problems in the parts that training adds, and all options checked and completed."""
 
+import fnmatch
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 from dragoman.configuration import components, document, sections
 from dragoman.configuration.components import Problem
 from dragoman.configuration.config import Config, TextConfig
+from dragoman.configuration.messages import nearest
 from dragoman.corpus.formats import ENDINGS
 from dragoman.evaluation.metrics import METRICS
 from dragoman.model import build
@@ -60,6 +62,7 @@ def problems(config: Config) -> list[Problem]:
     found += _joint(config.text)
     found += _penalties(config)
     found += _coverage(config)
+    found += _frozen(config)
     return found
 
 
@@ -141,6 +144,18 @@ def _coverage(config: Config) -> Iterator[Problem]:
     for path in (("search",), ("training", "search")) if told else ():
         if sections.at(config, path).options.get("coverage_penalty"):
             yield Problem((*path, "coverage_penalty"), told)
+
+
+def _frozen(config: Config) -> Iterator[Problem]:
+    """Patterns that fit no parameter, or all of them."""
+    path, patterns = ("training", "freeze"), config.training.freeze
+    names = build.parameter_names(config) if patterns else []
+    fitting = [set(fnmatch.filter(names, pattern)) for pattern in patterns]
+    for number, (pattern, found) in enumerate(zip(patterns, fitting, strict=True)):
+        if names and not found:
+            yield Problem((*path, number), f"'{pattern}' fits no parameter; {nearest(pattern, names)}")
+    if names and set().union(*fitting) == set(names):
+        yield Problem(path, "leaves nothing of the model to train")
 
 
 def _joint(text: TextConfig) -> Iterator[Problem]:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -55,6 +55,11 @@ def prove(folder: RunFolder) -> None:
     begun = datetime.now(UTC).isoformat(timespec="seconds")
     proof = {"program": PROGRAM, "version": __version__, "form": FORM, "begun": begun}
     _write(folder.mark, json.dumps(proof) + "\n")
+
+
+def note_start(folder: RunFolder, start: Mapping[str, str]) -> None:
+    """Write into that proof which run's weights training begins with."""
+    _write(folder.mark, json.dumps({**folder.proof, "start": dict(start)}) + "\n")
 
 
 def write_config(folder: RunFolder, config: Config) -> None:

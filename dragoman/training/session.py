@@ -33,6 +33,7 @@ from dragoman.training.selection import Selection
 from dragoman.training.stopping import Stop
 from dragoman.training.trainer import train as train_to_the_end
 from dragoman.training.training import Training
+from dragoman.training.transfer import begin, freeze
 from dragoman.training.validation import Validator
 from dragoman.training.workers import Workers
 
@@ -95,7 +96,10 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
     torch.manual_seed(config.seed)
     model = build.build_for(config, data.sources, data.target).to(device.torch_device)
     objective = _objective(config, model, data).to(device.torch_device)
-    parameters = [*model.parameters(), *objective.parameters()]
+    for each in (model, *objective.children()):
+        if isinstance(each, Seq2Seq):
+            freeze(each, config.training.freeze)
+    parameters = [each for part in (model, objective) for each in part.parameters() if each.requires_grad]
     run = Training(
         config,
         folder,
@@ -120,6 +124,8 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
     if objective.both_directions:
         assert isinstance(objective.reverse, Seq2Seq)
         run.reverse = reverse(run, objective.reverse)
+    if config.training.start and not folder.last_state.is_file():
+        begin(run, config.training.start)
     return run
 
 

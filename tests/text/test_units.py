@@ -64,6 +64,16 @@ def test_decoding_restores_every_text(kind: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("kind", UNITS)
+@pytest.mark.parametrize("text", ["the cat sat on", "she said: hommes, twice", "and ☃"])
+def test_what_a_symbol_spells_is_cut_as_it_was_in_the_text(kind: str, text: str) -> None:
+    unit = fitted(kind)
+    _, *symbols = unit.encode(text)
+    pieces = list(map(unit.piece, symbols))
+    assert text.endswith("".join(pieces))
+    assert list(map(unit.segments, pieces)) == [[symbol] for symbol in symbols]
+
+
+@pytest.mark.parametrize("kind", UNITS)
 @given(texts=st.lists(TEXTS | st.sampled_from(LINES)))
 @example(texts=["", " ", "", "  two  spaces  ", "a", "a", ""])
 def test_many_texts_at_once_have_the_symbols_that_each_has_alone(kind: str, texts: list[str]) -> None:

@@ -25,6 +25,7 @@ class Full(Output):
     log-probabilities and the loss in evaluation are never smoothed.
     """
 
+    by_symbol = ("weight", "bias")
     portable = True
 
     def __init__(

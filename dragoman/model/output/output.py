@@ -63,6 +63,7 @@ class Output(nn.Module, ABC):
 
     reads_source: ClassVar[bool] = False
     extends: ClassVar[bool] = False  # needs the sources as symbols of the target (`Memory.extended`)
+    by_symbol: ClassVar[tuple[str, ...]] = ()  # its parameters with a row for each symbol
     portable: ClassVar[bool] = False  # whether other engines can compute it: log-probabilities from features alone
 
     def prepare(self, memories: tuple[Memory, ...]) -> Any:

@@ -79,6 +79,7 @@ class CoverageEmbedding(RecurrentTerm):
     """`C_tj = GRU(C_(t-1),j; [y_t, alpha_tj])`, C_0j learnt for each source symbol (Mi et al. 2016)."""
 
     reads_symbols = True
+    by_symbol = ("embedding.table",)
 
     def __init__(self, sizes: Sizes, *, size: Size = 10) -> None:
         super().__init__(sizes, CELLS["gru"](sizes.embedding + 1, size))

@@ -1,7 +1,7 @@
 """The interface of terms: what attention knows of its own past, or of positions."""
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from torch import Tensor, nn
 
@@ -16,6 +16,7 @@ class Sizes(NamedTuple):
     state: int  # of the encoder
     embedding: int  # of the target's symbols
     symbols: int | None  # in the source's vocabulary, if it has one
+    source: int = 0  # the number of the source
 
 
 class TermInput(NamedTuple):
@@ -47,10 +48,12 @@ class Term(nn.Module, ABC):
     is_hard = False  # whether only one is left, so that no gradient reaches the choice
     reads_ahead = False  # whether it depends on later symbols
     reads_symbols = False  # whether it depends on the symbols themselves
+    by_symbol: ClassVar[tuple[str, ...]] = ()  # its parameters with a row for each symbol of the source
     updates_unseen = False  # whether hidden positions are updated, which is impossible before they arrive
 
     def __init__(self, sizes: Sizes, features: int) -> None:
         super().__init__()
+        self.source = sizes.source
         self.features = features  # F, how many it gives; 0 for a prior
 
     def prepare(self, memory: Memory) -> Any:

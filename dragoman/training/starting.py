@@ -1,0 +1,101 @@
+"""A training that starts from another run and needs no configuration: it takes that run's, for other pairs."""
+
+import filecmp
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from dragoman.configuration.config import Config
+from dragoman.corpus import formats
+from dragoman.corpus.dev_split import PARTS, copy
+from dragoman.corpus.examples import Pair, corpus_files, read_pairs
+from dragoman.errors import UserError
+from dragoman.run.run import Run
+from dragoman.training.checks import load_config
+from dragoman.training.transfer import Start
+
+# What suits weights that need not be found anew; the rest, the learning rate too, is that run's (docs/starting.md).
+OPTIONS: Mapping[str, Any] = {
+    "training.epochs": 30,
+    "training.steps": None,
+    "training.schedule": {"kind": "plateau", "warmup": 0.02},
+    "training.validate_every": None,
+    "training.patience": 5,
+    "training.freeze": [],
+}
+
+
+class Started(NamedTuple):
+    """The configuration of a run that starts from another, and a line about it."""
+
+    config: Config
+    told: str
+
+
+def configure(place: str, corpora: Sequence[str], given: Mapping[str, str]) -> Started:
+    """The configuration of the run at `place` for the pairs of these corpora (prefixes or files of columns), with the
+    options `given` as YAML. Unless these name development pairs, some are set aside: the pairs are copied to a folder
+    beside the new run's, in two parts. UserError where the run is of more than pairs, or these cannot be read.
+    """
+    old = Start.at(place).run
+    names = _languages(old)
+    corpus_files(corpora, *names)
+    beside = os.path.normpath(old.folder.path / "..")
+    run = given.get("run", str(Path(beside, f"{old.folder.path.resolve().name}-{_stem(corpora[0])}")))
+    values = {**OPTIONS, "run": run, "training.start": place, "text.symbols_of": str(old.folder.path)}
+    if "data.dev" in given:
+        values, told = {**values, "data.train": list(corpora)}, ""
+    else:
+        folder = Path(f"{run}-data")
+        train, dev = _set_aside(corpora, names, folder)
+        values |= {"data.train": str(folder / "train"), "data.dev": str(folder / "dev")}
+        told = f"{train:,} pairs of {', '.join(corpora)} and {dev:,} for development, both in {folder}; "
+    written = {key: json.dumps(value, ensure_ascii=False) for key, value in values.items()}
+    config = load_config(old.folder.config, {**written, **given})
+    rate = config.training.optimiser.options["learning_rate"]
+    limits = f"learning rate {rate}, at most {config.training.epochs} epochs, patience {config.training.patience}"
+    return Started(config, f"{config.run}: starts from {place}; {told}text and model are that run's; {limits}")
+
+
+def _languages(run: Run) -> tuple[str, str]:
+    """The two languages of a run. UserError if there are more, or its pairs need more than their texts."""
+    data = run.config.data
+    if data.pairs or not data.plain or data.alignments:
+        raise UserError(
+            f"{run.folder.path}: is trained on more than the pairs of two languages (several sources, data.pairs, "
+            "features, edits or alignments), so what starts from it needs a configuration (training.start)"
+        )
+    (source,) = data.source
+    return source, data.target
+
+
+def _stem(corpus: str) -> str:
+    """The name of a corpus without its folder and form."""
+    return Path(formats.stem(corpus) if corpus.endswith(formats.ENDINGS) else corpus).name
+
+
+def _set_aside(corpora: Sequence[str], names: tuple[str, str], folder: Path) -> tuple[int, int]:
+    """Copy the pairs to a folder, some of them for development; how many in each part. A folder that has the same pairs
+    already stays as it is; UserError if it has others.
+    """
+
+    def pairs() -> Iterator[Pair]:
+        return read_pairs(corpora, *names)
+
+    if next(pairs(), None) is None:
+        raise UserError(f"{', '.join(corpora)}: the corpus is empty")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as above:
+        made = Path(above) / folder.name
+        made.mkdir()
+        counts = copy(pairs, made, names, aside=True)
+        files = [f"{part}.{name}" for part in PARTS for name in names]
+        with suppress(OSError):  # it is there, perhaps since just now, from another worker
+            made.rename(folder)
+        if made.exists() and filecmp.cmpfiles(made, folder, files, shallow=False)[0] != files:
+            raise UserError(f"{folder}: exists already and has other pairs; choose another folder with --run")
+    return counts

@@ -1,0 +1,147 @@
+"""Starting from another run: its weights in place of random ones, and parameters that are not trained."""
+
+import fnmatch
+import hashlib
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.configuration import sections
+from dragoman.configuration.components import dotted
+from dragoman.configuration.config import Config
+from dragoman.data.language import Language
+from dragoman.data.source import Source
+from dragoman.data.vocabulary import SPECIALS, UNK
+from dragoman.errors import UserError
+from dragoman.model import build
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.model.weights import fill, read_shapes, read_tensors
+from dragoman.run.run import Run
+from dragoman.text.mark import Symbol
+from dragoman.text.unit import REPLACEMENT
+from dragoman.training.folder import note_start
+from dragoman.training.training import Direction, Training
+
+SUFFIX = ".safetensors"
+Origins = list[list[int]]  # for each symbol, those of another vocabulary that it starts as the mean of; none = all
+
+
+class Start(NamedTuple):
+    """A trained run, and which of its weights to begin with."""
+
+    run: Run
+    weights: Path
+
+    @classmethod
+    def at(cls, place: str, *, reverse: bool = False) -> "Start":
+        """The run in a folder, or with one of its files of weights; or the run of its other direction."""
+        path = Path(place)
+        folder, name = (path.parent, path.name) if path.suffix == SUFFIX else (path, None)
+        run = Run.load(folder)
+        run = Run.load(run.folder.reverse.path) if reverse else run
+        found = run.weights(name)
+        build.check(run.config, run.sources, run.target, read_shapes(found), found)
+        return cls(run, found)
+
+    @property
+    def note(self) -> dict[str, str]:
+        """What a run descends from, for its records."""
+        with self.weights.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        version = str(self.run.folder.proof.get("version"))
+        return {"run": str(self.run.folder.path), "weights": self.weights.name, "version": version, "sha256": digest}
+
+
+def freeze(model: nn.Module, patterns: Sequence[str]) -> None:
+    """Exclude the parameters with such names from training. A tied one has several names."""
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns):
+            parameter.requires_grad_(False)
+
+
+def begin(run: Training, place: str) -> None:
+    """Fill the models of a run before its first step with the weights of another, and note which. UserError where
+    that is no trained run, or one of another model.
+    """
+    for each in run.directions:
+        try:
+            start = Start.at(place, reverse=each is not run)
+        except UserError as error:
+            raise UserError(f"training.start: {error}") from None
+        if start.run.folder.path.resolve() == each.folder.path.resolve():
+            raise UserError(f"training.start: {place} is this run itself; choose another folder with --run")
+        transfer(each.model, each.config, (*each.data.sources, each.data.target), start)
+        if run.workers.leads:
+            note_start(each.folder, start.note)
+        told = "; ".join([f"{run.named(each)}begins with {start.weights}", *_differences(each, start.run)])
+        run.journal.say(told)
+
+
+def transfer(model: Seq2Seq, config: Config, sides: Sequence[Source], start: Start) -> None:
+    """Fill a model from these sources to a target, the last, with the weights of another run.
+
+    Of a table with a row for each symbol, those of symbols that both runs have are kept, and each other row is the mean
+    of those of the symbols by which the other run spells this one.
+    """
+    run = start.run
+    tensors, _ = read_tensors(start.weights)
+    here, there = _sequences(config, sides), _sequences(run.config, (*run.sources, run.target))
+    origin = cache(origins)
+    for name, side in model.by_symbol().items():
+        if name not in tensors or side >= len(there) - 1:
+            continue  # `fill` tells it
+        own, old = here[side], there[side]
+        if isinstance(own, Language) and isinstance(old, Language) and len(tensors[name]) == len(old.vocabulary):
+            tensors[name] = _rows(tensors[name], origin(own, old), old.vocabulary.first)
+    try:
+        fill(model, tensors, start.weights)
+    except UserError as error:
+        same = f"`model`, and sources of the same kinds, as {run.folder.config}"
+        raise UserError(f"training.start: {error}; this run needs the same {same}") from None
+
+
+def _sequences(config: Config, sides: Sequence[Source]) -> tuple[Source, ...]:
+    """What the tables of a model are of: each sequence that it reads, and the target."""
+    return (*config.data.sequences(sides[:-1]), sides[-1])
+
+
+def origins(new: Language, old: Language) -> Origins:
+    """For each symbol of a vocabulary its own number in an older one or, where that lacks it, the numbers of the
+    symbols that spell it there.
+    """
+    found = [[number] for number in range(len(SPECIALS))]
+    for symbol in new.vocabulary.marked(range(len(SPECIALS), len(new.vocabulary))):
+        known = old.vocabulary.ids([symbol])
+        spelled = old.vocabulary.ids(_spelled(symbol, new, old)) if known == [UNK] else known
+        found.append([number for number in spelled if number != UNK])
+    return found
+
+
+def _spelled(symbol: Symbol, new: Language, old: Language) -> list[str]:
+    """The symbols of one language that spell a symbol of another; a mark, or a byte within a character, has none."""
+    piece = new.text.unit.piece(symbol) if isinstance(symbol, str) else REPLACEMENT
+    return [] if REPLACEMENT in piece else old.text.unit.segments(old.text.normalise(piece))
+
+
+def _rows(table: Tensor, origins: Origins, first: int) -> Tensor:
+    """The means of these rows of a table (V, ...); where there are none, of all from number `first` on."""
+    everything = table[first:].double().mean(0)
+    means = [table[numbers].double().mean(0) if numbers else everything for numbers in origins]
+    return torch.stack(means).to(table.dtype)
+
+
+def _differences(new: Direction, old: Run) -> Iterator[str]:
+    """What is not as in the run that a training begins with: options of the model, and symbols."""
+    keys = [dotted(("model", *key)) for key in sections.differences(old.config.model, new.config.model)]
+    if keys:
+        yield f"otherwise than there: {', '.join(keys)}"
+    here = _sequences(new.config, (*new.data.sources, new.data.target))
+    for own, known in zip(here, _sequences(old.config, (*old.sources, old.target)), strict=True):
+        if isinstance(own, Language) and isinstance(known, Language):
+            symbols = own.vocabulary.marked(range(len(SPECIALS), len(own.vocabulary)))
+            if fresh := len(known.vocabulary.unknown(symbols)):
+                yield f"{fresh:,} of {len(own.vocabulary):,} symbols of {own.name} are new"

@@ -1,0 +1,116 @@
+"""`dragoman train --start RUN PAIRS`: another run's text and model, on other pairs, without a configuration."""
+
+from pathlib import Path
+
+import pytest
+
+from dragoman.configuration import document
+from dragoman.run.folder import RunFolder
+from dragoman.run.run import Run
+from dragoman.training.starting import OPTIONS
+from tests import toy
+from tests.golden import Golden
+from tests.system.conftest import Shell
+
+WORDS = ("train", "--start", "runs/toy", "new.tsv", "--training.epochs=1")
+DATA = ("dev.en", "dev.fr", "train.en", "train.fr")
+
+
+@pytest.fixture
+def other(copied: Shell) -> Shell:
+    """Beside a trained run a file of other pairs, its columns in another order."""
+    lines = [f"{target}\t{number}\t{source}\n" for number, (source, target) in enumerate(toy.pairs(60, 8))]
+    copied.write("new.tsv", "fr\tnumber\ten\n" + "".join(lines))
+    return copied
+
+
+def kept(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_run_starts_from_another_without_a_configuration(other: Shell, golden: Golden) -> None:
+    before = kept(other.folder / "runs" / "toy")
+    outcome = other(*WORDS)
+    assert outcome.code == 0, outcome.err
+    golden(outcome.err.splitlines()[0])
+    assert "runs/toy-new: trained. What next:\n" in outcome.err
+    assert kept(other.folder / "runs" / "toy") == before
+    data = other.folder / "runs" / "toy-new-data"
+    assert sorted(path.name for path in data.iterdir()) == sorted(DATA)
+    pairs = {
+        part: list(
+            zip(*((data / f"{part}.{name}").read_text("utf-8").splitlines() for name in ("en", "fr")), strict=True)
+        )
+        for part in ("train", "dev")
+    }
+    assert sorted(pairs["train"] + pairs["dev"]) == sorted(toy.pairs(60, 8))
+    assert not {source for source, _ in pairs["train"]} & {source for source, _ in pairs["dev"]}
+    new, old = (Run.load(other.folder / "runs" / name) for name in ("toy-new", "toy"))
+    assert new.folder.ancestor.startswith("runs/toy, model.safetensors (")
+    assert (new.source.vocabulary, new.target.vocabulary) == (old.source.vocabulary, old.target.vocabulary)
+    assert new.config.model == old.config.model
+    settings = new.config.training
+    assert settings.patience == OPTIONS["training.patience"]
+    assert settings.schedule.kind == "plateau"
+    assert settings.optimiser == old.config.training.optimiser
+    assert settings.epochs == 1, "which was asked for"
+
+
+def test_the_same_command_goes_on(other: Shell) -> None:
+    assert other(*WORDS, "--run=runs/whole").code == 0
+    assert other.kill("step", 2, *WORDS, "--run=runs/killed").code != 0
+    data = other.folder / "runs" / "killed-data"
+    before = {path: path.stat().st_mtime_ns for path in data.iterdir()}
+    assert other(*WORDS, "--run=runs/killed").code == 0
+    assert {path: path.stat().st_mtime_ns for path in data.iterdir()} == before
+    weights = [(other.folder / "runs" / name / "model.safetensors").read_bytes() for name in ("whole", "killed")]
+    assert weights[0] == weights[1]
+    assert "is finished" in other(*WORDS, "--run=runs/killed").err
+    assert sorted(path.name for path in (other.folder / "runs").iterdir()) == [
+        "killed",
+        "killed-data",
+        "toy",
+        "whole",
+        "whole-data",
+    ]
+
+
+def test_the_new_run_is_beside_the_other_from_wherever_that_is_named(other: Shell) -> None:
+    inside = Shell(other.folder / "runs" / "toy")
+    outcome = inside("train", "--start", ".", "../../new.tsv", "--training.steps=1")
+    assert "../toy-new: trained." in outcome.err
+    assert (other.folder / "runs" / "toy-new" / "model.safetensors").is_file()
+
+
+def test_pairs_for_development_may_be_named(other: Shell) -> None:
+    outcome = other(*WORDS, "--data.dev=dev", "--run", "runs/other", "test")
+    assert outcome.code == 0, outcome.err
+    data = document.load(RunFolder(other.folder / "runs" / "other").config).data
+    assert (data.train, data.dev) == (("new.tsv", "test"), "dev")
+    assert not (other.folder / "runs" / "other-data").exists()
+
+
+def test_other_pairs_in_the_folder_for_them_stay(other: Shell, golden: Golden) -> None:
+    assert other(*WORDS).code == 0
+    before = kept(other.folder / "runs" / "toy-new-data")
+    other.write("new.tsv", (other.folder / "new.tsv").read_text("utf-8").replace("un\t", "une\t"))
+    golden(other.fails(*WORDS))
+    assert kept(other.folder / "runs" / "toy-new-data") == before
+
+
+def test_what_cannot_be_started_is_told(other: Shell, golden: Golden) -> None:
+    golden(other.fails("train", "--start", "runs/none", "new.tsv"))
+    golden(other.fails("train", "--start", "runs/toy", "none.tsv"))
+    golden(other.fails("train", "--start", "runs/toy", "none"))
+    other.write("empty.tsv", "en\tfr\n")
+    golden(other.fails("train", "--start", "runs/toy", "empty.tsv"))
+    assert other("train", "--start", "runs/toy").code == 2
+    assert other("train", "--start", "runs/toy", "--seed=2").code == 2
+    assert not (other.folder / "runs" / "toy-empty").exists()
+    assert not list((other.folder / "runs").glob(".*"))
+
+
+def test_a_run_of_more_than_pairs_of_texts_needs_a_configuration(other: Shell, golden: Golden) -> None:
+    config = other.folder / "runs" / "toy" / "config.yaml"
+    config.write_text(config.read_text("utf-8").replace("alignments: false", "alignments: true"), "utf-8")
+    golden(other.fails(*WORDS))

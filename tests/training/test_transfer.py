@@ -1,0 +1,435 @@
+"""Starting from another run: which weights are kept, what new symbols start as, and what is not trained."""
+
+import hashlib
+import json
+import shutil
+import signal
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from dragoman import __version__
+from dragoman.configuration.components import Spec
+from dragoman.configuration.config import Config
+from dragoman.data.language import Language
+from dragoman.data.vocabulary import SPECIALS, UNK, Vocabulary
+from dragoman.errors import UserError
+from dragoman.inspection import facts
+from dragoman.model.embedding import EMBEDDINGS
+from dragoman.model.output.full import OUTPUTS
+from dragoman.model.output.output import Loss
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.model.weights import read_tensors, weights, write_tensors
+from dragoman.run.folder import RunFolder
+from dragoman.run.run import Run
+from dragoman.text.mark import Mark
+from dragoman.text.pipeline import TextPipeline
+from dragoman.training import session, trainer, transfer
+from dragoman.training.training import Training
+from dragoman.training.transfer import origins
+from tests import toy
+from tests.golden import Golden
+from tests.training.test_resuming import result
+
+Assembled = Callable[[Config], Training]
+Made = Callable[..., Config]
+Meddle = Callable[[dict[int, Callable[[Loss, Seq2Seq], Loss]]], None]
+
+BPE = {"text.source.unit": {"kind": "bpe", "size": 290}, "text.target.unit": {"kind": "bpe", "size": 290}}
+DEEP = {"model.decoder": {"kind": "rnn", "size": 24, "features": "deep"}}
+
+
+def tied(tie: str, dropout: float = 0.0) -> dict[str, Any]:
+    """Options with such a tie, and one inventory where that needs one."""
+    embedding = {"size": 12, "dropout": dropout, "tie": tie}
+    return {**DEEP, "model.embedding": embedding, "text.joint": tie in ("languages", "all")}
+
+
+CASES: dict[str, dict[str, Any]] = {
+    **{f"tie {tie}": tied(tie) for tie in ("none", "output", "languages", "all")},
+    **{f"bpe, tie {tie}": {**BPE, **tied(tie)} for tie in ("none", "all")},
+    **{f"source {kind}": {"model.embedding.source": kind} for kind in EMBEDDINGS},
+    **{f"target {kind}": {"model.embedding.target": kind} for kind in EMBEDDINGS},
+    **{f"output {kind}": {"model.output": kind} for kind in OUTPUTS},
+    "term": {"model.attention.terms": "coverage_embedding"},
+}
+
+
+@pytest.fixture(scope="session")
+def others(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus of which only some words are those of the toy language."""
+    folder = tmp_path_factory.mktemp("others")
+    spelled = str.maketrans({"x": "xx", "e": "é"})
+    lines = [(f"seven {source}".translate(spelled), f"{target} sept") for source, target in toy.pairs(40, 5, 3)]
+    for name in ("train", "dev"):
+        toy.write(folder, name, lines)
+    return folder
+
+
+@pytest.fixture
+def parent(made: Made, tmp_path: Path) -> Callable[..., Path]:
+    """A run of one step in the folder `parent`, its weights in float64 and of many sizes."""
+
+    def trained(options: Mapping[str, Any] = {}) -> Path:
+        folder = session.train(made({"run": str(tmp_path / "parent"), **options}), quiet=True)
+        tensors, note = read_tensors(folder.weights())
+        noise = torch.Generator().manual_seed(1)
+        wide = {name: torch.randn(each.shape, generator=noise, dtype=torch.float64) for name, each in tensors.items()}
+        write_tensors(folder.weights(), wide, note)
+        return folder.path
+
+    return trained
+
+
+def on(corpus: Path, start: Path, options: Mapping[str, Any] = {}) -> dict[str, Any]:
+    """Options of a run that starts from another on this corpus."""
+    places = {"data.train": str(corpus / "train"), "data.dev": str(corpus / "dev")}
+    return {**places, "training.start": str(start), **options}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_same_symbols_take_every_parameter(
+    case: str, parent: Callable[..., Path], made: Made, assembled: Assembled
+) -> None:
+    start = parent(CASES[case])
+    run = assembled(made({**CASES[case], "training.start": str(start)}))
+    expected, _ = read_tensors(RunFolder(start).weights())
+    found = weights(run.model)
+    assert found.keys() == expected.keys()
+    assert all(torch.equal(found[name], each.float()) for name, each in expected.items())
+
+
+def segments(symbol: str, new: Language, old: Language) -> list[str]:
+    """How an older language spells a symbol of another in the middle of a text, found without looking at spaces."""
+    text = new.text.unit.surfaces(["<unk>", symbol])[1]
+    if "\ufffd" in text:
+        return []
+    before = old.text.encode("\uffff")
+    return old.text.encode("\uffff" + text)[len(before) :]
+
+
+def expected_rows(table: Tensor, new: Language, old: Language) -> Tensor:
+    rows = []
+    for number, symbol in enumerate(new.vocabulary.symbols(range(len(new.vocabulary)))):
+        if number < len(SPECIALS):
+            rows.append(table[number])
+        elif symbol in old.text.unit.inventory:
+            rows.append(table[old.text.unit.inventory.index(symbol) + len(SPECIALS)])
+        else:
+            ids = [each for each in old.vocabulary.ids(segments(symbol, new, old)) if each != UNK]
+            ids = ids or list(range(len(SPECIALS), len(old.vocabulary)))
+            rows.append(sum((table[each] for each in ids), torch.zeros_like(table[0])) / len(ids))
+    return torch.stack(rows)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_other_symbols_take_their_rows_or_the_mean_of_what_spells_them(
+    case: str, parent: Callable[..., Path], made: Made, assembled: Assembled, others: Path
+) -> None:
+    start = parent(CASES[case])
+    run = assembled(made(on(others, start, CASES[case])))
+    old, (tensors, _) = Run.load(start), read_tensors(RunFolder(start).weights())
+    here, there = (*run.data.sources, run.data.target), (*old.sources, old.target)
+    sides, found = run.model.by_symbol(), weights(run.model)
+    for name, value in tensors.items():
+        if name in sides:
+            new, known = here[sides[name]], there[sides[name]]
+            assert isinstance(new, Language)
+            assert isinstance(known, Language)
+            assert new.vocabulary != known.vocabulary
+            value = expected_rows(value, new, known)
+        torch.testing.assert_close(found[name], value.float(), rtol=0, atol=2e-7, msg=name)
+
+
+def test_the_mean_is_exact(parent: Callable[..., Path], made: Made, others: Path, tmp_path: Path) -> None:
+    """In float64, to the last places."""
+    start = parent(CASES["bpe, tie all"])
+    config = made(on(others, start, {**CASES["bpe, tie all"], "run": str(tmp_path / "new")}))
+    folder = session.train(config, quiet=True)
+    new, old = Run.load(folder.path), Run.load(start)
+    table = read_tensors(old.weights())[0]["readers.0.embedding.table"]
+    model = new.model().double()
+    transfer.transfer(model, new.config, (*new.sources, new.target), transfer.Start.at(str(start)))
+    torch.testing.assert_close(
+        model.get_parameter("output.weight").detach(), expected_rows(table, new.target, old.target), rtol=0, atol=1e-15
+    )
+
+
+def language(kind: str, lines: list[str], **options: Any) -> Language:
+    text = TextPipeline(lowercase=False, tokeniser="punctuation", unit=Spec(kind, options))
+    text.unit.fit(lines, 1)
+    return Language("xx", text, Vocabulary(text.unit.inventory))
+
+
+def spelled(new: Language, old: Language) -> dict[str, list[str]]:
+    """For each symbol but the specials, the symbols that it starts as the mean of."""
+    names = new.vocabulary.symbols(range(len(new.vocabulary)))
+    found = zip(names, origins(new, old), strict=True)
+    return {name: old.vocabulary.symbols(numbers) for name, numbers in list(found)[len(SPECIALS) :]}
+
+
+def test_a_new_word_starts_as_the_mean_of_its_characters_with_the_space_before_it() -> None:
+    old = language("character", ["no on"])
+    found = spelled(language("word", ["on no, noon x"]), old)
+    assert found == {
+        "on": ["▁", "o", "n"],
+        "no": ["▁", "n", "o"],
+        "noon": ["▁", "n", "o", "o", "n"],
+        "x": ["▁"],
+        "\uffed,": [],
+    }
+
+
+def test_a_piece_within_a_word_is_spelled_without_the_mark_of_a_word_that_begins() -> None:
+    lines = ["lower slower lowest"] * 3
+    old = language("bpe", lines, size=275)
+    new = language("character", ["lower zz"])
+    found = spelled(new, old)
+    assert found["l"] == ["l"]
+    assert found["▁"] == ["▁"]
+    assert found["z"] == ["<0x7A>"]
+    words = spelled(language("word", ["low lower"]), old)
+    assert "".join(words["low"]) == "▁low"
+    assert len(words["low"]) < len("▁low"), "of pieces"
+    whole = language("bpe", lines, size=285)
+    inner = [symbol for symbol in whole.vocabulary.symbols(range(len(whole.vocabulary))) if symbol == "low"]
+    for symbol in inner:
+        assert "".join(spelled(whole, old)[symbol]) == symbol
+
+
+def test_a_word_is_spelled_in_words_as_it_stands_there() -> None:
+    old = language("word", ["no, on"])
+    found = spelled(language("character", ["no, x"]), old)
+    assert found[","] == ["\uffed,"]
+    assert found["n"] == [], "is no word"
+
+
+def test_marks_and_bytes_within_a_character_are_known_by_themselves_alone() -> None:
+    mark, other = Mark("<2de>"), Mark("<2fr>")
+    text = language("bpe", ["aé"] * 3, size=262).text
+    plain = Language("xx", text, Vocabulary(text.unit.inventory, [mark]))
+    new = Language("xx", text, Vocabulary(text.unit.inventory, [mark, other]))
+    found = origins(new, plain)
+    assert found[len(SPECIALS)] == [len(SPECIALS)]
+    assert found[len(SPECIALS) + 1] == []
+    assert found[len(SPECIALS) + 2] == [len(SPECIALS) + 1]
+    characters = language("character", ["é"])
+    assert all(not spelled(plain, characters)[f"<0x{byte:02X}>"] for byte in "é".encode())
+
+
+def test_letters_are_spelled_in_the_case_of_the_older_run() -> None:
+    old = language("character", ["abc"])
+    text = TextPipeline(lowercase=True, tokeniser="punctuation", unit=Spec("character"))
+    text.unit.restore(old.text.unit.learnt())
+    small = Language("xx", text, old.vocabulary)
+    assert spelled(language("character", ["A"]), old) == {"A": []}
+    assert spelled(language("character", ["A"]), small) == {"A": ["a"]}
+
+
+@pytest.fixture
+def straight(parent: Callable[..., Path], made: Made, others: Path, tmp_path: Path) -> dict[str, Any]:
+    """Options of a run that starts from another and trains only a part."""
+    options = {"training.freeze": ["readers.*", "output.bias"], "training.epochs": 3, "training.steps": None}
+    return on(others, parent(), options)
+
+
+def test_a_started_run_that_was_stopped_goes_on_without_the_other_run(
+    straight: dict[str, Any], made: Made, meddle: Meddle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the same bits, of weights, moments and metrics."""
+    monkeypatch.setattr(trainer, "LOG_EVERY", 3)
+    whole = result(session.train(made({**straight, "run": str(tmp_path / "whole")}), quiet=True))
+
+    def interrupt(loss: Loss, model: Seq2Seq) -> Loss:
+        signal.raise_signal(signal.SIGINT)
+        return loss
+
+    meddle({4: interrupt})
+    with pytest.raises(KeyboardInterrupt, match="step 4"):
+        session.train(made(straight), quiet=True)
+    meddle({})
+    shutil.rmtree(straight["training.start"])
+    assert result(session.train(made(straight), quiet=True)) == whole
+
+
+def test_what_is_frozen_stays_and_the_rest_takes_the_step_that_it_would_have_taken(
+    made: Made, assembled: Assembled, tmp_path: Path
+) -> None:
+    def after(name: str, frozen: list[str]) -> dict[str, Tensor]:
+        options = {"run": str(tmp_path / name), "training.freeze": frozen, "training.clip": None}
+        return read_tensors(session.train(made(options), quiet=True).weights("model-last"))[0]
+
+    before = weights(assembled(made()).model)
+    free, frozen = after("free", []), after("frozen", ["readers.0.encoder.*", "output.weight"])
+    held = {name for name in before if torch.equal(before[name], frozen[name])}
+    assert held == {name for name in before if name.startswith("readers.0.encoder.") or name == "output.weight"}
+    assert all(torch.equal(free[name], frozen[name]) for name in before.keys() - held)
+    assert not any(torch.equal(before[name], each) for name, each in free.items())
+
+
+def test_the_optimiser_gets_what_is_trained_alone(made: Made, assembled: Assembled) -> None:
+    run = assembled(made({"training.freeze": "readers.*", "training.penalties": "fertility"}))
+    trained = {id(each) for group in run.optimiser.param_groups for each in group["params"]}
+    names = {name for name, each in run.learner.named_parameters() if id(each) in trained}
+    assert names == {name for name, _ in run.learner.named_parameters() if not name.startswith("model.readers.")}
+    assert any(name.startswith("objective.") for name in names)
+
+
+def test_a_tied_table_is_frozen_by_any_of_its_names(made: Made, assembled: Assembled) -> None:
+    run = assembled(made({**CASES["tie all"], "training.freeze": "output.weight"}))
+    assert [name for name, each in run.model.named_parameters() if not each.requires_grad] == [
+        "readers.0.embedding.table"
+    ]
+
+
+def test_both_directions_start_from_both(
+    parent: Callable[..., Path], made: Made, assembled: Assembled, golden: Golden
+) -> None:
+    both = {"training.objective": "agreement", "training.freeze": "output.bias"}
+    start = parent(both)
+    config = made({**both, "training.start": str(start)})
+    run = assembled(config)
+    for each, folder in zip(run.directions, (start, start / "reverse"), strict=True):
+        expected, _ = read_tensors(folder / "model.safetensors")
+        assert all(torch.equal(value, expected[name].float()) for name, value in weights(each.model).items())
+        assert not each.model.get_parameter("output.bias").requires_grad
+    shutil.rmtree(run.folder.path)
+    trained = session.train(config, quiet=True)
+    assert trained.ancestor.startswith(f"{start}, model.safetensors (SHA-256 ")
+    assert trained.reverse.ancestor.startswith(f"{start / 'reverse'}, model.safetensors (SHA-256 ")
+    shutil.rmtree(start / "reverse")
+    with pytest.raises(UserError) as error:
+        session.train(made({**both, "training.start": str(start), "run": f"{run.folder.path}-2"}), quiet=True)
+    golden(str(error.value))
+
+
+def test_other_weights_of_a_run_are_named_by_their_file(
+    parent: Callable[..., Path], made: Made, assembled: Assembled
+) -> None:
+    best = parent() / "model-best.safetensors"
+    run = assembled(made({"training.start": str(best)}))
+    assert all(torch.equal(value, read_tensors(best)[0][name]) for name, value in weights(run.model).items())
+
+
+def test_what_a_run_descends_from_is_told(
+    parent: Callable[..., Path], made: Made, others: Path, capsys: pytest.CaptureFixture[str], golden: Golden
+) -> None:
+    start = parent()
+    before = {path: path.read_bytes() for path in start.rglob("*") if path.is_file()}
+    folder = session.train(made(on(others, start, {"model.decoder": {"kind": "rnn", "size": 24, "features": "deep"}})))
+    golden(next(line for line in capsys.readouterr().err.splitlines() if line.startswith("begins with")))
+    assert {path: path.read_bytes() for path in start.rglob("*") if path.is_file()} == before
+    digest = hashlib.sha256((start / "model.safetensors").read_bytes()).hexdigest()
+    note = json.loads(folder.mark.read_text("utf-8"))["start"]
+    assert note == {"run": str(start), "weights": "model.safetensors", "version": __version__, "sha256": digest}
+    assert folder.ancestor == f"{start}, model.safetensors (SHA-256 {digest}), written by dragoman {__version__}"
+    assert f"| begun with the weights of | {folder.ancestor} |" in folder.card.read_text("utf-8")
+    assert ("begun with", folder.ancestor) in facts(Run.load(folder.path))
+    assert not RunFolder(start).ancestor
+    assert "begun with" not in RunFolder(start).card.read_text("utf-8")
+
+
+WRONG: dict[str, dict[str, Any]] = {
+    "sizes": {"model.embedding.size": 6},
+    "parts": {"model.bridge": "zero"},
+    "ties": tied("output"),
+    "terms": {"model.attention.terms": "coverage_embedding"},
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_weights_of_another_model_are_told_with_what_to_do(
+    case: str, parent: Callable[..., Path], made: Made, golden: Golden
+) -> None:
+    start = parent()
+    with pytest.raises(UserError, match=r"^training\.start: ") as error:
+        session.train(made({**WRONG[case], "training.start": str(start)}), quiet=True)
+    golden(str(error.value))
+    assert not (start.parent / "run").exists()
+
+
+def test_a_run_of_fewer_sources_is_told(
+    parent: Callable[..., Path], made: Made, corpus: Path, tmp_path: Path, golden: Golden
+) -> None:
+    start = parent()
+    for part in ("train", "dev"):
+        for name, of in (("en", "en"), ("de", "en"), ("fr", "fr")):
+            shutil.copy(corpus / f"{part}.{of}", tmp_path / f"{part}.{name}")
+    with pytest.raises(UserError) as error:
+        session.train(made(on(tmp_path, start, {"data.source": ["en", "de"]})), quiet=True)
+    golden(str(error.value))
+
+
+def test_a_run_to_start_from_that_is_none_is_told(
+    parent: Callable[..., Path], made: Made, tmp_path: Path, golden: Golden
+) -> None:
+    start = parent()
+    config = made({"training.start": str(tmp_path / "run")})
+    for place in (tmp_path / "nowhere", tmp_path, start / "config.yaml", start / "model-worst.safetensors"):
+        with pytest.raises(UserError) as error:
+            session.train(made({"training.start": str(place)}), quiet=True)
+        golden(str(error.value))
+    shutil.copytree(start, tmp_path / "run")
+    shutil.rmtree(tmp_path / "run" / "checkpoints")
+    with pytest.raises(UserError) as error:
+        session.train(config, quiet=True)
+    golden(str(error.value))
+    for path in start.glob("model*"):
+        path.unlink()
+    with pytest.raises(UserError) as error:
+        session.train(made({"training.start": str(start), "run": str(tmp_path / "new")}), quiet=True)
+    golden(str(error.value))
+
+
+@pytest.mark.parametrize("patterns", [["readers.*", "encoder.*"], ["*"], ["otput.bias"], ["*", "nothing"]])
+def test_patterns_that_fit_nothing_or_everything_are_told(patterns: list[str], made: Made, golden: Golden) -> None:
+    with pytest.raises(UserError, match=r"training\.freeze") as error:
+        made({"training.freeze": patterns})
+    golden(str(error.value))
+
+
+def test_a_run_may_take_the_symbols_of_another(
+    parent: Callable[..., Path], made: Made, others: Path, tmp_path: Path
+) -> None:
+    for case in ("tie none", "bpe, tie all"):
+        start, options = parent({**CASES[case], "run": str(tmp_path / case)}), CASES[case]
+        run = str(tmp_path / f"{case} on")
+        taken = {**on(others, start, options), "run": run, "text.symbols_of": str(start)}
+        new, old = Run.load(session.train(made(taken), quiet=True).path), Run.load(start)
+        assert new.target.vocabulary == old.target.vocabulary
+        assert new.target.text.unit.learnt() == old.target.text.unit.learnt()
+        assert new.source.vocabulary == old.source.vocabulary
+        assert new.target.counts != old.target.counts
+
+
+def test_symbols_that_changed_before_the_first_step_are_taken_anew(
+    parent: Callable[..., Path], made: Made, others: Path, assembled: Assembled
+) -> None:
+    start = parent()
+    config = made({"text.symbols_of": str(start)})
+    first = assembled(config).data.target.vocabulary
+    shutil.rmtree(start)
+    session.train(made({"run": str(start), "data.train": str(others / "train")}), quiet=True)
+    assert assembled(config).data.target.vocabulary == Run.load(start).target.vocabulary != first
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"text.target.lowercase": True},
+        {"text.source.unit": "character"},
+        {"text.joint": True},
+        {"text.symbols_of": "nowhere"},
+    ],
+)
+def test_symbols_of_another_kind_are_told(
+    options: dict[str, Any], parent: Callable[..., Path], made: Made, golden: Golden
+) -> None:
+    start = parent()
+    with pytest.raises(UserError) as error:
+        session.train(made({"text.symbols_of": str(start), **options}), quiet=True)
+    golden(str(error.value))
