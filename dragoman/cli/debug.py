@@ -84,9 +84,10 @@ def debug_config(
     typer.echo(document.commented(found, checks.PARTS), nl=False)
     data, symbols, target = found.data, _symbols(found.text.source), _symbols(found.text.target)
     regions = {name: Regions(NUMBERS, name not in found.model.start_only) for name in data.features}
-    sources = [regions.get(name, symbols) for name in (data.source or data.sides)]
+    others = dict.fromkeys(data.recalled, target) | regions
+    sources = [others.get(name, symbols) for name in (data.inputs or data.sides)]
     parts = inspection.parameters(found.model, data.sequences(sources), target)
-    known = [symbols] * (len(sources) - len(regions))
+    known = [each for each in sources if isinstance(each, int)]
     told = f"{' and '.join(f'{size:,}' for size in (*known, target))} symbols (the data may give fewer)"
     told += f", {NUMBERS:,} numbers in a region of {' and '.join(regions)} (the data know)" if regions else ""
     typer.echo(f"\n# With {told}, {sum(parts.values()):,} parameters:")

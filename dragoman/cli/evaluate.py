@@ -14,6 +14,8 @@ from dragoman.cli.options import (
     Candidates,
     Engine,
     Engines,
+    Exact,
+    MemoryPlace,
     Search,
     Threads,
     To,
@@ -75,6 +77,8 @@ class Options(NamedTuple):
     weights: Weights = None
     candidates: Candidates = None
     to: To = None
+    memory: MemoryPlace = None
+    exact: Exact = False
     threads: Threads = None
 
 
@@ -114,6 +118,8 @@ def evaluate(options: Options) -> None:
         "--weights": options.weights,
         "--candidates": options.candidates,
         "--to": options.to,
+        "--memory": options.memory,
+        "--exact": options.exact,
         "--threads": options.threads,
     }
     for option, given in of_runs.items():
@@ -150,13 +156,19 @@ def _of_runs(
     from dragoman.cli.scores import check, named, read
     from dragoman.translation.loading import load
 
-    translator = load(runs, weights=options.weights, engine=options.engine.value)
+    translator = load(runs, weights=options.weights, engine=options.engine.value, memory=options.memory)
     sources = _sources(source, translator, options.references)
     references = list(map(read, options.references))
     check(len(sources.lines), sources.path, references)
     narrowed = None
     if candidates:
-        narrowed = load(runs, weights=options.weights, engine=options.engine.value, candidates=candidates)
+        narrowed = load(
+            runs,
+            weights=options.weights,
+            engine=options.engine.value,
+            candidates=candidates,
+            memory=options.memory,
+        )
     found = _translated(translator, sources, options)
     scores = named(_scores(found, references, options), _signature(options))
     if len(references) == 1:  # comparable only between runs with the same symbols
@@ -186,14 +198,23 @@ def _translated(translator: "Translator", sources: Sources, options: Options) ->
     from dragoman.cli.sources import search_of
 
     search = search_of(translator, options.search, options.beam)
-    found = translator.translate(sources.lines, to=options.to, beam_size=options.beam, search=search)
+    found = translator.translate(
+        sources.lines, to=options.to, beam_size=options.beam, search=search, exact=options.exact
+    )
     return Text(sources.path, [translation.text for translation in found])
 
 
 def _signature(options: Options) -> str:
     """Return the options that change translations, as the end of a score's signature."""
     engine = None if options.engine == Engines.torch else options.engine
-    chosen = {"search": options.search, "beam": options.beam, "engine": engine, "weights": options.weights}
+    chosen = {
+        "search": options.search,
+        "beam": options.beam,
+        "engine": engine,
+        "weights": options.weights,
+        "memory": options.memory,
+        "exact": options.exact,
+    }
     return "".join(f"|{name}:{value}" for name, value in chosen.items() if value)
 
 

@@ -27,6 +27,17 @@ class Engines(StrEnum):
     onnx = "onnx"
 
 
+MemoryPlace = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="FILE",
+        help="Pairs to look similar sentences up in, instead of those that a run with data.memory was trained on.",
+    ),
+]
+Exact = Annotated[
+    bool, typer.Option("--exact", help="Sentences that the translation memory has, as they are translated there.")
+]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a trained run.")]
 Configuration = Annotated[
     list[str],

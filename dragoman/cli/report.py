@@ -122,7 +122,7 @@ def _development_pairs(run: "Run", gold: Path) -> Pairs:
 
 def _sentence(line: str, where: str, run: "Run") -> "tuple[Text, str | None]":
     """Split a line at tabs into the text of each source and, if there is one more, the reference translation."""
-    names = [source.name for source in run.sources]
+    names = [source.name for source in run.sources if source.name not in run.config.data.recalled]
     columns = line.split("\t")
     if len(names) == 1:
         return columns[0], columns[1] if len(columns) > 1 else None

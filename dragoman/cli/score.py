@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from dragoman.cli import outputs
-from dragoman.cli.options import ArrayFiles, Json, RunPath, SourceFile, TargetFile, Threads, To, Weights, command
+from dragoman.cli.options import (
+    ArrayFiles,
+    Json,
+    MemoryPlace,
+    RunPath,
+    SourceFile,
+    TargetFile,
+    Threads,
+    To,
+    Weights,
+    command,
+)
 from dragoman.cli.streams import output
 
 if TYPE_CHECKING:
@@ -26,6 +37,7 @@ class Options(NamedTuple):
     weights: Weights = None
     to: To = None
     arrays: ArrayFiles = None
+    memory: MemoryPlace = None
     threads: Threads = None
 
 
@@ -39,7 +51,7 @@ def score(options: Options) -> None:
     from dragoman.translation.loading import load
 
     outputs.check((), (options.source, options.target))
-    translator = load(options.run, weights=options.weights)
+    translator = load(options.run, weights=options.weights, memory=options.memory)
     portions = pairs.scored(translator, options.source, options.target, given=options.arrays or (), to=options.to)
     count = symbols = 0
     total = 0.0

@@ -9,6 +9,7 @@ from dragoman.configuration.components import Spec
 from dragoman.corpus.examples import side_by_side
 from dragoman.corpus.features import FeatureFile, FeatureSource, Given, beside
 from dragoman.data.language import Language
+from dragoman.data.source import Source
 from dragoman.errors import UserError
 from dragoman.files import LONGEST_TEXT, read_lines, shown
 from dragoman.search.table import has_beam
@@ -71,8 +72,11 @@ def search_of(translator: Translator, search: str | None, beam: int | None) -> S
 
 
 def texts_by_name(files: Mapping[str, Path], translator: Translator) -> Iterator[tuple[Given, ...]]:
-    """Yield the lines or arrays of files by the names of sources. A source that is not named is missing."""
-    named = [source for source in translator.sources if source.name in files]
+    """Yield the lines or arrays of files by the names of sources. A source that is not named is missing, or filled by
+    the memory.
+    """
+    sources = translator.asked if set(files) <= _names(translator.asked) else translator.sources
+    named = [source for source in sources if source.name in files]
     arrays = {each.name: each.opened(files[each.name]) for each in named if isinstance(each, FeatureSource)}
     paths = {each.name: files[each.name] for each in named if each.name not in arrays}
     where = next(iter(paths.values()), next(iter(files.values())))
@@ -82,7 +86,11 @@ def texts_by_name(files: Mapping[str, Path], translator: Translator) -> Iterator
     for number, texts in enumerate(beside(lines, where, list(arrays.values()))):
         found: dict[str, Given] = dict(zip(paths, texts, strict=True))
         found |= {name: file[number] for name, file in arrays.items()}
-        yield tuple(found.get(source.name, "") for source in translator.sources)
+        yield tuple(found.get(source.name, "") for source in sources)
+
+
+def _names(sources: Sequence[Source]) -> set[str]:
+    return {source.name for source in sources}
 
 
 def first(files: Mapping[str, Path], translator: Translator) -> Path:
@@ -94,18 +102,18 @@ def first(files: Mapping[str, Path], translator: Translator) -> Path:
 def arrays(given: Sequence[str], translator: Translator) -> dict[str, FeatureFile]:
     """Return the files of `NAME=FILE`, which must be arrays, for lines that have the other sources."""
     files = named(given, translator)
-    numbers = {source.name: source for source in translator.sources if isinstance(source, FeatureSource)}
+    numbers = {source.name: source for source in translator.asked if isinstance(source, FeatureSource)}
     for name in files:
         if name not in numbers:
             raise UserError(f"--source {name}={files[name]}: is a text, which stands in SOURCE (several: in columns)")
-    if len(files) == len(translator.sources):
+    if len(files) == len(translator.asked):
         raise UserError("--source: no text is left for SOURCE, which has the names of .npy files; leave out --source")
     return {name: numbers[name].opened(path) for name, path in files.items()}
 
 
 def texts(path: Path, translator: Translator) -> Iterator[tuple[Given, ...]]:
     """Yield the lines of a file. Several sources are columns, separated by tabs."""
-    lines = read_lines(path, LONGEST_TEXT * len(translator.sources))
+    lines = read_lines(path, LONGEST_TEXT * len(translator.asked))
     return (text_of(line, path, number, translator) for number, line in enumerate(lines, start=1))
 
 
@@ -115,11 +123,11 @@ def text_of(
     """Convert a line to the input of a translator. Raises UserError unless it has a column for each of several sources
     except those `beside` it; the column of an array holds the name of a .npy file.
     """
-    names = [source.name for source in translator.sources if source.name not in beside]
+    names = [source.name for source in translator.asked if source.name not in beside]
     columns = tuple(line.split("\t")) if len(names) > 1 else (line,)
     if len(columns) != len(names):
         wanted = f"{len(names)} columns separated by tabs ({', '.join(names)})"
         raise UserError(f"{shown(path)}:{number}: expected {wanted}, found {len(columns)}")
     found: dict[str, Given] = dict(zip(names, columns, strict=True))
     found |= {name: file[number - 1] for name, file in beside.items()}
-    return tuple(found[source.name] for source in translator.sources)
+    return tuple(found[source.name] for source in translator.asked)

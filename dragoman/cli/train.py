@@ -93,7 +93,7 @@ def _is_newer(path: Path, other: Path) -> bool:
 
 def _use(data: "DataConfig", run: str) -> str:
     """Return the command to use a trained run with, and what it does."""
-    if data.edits and not data.features and len(data.source) <= 2:
+    if data.edits and not data.recalled and not data.features and len(data.source) <= 2:
         source = " --source FILE" * (len(data.source) - 1)
         return f"dragoman postedit {run}{source} --translation FILE     correct the lines of a file"
     if len(data.source) > 1 or data.features:

@@ -16,7 +16,9 @@ from dragoman.cli.options import (
     Candidates,
     Engine,
     Engines,
+    Exact,
     Json,
+    MemoryPlace,
     OutputFile,
     Resume,
     Search,
@@ -101,6 +103,8 @@ class Options(NamedTuple):
         Path | None,
         typer.Option(metavar="FILE", help="Prefix of each translation, one per line; may be empty."),
     ] = None
+    memory: MemoryPlace = None
+    exact: Exact = False
     threads: Threads = None
 
     @property
@@ -132,7 +136,13 @@ def translate(options: Options) -> None:
         translator = load(runs, weights=options.weights)
         follow(translator, source, options.output, done, wait=options.wait, to=options.to)
         return
-    translator = load(runs, weights=options.weights, engine=options.engine.value, candidates=candidates)
+    translator = load(
+        runs,
+        weights=options.weights,
+        engine=options.engine.value,
+        candidates=candidates,
+        memory=options.memory,
+    )
     if options.via and not translator.marks:
         raise UserError("--via: goes by way of another language, and this run has no others (data.pairs)")
     _translate(translator, source, options, done, asked)
@@ -151,6 +161,7 @@ def _check(options: Options, runs: Sequence[Path], source: Path) -> None:
     written = [("--output", path) for path in all_written(options.output)]
     read = [source, *(Path(each.partition("=")[2]) for each in options.source or ())]
     read += [options.prefix] if options.prefix else []
+    read += [Path(options.memory)] if options.memory else []
     read += [RunFolder(run).weights(options.weights) for run in runs if options.weights]
     outputs.check(written, read, runs)
     if options.via and (options.alignments or options.json or options.show):
@@ -180,6 +191,8 @@ def _check_following(options: Options, runs: Sequence[Path]) -> None:
         "--source": options.source,
         "--via": options.via,
         "--prefix": options.prefix,
+        "--memory": options.memory,
+        "--exact": options.exact,
         "several RUNs": len(runs) > 1,
     }
     for option, given in refused.items():
@@ -205,6 +218,8 @@ def _asked(options: Options, runs: Sequence[Path], candidates: tuple[int, int] |
         "--to": options.to,
         "--via": options.via,
         "--prefix": bool(options.prefix),
+        "--memory": options.memory,
+        "--exact": options.exact,
     }
 
 
@@ -244,7 +259,7 @@ def _translated(
         between = translated(given, to=options.via)
         warn(source, portion.first, (translation.left_out for translation in between))
         given = [(translation.text,) for translation in between]
-    found = translated(given, to=options.to, n_best=options.n_best or 1, prefix=prefix)
+    found = translated(given, to=options.to, n_best=options.n_best or 1, prefix=prefix, exact=options.exact)
     warn(source, portion.first, (translation.left_out for translation in found))
     return found
 

@@ -12,6 +12,9 @@ from dragoman.threads import MOST_THREADS
 
 Item = TypeVar("Item")
 
+MEMORY = "memory"  # the source that a translation memory fills
+MOST_RECALLED = 10  # such sources
+
 
 class _Several:
     """Marks a list whose only item may be written without brackets."""
@@ -101,6 +104,9 @@ class DataConfig(Section):
     edits: Text | None = Field(
         None, description="source that the target is written as edits of (post-editing); null = the target is a text"
     )
+    memory: Spec = Field(
+        Spec("none"), description="further source of that name: translations of the most similar training sources"
+    )
     alignments: bool = Field(
         False, description="true = read the word links of the training pairs, PREFIX.SOURCE-TARGET.align (Pharaoh)"
     )
@@ -127,15 +133,32 @@ class DataConfig(Section):
         return tuple(pair for pair in self.trained if pair.target not in pair.sources) or self.trained
 
     @property
+    def recalled(self) -> tuple[str, ...]:
+        """The sources that the memory fills, the most similar first: memory, memory.2, ..."""
+        count = 0 if self.memory.kind == "none" else self.memory.options.get("count", 1)
+        numbers = range(1, 1 + min(count, MOST_RECALLED) if isinstance(count, int) else 2)
+        return tuple(MEMORY if number == 1 else f"{MEMORY}.{number}" for number in numbers)
+
+    @property
+    def asked(self) -> str:
+        """The source that the memory is asked with: the first that is a text."""
+        return next((name for name in self.source if name not in self.features), "")
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """All sources of a model: those in files, and those from the memory."""
+        return (*self.source, *self.recalled)
+
+    @property
     def sides(self) -> tuple[str, ...]:
         """The names of the sources in a run folder."""
-        return tuple(f"source.{name}" for name in self.source) if len(self.source) > 1 else ("source",)
+        return tuple(f"source.{name}" for name in self.inputs) if len(self.inputs) > 1 else ("source",)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The language of each side, the target last; with several pairs, all languages of the side."""
         if not self.pairs:
-            return (*self.source, self.target)
+            return (*self.inputs, self.target)
         sides = zip(*((pair.source, pair.target) for pair in self.pairs), strict=True)
         return tuple(", ".join(dict.fromkeys(side)) for side in sides)
 
@@ -148,7 +171,7 @@ class DataConfig(Section):
     @property
     def several(self) -> bool:
         """Whether the model reads more than one sequence."""
-        return len(self.source) > 1 and not self.join
+        return len(self.inputs) > 1 and not self.join
 
     def sequences(self, of_sources: Sequence[Item]) -> tuple[Item, ...]:
         """The items of the sequences that the model reads: those of all sources, or with `join` only the first."""
@@ -157,12 +180,12 @@ class DataConfig(Section):
     @property
     def plain(self) -> bool:
         """Whether there is a single source, a text, and the target is not written as edits."""
-        return len(self.source) == 1 and not self.features and self.edits is None
+        return len(self.inputs) == 1 and not self.features and self.edits is None
 
     @property
     def edited(self) -> int | None:
         """The index of the source that the target is written as edits of; None if it is not."""
-        return None if self.edits is None else self.source.index(self.edits)
+        return None if self.edits is None else self.inputs.index(self.edits)
 
     @property
     def languages(self) -> str:

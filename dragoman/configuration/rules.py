@@ -34,7 +34,7 @@ def contradictions(config: Config) -> Iterator[Problem]:
     tie = config.model.embedding.tie
     if tie in ("languages", "all") and not text.joint:
         yield Problem(("model", "embedding", "tie"), f"'{tie}' needs one inventory (text.joint: true)")
-    if tie == "languages" and data.source and set(data.source) <= set(data.features):
+    if tie == "languages" and data.source and set(data.inputs) <= set(data.features):
         yield Problem(("model", "embedding", "tie"), "'languages' is of sources that are texts (data.features are not)")
     if training.epochs is None and training.steps is None:
         yield Problem(("training", "steps"), "training would never end: epochs and steps are both null")
@@ -55,10 +55,12 @@ def _one_pair(config: Config) -> Iterator[Problem]:
         yield Problem(("data", "temperature"), "is for drawing from data.pairs, of which there are none")
     if not data.own_symbols:
         yield Problem(("data", "own_symbols"), "is for the languages of data.pairs, of which there are none")
-    if data.alignments and len(data.source) > 1:
+    if data.alignments and len(data.inputs) > 1:
         yield Problem(("data", "alignments"), "links are between a target and one source, and there are several")
     if data.edits is not None:
         yield from _edits(config)
+    if data.recalled:
+        yield from _memory(data)
     if config.constraints and data.edits is not None:
         yield Problem(("constraints",), "are of a text that is written, and this run writes edits of one (data.edits)")
     if config.model.cursor and (data.edits is None or data.join):
@@ -75,9 +77,9 @@ def _pairs(config: Config) -> Iterator[Problem]:
     data = config.data
     if not config.text.joint:
         yield Problem(("text", "joint"), "a model of data.pairs has one inventory for all languages (true)")
-    for name in ("alignments", "edits", "features"):
+    for name in ("alignments", "edits", "features", "recalled"):
         if getattr(data, name):
-            yield Problem(("data", name), "not for data.pairs")
+            yield Problem(("data", "memory" if name == "recalled" else name), "not for data.pairs")
     if not data.trained:
         yield Problem(("data", "pairs"), "no pair has 'train', so there is nothing to train on")
         return
@@ -97,6 +99,18 @@ def _pairs(config: Config) -> Iterator[Problem]:
             yield Problem((*path, "target"), message)
 
 
+def _memory(data: DataConfig) -> Iterator[Problem]:
+    """A memory is asked with a text, and its answers are a source of their own."""
+    path = ("data", "memory")
+    if not data.asked:
+        yield Problem(path, "is asked with a text, and there is none (data.features)")
+    if data.asked == data.target:
+        yield Problem(path, f"has pairs of two languages by their names, and both are '{data.target}'")
+    for number, name in enumerate(data.source):
+        if name in data.recalled:
+            yield Problem(("data", "source", number), f"'{name}' is the source that data.memory makes")
+
+
 def _features(config: Config) -> Iterator[Problem]:
     """Problems of numeric sources. Arrays need text files beside them; they have no edits and no word links."""
     data, only = config.data, config.model.start_only
@@ -111,18 +125,20 @@ def _features(config: Config) -> Iterator[Problem]:
     for number, name in enumerate(only):
         if name not in data.features:
             yield Problem(("model", "start_only", number), f"'{name}' is none of data.features")
-    if only and set(data.source) <= set(only):
+    if only and set(data.inputs) <= set(only):
         yield Problem(("model", "start_only"), "nothing is left to attend to (which is model.attention.score: none)")
 
 
 def _edits(config: Config) -> Iterator[Problem]:
     """Problems of post-editing. Source and target must be segmented into symbols in the same way."""
     data, text, path = config.data, config.text, ("data", "edits")
-    if data.edits not in data.source:
-        yield Problem(path, f"'{data.edits}' is none of data.source: {', '.join(data.source)}")
-    if not text.joint or text.source != text.target:
+    if data.edits not in data.inputs:
+        yield Problem(path, f"'{data.edits}' is none of data.source: {', '.join(data.inputs)}")
+    recalled = data.edits in data.recalled  # written as the target is
+    if not recalled and (not text.joint or text.source != text.target):
         yield Problem(path, "cuts source and target alike: text.joint: true, text.source and text.target equal")
-    if text.source.unit.options.get("dropout"):
-        yield Problem(path, "are of the same symbols in every epoch; leave out text.source.unit.dropout")
+    side, written = ("target", text.target) if recalled else ("source", text.source)
+    if written.unit.options.get("dropout"):
+        yield Problem(path, f"are of the same symbols in every epoch; leave out text.{side}.unit.dropout")
     if data.alignments:
         yield Problem(("data", "alignments"), "links are between words, and data.edits makes the target no words")

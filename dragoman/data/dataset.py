@@ -20,6 +20,7 @@ from dragoman.data.batch import Sequence as Symbols
 from dragoman.data.language import Language
 from dragoman.data.learning import open_sources
 from dragoman.data.preparation import STORE, load, prepare
+from dragoman.data.recall import recall
 from dragoman.data.source import Source
 from dragoman.data.store import Store
 from dragoman.data.surfaces import ExtendedVocabulary, separated
@@ -107,10 +108,16 @@ class Dataset:
             if not development[-1]:
                 raise UserError(f"{pair.dev}: the development corpus is empty")
         prepare(data, text, seed, folder, keep_units=keep_units, surfaces=surfaces)
+        sides = load(data, folder)
+        if data.recalled:
+            known, asked = recall(data, sides.values(), folder), data.source.index(data.asked)
+            development = [
+                [_recalled(each, known.texts(str(each.sources[asked]))) for each in part] for part in development
+            ]
         return cls(
             Store(folder / STORE),
             development,
-            load(data, folder),
+            sides,
             seed=seed,
             source_dropout=source_dropout,
             arrays=open_sources(data, data.train),
@@ -244,6 +251,11 @@ class Dataset:
     def _mark(self, side: Side, row: int) -> list[int]:
         """The mark before a source that can be translated to several languages, as in the store."""
         return [int(self.train.columns[side][row][0])] if self._marked and side == "source" else []
+
+
+def _recalled(example: Example, texts: tuple[str, ...]) -> Example:
+    """The example with further sources."""
+    return example._replace(sources=(*example.sources, *texts))
 
 
 def _joined(sources: Sequence[Rows]) -> list[list[int]]:

@@ -72,7 +72,8 @@ def learn(data: DataConfig, text: TextConfig, seed: int) -> dict[Side, Source]:
         return taken(data, text, text.symbols_of)
     if not any(line.strip() for texts in _texts(data) for line in texts):
         raise UserError(f"{_places(data)}: the corpus is empty (no line has text)")
-    sources = [new_pipeline(text.source) for side in data.sides if names(data)[side] not in data.features]
+    read = [name for side, name in names(data).items() if side != "target" and name not in data.features]
+    sources = [new_pipeline(text.source) for name in read if name not in data.recalled]
     pipelines = (*sources, new_pipeline(text.target))
     if text.joint:
         _fit(pipelines[0], Lines(data, pipelines), "text.source" if sources else "text.target", seed)
@@ -85,7 +86,7 @@ def learn(data: DataConfig, text: TextConfig, seed: int) -> dict[Side, Source]:
     rest, arrays = iter(pipelines), open_sources(data, data.train)
 
     def language(name: str) -> Language:
-        pipeline = next(rest)
+        pipeline = pipelines[-1] if name in data.recalled else next(rest)
         return Language(name, pipeline, Vocabulary(pipeline.unit.inventory, marks(data)))
 
     return {
@@ -106,7 +107,7 @@ def taken(data: DataConfig, text: TextConfig, run: str) -> dict[Side, Source]:
             language = Language.load(Path(run), side, name, marks(data))
         except UserError as error:
             raise UserError(f"text.symbols_of: {error}") from None
-        key = "target" if side == "target" else "source"
+        key = "target" if side == "target" or name in data.recalled else "source"
         if language.text.spec != new_pipeline(getattr(text, key)).spec:
             raise UserError(
                 f"text.{key}: differs from that of {run} (text.symbols_of); take `text` from its config.yaml"

@@ -17,6 +17,7 @@ from dragoman.corpus.pharaoh import Gold
 from dragoman.data.language import Language
 from dragoman.data.learning import learn, names, open_sources, same, taken, texts_in, texts_of
 from dragoman.data.marks import foreign, marks, target_marks, write_spoken
+from dragoman.data.recall import Recall, keep, recall
 from dragoman.data.source import Source
 from dragoman.data.store import Rows, discard, new_store, read_header
 from dragoman.data.surfaces import joined
@@ -128,6 +129,10 @@ def _write(
         columns |= {f"{side}.surfaces": np.uint8 for side in languages}
     if data.alignments:
         columns["links"] = np.uint32
+    memory = None
+    if data.recalled:
+        keep(data, folder.parent)
+        memory = recall(data, sources.values(), folder.parent)
     reports, rows = [], []
     vocabulary = languages["target"].vocabulary
     spoken = {name: np.zeros(len(vocabulary), np.bool_) for name in target_marks(data)}
@@ -135,7 +140,7 @@ def _write(
     with new_store(folder, columns) as store:
         for pair in data.trained:
             filters = Filters(max_length=data.max_length, max_ratio=data.max_ratio)
-            for block in _blocks(data, pair, languages, arrays, filters, surfaces):
+            for block in _blocks(data, pair, languages, arrays, filters, surfaces, memory):
                 store.append(block)
                 for side, seen in counts.items():
                     seen += np.bincount(block[side].values, minlength=len(seen))
@@ -162,17 +167,23 @@ def _blocks(
     arrays: dict[Side, FeatureFiles],
     filters: Filters,
     surfaces: bool,
+    memory: Recall | None,
 ) -> Iterator[dict[str, Rows]]:
     """The columns of the store for the examples of a pair that pass the filters, in blocks."""
     sampled = [side for side, language in languages.items() if language.text.unit.samples]
     gold: list[Gold] = []
+    remembered = [side for side, name in names(data).items() if name in data.recalled]
     mark = languages["source"].vocabulary.ids([target_marks(data)[pair.target]]) if data.pairs else []
     for block in sides(_examples(data, pair, gold), BLOCK):
-        given = dict(zip(languages, block, strict=True))
+        given = dict(zip(languages, _recalled(data, block, memory) if memory else block, strict=True))
         texts = {side: list(map(languages[side].text.normalise, given[side])) for side in languages}
         # Text that is too long for any model is not segmented; it is filtered as too long for this one.
         cut = {side: ["" if len(text) > LONGEST_TEXT else text for text in texts[side]] for side in languages}
         rows = {side: language.rows(cut[side]) for side, language in languages.items()}
+        for side in remembered:  # one that is too long is missing; its pair is not to blame
+            long = rows[side].lengths - 1 > data.max_length
+            texts[side] = cut[side] = ["" if far else text for text, far in zip(cut[side], long, strict=True)]
+            rows[side] = languages[side].rows(cut[side])
         unknown = {side: _unknown(languages[side], cut[side], rows[side]) for side in languages} if surfaces else {}
         if data.edited is not None:
             target, before = languages["target"].vocabulary, texts[data.sides[data.edited]]
@@ -189,7 +200,8 @@ def _blocks(
             there = np.array([len(files[int(number)]) > 0 for number in numbers])
             lengths[side] = there * lengths["target"]  # regions are not symbols: they count as long as their target
             rows[side] = Rows(numbers, np.ones(count, np.int64))
-        kept = filters.keep(*_with_neighbours([lengths[side] for side in data.sides]), lengths["target"])
+        read = [lengths[side] for side in data.sides if side not in remembered]
+        kept = filters.keep(*_with_neighbours(read), lengths["target"])
         rows |= {f"{side}.text": _bytes(texts[side]) for side in sampled}
         rows |= {f"{side}.surfaces": _bytes(list(map(joined, words))) for side, words in unknown.items()}
         if mark:
@@ -198,6 +210,13 @@ def _blocks(
             rows["links"] = _links(gold, *(_words(languages[side], texts[side]) for side in languages))
             gold.clear()
         yield {name: each.chosen(kept) for name, each in rows.items()}
+
+
+def _recalled(data: DataConfig, block: tuple[list[str], ...], memory: Recall) -> tuple[list[str], ...]:
+    """The sides of a block with those that the memory fills before the target. A pair is no answer to itself."""
+    asked = block[texts_in(data, data.trained[0]).index(memory.asked)]
+    found = (memory.texts(source, target) for source, target in zip(asked, block[-1], strict=True))
+    return (*block[:-1], *map(list, zip(*found, strict=True)), block[-1])
 
 
 def _unknown(language: Language, texts: list[str], rows: Rows) -> Iterator[list[Symbol]]:

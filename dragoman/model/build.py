@@ -63,8 +63,8 @@ def check(
 def _edited(config: Config, operations: tuple[int, ...]) -> Edited | None:
     """The edited source and its operations; None if the model does not read that source on its own."""
     data = config.data
-    readable = data.edits in data.source and not data.join
-    return Edited(data.source.index(str(data.edits)), operations) if readable else None
+    readable = data.edits in data.inputs and not data.join
+    return Edited(data.inputs.index(str(data.edits)), operations) if readable else None
 
 
 def build(
@@ -138,7 +138,7 @@ def _supposed(config: Config) -> tuple[SourceInput, ...]:
     if data.features:
         with contextlib.suppress(ValueError):  # reported when the encoder is built
             numbers = components.build(ENCODERS, model.encoder, model.embedding.size).size
-    names = data.source or data.sides
+    names = data.inputs or data.sides
     regions = {name: Regions(numbers, name not in model.start_only) for name in data.features}
     return data.sequences([regions.get(name, SymbolTable.sized(8)) for name in names])
 

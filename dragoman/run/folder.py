@@ -4,6 +4,7 @@ run.json                  shows that training made this folder; version, form, d
 config.yaml               the configuration, complete and resolved
 source.*, target.*        text pipelines, vocabularies and counts of symbols; for numeric sources, how many
                           numbers a region has; with several languages, which of them each symbol is in
+memory.jsonl.gz           the training pairs, if they are a translation memory (data.memory)
 model.safetensors         the weights to use: the mean of the best, or the best
 model-best.safetensors    the best single validation; model-last.safetensors: the last one
 metrics.jsonl             metrics of training and validation, a line each time
@@ -36,7 +37,7 @@ FORM = 2
 # Names of the files that training writes: before its first checkpoint; at any time; in the folder `checkpoints`.
 BEGUN = re.compile(
     r"run\.json|config\.yaml|metrics\.jsonl|events\.out\.tfevents\..+"
-    r"|(source|target)(\..+)?\.(json|units|vocabulary|counts)|target\.languages"
+    r"|(source|target)(\..+)?\.(json|units|vocabulary|counts)|target\.languages|memory\.jsonl\.gz"
 )
 MADE = re.compile(rf"{BEGUN.pattern}|validation\.jsonl|README\.md|model(-best|-last)?\.safetensors")
 KEPT = re.compile(r"last\.safetensors|step-\d{8}\.safetensors")

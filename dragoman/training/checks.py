@@ -11,6 +11,7 @@ from dragoman.configuration.components import Problem
 from dragoman.configuration.config import Config, TextConfig
 from dragoman.configuration.messages import nearest
 from dragoman.corpus.formats import ENDINGS
+from dragoman.corpus.memory import MEMORIES
 from dragoman.evaluation.metrics import METRICS
 from dragoman.model import build
 from dragoman.model.attention.normalisers import NORMALISERS
@@ -27,6 +28,7 @@ from dragoman.training.schedule import SCHEDULES
 
 # The keys of the configuration that name one or several parts, besides those of the model.
 TABLES: sections.Tables = {
+    ("data", "memory"): MEMORIES,
     ("text", "source", "unit"): UNITS,
     ("text", "target", "unit"): UNITS,
     ("training", "objective"): OBJECTIVES,
@@ -78,7 +80,7 @@ def _sources(config: Config) -> Iterator[Problem]:
         yield Problem(
             path, f"'{kind}' trains both directions, and '{config.model.output.kind}' says words of the source"
         )
-    elif objective.both_directions and len(data.source) > 1:
+    elif objective.both_directions and len(data.inputs) > 1:
         yield Problem(path, f"'{kind}' is between two languages, and there are several sources")
     elif config.model.cursor and not objective.any_attention:
         yield Problem(("model", "cursor"), f"'{kind}' cannot do with it")
@@ -139,7 +141,7 @@ def _coverage(config: Config) -> Iterator[Problem]:
     told = ""
     if config.model.attention.score.kind == "none":
         told = "there is no attention (model.attention.score: none)"
-    elif config.data.source and set(config.data.source) <= set(config.data.features):
+    elif config.data.source and set(config.data.inputs) <= set(config.data.features):
         told = "is of words, and there are none (data.features)"
     for path in (("search",), ("training", "search")) if told else ():
         if sections.at(config, path).options.get("coverage_penalty"):

@@ -12,6 +12,7 @@ from dragoman.corpus.features import FeatureSource, Given
 from dragoman.data.batch import Sequence as Symbols
 from dragoman.data.batch import SourceBatch, numbered, pad_regions
 from dragoman.data.language import Language
+from dragoman.data.recall import Recall
 from dragoman.data.source import Source
 from dragoman.data.surfaces import ExtendedVocabulary
 from dragoman.data.vocabulary import Vocabulary
@@ -34,20 +35,39 @@ Words: TypeAlias = Sequence[ExtendedVocabulary] | None  # one per sentence, if a
 @dataclass(frozen=True)
 class ModelInputs:
     """The sources of a model. `joined`: it reads all of them as one sequence. `taught_end`: it was taught to attend to
-    the end symbol from words without a counterpart.
+    the end symbol from words without a counterpart. `recall` fills some of the sources from a translation memory.
     """
 
     sources: tuple[Source, ...]
     joined: bool = False
     taught_end: bool = False
+    recall: Recall | None = None
+
+    @property
+    def asked(self) -> tuple[Source, ...]:
+        """The sources that a user gives: all that no memory fills."""
+        return tuple(source for source in self.sources if not self.recall or source.name not in self.recall.answers)
 
     def given(self, text: Text) -> tuple[Given, ...]:
-        """What a user gave for each source. TypeError unless it is one text per source."""
+        """What there is for each source, given by the user or found in the memory. TypeError unless the user gives one
+        text per source, or one per source that no memory fills.
+        """
         given = tuple(text) if isinstance(text, tuple | list) else (text,)
-        if len(given) != len(self.sources):
-            names = ", ".join(source.name for source in self.sources)
-            raise TypeError(f"{len(given)} texts for a model of {len(self.sources)} sources ({names})")
-        return given
+        if len(given) == len(self.sources):
+            return given
+        if not self.recall or len(given) != len(self.asked):
+            names = ", ".join(source.name for source in self.asked)
+            raise TypeError(f"{len(given)} texts for a model of {len(self.asked)} sources ({names})")
+        named = dict(zip((source.name for source in self.asked), given, strict=True))
+        found = dict(zip(self.recall.answers, self.recall.texts(str(named[self.recall.asked])), strict=True))
+        return tuple({**named, **found}[source.name] for source in self.sources)
+
+    def remembered(self, given: tuple[Given, ...]) -> str | None:
+        """What the memory has as the translation of this very text."""
+        if not self.recall:
+            return None
+        names = [source.name for source in self.sources]
+        return self.recall.memory.exact(str(given[names.index(self.recall.asked)]))
 
     def encoded(self, given: tuple[Given, ...], mark: Sequence[Mark] = ()) -> list[Encoded]:
         """The symbols of each source, mark first, or its regions. A blank text has none but the mark."""
@@ -128,13 +148,28 @@ class CombinedInputs:
         return tuple(found.values())
 
     @property
+    def recall(self) -> Recall | None:
+        """The memory of the first model that has the most answers of one."""
+        found = [member.recall for member in self.members if member.recall]
+        return max(found, key=lambda each: len(each.answers), default=None)
+
+    @property
+    def asked(self) -> tuple[Source, ...]:
+        """The sources that a user gives: all that no memory fills."""
+        return self._all.asked
+
+    @property
     def counts(self) -> tuple[int, ...]:
         """How many sequences each model reads."""
         return tuple(1 if member.joined else len(member.sources) for member in self.members)
 
     def given(self, text: Text) -> tuple[Given, ...]:
-        """What a user gave for each source. TypeError unless it is one text per source."""
-        return ModelInputs(self.sources).given(text)
+        """What there is for each source, as `ModelInputs.given`."""
+        return self._all.given(text)
+
+    def remembered(self, given: tuple[Given, ...]) -> str | None:
+        """What the memory has as the translation of this very text."""
+        return self._all.remembered(given)
 
     def encoded(self, given: tuple[Given, ...], mark: Sequence[Mark] = ()) -> list[Encoded]:
         """The symbols or regions of all sources of the first model, then of the second, and so on."""
@@ -166,7 +201,12 @@ class CombinedInputs:
 
     def nothing(self, given: tuple[Given, ...]) -> tuple[SourceAttention, ...]:
         """The sources of an empty translation."""
-        return ModelInputs(self.sources).nothing(given)
+        return self._all.nothing(given)
+
+    @property
+    def _all(self) -> ModelInputs:
+        """The sources as those of one model."""
+        return ModelInputs(self.sources, recall=self.recall)
 
     def _each(self, given: tuple[Given, ...]) -> list[tuple[ModelInputs, tuple[Given, ...]]]:
         """Each model with the part of the user's input that it reads."""

@@ -11,6 +11,7 @@ from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.data.language import Language
 from dragoman.data.lexicon import Lexicon
 from dragoman.data.marks import foreign, target_marks
+from dragoman.data.recall import Recall, recall
 from dragoman.data.source import Source
 from dragoman.deployment import engine as onnx
 from dragoman.devices import Device
@@ -34,6 +35,7 @@ def load(
     device: DeviceConfig | None = None,
     engine: Engine = "torch",
     candidates: tuple[int, int] | None = None,
+    memory: str | Path | None = None,
 ) -> Translator:
     """Load a translator from a run folder; nothing else is needed. `weights`: model, model-best or model-last.
 
@@ -41,6 +43,8 @@ def load(
     both on the CPU; given pairs are always scored with torch.
     `candidates=(300, 20)` restricts translations to the 300 most frequent symbols and the 20 most probable translations
     of each source symbol, which is faster; run `dragoman lexicon` first.
+    `memory` is a corpus, as `data.train` names one, that takes the place of the training pairs as translation memory of
+    a run with `data.memory`.
     Several folders form an ensemble, which translates with the mean of its models' predictions. Each model reads the
     sources it knows, and all must share their target symbols. The search is that of the first run, the candidates are
     those of all.
@@ -52,7 +56,9 @@ def load(
     runs = [Run.load(each) for each in folders]
     wanted = device or runs[0].config.device
     chosen = devices.choose(wanted if engine == "torch" else wanted.model_copy(update={"name": "cpu"}))
-    members = [_of_run(run, weights, engine, chosen) for run in runs]
+    if memory is not None and not any(run.config.data.recalled for run in runs):
+        raise UserError(f"{', '.join(map(str, folders))}: has no translation memory to replace (data.memory)")
+    members = [_of_run(run, weights, engine, chosen, memory) for run in runs]
     translator = members[0] if len(members) == 1 else _together(folders, members)
     translator.constraints = runs[0].config.constraints
     if engine == "int8":
@@ -74,9 +80,11 @@ def _folders(folder: str | Path | Sequence[str | Path]) -> list[str | Path]:
     return folders
 
 
-def _of_run(run: Run, weights: str | None, engine: Engine, device: Device) -> Translator:
+def _of_run(run: Run, weights: str | None, engine: Engine, device: Device, memory: str | Path | None) -> Translator:
     """The translator of one run."""
-    rest = model_conventions(run.config, run.sources, run.folder.path), run.target, run.config.search, device
+    data, folder = run.config.data, run.folder.path
+    known = recall(data, run.sources, folder, memory) if data.recalled else None
+    rest = model_conventions(run.config, run.sources, folder, known), run.target, run.config.search, device
     if engine == "onnx":
         translator = Translator(lambda: run.model(predictor.weights), *rest)
         predictor = onnx.read(run, weights, device.threads, lambda: translator.model.output)
@@ -137,9 +145,11 @@ def _together(folders: Sequence[str | Path], members: Sequence[Translator]) -> T
     return translator
 
 
-def model_conventions(config: Config, sources: tuple[Source, ...], folder: Path) -> ModelConventions:
+def model_conventions(
+    config: Config, sources: tuple[Source, ...], folder: Path, memory: Recall | None = None
+) -> ModelConventions:
     """The conventions of a model trained with this configuration in this run folder."""
     taught_end = any(spec.options.get("unlinked") == "end" for spec in config.training.penalties)
-    reading = ModelInputs(sources, config.data.join, taught_end)
+    reading = ModelInputs(sources, config.data.join, taught_end, memory)
     unsaid, extends = foreign(config.data, folder), build.extends(config.model)
     return ModelConventions(reading, config.data.edited, target_marks(config.data), unsaid, extends)

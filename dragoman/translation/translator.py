@@ -106,6 +106,11 @@ class Translator:
         return self.reading.sources
 
     @property
+    def asked(self) -> tuple[Source, ...]:
+        """The sources that a user gives; a translation memory fills the others, unless they are given too."""
+        return self.reading.asked
+
+    @property
     def source(self) -> Language:
         """The only source. UserError if there are several, or it is numeric."""
         return the_text(self.sources)
@@ -156,16 +161,21 @@ class Translator:
         search: Spec | None = None,
         prefix: Sequence[str] | None = None,
         timeout: float | None = None,
+        exact: bool = False,
     ) -> list[Translation]:
         """Translate each text, in order; the translation of an empty or blank text is empty. The `n_best` translations
         are different texts; there are fewer if the search has not finished that many different ones.
 
-        With several sources, a text is a tuple of one text per source; a blank one counts as missing. For a numeric
+        With several sources, a text is a tuple of one text per source; a blank one counts as missing. Those that a
+        translation memory fills (`asked` has the others) may be left out. For a numeric
         source it is an array (regions, size) or (size,), or the name of a .npy file with one. `to` is the target
         language, if the run has several (`targets`).
 
         `prefix` gives the beginning of each translation ("" = any); the translation may continue its last word. A blank
         text stays empty. After `timeout` seconds, UserError is raised instead of returning translations.
+
+        `exact`: a text that the translation memory has is translated as it is there, without a search (unless that does
+        not begin with its prefix); its attention is that of forced decoding.
 
         `search` replaces the run's own search, and `beam_size` the size of its beam (that of beam search, if it has
         none). UserError if it cannot give `n_best` translations, or if `to` is missing or none of the run's languages.
@@ -178,13 +188,18 @@ class Translator:
             spec = with_beam(spec, beam_size)
         if isinstance(self.predictor or self._given, Ensemble) and spec.options.get("coverage_penalty"):
             raise UserError("search.coverage_penalty looks at one model's attention, and several translate together")
+        if exact and not self.reading.recall:
+            raise UserError("this run has no translation memory to find exact matches in (data.memory)")
         searcher, deadline = components.build(SEARCHES, spec), None if timeout is None else Deadline(timeout)
         mark = self._mark(to)
         given = [self.reading.given(text) for text in texts]
         encoded = [self.reading.encoded(each, mark) for each in given]
+        prefix = None if prefix is None else _listed(prefix, "translate([text], prefix=[text])")
         prefixes = self._prefixes(prefix, encoded, mark)
         found: dict[int, list[Hypothesis]] = {}
+        kept = self._remembered(given, prefix, to) if exact else {}
         full = [number for number, symbols in enumerate(encoded) if any(len(each) > len(mark) for each in symbols)]
+        full = [number for number in full if number not in kept]
         lengths, width = [min(inputs.length(each), inputs.LONGEST) for each in encoded], searcher.width
         for numbers in by_length(full, lengths, BATCH // width, max(1, ROWS // width)):
             searched = self.hypotheses(
@@ -198,10 +213,22 @@ class Translator:
                 deadline=deadline,
             )
             found.update(zip(numbers, searched, strict=True))
-        return [
-            self._translation(each, encoded[number], found[number], n_best) if number in found else self._nothing(each)
-            for number, each in enumerate(given)
-        ]
+        for number, hypotheses in found.items():
+            kept[number] = self._translation(given[number], encoded[number], hypotheses, n_best)
+        return [kept[number] if number in kept else self._nothing(each) for number, each in enumerate(given)]
+
+    def _remembered(
+        self, given: Sequence[tuple[Given, ...]], prefix: Sequence[str] | None, to: str | None
+    ) -> dict[int, Translation]:
+        """The translations that the memory has of these very texts, by their numbers."""
+        begins = prefix or [""] * len(given)
+        every = ((number, self.reading.remembered(each)) for number, each in enumerate(given))
+        found = {number: text for number, text in every if text is not None and text.startswith(begins[number])}
+        scored = self.score([given[number] for number in found], list(found.values()), to=to)
+        return {
+            number: replace(each.translation, text=text)
+            for (number, text), each in zip(found.items(), scored, strict=True)
+        }
 
     def _nothing(self, given: tuple[Given, ...]) -> Translation:
         left_out = inputs.left_out(given, [])
@@ -308,12 +335,11 @@ class Translator:
             )
 
     def _prefixes(
-        self, prefix: Sequence[str] | None, encoded: Sequence[list[Encoded]], mark: Sequence[Mark]
+        self, prefix: list[str] | None, encoded: Sequence[list[Encoded]], mark: Sequence[Mark]
     ) -> list[list[int]]:
         """The ids that each translation begins with. UserError if the model cannot produce them."""
         if prefix is None:
             return []
-        prefix = _listed(prefix, "translate([text], prefix=[text])")
         if len(prefix) != len(encoded):
             raise ValueError(f"{len(prefix)} prefixes and {len(encoded)} texts: every text needs its prefix")
         forbidden = {UNK, *(number for each in mark for number in self.foreign[each])}

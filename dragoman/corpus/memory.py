@@ -1,0 +1,138 @@
+"""A translation memory: the translations of the sources that are most similar to a new one (Bulte and Tezcan 2019)."""
+
+import gzip
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+from rapidfuzz import process
+from rapidfuzz.distance import Indel
+
+from dragoman.configuration.config import MOST_RECALLED
+from dragoman.corpus.examples import Pair
+from dragoman.corpus.ngrams import NgramIndex
+from dragoman.files import write_atomically
+from dragoman.text.normalise import Normaliser
+from dragoman.text.tokenise import Tokeniser
+
+LONGEST = 2_000  # characters of a source that is kept or looked up: time grows with their square
+CANDIDATES = 500  # texts from each index that are compared in full
+CHARACTERS = 0xD000  # that words may be written as, below the surrogates
+
+
+class Match(NamedTuple):
+    """A translation from the memory, and how similar its source is: from 0 to 1 (the same)."""
+
+    translation: str
+    score: float
+
+
+class NoMemory:
+    """Nothing is remembered."""
+
+
+@final
+class Nearest:
+    """The nearest sources by the mean of two similarities: of characters and of words. Each is
+
+        1 - (insertions + deletions) / (length of the one + length of the other)
+
+    Texts are compared as `normalise` makes them. Candidates are those that share most trigrams of characters, or most
+    words, with a text; these are compared in full, so that a nearer one is rarely missed. Of equally near ones the
+    first of the memory is taken.
+    """
+
+    def __init__(
+        self,
+        pairs: Iterable[Pair],
+        normalise: Normaliser,
+        tokenise: Tokeniser,
+        *,
+        threshold: Annotated[float, Field(gt=0, le=1)] = 0.5,
+        count: Annotated[int, Field(ge=1, le=MOST_RECALLED)] = 1,
+    ) -> None:
+        self._normalise = normalise
+        self._tokenise = tokenise
+        self._threshold = threshold
+        self._count = count
+        kept = [(normalise(pair.source), pair.target) for pair in distinct(pairs) if len(pair.source) <= LONGEST]
+        self._sources, self._targets = ([each[side] for each in kept] for side in (0, 1))
+        self._first = {source: row for row, source in reversed(list(enumerate(self._sources)))}
+        words = dict.fromkeys(chain.from_iterable(map(self._split, self._sources)))
+        self._numbers = {word: 1 + number % CHARACTERS for number, word in enumerate(words)}
+        self._words = list(map(self._by_words, self._sources))
+        self._indices = NgramIndex(self._sources, 3), NgramIndex(self._words, 1)
+
+    def __len__(self) -> int:
+        return len(self._sources)
+
+    def matches(self, text: str, without: str | None = None) -> list[Match]:
+        """At most `count` different translations of sources that reach the threshold, the most similar first. The pair
+        of this text with the translation `without` (but for spaces and letter case) is left out, wherever it stands.
+        """
+        source, words = self._normalise(text), self._by_words(self._normalise(text))
+        if not source or len(source) > LONGEST:
+            return []
+        rows, scores = self._scored(source, words)
+        found = dict[str, Match]()
+        for place in np.argsort(-scores, kind="stable"):
+            row, score = rows[place], float(scores[place])
+            target = self._targets[row]
+            if len(found) == self._count or score < self._threshold:
+                break
+            if without is not None and self._sources[row] == source and _alike(target, without):
+                continue
+            found.setdefault(target, Match(target, score))
+        return list(found.values())
+
+    def exact(self, text: str) -> str | None:
+        """The first translation of this very source."""
+        row = self._first.get(self._normalise(text))
+        return None if row is None else self._targets[row]
+
+    def _scored(self, source: str, words: str) -> tuple[list[int], NDArray[np.float64]]:
+        """The candidates in the order of the memory, with their similarities."""
+        near = [index.nearest(text, CANDIDATES) for index, text in zip(self._indices, (source, words), strict=True)]
+        same = [self._first[source]] if source in self._first else []
+        rows = sorted(set(chain(*(each.tolist() for each in near), same)))
+        pairs = (source, self._sources), (words, self._words)
+        scores = [_similarities(text, [texts[row] for row in rows]) for text, texts in pairs]
+        return rows, (scores[0] + scores[1]) / 2
+
+    def _split(self, text: str) -> list[str]:
+        return [text[begin:end] for begin, end in self._tokenise(text)]
+
+    def _by_words(self, text: str) -> str:
+        """Each word as a character; all words that the memory does not have as the same one, which is in no source."""
+        return "".join(chr(self._numbers.get(word, 0)) for word in self._split(text))
+
+
+def _similarities(text: str, others: Sequence[str]) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = process.cdist([text], others, scorer=Indel.normalized_similarity, dtype=np.float64)[0]
+    return found
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two translations differ in spaces and letter case alone."""
+    return one.lower().split() == other.lower().split()
+
+
+def write(path: Path, pairs: Iterable[Pair], names: tuple[str, str]) -> None:
+    """Write the pairs, as JSON Lines with these keys; the same pairs give the same bytes."""
+    with write_atomically(path, "wb") as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file:
+        for pair in distinct(pairs):
+            line = json.dumps(dict(zip(names, pair, strict=True)), ensure_ascii=False)
+            file.write(f"{line}\n".encode())
+
+
+def distinct(pairs: Iterable[Pair]) -> Iterator[Pair]:
+    """The pairs with text on both sides, each once."""
+    return iter(dict.fromkeys(pair for pair in pairs if all(text.strip() for text in pair)))
+
+
+MEMORIES = {"none": NoMemory, "nearest": Nearest}

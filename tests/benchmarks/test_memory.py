@@ -1,0 +1,28 @@
+"""The benchmark of the translation memory runs, and its brute force is the memory's own definition."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks import memory
+from dragoman.corpus.examples import Pair
+from dragoman.corpus.memory import Nearest
+from dragoman.text.normalise import Normaliser
+from dragoman.text.tokenise import punctuation
+from tests import toy
+
+
+def test_nothing_is_missed_in_a_small_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = toy.corpus(tmp_path)
+    memory.main(["--memory", f"{place / 'train'}:en,fr", "--queries", f"{place / 'dev'}:en", "--compared", "5"])
+    printed = capsys.readouterr().out
+    assert "8 queries" in printed
+    (row,) = (line for line in printed.splitlines() if "worse, %" in line)
+    assert row.split("│")[2].strip() == "0.0"
+
+
+def test_brute_force_finds_the_best_mean_of_both_similarities() -> None:
+    sources = ["open the file", "open file", "file", "opens the files", "close"]
+    found = Nearest((Pair(each, each) for each in sources), Normaliser(lowercase=False), punctuation, threshold=0.01)
+    queries = ["open a file", "the files", "closed"]
+    assert memory.brute(sources, queries) == pytest.approx([found.matches(each)[0].score for each in queries])

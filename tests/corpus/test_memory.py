@@ -1,0 +1,109 @@
+"""The translation memory against brute force, and what it leaves out."""
+
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rapidfuzz.distance import Indel
+
+from dragoman.corpus import memory, ngrams
+from dragoman.corpus.examples import Pair, read_pairs
+from dragoman.corpus.memory import Match, Nearest
+from dragoman.text.normalise import Normaliser
+from dragoman.text.tokenise import punctuation
+
+WORDS = "open close save file image mask the all new as copy".split()
+SENTENCES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
+NORMALISE = Normaliser(lowercase=False)
+
+
+def nearest(pairs: list[tuple[str, str]], *, threshold: float = 0.5, count: int = 1) -> Nearest:
+    return Nearest((Pair(*pair) for pair in pairs), NORMALISE, punctuation, threshold=threshold, count=count)
+
+
+def similarity(one: str, other: str) -> float:
+    """The definition, word by word."""
+    words = one.split(), other.split()
+    return (Indel.normalized_similarity(one, other) + Indel.normalized_similarity(*words)) / 2
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(SENTENCES, min_size=1, max_size=40), SENTENCES, st.integers(1, 3))
+def test_matches_are_those_of_brute_force(sources: list[str], query: str, count: int) -> None:
+    distinct = list(dict.fromkeys(sources))
+    pairs = [(source, f"t{number}") for number, source in enumerate(distinct)]
+    found = nearest(pairs, threshold=0.3, count=count).matches(query)
+    scored = [(similarity(query, source), -number) for number, source in enumerate(distinct)]
+    best = sorted((each for each in scored if each[0] >= 0.3), reverse=True)[:count]
+    assert [each.translation for each in found] == [f"t{-number}" for _, number in best]
+    assert [each.score for each in found] == pytest.approx([score for score, _ in best])
+
+
+def test_of_many_sources_a_nearest_one_is_rarely_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "CANDIDATES", 100)
+    monkeypatch.setattr(ngrams, "POSTINGS", 6000)
+    draw = random.Random(1)
+    names = [f"w{draw.randrange(300)}" for _ in range(300)]
+    texts = list(dict.fromkeys(" ".join(draw.choices(names, k=draw.randint(2, 9))) for _ in range(2000)))
+    found = nearest([(text, text) for text in texts], threshold=0.01)
+    queries = [" ".join(draw.choices(names, k=4)) for _ in range(60)]
+    best = [max(similarity(query, text) for text in texts) for query in queries]
+    scores = [found.matches(query)[0].score for query in queries]
+    assert sum(score == pytest.approx(wanted) for score, wanted in zip(scores, best, strict=True)) >= 57
+
+
+def test_a_pair_is_no_answer_to_itself_but_another_translation_of_its_source_is() -> None:
+    found = nearest([("open", "öffnen"), ("open", " Öffnen "), ("open", "auf"), ("open it", "öffne es")], count=2)
+    assert [each.translation for each in found.matches("open", without="öffnen")] == ["auf", "öffne es"]
+    assert [each.translation for each in found.matches("open")] == ["öffnen", " Öffnen "]
+    assert [each.translation for each in found.matches("open it", without="öffnen")][:1] == ["öffne es"]
+
+
+def test_equally_near_sources_come_in_the_order_of_the_memory() -> None:
+    pairs = [("copy a", "1"), ("copy b", "2"), ("copy c", "3")]
+    assert nearest(pairs, count=2).matches("copy d") == nearest(pairs, count=3).matches("copy d")[:2]
+    assert nearest(pairs).matches("copy d")[0].translation == "1"
+    assert nearest(pairs[::-1]).matches("copy d")[0].translation == "3"
+
+
+def test_below_the_threshold_there_is_nothing() -> None:
+    pairs = [("open the file", "x")]
+    (match,) = nearest(pairs, threshold=0.01).matches("open the mask")
+    assert nearest(pairs, threshold=match.score).matches("open the mask") == [match]
+    assert nearest(pairs, threshold=match.score + 1e-6).matches("open the mask") == []
+
+
+def test_an_exact_match_is_that_of_the_normalised_source() -> None:
+    found = nearest([("Open", "auf"), ("Open", "öffnen")])
+    assert found.exact("Op\ufeffen") == "auf"
+    assert found.exact("open") is None
+    assert found.matches("Open") == [Match("auf", 1.0)]
+
+
+@pytest.mark.parametrize("text", ["", " ", "y" * (memory.LONGEST + 1), "\U0001f600", "\x00"])
+def test_texts_without_a_match(text: str) -> None:
+    assert nearest([("open", "auf"), ("", "leer"), ("leer", " ")]).matches(text) == []
+
+
+@pytest.mark.parametrize("pairs", [[], [("", "")], [("a", "")]])
+def test_an_empty_memory_has_no_answers(pairs: list[tuple[str, str]]) -> None:
+    assert len(nearest(pairs)) == 0
+    assert nearest(pairs).matches("open") == []
+
+
+def test_a_text_that_fills_whole_blocks_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ngrams, "BLOCK", 2)
+    found = nearest([(text, text) for text in "ab cde f gh ij klm no".split()])
+    assert [found.matches(text)[0].translation for text in ("f", "klm", "no")] == ["f", "klm", "no"]
+
+
+def test_what_is_written_is_a_corpus_of_distinct_pairs(tmp_path: Path) -> None:
+    path = tmp_path / "memory.jsonl.gz"
+    pairs = [Pair("a\tb", "ü"), Pair("a\tb", "ü"), Pair("", "x"), Pair("y", "z")]
+    memory.write(path, pairs, ("en", "de"))
+    first = path.read_bytes()
+    memory.write(path, pairs, ("en", "de"))
+    assert path.read_bytes() == first
+    assert list(read_pairs(path, "en", "de")) == [Pair("a\tb", "ü"), Pair("y", "z")]

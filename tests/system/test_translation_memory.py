@@ -1,0 +1,257 @@
+"""A translation memory from the configuration to translations: as another source, exact, in other places."""
+
+import gzip
+import json
+import random
+import string
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dragoman
+from dragoman.configuration.config import Config
+from dragoman.corpus.examples import read_pairs
+from dragoman.data.dataset import Dataset
+from dragoman.data.vocabulary import EOS
+from dragoman.errors import UserError
+from dragoman.model.weights import read_tensors
+from dragoman.run.folder import RunFolder
+from dragoman.training import session
+from tests import toy
+from tests.golden import Golden
+from tests.system.conftest import Shell
+
+TARGETS = list(toy.WORDS.values())
+
+
+def keyed(count: int, seed: int) -> list[tuple[str, str]]:
+    """Pairs that nothing but a memory helps with: two sources of each key have the same random words as translation."""
+    draw = random.Random(seed)
+    found = []
+    for _ in range(count):
+        key, target = "".join(draw.choices(string.ascii_lowercase, k=12)), " ".join(draw.choices(TARGETS, k=3))
+        found += [(f"{key} {side}", target) for side in ("left", "right")]
+    return found
+
+
+KEY = keyed(100, 1)[6][0].removesuffix(" left")
+ANSWER = keyed(100, 1)[6][1]
+
+
+@cache
+def folder(base: Path) -> Path:
+    """A corpus in which every source has its like, and an untrained run (a step) on it."""
+    place = toy.corpus(base / "memory")
+    toy.write(place, "train", keyed(100, 1))
+    toy.write(place, "dev", keyed(4, 1))
+    return place
+
+
+@pytest.fixture
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return folder(tmp_path_factory.getbasetemp())
+
+
+def config(corpus: Path, run: Path, **options: object) -> Config:
+    given = {key.replace("__", "."): value for key, value in options.items()}
+    memory = {"data.memory": {"kind": "nearest", "threshold": 0.6}}
+    return toy.config(corpus, run, {**memory, "training.epochs": None, "training.steps": 1, **given})
+
+
+@cache
+def begun(corpus: Path) -> Path:
+    return session.train(config(corpus, corpus / "begun"), quiet=True).path
+
+
+@pytest.mark.slow
+def test_what_is_remembered_is_copied(corpus: Path, tmp_path: Path) -> None:
+    """Of new keys the model knows nothing; a memory that was not there in training has the answers."""
+    options = {
+        "training.steps": 160,
+        "training.validate_every": 160,
+        "training.optimiser": {"kind": "adam", "learning_rate": 0.02},
+        "model.combination": "hierarchical",
+    }
+    toy.write(corpus, "new", keyed(20, 2))
+    run = session.train(config(corpus, tmp_path / "run", **options), quiet=True).path
+    lefts = [(source, target) for source, target in keyed(20, 2) if source.endswith("left")]
+    found = dragoman.load(run, memory=corpus / "new").translate([source[:-4] + "back" for source, _ in lefts])
+    right = sum(each.text == target for each, (_, target) in zip(found, lefts, strict=True))
+    assert right >= 16
+    source, memory = found[0].sources
+    assert (source.name, memory.name, memory.text) == ("en", "memory", lefts[0][1])
+    assert memory.share.sum() > source.share.sum()
+
+
+def test_the_store_has_what_is_nearest_to_each_pair_but_itself(corpus: Path, tmp_path: Path) -> None:
+    made = config(corpus, tmp_path)
+    data = Dataset.prepare(made.data, made.text, 1, tmp_path)
+    assert [source.name for source in data.sources] == ["en", "memory"]
+    batch = data.batch(np.arange(len(data.train)), 0)
+    language = data.sources[1]
+    words = [language.vocabulary.symbols(row[row != 0].tolist()) for row in batch.sources[1].ids]
+    targets = [data.target.vocabulary.symbols(row[row != 0].tolist()) for row in batch.target.ids]
+    assert words == targets  # the other source of each key
+    assert [each.sources[1] for each in data.dev] == [each.target for each in data.dev]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_below_the_threshold_and_beyond_the_longest_nothing_is_remembered(
+    corpus: Path, tmp_path: Path, count: int
+) -> None:
+    toy.write(
+        tmp_path, "odd", [("one two", "un"), ("six", "six"), ("three four five", "deux deux"), ("three four", "un")]
+    )
+    memory = {"kind": "nearest", "threshold": 0.5, "count": count}
+    made = config(corpus, tmp_path / "run", data__train=str(tmp_path / "odd"), data__memory=memory, data__max_ratio=20)
+    data = Dataset.prepare(made.data.model_copy(update={"max_length": 3}), made.text, 1, tmp_path / "run")
+    sides = made.data.sides[1:]
+    assert sides == ("source.memory", "source.memory.2", "source.memory.3")[:count]
+    lengths = [data.train.columns[side].lengths.tolist() for side in sides]
+    assert lengths[0] == [1, 1, 2, 3]  # with the end; nothing is like the first two
+    assert data.train.columns[sides[0]][0].tolist() == [EOS]
+    assert data.batch(np.arange(4), 0).sources[1].mask.any(1).tolist() == [False, False, True, True]
+
+
+def test_a_run_keeps_its_pairs_as_a_corpus(corpus: Path) -> None:
+    run = RunFolder(begun(corpus))
+    assert list(read_pairs(run.path / "memory.jsonl.gz", "en", "fr")) == keyed(100, 1)
+    assert run.has_part(run.path / "memory.jsonl.gz")
+
+
+def test_a_source_may_be_given_in_the_place_of_what_is_remembered(corpus: Path) -> None:
+    translator = dragoman.load(begun(corpus))
+    assert [source.name for source in translator.asked] == ["en"]
+    texts: list[str | tuple[str, ...]] = [f"{KEY} left", (f"{KEY} left", "un"), (f"{KEY} left", ""), "nothing alike"]
+    found = [each.sources[1] for each in translator.translate(texts)]
+    assert [each.text for each in found] == [ANSWER, "un", "", ""]
+    assert found[2].words == []
+    with pytest.raises(TypeError, match="3 texts for a model of 1 sources"):
+        translator.translate([("a", "b", "c")])
+
+
+def test_exact_matches_are_returned_as_they_are(corpus: Path, tmp_path: Path) -> None:
+    run, place = begun(corpus), tmp_path / "more.tsv"
+    place.write_text("en\tfr\nodd\t An  unheard-of text!\nodd\tother\n", "utf-8")
+    translator = dragoman.load(run, memory=place)
+    exact, searched = translator.translate(["odd", "odds"], exact=True)
+    assert exact.text == " An  unheard-of text!"
+    assert exact.attention.shape == (len(exact.words), 1)
+    assert searched.text == translator.translate(["odds"])[0].text
+    assert translator.translate(["odd"], exact=True, prefix=["un"])[0].text.startswith("un")
+    assert translator.translate(["odd"])[0].text != exact.text
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"text.joint": True, "data.join": True},
+        {"text.joint": True, "model.combination": {"kind": "flat", "sentinel": True}, "data.memory": "nearest"},
+        {"data.memory": {"kind": "nearest", "count": 2}, "model.combination": "sum"},
+        {"data.edits": "memory"},
+        {**toy.SUBWORDS, "data.max_length": 60},
+    ],
+    ids=["joined", "flat", "two", "edits", "subwords"],
+)
+def test_every_way_to_read_several_sources_reads_a_memory(
+    corpus: Path, tmp_path: Path, options: dict[str, object]
+) -> None:
+    run = session.train(config(corpus, tmp_path / "run", **options), quiet=True).path
+    translator = dragoman.load(run)
+    near, far = translator.translate([f"{KEY} up", "xyz"])
+    assert near.sources[1].text == ANSWER
+    assert near.sources[1].share.sum() > 0
+    assert not far.sources[1].text
+    (scored,) = translator.score([f"{KEY} up"], ["un deux"])
+    assert [source.text for source in scored.sources] == [source.text for source in near.sources]
+
+
+def test_an_unlearnt_post_editor_writes_what_is_remembered_with_edits(corpus: Path, tmp_path: Path) -> None:
+    run = session.train(config(corpus, tmp_path / "run", data__edits="memory", training__steps=40), quiet=True).path
+    found = dragoman.load(run).translate([f"{KEY} up"])[0]
+    assert found.text == found.sources[1].text == ANSWER
+
+
+def test_a_resumed_run_is_the_same(corpus: Path, tmp_path: Path) -> None:
+    both = []
+    for name, steps in (("once", [4]), ("twice", [2, 4])):
+        for count in steps:
+            run = session.train(config(corpus, tmp_path / name, training__steps=count), quiet=True)
+        both.append(read_tensors(run.weights("model-last"))[0])
+    assert all(both[0][name].equal(both[1][name]) for name in both[0])
+
+
+def test_another_memory_prepares_the_store_anew(corpus: Path, tmp_path: Path) -> None:
+    found = []
+    for threshold in (0.6, 0.99, 0.99):
+        made = config(corpus, tmp_path, data__memory={"kind": "nearest", "threshold": threshold})
+        data = Dataset.prepare(made.data, made.text, 1, tmp_path)
+        found.append((data.train.notes["fingerprint"], int(data.train.columns["source.memory"].lengths.sum())))
+    assert found[0][1] > found[1][1] == len(data.train)
+    assert found[1] == found[2]
+
+
+def test_the_commands(corpus: Path, tmp_path: Path, shell: Shell, golden: Golden) -> None:
+    run, place = begun(corpus), tmp_path / "more.tsv"
+    place.write_text("en\tfr\nodd one\tun deux\n", "utf-8")
+    (tmp_path / "in").write_text(f"odd one\n{KEY} left\n", "utf-8")
+    (tmp_path / "ref").write_text("un deux\nun\n", "utf-8")
+    told = shell("translate", run, tmp_path / "in", "--memory", place, "--exact", "--json")
+    assert told.code == 0, told.err
+    first, second = map(json.loads, told.out.splitlines())
+    assert (first["text"], first["sources"][1]["name"], second["sources"][1]["text"]) == ("un deux", "memory", "")
+    told = shell("evaluate", tmp_path / "ref", "--run", run, "--source", tmp_path / "in", "--exact", "--memory", place)
+    assert "exact:True" in told.out
+    assert shell("score", run, tmp_path / "in", tmp_path / "ref").out.count("\n") == 2
+    assert shell("score", run, tmp_path / "in", tmp_path / "ref", "--memory", place).out.count("\n") == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "key"),
+    [
+        ({"data.memory": "nearst"}, "data.memory"),
+        ({"data.memory": {"kind": "nearest", "threshold": 0}}, "data.memory.threshold"),
+        ({"data.memory": {"kind": "nearest", "count": 11}}, "data.memory.count"),
+        ({"data.memory": {"kind": "nearest", "count": "two"}}, "data.memory.count"),
+        ({"data.source": ["en", "memory"]}, "data.source.1"),
+        ({"data.source": ["en"], "data.features": ["en"]}, "data.memory"),
+        ({"data.source": "fr", "data.train": "a.tsv", "data.dev": "b.tsv"}, "data.memory"),
+        ({"data.alignments": True}, "data.alignments"),
+        ({"data.edits": "fr"}, "data.edits"),
+        ({"data.edits": "memory", "text.target.unit": {"kind": "bpe", "dropout": 0.1}}, "data.edits"),
+        ({"training.objective": "agreement"}, "training.objective"),
+    ],
+)
+def test_a_configuration_that_does_not_fit_is_told(
+    corpus: Path, tmp_path: Path, options: dict[str, object], key: str, golden: Golden
+) -> None:
+    with pytest.raises(UserError) as raised:
+        config(corpus, tmp_path, **options)
+    assert str(raised.value).startswith(f"--{'.'.join(key.split('.')[:2])}: ")
+    assert key in str(raised.value)
+    golden(str(raised.value), str(options))
+
+
+def test_faults_are_told_in_one_line(
+    corpus: Path, tmp_path: Path, golden: Golden, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    def told(run: Path, **options: object) -> Iterator[str]:
+        with pytest.raises(UserError) as raised:
+            dragoman.load(run, **options)  # type: ignore[arg-type]
+        yield str(raised.value).replace(str(tmp_path), "FOLDER")
+
+    run = begun(corpus)
+    plain = session.train(config(corpus, tmp_path / "plain", data__memory="none"), quiet=True).path
+    golden(*told(plain, memory=corpus / "train"))
+    golden(*told(run, memory=tmp_path / "missing"))
+    with pytest.raises(UserError) as raised:
+        dragoman.load(plain).translate(["a"], exact=True)
+    golden(str(raised.value))
+    damaged = session.train(config(corpus, tmp_path / "damaged"), quiet=True).path
+    (damaged / "memory.jsonl.gz").write_bytes(gzip.compress(b'{"en": 1}\n'))
+    golden(*told(damaged))
+    (damaged / "memory.jsonl.gz").unlink()
+    golden(*told(damaged))
