@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import gc
 import re
 from functools import cache
 from pathlib import Path
@@ -87,3 +88,9 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("needs the corpora in ../shared/data, which are not part of the repository")
     return SHARED_DATA
+
+
+def pytest_collection_finish() -> None:
+    """Keep what all tests share (torch, thousands of items) out of every later search for garbage."""
+    gc.collect()
+    gc.freeze()

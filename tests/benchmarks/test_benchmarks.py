@@ -10,6 +10,7 @@ from benchmarks.__main__ import main
 from benchmarks.architecture import Sizes
 from benchmarks.jobs import Job
 from benchmarks.report import Report
+from dragoman.model.attention.terms.table import TERMS
 
 TINY = ["--tiny", "--threads", "1", "--rounds", "1"]
 
@@ -20,6 +21,8 @@ def test_trains_and_decodes_along_all_paths(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setattr(toolkits, "TERMS", {kind: TERMS[kind] for kind in ("coverage", "position", "wait", "markov")})
+    monkeypatch.setattr(toolkits, "TOGETHER", 2)
     file = tmp_path / "figures.json"
     peers = ["--peers", str(tmp_path / "no-python")]
     assert main([*TINY, "--works", "train", "terms", "beam", "--json", str(file), *peers]) == 0
@@ -29,6 +32,7 @@ def test_trains_and_decodes_along_all_paths(
     paths = ["dragoman, plain", "dragoman, fast"]
     exported = [*toolkits.EXPORTED] if importlib.util.find_spec("onnxruntime") else []
     terms = [each.name for group in toolkits.terms(Job("terms", 8, 1, "")) for each in group]
+    assert terms == ["additive", "+ coverage", "+ position", "additive", "+ markov"]
     every = zip(contests, (paths, terms, [*paths, *exported]), strict=True)
     wanted = [(contest, name) for contest, names in every for name in names]
     assert [(row.contest, row.who) for row in report.rows] == wanted
