@@ -25,12 +25,16 @@ LOADED = [  # what the commands import when they run
     "dragoman.cli.pairs",
     "dragoman.cli.progress",
     "dragoman.cli.scores",
+    "dragoman.corpus.cleaning",
     "dragoman.corpus.initialise",
+    "dragoman.corpus.installed",
+    "dragoman.corpus.parts",
     "dragoman.corpus.statistics",
     "dragoman.demo",
     "dragoman.deployment.export",
     "dragoman.evaluation.languages",
     "dragoman.text.noise",
+    "dragoman.training.starting",
     "tests.system.drive",
 ]
 

@@ -59,6 +59,7 @@ def test_the_commands_that_compute_are_these() -> None:
     assert set(found) - set(COMPUTING) == {
         "augment copy",
         "augment noise",
+        "corpus",
         "debug config",
         "debug data",
         "info",
