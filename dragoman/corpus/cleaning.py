@@ -1,4 +1,4 @@
-"""Which units of a file are pairs to learn from, and what is to be cleaned in them; everything is counted."""
+"""Select and clean the units of a file that are useful as training pairs, and count every decision."""
 
 import re
 from collections import Counter
@@ -10,7 +10,7 @@ from dragoman.corpus import accelerators
 from dragoman.corpus.unit import State, Unit
 from dragoman.text.normalise import Normaliser
 
-LONGEST = 1_000  # characters of a text, if nothing else is said
+LONGEST = 1_000  # default maximal number of characters in a text
 
 _CREDITS = re.compile(
     r"translator[-_ ]credits?|translated[-_ ]by|your[-_ ](names|emails)|"
@@ -21,7 +21,7 @@ _END = re.compile(r"[\s.:…!?。：！？]+$")
 
 
 class Rules(NamedTuple):
-    """What is asked for: most characters of a text, whether copies of the source stay, and accelerators."""
+    """Options: the maximal number of characters in a text, and whether copies of the source and accelerators stay."""
 
     longest: int = LONGEST
     drop_copies: bool = False
@@ -29,7 +29,7 @@ class Rules(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A pair in one line each, and what its file says of it."""
+    """A pair, each text in one line, with its context and state."""
 
     source: str
     target: str
@@ -38,12 +38,12 @@ class Entry(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What is the same for sources that differ in case, spaces and final punctuation alone."""
+        """A key that sources share if they differ only in letter case, spaces and final punctuation."""
         return _END.sub("", self.source).casefold() or self.source
 
 
 class Cleaner:
-    """Cleans units one after another, and counts what it leaves out, by the first rule that holds, and changes."""
+    """Clean units one by one, and count those that are dropped (by the first rule that applies) or changed."""
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
@@ -54,7 +54,7 @@ class Cleaner:
         self._seen = set[int]()
 
     def __call__(self, unit: Unit) -> Entry | None:
-        """The pair, or None where it is left out."""
+        """Return the cleaned pair, or None if the unit is dropped."""
         self.read += 1
         source, target = map(self._one_line, unit.texts)
         marked = source, target
@@ -79,7 +79,7 @@ class Cleaner:
         return " ".join(self._normalise(text).split())
 
     def __str__(self) -> str:
-        """The table of all counts."""
+        """The counts as a table."""
         rows = [("units read", self.read)]
         rows += [(f"- {reason}", count) for reason, count in self.dropped.items()]
         rows += [("pairs kept", self.kept)]

@@ -1,4 +1,4 @@
-"""Files with all languages in one: which reader has which ending."""
+"""The formats of files that contain all languages, by the endings of their names."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -12,9 +12,9 @@ from dragoman.files import existing
 
 
 class Format(NamedTuple):
-    """How files of an ending are read: their units in the languages of these names, one after another, in an order that
-    is always the same; and which two languages they have, the wanted ones if there are any. A fault is a UserError with
-    file and line, or number of the unit. `packed`: also as .gz.
+    """The reader of a format. `read` yields the units in the named languages, always in the same order; `languages`
+    returns the two languages of the pairs, the wanted ones if given. Faults raise UserError with the file and the line,
+    or the number of the unit. `packed`: may also be compressed (.gz).
     """
 
     read: Callable[[str, Sequence[str]], Iterator[Unit]]
@@ -23,12 +23,12 @@ class Format(NamedTuple):
 
 
 def read(place: str, names: Sequence[str]) -> Iterator[Unit]:
-    """All units of a file."""
+    """Yield the units of a file."""
     return _of(place).read(place, names)
 
 
 def texts(place: str, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """The same to train on: what is fuzzy is not translated, and what is obsolete is not there."""
+    """Yield the texts to train on: fuzzy units count as untranslated, obsolete ones are left out."""
     for unit in read(place, names):
         if unit.state is State.GOOD:
             yield unit.texts
@@ -37,13 +37,13 @@ def texts(place: str, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 def languages(place: str, wanted: Sequence[str] = ()) -> Columns:
-    """Which two languages hold the pairs. UserError where that is not clear."""
+    """Return the two languages of the pairs. UserError if this is ambiguous."""
     return _of(place).languages(place, wanted)
 
 
 def of_one_language(source: Path, target: Path) -> bool:
-    """Whether two files are of a format that may have each language in a file of its own. UserError where they have
-    both languages and there is nothing to put side by side.
+    """Whether both files are of a format that allows one file per language. UserError if one of them contains both
+    languages.
     """
     own = [is_json(str(path)) for path in (source, target)]
     for path in (source, target):
@@ -53,12 +53,12 @@ def of_one_language(source: Path, target: Path) -> bool:
 
 
 def is_json(place: str) -> bool:
-    """Whether it is of the format that may have each language in a file of its own."""
+    """Whether the format allows one file per language."""
     return place.removesuffix(PACKED).endswith(".json")
 
 
 def files(place: str, names: Sequence[str]) -> list[Path]:
-    """The files that are read under this name. UserError where one is missing."""
+    """Return the files that this name stands for. UserError if one is missing."""
     each = [place.replace(objects.EACH, name) for name in names] if objects.EACH in place else [place]
     for path in each:
         if not existing(path).exists():
@@ -67,7 +67,7 @@ def files(place: str, names: Sequence[str]) -> list[Path]:
 
 
 def stem(place: str) -> str:
-    """The name without its ending."""
+    """Return the name without its ending."""
     return place.removesuffix(PACKED).removesuffix(_ending(place))
 
 

@@ -1,4 +1,4 @@
-"""The message catalogues of the programs on this machine: a corpus without a download."""
+"""Read the message catalogues of installed programs: a corpus without a download."""
 
 import os
 from collections import Counter
@@ -9,19 +9,19 @@ from dragoman.corpus import catalogues
 from dragoman.corpus.unit import Unit
 from dragoman.errors import UserError
 
-ENGLISH = "en"  # what messages are in, as a rule
-DATA = "/usr/local/share:/usr/share"  # where XDG_DATA_DIRS says nothing
+ENGLISH = "en"  # the usual language of untranslated messages
+DATA = "/usr/local/share:/usr/share"  # the default of XDG_DATA_DIRS
 CATALOGUES = "LC_MESSAGES"
 
 
 def folders(environment: Mapping[str, str]) -> list[Path]:
-    """The folders with one for each language: `locale`, and others that begin so, below those of shared data."""
+    """Return the folders `locale*` below the folders of shared data; each has a subfolder per language."""
     places = dict.fromkeys((environment.get("XDG_DATA_DIRS") or DATA).split(":"))
     return [folder for place in places if place for folder in sorted(Path(place).glob("locale*")) if folder.is_dir()]
 
 
 def find(language: str, where: Sequence[Path]) -> list[Path]:
-    """The catalogues of a language. UserError that tells which languages have most where there is none."""
+    """Return the catalogues of a language. If there are none, UserError names the languages with the most."""
     found = [path for folder in where for path in sorted((folder / language / CATALOGUES).glob("*.mo"))]
     if found:
         return found
@@ -34,14 +34,14 @@ def find(language: str, where: Sequence[Path]) -> list[Path]:
 
 
 def read(paths: Iterable[Path]) -> Iterator[tuple[str, Unit]]:
-    """Each domain with its messages, one after another. UserError for a damaged file."""
+    """Yield the messages of all catalogues, each with its domain. UserError if a file is damaged."""
     for path in paths:
         for unit in catalogues.units(catalogues.mo(str(path))):
             yield path.stem, unit
 
 
 def owners(paths: Iterable[Path], lists: Path = Path("/var/lib/dpkg/info")) -> dict[str, str]:
-    """The package of each domain, where dpkg knows it."""
+    """Return the package of each domain that dpkg knows."""
     wanted = {os.path.abspath(path): path.stem for path in paths}
     found: dict[str, str] = {}
     for each in sorted(lists.glob("*.list")):
@@ -54,7 +54,7 @@ def owners(paths: Iterable[Path], lists: Path = Path("/var/lib/dpkg/info")) -> d
 def table(
     counts: Mapping[str, int], packages: Mapping[str, str], rows: int, docs: Path = Path("/usr/share/doc")
 ) -> str:
-    """The domains with most pairs, at most so many, each with its package and where the licence of that stands."""
+    """Return a table of the domains with the most pairs, at most `rows`, each with the licence file of its package."""
     told = []
     for domain, count in sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:rows]:
         package = packages.get(domain, "")

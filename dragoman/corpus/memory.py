@@ -26,14 +26,14 @@ CHARACTERS = 0xD000  # that words may be written as, below the surrogates
 
 
 class Match(NamedTuple):
-    """A translation from the memory, and how similar its source is: from 0 to 1 (the same)."""
+    """A translation from the memory, and the similarity of its source: from 0 to 1 (identical)."""
 
     translation: str
     score: float
 
 
 class NoMemory:
-    """Nothing is remembered."""
+    """No translation memory."""
 
 
 @final
@@ -91,12 +91,12 @@ class Nearest:
         return list(found.values())
 
     def exact(self, text: str) -> str | None:
-        """The first translation of this very source."""
+        """Return the first translation of an identical source; None if there is none."""
         row = self._first.get(self._normalise(text))
         return None if row is None else self._targets[row]
 
     def _scored(self, source: str, words: str) -> tuple[list[int], NDArray[np.float64]]:
-        """The candidates in the order of the memory, with their similarities."""
+        """Return the candidates in the order of the memory, with their similarities."""
         near = [index.nearest(text, CANDIDATES) for index, text in zip(self._indices, (source, words), strict=True)]
         same = [self._first[source]] if source in self._first else []
         rows = sorted(set(chain(*(each.tolist() for each in near), same)))
@@ -118,12 +118,12 @@ def _similarities(text: str, others: Sequence[str]) -> NDArray[np.float64]:
 
 
 def _alike(one: str, other: str) -> bool:
-    """Whether two translations differ in spaces and letter case alone."""
+    """Whether two translations differ only in spaces and letter case."""
     return one.lower().split() == other.lower().split()
 
 
 def write(path: Path, pairs: Iterable[Pair], names: tuple[str, str]) -> None:
-    """Write the pairs, as JSON Lines with these keys; the same pairs give the same bytes."""
+    """Write the pairs as JSON Lines with these keys. Equal pairs give equal bytes."""
     with write_atomically(path, "wb") as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file:
         for pair in distinct(pairs):
             line = json.dumps(dict(zip(names, pair, strict=True)), ensure_ascii=False)
@@ -131,7 +131,7 @@ def write(path: Path, pairs: Iterable[Pair], names: tuple[str, str]) -> None:
 
 
 def distinct(pairs: Iterable[Pair]) -> Iterator[Pair]:
-    """The pairs with text on both sides, each once."""
+    """Yield each distinct pair that has text on both sides."""
     return iter(dict.fromkeys(pair for pair in pairs if all(text.strip() for text in pair)))
 
 

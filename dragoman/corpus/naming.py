@@ -1,4 +1,4 @@
-"""Which of the languages in a file is meant by a name: en may be called en-US there, or source here."""
+"""Match requested names of languages with those in a file, where en may be called en-US."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from dragoman.corpus import tables
 from dragoman.corpus.tables import CODES, LANGUAGES, ROLES, SHOWN, Columns
 from dragoman.errors import UserError
 
-UNSAID = ""  # a language that a file has and does not name
+UNSAID = ""  # a language that the file does not name
 _LANGUAGES = frozenset([*CODES, *LANGUAGES]) - frozenset(ROLES)  # mt: machine translation, and not Maltese
 
 
@@ -16,7 +16,7 @@ def is_language(name: str) -> bool:
 
 
 def match(names: Sequence[str], found: Sequence[str]) -> tuple[int | None, ...]:
-    """The place in `found` of each name; None for those that are not there.
+    """Return the index in `found` of each name, or None if it is not there.
 
     A name means the language that is spelt like it (but for case, and `_` for `-`), or else the only one with the same
     first part: en and en-US. Of the rest, a name that is no language's (source, mt) means the language that is left
@@ -38,7 +38,7 @@ def match(names: Sequence[str], found: Sequence[str]) -> tuple[int | None, ...]:
 
 
 def matched(names: Sequence[str], found: Sequence[str], where: str) -> tuple[int, ...]:
-    """The same, and UserError where a name is not there."""
+    """As `match`, but raises UserError if a name is not there."""
     places = match(names, found)
     for name, place in zip(names, places, strict=True):
         if place is None:
@@ -47,14 +47,14 @@ def matched(names: Sequence[str], found: Sequence[str], where: str) -> tuple[int
 
 
 def missing(name: str, found: Sequence[str], where: str) -> UserError:
-    """What to tell of a name that no language there has."""
+    """The error for a name that no language has."""
     there = ", ".join((each or "one without a name")[:SHOWN] for each in found[:SHOWN])
     return UserError(f"{where}: has no {name} (it has: {there})")
 
 
 def two(found: Sequence[str], wanted: Sequence[str], where: str) -> Columns:
-    """Which two languages hold the pairs: the `wanted`, or the only ones; `source` and `target` where they have no
-    names. UserError where it is not clear.
+    """Return the two languages of the pairs: the `wanted` ones, or the only two; unnamed ones are called `source` and
+    `target`. UserError if this is ambiguous.
     """
     if wanted:
         matched(wanted, found, where)

@@ -1,4 +1,4 @@
-"""What any file says in several languages, whatever its format."""
+"""A unit: one entry of a multilingual file, in any format."""
 
 import re
 from enum import Enum
@@ -7,28 +7,28 @@ from typing import NamedTuple
 from dragoman.files import LONGEST_TEXT
 
 _LINE_END = re.compile(r"\r?\n")
-_HALF = re.compile("[\ud800-\udfff]")  # half characters, which JSON can spell and no UTF-8 can hold
+_HALF = re.compile("[\ud800-\udfff]")  # lone surrogates, which JSON can escape but UTF-8 cannot encode
 
 
 class State(Enum):
-    """What a file says of a translation."""
+    """The state of a translation according to its file."""
 
     GOOD = "good"
-    FUZZY = "fuzzy"  # somebody is to look at it: of an older source, or not reviewed
-    OBSOLETE = "obsolete"  # its source is there no more
+    FUZZY = "fuzzy"  # needs review: translated from an older source, or not reviewed
+    OBSOLETE = "obsolete"  # its source no longer exists
 
 
 class Unit(NamedTuple):
-    """A text in the languages that were asked for; empty where it is not translated."""
+    """A text in each of the requested languages; empty if it is not translated."""
 
     texts: tuple[str, ...]
     state: State = State.GOOD
-    context: str = ""  # what tells it from others with the same source
-    plural: bool = False  # is a form of a plural
+    context: str = ""  # distinguishes it from other units with the same source
+    plural: bool = False  # whether it is a plural form
 
 
 def cell(text: str) -> str:
-    """A text as training reads it: ends of lines are spaces; of one with more than LONGEST_TEXT characters come the
-    first so many and one more, so that whoever reads can tell.
+    """Return a text as training reads it: line ends become spaces. A text with more than LONGEST_TEXT characters is cut
+    after LONGEST_TEXT + 1, so that the reader can see that it is too long.
     """
     return _HALF.sub("\ufffd", _LINE_END.sub(" ", text[: LONGEST_TEXT + 1]))

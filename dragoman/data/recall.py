@@ -1,4 +1,4 @@
-"""The sources of a model that a translation memory fills."""
+"""Sources of a model that are filled from a translation memory."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,18 +16,18 @@ MEMORY = "memory.jsonl.gz"  # in a run folder: the training pairs, as a corpus t
 
 @dataclass(frozen=True)
 class Recall:
-    """A memory, the source that it is asked with, and the sources that its answers are, the most similar first."""
+    """A translation memory, the source to look up, and the sources to fill, the most similar first."""
 
     memory: Nearest
     asked: str
     answers: tuple[str, ...]
 
     def matches(self, text: str, without: str | None = None) -> dict[str, Match]:
-        """The answers by the names of their sources, as far as there are any."""
+        """Return the matches by the names of the sources that they fill."""
         return dict(zip(self.answers, self.memory.matches(text, without), strict=False))
 
     def texts(self, text: str, without: str | None = None) -> tuple[str, ...]:
-        """A text for each source, blank where it is missing."""
+        """Return a text for each source, empty if there is no match."""
         found = self.matches(text, without)
         return tuple(found[name].translation if name in found else "" for name in self.answers)
 
@@ -38,7 +38,7 @@ def keep(data: DataConfig, folder: Path) -> None:
 
 
 def recall(data: DataConfig, sources: Iterable[Source], folder: Path, place: str | Path | None = None) -> Recall:
-    """The memory of a run: the pairs that its folder keeps, or those of a corpus in another place. UserError if these
+    """Load the translation memory of a run: the pairs in its folder, or those of another corpus. UserError if these
     cannot be read.
     """
     (language,) = (source for source in sources if source.name == data.asked)

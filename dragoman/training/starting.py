@@ -1,4 +1,4 @@
-"""A training that starts from another run and needs no configuration: it takes that run's, for other pairs."""
+"""Configure a training that starts from another run, by the configuration of that run and other pairs."""
 
 import filecmp
 import json
@@ -30,7 +30,7 @@ OPTIONS: Mapping[str, Any] = {
 
 
 class Started(NamedTuple):
-    """The configuration of a run that starts from another, and a line about it."""
+    """The configuration of a run that starts from another, and a line that describes it."""
 
     config: Config
     told: str
@@ -74,7 +74,7 @@ def _languages(run: Run) -> tuple[str, str]:
 
 
 def _stem(corpus: str) -> str:
-    """The name of a corpus without its folder and form."""
+    """Return the name of a corpus without its folder and ending."""
     return Path(formats.stem(corpus) if corpus.endswith(formats.ENDINGS) else corpus).name
 
 
