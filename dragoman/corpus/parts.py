@@ -42,9 +42,7 @@ def write(
     is written, and none if anything fails. UserError where one exists, or nothing would be left to train on.
     """
     found = paths(prefix, sizes)
-    for path in found.values():
-        if path.exists():
-            raise UserError(f"{path}: exists already; choose another --output, or remove it")
+    _refuse(found.values())
     prefix.parent.mkdir(parents=True, exist_ok=True)
     lots = array("Q")
     with TemporaryFile("w+", encoding="utf-8", newline="\n", dir=prefix.parent) as spool:
@@ -52,6 +50,7 @@ def write(
             spool.write(f"{entry.source}\t{entry.target}\t{origin}\t{entry.context}\n")
             lots.append(_lot(entry.key, seed))
         spool.seek(0)
+        _refuse(found.values())  # reading takes time, and what is there by now is somebody else's
         part_of = _divided(lots, {part: size for part, size in sizes.items() if size})
         counts = dict.fromkeys(found, 0)
         try:
@@ -68,6 +67,13 @@ def write(
                 path.unlink(missing_ok=True)
             raise
     return {found[part]: count for part, count in counts.items()}
+
+
+def _refuse(paths: Iterable[Path]) -> None:
+    """UserError if one of the files exists."""
+    for path in paths:
+        if path.exists():
+            raise UserError(f"{path}: exists already; choose another --output, or remove it")
 
 
 def _lot(key: str, seed: int) -> int:

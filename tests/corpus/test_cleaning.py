@@ -175,3 +175,16 @@ def test_nothing_stays_where_writing_fails(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(UserError, match="exists already"):
         parts.write(rows("abc"), tmp_path / "x", ("en", "de"), parts.FILE, {"dev": 1}, 1)
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"x.dev.tsv": "mine"}
+
+
+def test_a_file_that_appears_while_others_are_read_is_left_alone(tmp_path: Path) -> None:
+    mine = tmp_path / "x.dev.tsv"
+
+    def reading() -> Iterable[parts.Origin]:
+        yield from rows("abc")
+        mine.write_text("mine")
+
+    with pytest.raises(UserError, match=r"x\.dev\.tsv: exists already"):
+        parts.write(reading(), tmp_path / "x", ("en", "de"), parts.FILE, {"dev": 1}, 1)
+    assert mine.read_text() == "mine"
+    assert list(tmp_path.iterdir()) == [mine]
