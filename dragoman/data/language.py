@@ -65,6 +65,11 @@ class Language:
         with write_atomically(folder / f"{side}.counts") as file:
             file.writelines(f"{count}\n" for count in self.counts)
 
+    @staticmethod
+    def saved(folder: Path, side: Side) -> bool:
+        """Return whether the folder has a language on this side."""
+        return (folder / f"{side}.vocabulary").is_file()
+
     @classmethod
     def load(cls, folder: Path, side: Side, name: str, marks: Sequence[Mark] = ()) -> "Language":
         """Read what `save` wrote of a language with these marks. UserError if a file is missing or damaged."""

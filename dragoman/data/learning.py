@@ -104,7 +104,7 @@ def taken(data: DataConfig, text: TextConfig, run: str) -> dict[Side, Source]:
             found[side] = FeatureSource(name, arrays[side].size)
             continue
         try:
-            language = Language.load(Path(run), side, name, marks(data))
+            language = Language.load(Path(run), _side_there(Path(run), side, name in data.recalled), name, marks(data))
         except UserError as error:
             raise UserError(f"text.symbols_of: {error}") from None
         key = "target" if side == "target" or name in data.recalled else "source"
@@ -117,6 +117,15 @@ def taken(data: DataConfig, text: TextConfig, run: str) -> dict[Side, Source]:
     if text.joint and len(inventories) > 1:
         raise UserError(f"text.joint: is false in {run} (text.symbols_of); take `text` from its config.yaml")
     return found
+
+
+def _side_there(run: Path, side: Side, recalled: bool) -> Side:
+    """The side of another run that has the symbols of a side of this one. If that run has a single source and no
+    translation memory, the memory's symbols are those of the target.
+    """
+    if Language.saved(run, side):
+        return side
+    return "target" if recalled else "source"
 
 
 def same(one: Source, other: Source) -> bool:

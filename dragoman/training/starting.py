@@ -64,7 +64,8 @@ def configure(place: str, corpora: Sequence[str], given: Mapping[str, str]) -> S
 def _languages(run: Run) -> tuple[str, str]:
     """The two languages of a run. UserError if there are more, or its pairs need more than their texts."""
     data = run.config.data
-    if data.pairs or not data.plain or data.alignments:
+    edits = data.edits is not None and data.edits not in data.recalled
+    if data.pairs or len(data.source) > 1 or data.features or edits or data.alignments:
         raise UserError(
             f"{run.folder.path}: is trained on more than the pairs of two languages (several sources, data.pairs, "
             "features, edits or alignments), so what starts from it needs a configuration (training.start)"

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from dragoman.configuration import document
+from dragoman.corpus.examples import read_pairs
+from dragoman.data.recall import MEMORY
 from dragoman.run.folder import RunFolder
 from dragoman.run.run import Run
 from dragoman.training.starting import OPTIONS
@@ -73,6 +75,20 @@ def test_the_same_command_goes_on(other: Shell) -> None:
         "whole",
         "whole-data",
     ]
+
+
+def test_what_a_run_that_starts_from_one_with_a_memory_looks_up_are_its_own_pairs(other: Shell) -> None:
+    memory = "--data.memory={kind: nearest, threshold: 0.3}"
+    outcome = other("train", "toy.yaml", memory, "--model.combination=flat", "--training.epochs=1", "--run=runs/old")
+    assert outcome.code == 0, outcome.err
+    outcome = other("train", "--start", "runs/old", "new.tsv", "--training.epochs=1")
+    assert outcome.code == 0, outcome.err
+    new = Run.load(other.folder / "runs" / "old-new")
+    assert new.config.data.memory == Run.load(other.folder / "runs" / "old").config.data.memory
+    data = other.folder / "runs" / "old-new-data"
+    files = [(data / f"train.{name}").read_text("utf-8").splitlines() for name in ("en", "fr")]
+    kept = [(pair.source, pair.target) for pair in read_pairs(str(new.folder.path / MEMORY), "en", "fr")]
+    assert sorted(kept) == sorted(set(zip(*files, strict=True)))
 
 
 def test_the_new_run_is_beside_the_other_from_wherever_that_is_named(other: Shell) -> None:

@@ -103,6 +103,20 @@ def test_the_same_symbols_take_every_parameter(
     assert all(torch.equal(found[name], each.float()) for name, each in expected.items())
 
 
+def test_a_memory_read_as_one_sequence_takes_every_parameter_of_a_run_without(
+    parent: Callable[..., Path], made: Made, assembled: Assembled
+) -> None:
+    start = parent(CASES["tie all"])
+    memory = {"data.memory": {"kind": "nearest", "threshold": 0.3}, "data.join": True}
+    options = {**CASES["tie all"], **memory, "text.symbols_of": str(start), "training.start": str(start)}
+    run = assembled(made(options))
+    expected, _ = read_tensors(RunFolder(start).weights())
+    assert [source.name for source in run.data.sources] == ["en", "memory"]
+    found = weights(run.model)
+    assert found.keys() == expected.keys()
+    assert all(torch.equal(found[name], each.float()) for name, each in expected.items())
+
+
 def segments(symbol: str, new: Language, old: Language) -> list[str]:
     """How an older language spells a symbol of another in the middle of a text, found without looking at spaces."""
     text = new.text.unit.surfaces(["<unk>", symbol])[1]
