@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from rich.console import Console
@@ -15,14 +16,18 @@ from dragoman.errors import UserError
 
 
 class Table(NamedTuple):
-    """A table's module, its rows, and the defaults of its options."""
+    """A table's module, its rows, and the defaults of its options. `epochs` is None if each row has its own. The rows
+    that are `first` are trained before the others, which need them. `flags` are further options, with their help.
+    """
 
     module: str
     about: str
     rows: Callable[[], list[Row]]
     folder: str
     data: str
-    epochs: int
+    epochs: int | None
+    first: tuple[str, ...] = ()
+    flags: Mapping[str, str] = MappingProxyType({})
 
 
 def main(
@@ -37,9 +42,12 @@ def main(
     parser = argparse.ArgumentParser(prog=f"python -m {table.module}", description=table.about)
     parser.add_argument("--folder", type=Path, default=Path(table.folder), help="output folder")
     parser.add_argument("--data", type=Path, default=Path(table.data), help="folder of the corpus")
-    parser.add_argument("--epochs", type=int, default=table.epochs, help="epochs")
+    if table.epochs:
+        parser.add_argument("--epochs", type=int, default=table.epochs, help="epochs")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="only these rows")
     parser.add_argument("--workers", type=int, default=2, help="number of parallel trainings, with one thread each")
+    for flag, about in table.flags.items():
+        parser.add_argument(flag, action="store_true", help=about)
     parser.add_argument("--row", metavar="NAME", help=argparse.SUPPRESS)  # one of those trainings
 
     def run(options: argparse.Namespace, console: Console) -> int:
@@ -50,9 +58,15 @@ def main(
         if options.row:  # this process is one of the trainings
             work(next(row for row in every if row.name == options.row), options)
             return 0
-        rest = ["--folder", str(options.folder), "--data", str(options.data), "--epochs", str(options.epochs)]
-        todo = [row for row in every if not result(row, options).is_file()]
-        failed = apart(table.module, {row.name: ["--row", row.name, *rest] for row in todo}, options.workers, console)
+        rest = ["--folder", str(options.folder), "--data", str(options.data)]
+        rest += ["--epochs", str(options.epochs)] if table.epochs else []
+        failed = 0
+        todo = [row.name for row in every if not result(row, options).is_file()]
+        for wave in (
+            [name for name in todo if name in table.first],
+            [name for name in todo if name not in table.first],
+        ):
+            failed += apart(table.module, {name: ["--row", name, *rest] for name in wave}, options.workers, console)
         if done := [row for row in every if result(row, options).is_file()]:
             show(done, options)
         return int(failed > 0)

@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import postediting, provenance, sources, trainings
+from benchmarks import postediting, provenance, small, sources, trainings
 from benchmarks.prepared import Row
+from dragoman.corpus.examples import Pair, read_pairs
+from dragoman.data.recall import MEMORY
+from dragoman.run.run import Run
 from dragoman.training import checks
 from tests import toy
 
@@ -134,3 +137,67 @@ def test_no_two_rows_have_one_folder() -> None:
     for rows in (sources.rows(), postediting.rows()):
         assert len({row.slug for row in rows}) == len(rows)
     assert trainings.result(Row("a, b", Path("c")), Namespace(folder=Path("f"))) == Path("f/a-b.json")
+
+
+@pytest.fixture
+def product(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The corpora of `make small-table`, and small models."""
+    parts = {"parent": 60, "parent-dev": 8, "memory": 40, "dev": 8, "test": 8}
+    for seed, (part, count) in enumerate(parts.items()):
+        lines(tmp_path, f"{part}.tsv", ["en\tfr", *map("\t".join, toy.pairs(count, seed))])
+    data = "data: {source: x, target: y, train: t, dev: d}\nrun: runs/x\n"
+    for name in ("OWN", "PARENT"):
+        (tmp_path / f"{name}.yaml").write_text(data + TINY.replace("METRIC", "bleu").replace("ter]", "chrf]"), "utf-8")
+        monkeypatch.setattr(small, name, tmp_path / f"{name}.yaml")
+    monkeypatch.setattr(small, "OPTIONS", {"training.epochs": 1})
+    monkeypatch.setattr(small, "STRINGS", (20,))
+    return tmp_path
+
+
+@pytest.mark.parametrize("row", small.rows(), ids=lambda row: row.name)
+def test_every_row_of_small_is_a_sound_configuration(row: Row, tmp_path: Path) -> None:
+    for part in ("parent", "parent-dev", "memory", "dev"):
+        lines(tmp_path, f"{part}.tsv", ["en\tde", "a b\tc"])
+    config = small.config(row, Namespace(folder=tmp_path, data=tmp_path))
+    assert list(checks.problems(config)) == []
+    assert (config.data.source, config.data.target) == (("en",), "de")
+
+
+def test_rows_of_small_are_told_beside_copying_and_the_nearest_neighbour(
+    product: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--folder", str(product / "table"), "--data", str(product)]
+    names = ["edits of the memory", small.READER, f"{small.BEST}, seed 1", f"{small.BEST}, 20 strings"]
+    for row in (row for row in small.rows() if row.name in names):
+        changed = {**row.overrides, "training.epochs": "1"}
+        small.work(row._replace(overrides=changed), Namespace(folder=product / "table", data=product))
+    assert small.main([*options, "--only", *names]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert told[0] == "|  | dev BLEU | dev chrF | dev kept | minutes |"
+    assert [line.split(" | ")[0] for line in told[2:]] == [
+        f"| {name}" for name in ("copying", "nearest neighbour", *names)
+    ]
+    assert small.main([*options, "--only", *names, "--test"]) == 0
+    assert "| test BLEU | test chrF | test kept | minutes |" in capsys.readouterr().out
+    strings = [
+        len(list(read_pairs(str(Run.load(product / "table" / each).folder.path / MEMORY), "en", "fr")))
+        for each in ("started-with-a-memory-20-strings", "started-with-a-memory-seed-1")
+    ]
+    assert strings[0] <= 20 < strings[1]
+    assert ">nearest neighbour<" in (product / "table" / "learning.svg").read_text("utf-8")
+
+
+def test_the_nearest_neighbour_is_the_translation_of_the_most_similar_string() -> None:
+    memory = [Pair("open the file", "Datei öffnen"), Pair("close %s now", "%s schließen")]
+    found = small.nearest([Pair("open the files", "Datei öffnen"), Pair("close %d now", "%d schließen")], memory)
+    assert found.bleu < 100
+    assert found.kept == 0
+    assert small.nearest([Pair("open the files", "Datei öffnen")], memory).chrf == pytest.approx(100)
+
+
+@pytest.mark.parametrize(
+    "text", ["%s", "%1$s", "%(count)d", "{name}", "{}", "${x}", "$HOME", "<b>", "</b>", "&amp;", "%-5.2f", "%1"]
+)
+def test_placeholders_are_found(text: str) -> None:
+    assert small.placeholders(f"a {text} b or {text}") == {text: 2}
+    assert not small.placeholders("50 % of all, {not this}, 3 < 4 & 5")

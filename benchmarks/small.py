@@ -1,0 +1,236 @@
+"""What helps people with a few thousand strings: `make small-table`.
+
+The strings of one product are translated by its memory (the nearest neighbour), by a model of its strings alone, with
+the memory as another source in every combination, by a model of other programs' messages (the parent), and by models
+that start from the parent, with and without the memory. The folder of `--data` has these files (or `.tsv.gz`), each
+with a header that names the two languages:
+
+    parent, parent-dev   messages of other programs
+    memory               the product's own strings
+    dev, test            new strings of the product
+
+For each row the table has BLEU and chrF, the share of sentences with placeholders that kept them all, and the minutes
+of processor time that the training took. `--test` adds the test strings. Two processes run at a time, with one thread
+each. Started again, it continues where it stopped.
+"""
+
+import argparse
+import json
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from statistics import mean, stdev
+from typing import NamedTuple
+
+import dragoman
+from benchmarks import provenance, trainings
+from benchmarks.prepared import Row, write
+from benchmarks.trainings import Table, markdown, result
+from dragoman.configuration.config import Config, DeviceConfig
+from dragoman.corpus import formats
+from dragoman.corpus.examples import Pair, read_pairs
+from dragoman.corpus.memory import Nearest
+from dragoman.evaluation.metrics import Bleu, Chrf
+from dragoman.files import existing, read_lines
+from dragoman.text.normalise import Normaliser
+from dragoman.text.tokenise import punctuation
+from dragoman.training import checks, session
+from dragoman.training.starting import OPTIONS
+from dragoman.visualisation import curves
+
+CONFIGS = Path(__file__).resolve().parent.parent / "configs" / "small"
+OWN, PARENT = CONFIGS / "own.yaml", CONFIGS / "parent.yaml"
+PLACEHOLDER = re.compile(
+    r"%(?:\d+\$)?[-+#0]*\d*(?:\.\d+)?[a-zA-Z]|%\d|%\(\w+\)\w|\$\{?\w+\}?|\{\w*\}|</?\w[^<>]*>|&\w+;"
+)
+PARTS = ("dev", "test")
+JOINED = {"data.join": "true"}
+MEMORY = {"data.memory": "{kind: nearest, threshold: 0.4}"}
+PLAIN, READER, BEST = "parent", "parent with a memory", "started with a memory"
+SEEDS = (1, 2, 3)
+STRINGS = (300, 1000, 3000)  # of the memory, for the learning curve
+
+
+class Score(NamedTuple):
+    """BLEU, chrF, and the percentage of the sentences with placeholders whose translation has the same ones."""
+
+    bleu: float
+    chrf: float
+    kept: float
+
+
+class Result(NamedTuple):
+    """Scores of the development and the test strings, and minutes of processor time."""
+
+    dev: Score
+    test: Score
+    minutes: float
+
+
+def rows() -> list[Row]:
+    """Return the rows: the strings alone, with the memory in every way, the parents, and what starts from them. Corpora
+    are named by their files in the folder of `--data`, `training.start` by a row.
+    """
+    kinds = ("concatenation", "sum", "flat", "hierarchical")
+    found = [Row("memory alone", OWN)]
+    found += [Row(f"memory as a source, {kind}", OWN, {**MEMORY, "model.combination": kind}) for kind in kinds]
+    found.append(Row("memory as a source, one sequence", OWN, {**MEMORY, **JOINED}))
+    edits = {**MEMORY, "data.edits": "memory", "model.cursor": "true", "model.combination": "hierarchical"}
+    found.append(Row("edits of the memory", OWN, edits))
+    reads = {**MEMORY, "model.combination": "hierarchical"}
+    found += [Row(PLAIN, PARENT), Row(READER, PARENT, reads)]
+    found.append(Row("started", PARENT, _started(PLAIN)))
+    found.append(Row("started, memory added as one sequence", PARENT, {**_started(PLAIN), **MEMORY, **JOINED}))
+    best = {**_started(READER), **reads}
+    found += [Row(f"{BEST}, seed {seed}", PARENT, {**best, "seed": str(seed)}) for seed in SEEDS]
+    return found + [Row(f"{BEST}, {count} strings", PARENT, {**best, "data.train": str(count)}) for count in STRINGS]
+
+
+def _started(parent: str) -> dict[str, str]:
+    """Return the options of a training that starts from a row, those of `dragoman train --start`."""
+    options = {key: json.dumps(value) for key, value in OPTIONS.items()}
+    own = {"data.train": "memory", "data.dev": "dev", "training.metric": "chrf"}
+    return {**options, **own, "training.start": parent, "text.symbols_of": parent}
+
+
+TABLE = Table(
+    "benchmarks.small",
+    str(__doc__),
+    rows,
+    folder="runs/small-table",
+    data="data/small",
+    epochs=None,
+    first=(PLAIN, READER),
+    flags={"--test": "also show the scores of the test strings"},
+)
+
+
+def config(row: Row, options: argparse.Namespace) -> Config:
+    """Return a row's configuration with its data and run folder."""
+    given = dict(row.overrides)
+    source, target = formats.languages(str(options.data / "memory.tsv")).names
+    alone = row.config == OWN
+    corpora = {"data.train": "memory" if alone else "parent", "data.dev": "dev" if alone else "parent-dev", **given}
+    for key in ("data.train", "data.dev"):
+        given[key] = str(_corpus(corpora[key], options))
+    for key in ("training.start", "text.symbols_of"):
+        if key in given:
+            given[key] = str(options.folder / Row(given[key], row.config).slug)
+    places = {"run": str(options.folder / row.slug), "data.source": source, "data.target": target}
+    return checks.load_config(row.config, {**places, "device.threads": "1", **given})
+
+
+def _corpus(name: str, options: argparse.Namespace) -> Path:
+    """Return the path of a corpus; a number stands for that many strings of the memory."""
+    whole: Path = options.data / f"{name}.tsv"
+    if not name.isdigit():
+        return whole
+    cut: Path = options.folder / f"memory-{name}.tsv"
+    lines = islice(read_lines(existing(options.data / "memory.tsv")), 1 + int(name))
+    write(cut, lines)
+    return cut
+
+
+def scored(found: Sequence[str], pairs: Sequence[Pair]) -> Score:
+    """Score translations of these pairs."""
+    right = [[pair.target for pair in pairs]]
+    asked = [(placeholders(pair.source), text) for pair, text in zip(pairs, found, strict=True)]
+    same = [marks == placeholders(text) for marks, text in asked if marks]
+    bleu, chrf = (metric.corpus(found, right).value for metric in (Bleu(), Chrf()))
+    return Score(bleu, chrf, 100 * mean(same) if same else 100.0)
+
+
+def placeholders(text: str) -> Counter[str]:
+    """Return how often each placeholder, tag and entity is in a text."""
+    return Counter(PLACEHOLDER.findall(text))
+
+
+def _read(part: str, options: argparse.Namespace) -> list[Pair]:
+    names = formats.languages(str(options.data / "memory.tsv")).names
+    return list(read_pairs(str(_corpus(part, options)), *names))
+
+
+def work(row: Row, options: argparse.Namespace) -> None:
+    """Train a row, translate with it, and write its result beside its run. What was trained to read a memory looks the
+    product's strings up.
+    """
+    made = config(row, options)
+    made_with = provenance.of(made)
+    run = session.train(made, quiet=True)
+    minutes = time.process_time() / 60
+    memory = options.data / "memory.tsv" if row.name == READER else None
+    model = dragoman.load(run.path, device=DeviceConfig(threads=1), memory=memory)
+    scores = {}
+    for part in PARTS:
+        pairs = _read(part, options)
+        translations = model.translate([pair.source for pair in pairs])
+        scores[part] = scored([translation.text for translation in translations], pairs)
+    provenance.write(result(row, options), Result(**scores, minutes=minutes)._asdict(), made_with)
+
+
+def floors(part: str, options: argparse.Namespace) -> dict[str, Score]:
+    """Return the scores of copying the source, and of the translation of the most similar string of the memory."""
+    pairs = _read(part, options)
+    copied = [pair.source for pair in pairs]
+    return {"copying": scored(copied, pairs), "nearest neighbour": nearest(pairs, _read("memory", options))}
+
+
+def nearest(pairs: Sequence[Pair], memory: Sequence[Pair]) -> Score:
+    """Return the score of the translation of the most similar source."""
+    known = Nearest(memory, Normaliser(lowercase=False), punctuation, threshold=1e-6)
+    return scored([next((match.translation for match in known.matches(pair.source)), "") for pair in pairs], pairs)
+
+
+def drawn(found: dict[str, Result], options: argparse.Namespace) -> str:
+    """Draw chrF of the development strings by the strings of the memory as SVG: the nearest neighbour and the best."""
+    pairs, memory = _read("dev", options), _read("memory", options)
+    sizes = {f"{BEST}, {count} strings": count for count in STRINGS} | {f"{BEST}, seed {SEEDS[0]}": len(memory)}
+    known = {size: nearest(pairs, memory[:size]).chrf for size in sizes.values()}
+    points = {
+        "nearest neighbour": known,
+        BEST: {sizes[name]: each.dev.chrf for name, each in found.items() if name in sizes},
+    }
+    return curves.svg(
+        {name: sorted(each.items()) for name, each in points.items()},
+        title="chrF of the development strings",
+        x="strings",
+    )
+
+
+def show(every: list[Row], options: argparse.Namespace) -> None:
+    found = {row.name: _result(row, options) for row in every}
+    parts = PARTS if options.test else PARTS[:1]
+    lowest = [floors(part, options) for part in parts]
+    lines = [(name, *_cells([each[name] for each in lowest]), "") for name in lowest[0]]
+    for name, each in found.items():
+        lines.append((name, *_cells([each.dev, each.test][: len(parts)]), f"{each.minutes:.1f}"))
+    heads = [f"{part} {figure}" for part in parts for figure in ("BLEU", "chrF", "kept")]
+    markdown(("", *heads, "minutes"), *lines)
+    (options.folder / "learning.svg").write_text(drawn(found, options), encoding="utf-8")
+    best = [each for name, each in found.items() if ", seed " in name]
+    if len(best) > 1:
+        values = [each.dev.bleu for each in best]
+        markdown(
+            (f"{BEST}: dev BLEU", "mean", "standard deviation"), ("", f"{mean(values):.1f}", f"{stdev(values):.1f}")
+        )
+
+
+def _cells(scores: Sequence[Score]) -> list[str]:
+    return [f"{value:.1f}" for score in scores for value in score]
+
+
+def _result(row: Row, options: argparse.Namespace) -> Result:
+    read = provenance.read(result(row, options))
+    return Result(Score(*read["dev"]), Score(*read["test"]), read["minutes"])
+
+
+def main(arguments: list[str] | None = None) -> int:
+    return trainings.main(TABLE, work, show, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
