@@ -18,7 +18,7 @@ from dragoman.corpus.pharaoh import Gold
 from dragoman.data.language import Language
 from dragoman.data.vocabulary import SymbolTable
 from dragoman.errors import UserError
-from dragoman.evaluation import alignment
+from dragoman.evaluation import alignment, floors
 from dragoman.evaluation.alignment import AlignmentScore
 from dragoman.evaluation.metrics import METRICS, Metric, Score, predicted
 from dragoman.files import read_lines, write_atomically
@@ -89,8 +89,8 @@ def _shown(sentences: Sentences) -> list[Example]:
 
 
 def scores(run: Run, sentences: Sentences, more: Iterable[Score] = ()) -> list[Score]:
-    """Return the scores by the run's metrics of sentences whose reference is known, and `more`; their signatures name
-    the references.
+    """Return the scores by the run's metrics of sentences whose reference is known, and `more`; the signatures name the
+    references.
     """
     known, measured = sentences.known, list[Score]()
     for pair in dict.fromkeys(example.pair for example in known.examples):
@@ -98,11 +98,13 @@ def scores(run: Run, sentences: Sentences, more: Iterable[Score] = ()) -> list[S
         for spec in run.config.metrics:
             score = components.build(METRICS, spec).corpus(some.texts, [some.references])
             measured.append(score.of(pair).against(some.references))
-    return [*measured, *(score.against(sentences.references) for score in more)]
+    return [*measured, *more]
 
 
 def development(run: Run) -> tuple[Sentences, list[Score]]:
-    """Translate the development sentences with the finished model, and score how well it predicts their references."""
+    """Return the development sentences as translated by the finished model, what they score without a model, and how
+    well the model predicts their references.
+    """
     try:
         found = list(result.read(run.folder.validation)) if run.folder.validation.is_file() else []
     except UserError as error:
@@ -112,7 +114,9 @@ def development(run: Run) -> tuple[Sentences, list[Score]]:
     final = next((row for row in reversed(metric_rows(run)) if "final/perplexity" in row), None)
     if final is None:
         return sentences, []
-    return sentences, prediction(run.target, final["final/perplexity"], final["final/accuracy"])
+    known = floors.from_json(run.folder.proof.get("floors"))
+    likely = prediction(run.target, final["final/perplexity"], final["final/accuracy"])
+    return sentences, [*(known.scores if known else ()), *(each.against(sentences.references) for each in likely)]
 
 
 def prediction(language: Language, perplexity: float, accuracy: float) -> list[Score]:
@@ -144,8 +148,8 @@ def translated(
         example(Result(translation, reference), each if translation.text == reference else None)
         for translation, (_, reference), each in zip(found, pairs, links, strict=True)
     ]
-    rated = [Score("AER", rate, "percent|forced decoding") for rate in rates]
-    return Sentences([each.text for each in found], examples), rated
+    sentences = Sentences([each.text for each in found], examples)
+    return sentences, [Score("AER", rate, "percent|forced decoding").against(sentences.references) for rate in rates]
 
 
 def agreement(

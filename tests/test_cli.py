@@ -55,9 +55,8 @@ def test_help_and_the_package_import_nothing_heavy(code: str, repository: Path) 
 @pytest.mark.parametrize(
     "words",
     [
-        ["init", "train.en", "train.fr", "-o", "new.yaml"],
-        ["debug", "data", "toy.yaml"],
         ["evaluate", "train.fr", "-i", "train.fr"],
+        ["corpus", "train", "-o", "new", "--columns", "en,fr"],
     ],
 )
 def test_what_needs_no_model_does_without_torch(words: list[str], tmp_path: Path, repository: Path) -> None:

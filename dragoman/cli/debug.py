@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dragoman.cli.options import OVERRIDES, Configuration, overrides
+from dragoman.cli.options import OVERRIDES, Configuration, Threads, overrides
 from dragoman.cli.streams import one_line
 from dragoman.text.printable import printable
 
@@ -20,9 +20,12 @@ app.add_typer(debug, name="debug")
 
 
 @debug.command("data", context_settings=OVERRIDES)
-def debug_data(config: Configuration) -> None:
-    """Show statistics and problems of the corpora in a configuration."""
+def debug_data(config: Configuration, threads: Threads = None) -> None:
+    """Show statistics and problems of the corpora in a configuration, what they score without a model, and how long
+    training will take here.
+    """
     file, given = overrides(config)
+    from dragoman.cli.outlook import outlook
     from dragoman.configuration import document
     from dragoman.configuration.config import COLUMNS
     from dragoman.corpus import statistics, tables
@@ -31,7 +34,7 @@ def debug_data(config: Configuration) -> None:
     from dragoman.run.folder import RunFolder
 
     RunFolder.check_config(file)
-    found = document.load(file, given)  # the parts of the model, which `debug config` checks, would need torch
+    found = document.load(file, given)  # the parts of the model, which need torch, are checked after the corpora
     data, tokenisers = found.data, (found.text.source.tokeniser, found.text.target.tokeniser)
     for pair in data.language_pairs:
         texts = tuple(name for name in pair.sources if name not in data.features)
@@ -51,6 +54,10 @@ def debug_data(config: Configuration) -> None:
                 _tell(f"data.{name}: {', '.join(where)}, {count:,} lines in {pair.target}\n")
     if data.alignments:
         _tell(str(statistics.describe_links(data.train, data.source[0], data.target, tokenisers=tokenisers)))
+    from dragoman.training import checks
+
+    for line in outlook(checks.load_config(file, given)):
+        _tell(line)
 
 
 def _schema(wanted: bool) -> bool:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from dragoman.cli.options import Threads
 from dragoman.cli.outputs import named
 from dragoman.cli.streams import tell
 
@@ -31,15 +32,24 @@ def init(
             metavar="SOURCE,TARGET", help="Columns or languages of a file with several that hold the pairs: en,de."
         ),
     ] = None,
+    threads: Threads = None,
 ) -> None:
-    """Write a commented configuration with sizes chosen for your sentence pairs."""
+    """Write a commented configuration with sizes chosen for your sentence pairs; tell what they score without a model,
+    and how long training will take here.
+    """
     names = pair(columns)
     from dragoman.corpus.initialise import initialise
 
     for line in initialise(source, target, output, dev, names):
         tell(line)
+    tell(f"{output}: written")  # whatever becomes of what follows
+    from dragoman.cli.outlook import outlook
+    from dragoman.training import checks
+
+    for line in outlook(checks.load_config(output)):
+        tell(line)
     name = shlex.quote(str(output))
-    tell(f"{output}: written. What next:\n  dragoman debug data {name}\n  dragoman train {name}")
+    tell(f"What next:\n  dragoman debug data {name}\n  dragoman train {name}")
 
 
 def pair(columns: str | None) -> tuple[str, ...]:

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dragoman.cli.options import OVERRIDES, Threads, files_and_overrides, overrides
+from dragoman.cli.seeds import configurations, table
 from dragoman.cli.streams import tell
+from dragoman.text.printable import printable
 
 if TYPE_CHECKING:
     from dragoman.configuration.config import Config, DataConfig
+    from dragoman.run.folder import RunFolder
 
 app = typer.Typer()
 
@@ -31,6 +34,15 @@ def train(
             metavar="RUN", help="Start from this run, with its configuration, on other pairs; --run names the new one."
         ),
     ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            max=1000,
+            metavar="N",
+            help="Train N runs, with seed, seed + 1, ...: RUN-1, RUN-2, ...; show their spread.",
+        ),
+    ] = None,
     threads: Threads = None,
 ) -> None:
     """Train a model; the same command again continues where it stopped.
@@ -39,6 +51,22 @@ def train(
     """
     words = [*config, *(["--device.threads", str(threads)] if threads else [])]
     checked = _started(start, words) if start else _configured(words)
+    if seeds:
+        _several(configurations(checked, seeds))
+    elif folder := _trained(checked):
+        run = shlex.quote(str(folder.path))
+        tell(
+            f"{folder.path}: trained. What next:\n"
+            f"  {_use(checked.data, run)}\n"
+            f"  open {shlex.quote(str(folder.report))}    curves, scores and attention on one page\n"
+            f"  dragoman info {run}               what is in the folder"
+        )
+
+
+def _trained(config: "Config") -> "RunFolder | None":
+    """Train a run to its end and write its report. Returns its folder unless it was finished before, or this worker
+    does not lead.
+    """
     from dragoman import inspection
     from dragoman.run.folder import RunFolder
     from dragoman.run.run import Run
@@ -47,23 +75,27 @@ def train(
     from dragoman.training.finishing import finished
     from dragoman.training.objectives.table import OBJECTIVES
 
-    before = finished(checked, RunFolder(Path(checked.run)))  # a finished run is left alone
-    folder = session.train(checked)
+    before = finished(config, RunFolder(Path(config.run)))  # a finished run is left alone
+    folder = session.train(config)
     if not process().leads:
-        return
-    both = OBJECTIVES[checked.training.objective.kind].both_directions
+        return None
+    both = OBJECTIVES[config.training.objective.kind].both_directions
     for each in (folder, folder.reverse) if both else (folder,):
         if not (before and _is_newer(each.report, each.validation)):
             loaded = Run.load(each.path)
             inspection.write_page(each.report, [inspection.view(loaded, *inspection.development(loaded))])
-    if not before:
-        run = shlex.quote(str(folder.path))
-        tell(
-            f"{folder.path}: trained. What next:\n"
-            f"  {_use(checked.data, run)}\n"
-            f"  open {shlex.quote(str(folder.report))}    curves, scores and attention on one page\n"
-            f"  dragoman info {run}               what is in the folder"
-        )
+    return None if before else folder
+
+
+def _several(configs: "list[Config]") -> None:
+    """Train a run for each configuration, and show what their development data score."""
+    for config in configs:
+        tell(f"{config.run}: seed {config.seed}")
+        _trained(config)
+    typer.echo(printable(table(configs)))
+    runs = " ".join(shlex.quote(config.run) for config in configs)
+    tell(f"{len(configs)} runs trained. What next:\n  {_use(configs[0].data, shlex.quote(configs[0].run))}")
+    tell(f"  dragoman report {runs} -o seeds.html     curves, scores and attention side by side")
 
 
 def _configured(words: list[str]) -> "Config":

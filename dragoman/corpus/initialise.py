@@ -21,6 +21,7 @@ from dragoman.files import read_lines, shown, write_atomically
 
 DEVELOPMENT = ("dev", "valid", "val", "validation", "tune")  # usual names of development files
 SCHEMA = "dragoman.schema.json"  # beside the configuration; editors accept no name with a space
+FEW = 10_000  # pairs below which BLEU is near 0, or jumps about, for much of a training: chrF decides there
 JOINT = 0.5  # least share of common letters (Sample.shared) for which languages share an inventory
 
 
@@ -217,6 +218,8 @@ def choose(corpus: Corpus, sample: Sample, run: str) -> Config:
     longest = max(100, 50 * round(1 + 1.6 * sample.longest / 50))
     rest = {"layers": 1, "dropout": size.dropout}
     looks = {"attend": "between", "feed": "nothing", "features": "deep"}
+    bleu, chrf = Spec("bleu", {"tokenise": "none"} if sample.tokenised else {}), Spec("chrf")
+    metrics = [chrf, bleu] if sample.pairs < FEW else [bleu, chrf]
     validate_every = 2_000 if sample.pairs > 200_000 else None
     return Config.model_validate(
         {
@@ -235,8 +238,9 @@ def choose(corpus: Corpus, sample: Sample, run: str) -> Config:
                 "optimiser": Spec("adam", {"learning_rate": 0.001}),
                 "schedule": Spec("plateau", {"warmup": 300}),
                 "validate_every": validate_every,
+                "metric": metrics[0].kind,
             },
             "search": Spec("beam", {"size": 5}),
-            "metrics": [Spec("bleu", {"tokenise": "none"} if sample.tokenised else {}), Spec("chrf")],
+            "metrics": metrics,
         }
     )

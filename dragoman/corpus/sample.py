@@ -3,9 +3,9 @@
 import re
 from array import array
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,22 @@ BYTES = 256  # symbols that every inventory of subwords has, besides one for the
 APART = re.compile(r"\S [.,]( |$)")  # as in tokenised text
 TOGETHER = re.compile(r"[^\s.,][.,]( |$)")
 RUN = re.compile(r"[^\W\d_]{2,}|\d{2,}")  # characters that subwords may join
+
+Item = TypeVar("Item")
+
+
+def spread(items: Iterable[Item], most: int) -> tuple[list[Item], int]:
+    """All items if there are at most `most`, otherwise every 2nd, 4th, 8th, ...; and how many there are in all. They
+    are read once.
+    """
+    found, step, count = list[Item](), 1, 0
+    for item in items:
+        if count % step == 0:
+            found.append(item)
+        count += 1
+        if len(found) > most:
+            found, step = found[::2], 2 * step
+    return found, count
 
 
 class Inventory(NamedTuple):

@@ -1,6 +1,7 @@
 """A run folder: everything that one training made, and all that is needed to use the model.
 
-run.json                  shows that training made this folder; version, form, date, and the run it started from
+run.json                  shows that training made this folder; version, form, date, the run it started
+                          from, and what the development data score without a model (floors)
 config.yaml               the configuration, complete and resolved
 source.*, target.*        text pipelines, vocabularies and counts of symbols; for numeric sources, how many
                           numbers a region has; with several languages, which of them each symbol is in

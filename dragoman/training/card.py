@@ -8,6 +8,7 @@ from dragoman.configuration.messages import figure
 from dragoman.corpus.features import FeatureSource
 from dragoman.data.dataset import Dataset
 from dragoman.data.language import Language
+from dragoman.evaluation import floors
 from dragoman.files import write_atomically
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run.folder import RunFolder
@@ -38,6 +39,8 @@ def write(
     sides = (*data.sources, data.target)
     sizes = [len(each.vocabulary) for each in sides if isinstance(each, Language)]
     regions = [f"{each.name}: {each.size:,} numbers" for each in data.sources if isinstance(each, FeatureSource)]
+    known = floors.from_json(folder.proof.get("floors"))
+    lowest = known.scores if known else ()
     lines = [
         f"# {config.data.languages}",
         "",
@@ -59,7 +62,7 @@ def write(
         "",
         "Scores of the development data, with the search that validation uses (`config.yaml` has every option):",
         "",
-        *(f"- {score}" for score in validation.scores),  # not in the table: signatures have vertical bars
+        *(f"- {score}" for score in (*validation.scores, *lowest)),  # not in the table: signatures have vertical bars
         "",
     ]
     text = "\n".join(lines)

@@ -8,7 +8,7 @@ from dragoman.configuration.messages import figure
 from dragoman.evaluation.metrics import higher_is_better
 from dragoman.model.weights import read_note
 from dragoman.run.folder import RunFolder, chosen_among, told
-from dragoman.training import card, checkpoint
+from dragoman.training import card, checkpoint, floors
 from dragoman.training.journal import Journal
 from dragoman.training.objectives.table import OBJECTIVES
 from dragoman.training.progress import Progress
@@ -32,6 +32,8 @@ def finish(run: Training) -> None:
                 f"the loss of the development data is {figure(loss)}: the model's probabilities are worse than a guess "
                 f"among {symbols:,} symbols, whose loss is {guess:.2f}"
             )
+        if missed := floors.missed(each, validation):
+            run.journal.say(missed)
         each.validator.write(validation)
         if not card.write(each.folder, each.config, each.data, each.model, run.progress, validation, weights):
             run.journal.say(f"{each.folder.card}: was changed by somebody, so it stays as it is")

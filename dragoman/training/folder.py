@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from dragoman import __version__
 from dragoman.configuration import document, sections
@@ -60,6 +61,11 @@ def prove(folder: RunFolder) -> None:
 def note_start(folder: RunFolder, start: Mapping[str, str]) -> None:
     """Write into that proof which run's weights training begins with."""
     _write(folder.mark, json.dumps({**folder.proof, "start": dict(start)}) + "\n")
+
+
+def note_floors(folder: RunFolder, floors: Any) -> None:
+    """Write into that proof what scores have without a model, as JSON."""
+    _write(folder.mark, json.dumps({**folder.proof, "floors": floors}) + "\n")
 
 
 def write_config(folder: RunFolder, config: Config) -> None:

@@ -16,7 +16,7 @@ from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import read_shapes
 from dragoman.run.folder import RunFolder
-from dragoman.training import checkpoint
+from dragoman.training import checkpoint, floors
 from dragoman.training.checks import CHECKS, complete
 from dragoman.training.directions import reverse
 from dragoman.training.finishing import finish, finished
@@ -65,6 +65,10 @@ def train(config: Config, *, quiet: bool = False) -> RunFolder:
         run.progress.length = run.schedule.length
         sizes = [sum(parameter.numel() for parameter in each.model.parameters()) for each in run.directions]
         journal.say(f"{run.device}; {' and '.join(map('{:,}'.format, sizes))} parameters; {run.data.report}")
+        for each in run.directions if workers.leads else ():
+            if found := floors.kept(each, anew=not run.saved):
+                journal.say(f"{run.named(each)}without a model: {found}")
+        run.clock.seconds()  # which is no time of training
         for each in run.directions:
             stack.enter_context(each.journal).open(run.progress, run.schedule.length)
         with run.stop:  # at other times nothing is lost by stopping at once

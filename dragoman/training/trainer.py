@@ -2,8 +2,9 @@
 
 import math
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
+from itertools import islice
 from statistics import fmean
 
 import torch
@@ -60,6 +61,14 @@ def train(run: Training) -> None:
         raise _interrupted(run)
 
 
+def first_steps(run: Training, most: int) -> Iterator[Batch]:
+    """Make the first steps of an epoch without validating; yield each batch after its step."""
+    with closing(_rest_of_epoch(run)) as batches:
+        for batch in islice(batches, most):
+            _update(run, batch)
+            yield batch
+
+
 def _interrupted(run: Training) -> KeyboardInterrupt:
     saved = f"everything up to step {run.saved:,} is saved" if run.saved else "nothing is saved yet"
     return run.stop.interruption(f"{saved}; the same command goes on")
@@ -85,7 +94,7 @@ def _ended(run: Training) -> bool:
     return bool(reached(run.progress, run.config.training))
 
 
-def _rest_of_epoch(run: Training) -> Iterator[Batch]:
+def _rest_of_epoch(run: Training) -> Generator[Batch, None, None]:
     """This worker's share of each remaining batch of the epoch, prepared ahead by another thread."""
     epoch = run.progress.epoch
     rest = epoch_plan(run.config, run.data, epoch).batches(run.progress.position)

@@ -255,6 +255,13 @@ def test_sizes_grow_with_the_corpus() -> None:
     assert chosen[-1].training.validate_every == 2_000
 
 
+@pytest.mark.parametrize(("pairs", "kinds"), [(9_999, ["chrf", "bleu"]), (10_000, ["bleu", "chrf"])])
+def test_chrf_decides_where_pairs_are_few(pairs: int, kinds: list[str]) -> None:
+    chosen = choose(CORPUS, sample(pairs), "r")
+    assert [spec.kind for spec in chosen.metrics] == kinds
+    assert chosen.training.metric == kinds[0]
+
+
 def test_what_was_seen_decides_the_rest() -> None:
     plain, other = choose(CORPUS, sample(), "r"), choose(CORPUS, sample(shared=0.1, tokenised=True, longest=200), "r")
     assert plain.text.joint

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.corpus.sample import Inventory, Sample, look
+from dragoman.corpus.sample import Inventory, Sample, look, spread
 from dragoman.errors import UserError
 from tests.golden import Golden
 
@@ -52,3 +52,11 @@ def test_a_side_without_words_is_told(source: list[str], target: list[str], tmp_
     with pytest.raises(UserError, match="corpus:") as raised:
         looked_at(tmp_path, source, target)
     golden(str(raised.value))
+
+
+@pytest.mark.parametrize(
+    ("count", "expected"),
+    [(0, []), (4, [0, 1, 2, 3]), (5, [0, 2, 4]), (8, [0, 2, 4, 6]), (9, [0, 4, 8]), (40, [0, 16, 32])],
+)
+def test_items_are_spread_over_all_of_them(count: int, expected: list[int]) -> None:
+    assert spread(iter(range(count)), 4) == (expected, count)

@@ -61,6 +61,11 @@ COMMANDS = {
         "train toy.yaml --training.epochs=3", rf"runs/toy/{RUN}", ("runs/toy/model-last.safetensors",)
     ),
     "train what is finished": Command("train toy.yaml", r"runs/toy/report\.html"),
+    "train with several seeds": Command(
+        "train toy.yaml --run=runs/many --seeds=2 --training.steps=3 --training.validate_every=2",
+        rf"runs/many-[34](/{RUN})?(/.*)?",
+        ("runs/many-3/model.safetensors", "runs/many-4/model.safetensors"),
+    ),
     "train in a folder of others": Command("train toy.yaml --run=mine --data.train=mine/data/train", refused=True),
     "train here": Command("train toy.yaml --run=.", refused=True),
     "translate": Command("translate runs/toy test.en -o found.fr --resume", r"found\.fr(\.partial.*)?", ("found.fr",)),

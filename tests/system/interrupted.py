@@ -22,6 +22,7 @@ ACTS = {"open", "os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate",
 LOADED = [  # what the commands import when they run
     "dragoman.cli",
     "dragoman.cli.following",
+    "dragoman.cli.outlook",
     "dragoman.cli.pairs",
     "dragoman.cli.progress",
     "dragoman.cli.scores",
@@ -34,6 +35,7 @@ LOADED = [  # what the commands import when they run
     "dragoman.deployment.export",
     "dragoman.evaluation.languages",
     "dragoman.text.noise",
+    "dragoman.training.duration",
     "dragoman.training.starting",
     "tests.system.drive",
 ]

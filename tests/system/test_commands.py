@@ -12,6 +12,7 @@ from dragoman.configuration import document
 from dragoman.corpus.pharaoh import pharaoh
 from tests import toy
 from tests.forms import results
+from tests.golden import Golden
 from tests.system.conftest import Outcome, Shell
 
 
@@ -340,9 +341,10 @@ def test_info_and_report_tell_the_same_scores_though_a_reference_is_empty(copied
     path = copied.folder / "runs" / "toy" / "validation.jsonl"
     first, *rest = path.read_text(encoding="utf-8").splitlines()
     path.write_text("\n".join([json.dumps({**json.loads(first), "reference": ""}), *rest]) + "\n", encoding="utf-8")
-    told = re.findall(r"development (\S+) +(\S+)", copied("info", "runs/toy").out)
+    told = re.findall(r"development (\S.*?)  +(\S+)", copied("info", "runs/toy").out)
     page = copied("report", "runs/toy", "-o", "-").out
-    assert [name for name, _ in told] == ["data", "BLEU-2", "chrF2", "Perplexity", "Accuracy"]
+    floors = [f"{name}, {floor}" for name in ("BLEU-2", "chrF2") for floor in ("copying en", "nearest neighbour")]
+    assert [name for name, _ in told] == ["data", "BLEU-2", "chrF2", *floors, "Perplexity", "Accuracy"]
     for name, value in told[1:]:
         assert f'{name}</th><td class="value">{value}</td>' in page
     assert "Sentences</th>" in page  # quality by length
@@ -393,6 +395,37 @@ def test_debug_data_tells_of_headers_and_of_lines_that_are_too_long(shell: Shell
     outcome = shell("debug", "data", "toy.yaml", "--data.train=train.tsv")
     assert "line 1 is taken for a pair (English, French); for a header it would have en, fr\n" in outcome.out
     assert "pairs: 2\n" in outcome.out
+
+
+FLOORS = r"without a model: copying en BLEU\S* [\d.]+, chrF2 [\d.]+; nearest neighbour BLEU\S* [\d.]+, chrF2 [\d.]+"
+DURATION = (
+    r"training: \S+ \w+ a pass over the training pairs, \S+ \w+ for 2 passes, beside validations; cpu .*1 threads"
+)
+
+
+def test_debug_data_tells_what_needs_no_model_and_how_long_training_takes(shell: Shell) -> None:
+    before = sorted(shell.folder.iterdir())
+    floors, duration = shell("debug", "data", "toy.yaml", "--threads=1").lines[-2:]
+    assert re.fullmatch(rf"{FLOORS} \(data\.dev: dev\)", floors)
+    assert re.match(DURATION, duration)
+    assert sorted(shell.folder.iterdir()) == before
+    assert floors.partition(" (")[0] in shell("train", "toy.yaml", "--training.steps=1").err
+
+
+def test_init_tells_the_same_of_what_it_wrote(shell: Shell) -> None:
+    *_, floors, duration, _, _, _ = shell("init", "train.en", "train.fr", "--dev", "dev", "-o", "new.yaml").err.split(
+        "\n"
+    )[:-1]
+    assert floors.startswith("without a model: copying en chrF2 ")
+    assert re.match(r"training: \S+ \w+ a pass over the training pairs, \S+ \w+ for 100 passes", duration)
+
+
+def test_what_would_end_a_training_is_told_before_it(shell: Shell, golden: Golden) -> None:
+    outcome = shell("debug", "data", "toy.yaml", "--text.source.unit={kind: bpe, size: 9999}")
+    assert outcome.code == 0
+    assert outcome.lines[-1].startswith("training: would end with an error: text.source.unit: ")
+    golden(outcome.lines[-1])
+    assert "model.decoder" in shell("debug", "data", "toy.yaml", "--model.decoder.kind=none").err
 
 
 def test_training_reads_files_of_columns(shell: Shell) -> None:

@@ -62,6 +62,7 @@ def test_an_interrupted_command_touches_nothing_of_the_users(name: str, folder: 
         interruption = drawn(generator, whole.acts, largest)
         end = typed(folder, name, interruption)
         refused = stopped_half_way(name, end, killed)  # since an earlier interruption
+        refused |= stopped_at_the_end(command, end, files(folder), expected)
         killed |= end.code < 0 or len(interruption.signals) > 1  # a second Ctrl-C may leave something half-written, too
         assert refused or complaints(end, interruption, command) == [], str(interruption)
         assert losses(before, folder, command.writes, killed=killed) == [], str(interruption)

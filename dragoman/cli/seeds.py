@@ -1,0 +1,58 @@
+"""`dragoman train --seeds`: a training with several seeds, and the mean and spread of its results."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dragoman import threads
+from dragoman.errors import UserError
+
+if TYPE_CHECKING:
+    from dragoman.configuration.config import Config
+
+LARGEST = 2**32 - 1  # that a seed may be
+NONE = "-"  # in the place of a figure that there is not
+
+
+def configurations(config: "Config", count: int) -> "list[Config]":
+    """The configurations of a run for each seed, from that of the configuration on: RUN-1, RUN-2, ... UserError if
+    torchrun started several processes: one run after the other cannot share them.
+    """
+    if threads.process().count > 1:
+        raise UserError("--seeds: trains with one process, and torchrun started several; train each --seed by itself")
+    last = config.seed + count - 1
+    if last > LARGEST:
+        raise UserError(f"--seeds: the last seed would be {last}, expected at most {LARGEST}")
+    run = config.run.rstrip("/")
+    return [config.model_copy(update={"run": f"{run}-{seed}", "seed": seed}) for seed in range(config.seed, last + 1)]
+
+
+def table(configs: "Sequence[Config]") -> str:
+    """What the development data score by each of these runs, which are finished; mean and standard deviation; and what
+    they score without a model.
+    """
+    from pathlib import Path
+    from statistics import fmean, stdev
+
+    from dragoman import inspection
+    from dragoman.configuration.messages import figure
+    from dragoman.evaluation import floors
+    from dragoman.run.run import Run
+
+    kinds = [*(spec.kind for spec in configs[0].metrics), "loss"]
+    runs = [Run.load(Path(config.run)) for config in configs]
+    finals = [inspection.metric_rows(run)[-1] for run in runs]
+    found = {
+        config.run: [row.get(f"final/{kind}") for kind in kinds] for config, row in zip(configs, finals, strict=True)
+    }
+    columns = [[value for value in column if value is not None] for column in zip(*found.values(), strict=True)]
+    found["mean"] = [fmean(column) if column else None for column in columns]
+    found["standard deviation"] = [stdev(column) if len(column) > 1 else None for column in columns]
+    known = floors.from_json(runs[0].folder.proof.get("floors"))
+    for floor in known.floors if known else ():
+        found[floor.name] = [floor.scores[kind].value if kind in floor.scores else None for kind in kinds]
+    rows = [["development data", *kinds]]
+    rows += [[name, *(NONE if value is None else figure(value) for value in values)] for name, values in found.items()]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in rows
+    )

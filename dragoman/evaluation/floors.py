@@ -1,0 +1,128 @@
+"""Scores that need no model, and that a model should exceed: of copying the source, and of the nearest neighbour."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from dragoman.configuration import components
+from dragoman.configuration.components import Spec
+from dragoman.configuration.config import DataConfig, TextConfig
+from dragoman.configuration.messages import figure
+from dragoman.corpus.examples import Example, Pair, read_examples
+from dragoman.corpus.memory import Nearest
+from dragoman.corpus.sample import spread
+from dragoman.evaluation.metrics import METRICS, Score, higher_is_better
+from dragoman.text.normalise import Normaliser
+from dragoman.text.tokenise import TOKENISERS
+
+LINES = 500  # development sentences that are looked up, at most
+SOURCES = 50_000  # training pairs that they are looked up in, at most: looking up takes a few seconds at these sizes
+ANY = 1e-9  # the threshold of similarity below which no pair lies
+NEAREST = "nearest neighbour"
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Floor:
+    """What stands in for the translations, and its scores by the kinds of their metrics."""
+
+    name: str
+    scores: dict[str, Score]
+
+    def __str__(self) -> str:
+        return f"{self.name} {', '.join(f'{each.name} {figure(each.value)}' for each in self.scores.values())}"
+
+
+@dataclass(frozen=True)
+class Floors:
+    """The floors of a development set; `sampled` says which part of the data was looked at, if not all of it."""
+
+    floors: tuple[Floor, ...]
+    sampled: str
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.floors)) + (f" ({self.sampled})" if self.sampled else "")
+
+    @property
+    def scores(self) -> Iterator[Score]:
+        """All scores, those of one metric together, named after metric and floor."""
+        for kind in self.floors[0].scores:
+            for floor in self.floors:
+                score = floor.scores[kind]
+                yield score._replace(name=f"{score.name}, {floor.name}")
+
+    def highest(self, kind: str) -> Floor:
+        """The best floor by a metric."""
+        sign = 1 if higher_is_better(kind) else -1
+        return max(self.floors, key=lambda floor: sign * floor.scores[kind].value)
+
+    def to_json(self) -> Any:
+        return FLOORS.dump_python(self, mode="json")
+
+
+FLOORS = TypeAdapter(Floors)
+
+
+def from_json(value: Any) -> Floors | None:
+    """The inverse of `to_json`; None if the value is nothing of the kind."""
+    try:
+        found = FLOORS.validate_python(value)
+    except ValidationError:
+        return None
+    kinds = {tuple(floor.scores) for floor in found.floors}
+    return found if len(kinds) == 1 and kinds != {()} else None
+
+
+def lines(items: Sequence[Item]) -> list[Item]:
+    """The items of those development sentences that floors are measured on."""
+    return spread(items, LINES)[0]
+
+
+def measure(data: DataConfig, text: TextConfig, metrics: Sequence[Spec], dev: Sequence[Example]) -> Floors | None:
+    """Score the development sentences' sources as translations, and the translations of the most similar training
+    sources. Of several sources the first text is meant, or for copying the one that the target is edits of. None if
+    there is no text, if there are several language pairs, or no metrics. UserError if the training pairs cannot be
+    read.
+    """
+    if data.pairs or not data.asked or not metrics:
+        return None
+    copied = data.edits if data.edits in data.source else data.asked
+    some, memory = lines(dev), _memory(data, text)
+    asked = [str(each.sources[data.source.index(data.asked)]) for each in some]
+    answers = [next((match.translation for match in memory.index.matches(source)), "") for source in asked]
+    found = {
+        f"copying {copied}": [str(each.sources[data.source.index(copied)]) for each in some],
+        NEAREST: answers,
+    }
+    references = [each.target for each in some]
+    counts = ((len(some), len(dev), "development sentences"), (memory.kept, memory.pairs, "training pairs"))
+    sampled = (f"{kept:,} of {count:,} {what}" for kept, count, what in counts if kept < count)
+    return Floors(
+        tuple(Floor(name, _scores(metrics, texts, references)) for name, texts in found.items()), ", ".join(sampled)
+    )
+
+
+@dataclass(frozen=True)
+class _Memory:
+    """A translation memory of `kept` of the training pairs."""
+
+    index: Nearest
+    kept: int
+    pairs: int
+
+
+def _memory(data: DataConfig, text: TextConfig) -> _Memory:
+    texts = tuple(name for name in data.source if name not in data.features)
+    examples = read_examples(data.train, texts, data.target)
+    pairs, count = spread((Pair(str(each.sources[0]), each.target) for each in examples), SOURCES)
+    normalise = Normaliser(lowercase=text.source.lowercase)
+    index = Nearest(pairs, normalise, TOKENISERS[text.source.tokeniser], threshold=ANY)
+    return _Memory(index, len(pairs), count)
+
+
+def _scores(metrics: Sequence[Spec], texts: Sequence[str], references: Sequence[str]) -> dict[str, Score]:
+    measured = {spec.kind: components.build(METRICS, spec).corpus(texts, [references]) for spec in metrics}
+    return {kind: score.against(references) for kind, score in measured.items()}

@@ -1,0 +1,133 @@
+"""Scores without a model: copying the source, and the nearest neighbour."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from dragoman.configuration.components import Spec
+from dragoman.configuration.config import DataConfig, TextConfig
+from dragoman.corpus.examples import Example
+from dragoman.evaluation import floors
+from dragoman.evaluation.floors import Floors
+from dragoman.evaluation.metrics import Chrf
+
+METRICS = (Spec("chrf"), Spec("ter"))
+TRAIN = [("open the file", "die Datei öffnen"), ("close the window", "das Fenster schließen"), ("Print", "Drucken")]
+DEV = [("open the files", "die Dateien öffnen"), ("Print", "Ausdrucken"), ("", "leer"), ("\u65e5\u672c", "Japan")]
+ANSWERS = ["die Datei öffnen", "Drucken", "", ""]  # nothing is alike at all to the last two
+
+
+def write(path: Path, rows: list[tuple[str, ...]]) -> str:
+    path.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+def measured(
+    folder: Path, rows: Sequence[tuple[str, ...]] = (), text: Mapping[str, Any] = MappingProxyType({}), **options: Any
+) -> Floors | None:
+    places = {"train": write(folder / "train.tsv", [*rows] or [*TRAIN]), "dev": "unread"}
+    data = DataConfig.model_validate({"source": "en", "target": "de", **places, **options})
+    dev = [Example((source,) * len(data.source), target) for source, target in DEV]
+    return floors.measure(data, TextConfig.model_validate(dict(text)), METRICS, dev)
+
+
+def expected(texts: list[str]) -> float:
+    return Chrf().corpus(texts, [[target for _, target in DEV]]).value
+
+
+def test_the_source_is_copied_and_the_nearest_is_taken_however_far(tmp_path: Path) -> None:
+    found = measured(tmp_path)
+    assert found
+    copied, nearest = found.floors
+    assert (copied.name, nearest.name) == ("copying en", "nearest neighbour")
+    assert copied.scores["chrf"].value == expected([source for source, _ in DEV])
+    assert nearest.scores["chrf"].value == expected(ANSWERS)
+    assert "|sentences:4|references:" in nearest.scores["chrf"].signature
+    assert [score.name for score in found.scores] == [
+        f"{metric}, {floor}" for metric in ("chrF2", "TER") for floor in ("copying en", "nearest neighbour")
+    ]
+    assert str(found).startswith(f"copying en chrF2 {copied.scores['chrf'].value:.2f}, TER ")
+    assert not found.sampled
+
+
+def test_sources_are_compared_as_the_model_will_read_them(tmp_path: Path) -> None:
+    rows = [("PRINT", "DRUCKEN"), ("Prunt", "prunt")]
+    case, lower = (measured(tmp_path, rows, text) for text in ({}, {"source": {"lowercase": True}}))
+    assert case
+    assert lower
+    assert case.floors[1].scores["chrf"].value == expected(["", "prunt", "", ""])
+    assert lower.floors[1].scores["chrf"].value == expected(["", "DRUCKEN", "", ""])
+
+
+def test_of_several_sources_the_first_text_is_meant_and_the_edited_one_is_copied(tmp_path: Path) -> None:
+    rows = [(source, "wrong", target) for source, target in TRAIN]
+    cases: list[tuple[dict[str, Any], str]] = [({}, "src"), ({"edits": "mt"}, "mt")]
+    for options, copied in cases:
+        found = measured(tmp_path, rows, source=["src", "mt"], **options)
+        assert found
+        assert found.floors[0].name == f"copying {copied}"
+        assert found.floors[1].scores["chrf"].value == expected(ANSWERS)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"source": "image", "features": "image"},
+        {"pairs": [{"source": "en", "target": "de", "train": "a", "dev": "b"}], "train": (), "dev": "", "target": ""},
+    ],
+)
+def test_there_are_none_without_a_text_or_with_several_pairs(options: dict[str, Any], tmp_path: Path) -> None:
+    assert measured(tmp_path, **{"source": (), **options}) is None
+
+
+def test_much_data_is_sampled_and_that_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(floors, "LINES", 3)
+    monkeypatch.setattr(floors, "SOURCES", 2)
+    found = measured(tmp_path)
+    assert found
+    assert found.sampled == "2 of 4 development sentences, 2 of 3 training pairs"
+    assert str(found).endswith(f" ({found.sampled})")
+    assert "|sentences:2|" in found.floors[0].scores["chrf"].signature
+    references = [target for _, target in DEV][::2]
+    texts = floors.lines([source for source, _ in DEV])
+    assert found.floors[0].scores["chrf"].value == Chrf().corpus(texts, [references]).value
+
+
+def test_the_highest_is_the_best_by_a_metric(tmp_path: Path) -> None:
+    found = measured(tmp_path)
+    assert found
+    assert found.highest("chrf").name == "nearest neighbour"
+    rates = {floor.scores["ter"].value: floor for floor in found.floors}
+    assert found.highest("ter") == rates[min(rates)]
+
+
+def test_they_are_the_same_after_they_were_written(tmp_path: Path) -> None:
+    found = measured(tmp_path)
+    assert found
+    assert floors.from_json(json.loads(json.dumps(found.to_json()))) == found
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        [],
+        "none",
+        {"floors": [], "sampled": ""},
+        {"floors": [{"name": "a", "scores": {}}], "sampled": ""},
+        {"floors": [{"name": "a", "scores": {"bleu": ["BLEU", "much", ""]}}], "sampled": ""},
+        {
+            "floors": [
+                {"name": "a", "scores": {"bleu": ["BLEU", 1.0, ""]}},
+                {"name": "b", "scores": {"chrf": ["chrF2", 1.0, ""]}},
+            ],
+            "sampled": "",
+        },
+    ],
+)
+def test_what_is_nothing_of_the_kind_is_ignored(value: Any) -> None:
+    assert floors.from_json(value) is None

@@ -1,0 +1,142 @@
+"""What a run keeps of the scores without a model, and says of them."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman import inspection
+from dragoman.configuration.config import Config
+from dragoman.evaluation import floors
+from dragoman.evaluation.floors import Floors
+from dragoman.evaluation.metrics import Chrf, Score
+from dragoman.run.folder import RunFolder
+from dragoman.run.run import Run
+from dragoman.training import session
+from tests import toy
+from tests.golden import Golden
+
+Make = Callable[..., Config]
+
+
+def kept(run: RunFolder) -> Floors:
+    found = floors.from_json(run.proof["floors"])
+    assert found
+    return found
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """An entry for each time that floors are measured."""
+    calls, whole = [], floors.measure
+
+    def counted(*arguments: Any) -> Floors | None:
+        calls.append(arguments)
+        return whole(*arguments)
+
+    monkeypatch.setattr(floors, "measure", counted)
+    return calls
+
+
+def test_a_run_keeps_them_and_does_not_measure_them_again(made: Make, measured: list[Any]) -> None:
+    run = session.train(made(), quiet=True)
+    before = run.mark.read_bytes()
+    sources = [source for source, _ in toy.pairs(8, 2, 3)]
+    references = [target for _, target in toy.pairs(8, 2, 3)]
+    copied = kept(run).floors[0].scores["chrf"]
+    assert copied.value == Chrf().corpus(sources, [references]).value
+    session.train(made({"training.steps": 3}), quiet=True)
+    assert (len(measured), run.mark.read_bytes()) == (1, before)
+
+
+def test_a_run_that_begins_anew_measures_them_anew(made: Make, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    session.train(made({"run": str(tmp_path / "other")}), quiet=True)
+    (tmp_path / "run" / "run.json").write_bytes((tmp_path / "other" / "run.json").read_bytes())
+    session.train(made({"metrics": ["chrf"], "training.metric": "chrf"}), quiet=True)
+    assert list(kept(RunFolder(tmp_path / "run")).floors[0].scores) == ["chrf"]
+
+
+def test_a_run_of_before_measures_them_when_it_goes_on(made: Make) -> None:
+    run = session.train(made(), quiet=True)
+    found = kept(run)
+    run.mark.write_text(json.dumps({key: value for key, value in run.proof.items() if key != "floors"}), "utf-8")
+    session.train(made({"training.steps": 2}), quiet=True)
+    assert kept(run) == found
+
+
+def test_each_direction_has_its_own(made: Make) -> None:
+    run = session.train(made({"training.objective": "agreement"}), quiet=True)
+    assert kept(run).floors[0].name == "copying en"
+    assert kept(run.reverse).floors[0].name == "copying fr"
+    assert "- BLEU-2, copying fr = " in run.reverse.card.read_text("utf-8")
+
+
+def test_several_language_pairs_have_none(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    pairs = toy.languages(tmp_path)
+    options = {"data.pairs": pairs, "data.train": [], "data.dev": "", "text.joint": True, "training.steps": 1}
+    run = session.train(toy.config(tmp_path, tmp_path / "run", options))
+    assert run.proof["floors"] is None
+    assert "without a model" not in capfd.readouterr().err
+    session.train(toy.config(tmp_path, tmp_path / "run", {**options, "training.steps": 2}), quiet=True)
+
+
+def test_card_and_report_show_them_beside_the_model(made: Make) -> None:
+    run = session.train(made(), quiet=True)
+    lines = [str(score) for score in kept(run).scores]
+    assert len(lines) == 4
+    assert all(f"- {line}\n" in run.card.read_text("utf-8") for line in lines)
+    view = inspection.view(Run.load(run.path), *inspection.development(Run.load(run.path)))
+    names = [name for name, *_ in view.scores]
+    assert names[2:] == [*(score.name for score in kept(run).scores), "Perplexity", "Accuracy"]
+    signatures = {name: signature for name, _, signature in view.scores}
+    assert signatures["BLEU-2"] == signatures["BLEU-2, nearest neighbour"]
+
+
+@pytest.mark.parametrize(
+    ("values", "memory"),
+    [((1.0, 99.0), False), ((1.0, 99.0), True), ((99.0, 98.0), False), ((0.0, 0.0), False), ((-1.0, -2.0), False)],
+    ids=["nearest", "memory", "copied", "equal", "better"],
+)
+def test_a_model_that_is_no_better_says_so(
+    values: tuple[float, float],
+    memory: bool,
+    made: Make,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    golden: Golden,
+    tmp_path: Path,
+) -> None:
+    def found(*arguments: Any) -> Floors:
+        names = ("copying en", floors.NEAREST)
+        return Floors(
+            tuple(
+                floors.Floor(name, {kind: Score(kind, value, "") for kind in ("bleu", "chrf")})
+                for name, value in zip(names, values, strict=True)
+            ),
+            "",
+        )
+
+    monkeypatch.setattr(floors, "measure", found)
+    search = {"kind": "greedy", "length_ratio": 0.01, "length_margin": 1}  # of one word: a BLEU of 0
+    options = {"data.memory": "nearest"} if memory else {}
+    session.train(made({**options, "training.search": search}))
+    told = [line for line in capfd.readouterr().err.splitlines() if " on the development data, and " in line]
+    assert len(told) == (values != (-1.0, -2.0))
+    if told:
+        assert told[0].startswith(f"{tmp_path / 'run'}: BLEU-2 0.00 ")
+        golden(told[0])
+
+
+def test_the_metric_that_decides_compares(
+    made: Make, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """By another metric than the first the model is better, or loss decides, and the first metric compares."""
+    only = {"bleu": Score("BLEU", 99.0, ""), "ter": Score("TER", 1e6, "")}
+    monkeypatch.setattr(floors, "measure", lambda *_: Floors((floors.Floor("copying en", only),), ""))
+    for metric, count in (("ter", 0), ("bleu", 1), ("loss", 1)):
+        options = {"metrics": ["bleu", "ter"], "training.metric": metric}
+        session.train(made({**options, "run": f"{made().run}-{metric}"}))
+        assert capfd.readouterr().err.count(" on the development data, and ") == count
