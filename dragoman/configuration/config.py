@@ -91,7 +91,11 @@ class DataConfig(Section):
         (), description="instead of these four, a list of {source, target, train, dev}, for one model of many languages"
     )
     temperature: Annotated[float, Field(ge=1)] = Field(
-        1.0, description="T: a pair with n examples is drawn in proportion to n^(1/T); 1 = all as often as they come"
+        1.0,
+        description="T: a pair, or a corpus of `train`, with n examples is drawn in proportion to n^(1/T); 1 = by size",
+    )
+    weights: tuple[Positive, ...] = Field(
+        (), description="instead, in which proportion the pairs or corpora are drawn, such as [1, 3]; none = by size"
     )
     features: Annotated[tuple[Text, ...], Several] = Field(
         (), description="sources that are numbers, such as images: PREFIX.NAME.npy, .npz or .safetensors"
@@ -106,6 +110,9 @@ class DataConfig(Section):
     )
     memory: Spec = Field(
         Spec("none"), description="further source of that name: translations of the most similar training sources"
+    )
+    noise: Spec = Field(
+        Spec("none"), description="what hides part of a text that is its own translation (denoising): target = source"
     )
     alignments: bool = Field(
         False, description="true = read the word links of the training pairs, PREFIX.SOURCE-TARGET.align (Pharaoh)"
@@ -126,6 +133,20 @@ class DataConfig(Section):
     def trained(self) -> tuple[LanguagePair, ...]:
         """The language pairs with training data."""
         return tuple(pair for pair in self.language_pairs if pair.train)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts that `temperature` and `weights` are about: the pairs with training data, or the only pair's
+        training corpora.
+        """
+        return tuple(pair.name for pair in self.trained) if self.pairs else self.train
+
+    @property
+    def copied(self) -> tuple[bool, ...]:
+        """Whether the target of each of these parts is its source."""
+        return tuple(
+            pair.target in pair.sources for pair in self.trained for _ in (pair.train[:1] if self.pairs else pair.train)
+        )
 
     @property
     def deciding(self) -> tuple[LanguagePair, ...]:

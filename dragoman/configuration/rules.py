@@ -23,6 +23,9 @@ def contradictions(config: Config) -> Iterator[Problem]:
     """Contradictions between options, except those that depend on a model's parts."""
     data, text, training = config.data, config.text, config.training
     yield from _pairs(config) if data.pairs else _one_pair(config)
+    yield from _mixture(data)
+    if data.noise.kind != "none":
+        yield from _noise(data)
     if data.join and (len(data.sides) == 1 or data.features or not text.joint):
         yield Problem(("data", "join"), "is for several texts in one inventory (text.joint: true)")
     if training.source_dropout and len(data.sides) == 1:
@@ -49,10 +52,9 @@ def contradictions(config: Config) -> Iterator[Problem]:
 
 def _one_pair(config: Config) -> Iterator[Problem]:
     data = config.data
-    if data.target in data.source and not all(name.endswith(COLUMNS) for name in (*data.train, data.dev)):
+    tables = all(name.endswith(COLUMNS) for name in (*data.train, data.dev))
+    if data.target in data.source and not tables and data.noise.kind == "none":
         yield Problem(("data", "target"), f"'{data.target}' is data.source too, so both are one file")
-    if data.temperature != 1:
-        yield Problem(("data", "temperature"), "is for drawing from data.pairs, of which there are none")
     if not data.own_symbols:
         yield Problem(("data", "own_symbols"), "is for the languages of data.pairs, of which there are none")
     if data.alignments and len(data.inputs) > 1:
@@ -97,6 +99,31 @@ def _pairs(config: Config) -> Iterator[Problem]:
         if pair.target not in targets:
             message = f"no pair with 'train' has the target '{pair.target}', so how would the model know to write it?"
             yield Problem((*path, "target"), message)
+
+
+def _mixture(data: DataConfig) -> Iterator[Problem]:
+    """Problems of drawing from several parts with other shares than their own."""
+    count, what = len(data.parts), "pairs with 'train'" if data.pairs else "corpora in data.train"
+    if data.temperature != 1 and len(data.train) < 2 and not data.pairs:
+        yield Problem(("data", "temperature"), f"is for drawing from several {what}")
+    if data.weights and data.temperature != 1:
+        yield Problem(("data", "weights"), "says what data.temperature says, too; leave out one of them")
+    elif data.weights and count < 2:
+        yield Problem(("data", "weights"), f"is for drawing from several {what}")
+    elif data.weights and len(data.weights) != count:
+        yield Problem(("data", "weights"), f"has {len(data.weights)} numbers for {count} {what}")
+
+
+def _noise(data: DataConfig) -> Iterator[Problem]:
+    """Noise needs texts that are their own translations, and nothing but these."""
+    path = ("data", "noise")
+    if data.pairs and not any(data.copied):
+        yield Problem(path, "is for pairs whose target is their source, and data.pairs has none with 'train'")
+    elif not data.pairs and data.source != (data.target,):
+        yield Problem(path, "is for a text that is its own translation: data.source has to be data.target")
+    for name in ("alignments", "edits", "features"):
+        if getattr(data, name) and not data.pairs:
+            yield Problem(("data", name), "not for data.noise, which hides part of a text")
 
 
 def _memory(data: DataConfig) -> Iterator[Problem]:

@@ -21,22 +21,28 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Mixture:
-    """Temperature sampling of consecutive parts of a corpus: a part of n rows is drawn in proportion to `n^(1/T)`
-    (Arivazhagan et al. 2019, "Massively multilingual neural machine translation in the wild").
+    """Sampling of consecutive parts of a corpus, each in proportion to its weight.
 
     An epoch still has as many rows as the corpus. Each part is traversed repeatedly, reshuffled each time, continuing
     where the previous epoch ended: no row is repeated before all others of its part have been drawn.
     """
 
     sizes: tuple[int, ...]
-    temperature: float
+    weights: tuple[float, ...]
+
+    @classmethod
+    def tempered(cls, sizes: tuple[int, ...], temperature: float) -> "Mixture":
+        """A part of n rows is drawn in proportion to `n^(1/T)` (Arivazhagan et al. 2019, "Massively multilingual neural
+        machine translation in the wild").
+        """
+        counts = np.array(sizes, np.float64)
+        return cls(sizes, tuple(((counts / counts.max()) ** (1 / temperature)).tolist()))
 
     @property
     def quotas(self) -> Numbers:
         """The number of rows of each part in an epoch; they sum to the size of the corpus."""
-        sizes = np.array(self.sizes, np.float64)
-        weights = (sizes / sizes.max()) ** (1 / self.temperature)
-        ends = np.rint(np.cumsum(weights) / weights.sum() * sizes.sum()).astype(np.int64)
+        weights = np.array(self.weights, np.float64)
+        ends = np.rint(np.cumsum(weights) / weights.sum() * sum(self.sizes)).astype(np.int64)
         quotas: Numbers = np.diff(ends, prepend=0)
         return quotas
 

@@ -17,6 +17,7 @@ from dragoman.corpus.features import Array, FeatureFiles, FeatureSource
 from dragoman.corpus.filters import Report
 from dragoman.data.batch import Batch, SourceBatch, numbered, pad, pad_regions
 from dragoman.data.batch import Sequence as Symbols
+from dragoman.data.denoising import MASK, Infilling, noise
 from dragoman.data.language import Language
 from dragoman.data.learning import open_sources
 from dragoman.data.preparation import STORE, load, prepare
@@ -41,7 +42,8 @@ class Dataset:
     `development` has the examples of each language pair. `sides` are the sources and, last, the target; `arrays` belong
     to the numeric sources, for which the store has line numbers. `source_dropout` is the probability that a batch omits
     one of several sources of an example; at least one remains. `join` concatenates the sources into one sequence.
-    `marked`: the first symbol of a source names the target language.
+    `marked`: the first symbol of a source names the target language. `noise` hides symbols of the sources in those
+    parts of the corpus that are `copied`, whose targets are their sources.
     """
 
     def __init__(
@@ -55,6 +57,8 @@ class Dataset:
         arrays: Mapping[Side, FeatureFiles] = {},
         join: bool = False,
         marked: bool = False,
+        noise: Infilling | None = None,
+        copied: Sequence[bool] = (),
     ) -> None:
         self.train = train
         self.development = development
@@ -65,6 +69,8 @@ class Dataset:
         self._source_dropout = source_dropout
         self._join = join
         self._marked = marked
+        self._noise = noise
+        self._copied = copied
 
     @property
     def dev(self) -> list[Example]:
@@ -123,6 +129,8 @@ class Dataset:
             arrays=open_sources(data, data.train),
             join=data.join,
             marked=bool(data.pairs),
+            noise=noise(data),
+            copied=data.copied,
         )
 
     @property
@@ -138,10 +146,10 @@ class Dataset:
         return Dataset(self.train.renamed(EXCHANGED), [dev], {"source": self.target, "target": source}, seed=self._seed)
 
     def batch(self, rows: npt.NDArray[np.int64], epoch: int) -> Batch:
-        """The pairs in these rows of the store, with this epoch's dropout of subwords and sources.
+        """The pairs in these rows of the store, with this epoch's dropout of subwords and sources, and its noise.
 
-        A function of its arguments alone: a sentence's dropout is seeded by the run's seed, the epoch, the side and
-        the row.
+        A function of its arguments alone: a sentence's dropout and noise are seeded by the run's seed, the epoch, the
+        side and the row.
         """
         found = {
             side: [self._row(side, source, int(row), epoch) for row in rows] for side, source in self._sides.items()
@@ -236,7 +244,8 @@ class Dataset:
             if number >= len(self._arrays[side]):
                 raise self.train.damaged(f"{side}.values")
             return self._arrays[side][int(number)]
-        return self._ids(side, source, row, epoch)
+        ids = self._ids(side, source, row, epoch)
+        return self._noisy(self._noise, source, ids, row, epoch) if self._noise and side == "source" else ids
 
     def _ids(self, side: Side, language: Language, row: int, epoch: int) -> list[int] | npt.NDArray[np.integer]:
         if not language.text.unit.samples:
@@ -247,6 +256,17 @@ class Dataset:
             raise self.train.damaged(f"{side}.text.values") from None
         ids = language.ids(text, zlib.crc32(f"{self._seed}:{epoch}:{side}:{row}".encode()))
         return [*self._mark(side, row), *ids]
+
+    def _noisy(
+        self, noise: Infilling, language: Language, ids: list[int] | npt.NDArray[np.integer], row: int, epoch: int
+    ) -> list[int] | npt.NDArray[np.integer]:
+        """A source with noise between the mark of its language and its end, if its target is the same text."""
+        if not self._copied[int(np.searchsorted(np.cumsum(self.train.notes["parts"]), row, "right"))]:
+            return ids
+        begin, (mask,) = int(self._marked), language.vocabulary.ids([MASK])
+        found = noise(len(ids) - begin - 1, f"{self._seed}:{epoch}:noise:{row}")
+        hidden = [mask if place is None else int(ids[begin + place]) for place in found]
+        return [*map(int, ids[:begin]), *hidden, int(ids[-1])]
 
     def _mark(self, side: Side, row: int) -> list[int]:
         """The mark before a source that can be translated to several languages, as in the store."""

@@ -71,11 +71,16 @@ class Language:
         return (folder / f"{side}.vocabulary").is_file()
 
     @classmethod
-    def load(cls, folder: Path, side: Side, name: str, marks: Sequence[Mark] = ()) -> "Language":
-        """Read what `save` wrote of a language with these marks. UserError if a file is missing or damaged."""
+    def load(
+        cls, folder: Path, side: Side, name: str, marks: Sequence[Mark] = (), *, counted: bool = True
+    ) -> "Language":
+        """Read what `save` wrote of a language with these marks. UserError if a file is missing or damaged. If it is
+        not to be `counted`, it may have had other marks.
+        """
         path = folder / f"{side}.vocabulary"
-        vocabulary, counts = Vocabulary.load(path, marks), _counts(folder / f"{side}.counts")
-        if len(vocabulary) != len(counts):
+        vocabulary = Vocabulary.load(path, marks)
+        counts = _counts(folder / f"{side}.counts") if counted else ()
+        if counted and len(vocabulary) != len(counts):
             told = f"{len(vocabulary):,} symbols, and {side}.counts {len(counts):,}"
             raise UserError(f"{path} has {told}: one of them was cut, or is another run's")
         return cls(name, TextPipeline.load(folder, side), vocabulary, counts)

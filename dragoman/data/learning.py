@@ -58,7 +58,7 @@ def _texts(data: DataConfig) -> Iterator[tuple[str, ...]]:
 
 
 def texts_of(data: DataConfig, pair: LanguagePair) -> Iterator[tuple[str, ...]]:
-    return read_texts(pair.train, texts_in(data, pair), list(open_sources(data, data.train).values()))
+    return read_texts(pair.train, texts_in(data, pair), list(open_sources(data, pair.train).values()))
 
 
 def texts_in(data: DataConfig, pair: LanguagePair) -> tuple[str, ...]:
@@ -104,7 +104,8 @@ def taken(data: DataConfig, text: TextConfig, run: str) -> dict[Side, Source]:
             found[side] = FeatureSource(name, arrays[side].size)
             continue
         try:
-            language = Language.load(Path(run), _side_there(Path(run), side, name in data.recalled), name, marks(data))
+            there = _side_there(Path(run), side, name in data.recalled)
+            language = Language.load(Path(run), there, name, marks(data), counted=False)
         except UserError as error:
             raise UserError(f"text.symbols_of: {error}") from None
         key = "target" if side == "target" or name in data.recalled else "source"

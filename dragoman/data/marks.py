@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dragoman.configuration.config import DataConfig
+from dragoman.data.denoising import MASK
 from dragoman.data.vocabulary import SPECIALS
 from dragoman.errors import UserError
 from dragoman.files import read_lines, write_atomically
@@ -18,7 +19,8 @@ SPOKEN = "target.languages"  # in a run folder
 
 def marks(data: DataConfig) -> tuple[Mark, ...]:
     """The marks that every vocabulary of a run has."""
-    return OPERATIONS if data.edits else tuple(target_marks(data).values())
+    hidden = (MASK,) if data.noise.kind != "none" else ()
+    return OPERATIONS if data.edits else (*target_marks(data).values(), *hidden)
 
 
 def target_marks(data: DataConfig) -> dict[str, Mark]:
@@ -39,7 +41,7 @@ def foreign(data: DataConfig, folder: Path) -> dict[Mark, list[int]]:
     zero-resource neural machine translation"). UserError if the run's file of languages is missing or damaged.
     """
     known = target_marks(data)
-    first = len(SPECIALS) + len(known)
+    first = len(SPECIALS) + len(marks(data))
     lines = list(read_lines(folder / SPOKEN)) if known and data.own_symbols else []
     languages = [set(line.split("\t")) if line else set() for line in lines]
     if not all(names <= known.keys() for names in languages):

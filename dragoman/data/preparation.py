@@ -83,7 +83,8 @@ def _fingerprint(data: DataConfig, text: TextConfig, seed: int, surfaces: bool) 
         found = path.stat()
         files.append([str(path.resolve()), found.st_size, found.st_mtime_ns])
     pairs = [pair._replace(dev="") for pair in data.trained]
-    used = data.model_copy(update={"dev": "", "pairs": pairs, "temperature": 1, "own_symbols": True})
+    drawn = {"temperature": 1, "weights": (), "own_symbols": True}
+    used = data.model_copy(update={"dev": "", "pairs": pairs, **drawn})
     options = [repr(used), repr(text), seed, files, *(["surfaces"] if surfaces else [])]
     return hashlib.sha256(json.dumps(options).encode()).hexdigest()
 
@@ -133,15 +134,17 @@ def _write(
     if data.recalled:
         keep(data, folder.parent)
         memory = recall(data, sources.values(), folder.parent)
-    reports, rows = [], []
+    reports, parts = [], list[int]()
     vocabulary = languages["target"].vocabulary
     spoken = {name: np.zeros(len(vocabulary), np.bool_) for name in target_marks(data)}
     counts = {side: np.zeros(len(language.vocabulary), np.int64) for side, language in languages.items()}
     with new_store(folder, columns) as store:
         for pair in data.trained:
             filters = Filters(max_length=data.max_length, max_ratio=data.max_ratio)
-            for block in _blocks(data, pair, languages, arrays, filters, surfaces, memory):
+            kept = [0] * len(pair.train)
+            for corpus, block in _blocks(data, pair, languages, arrays, filters, surfaces, memory):
                 store.append(block)
+                kept[corpus] += len(block["target"].lengths)
                 for side, seen in counts.items():
                     seen += np.bincount(block[side].values, minlength=len(seen))
                 if spoken:
@@ -150,14 +153,14 @@ def _write(
                 named = f" ({pair.name})" if data.pairs else ""
                 raise UserError(f"{', '.join(pair.train)}{named}: no pair to train on: {filters.report}")
             reports.append(filters.report)
-            rows.append(filters.report.kept)
+            parts += [sum(kept)] if data.pairs else kept
         if spoken:
             write_spoken(spoken, vocabulary.first, folder.parent)
         for side, source in sources.items() if learnt else ():
             known = replace(source, counts=tuple(counts[side].tolist())) if isinstance(source, Language) else source
             known.save(folder.parent, side)
         report = Report(*map(sum, zip(*reports, strict=True)))
-        store.notes = {"fingerprint": fingerprint, "report": report._asdict(), "pairs": rows}
+        store.notes = {"fingerprint": fingerprint, "report": report._asdict(), "parts": parts}
 
 
 def _blocks(
@@ -168,13 +171,15 @@ def _blocks(
     filters: Filters,
     surfaces: bool,
     memory: Recall | None,
-) -> Iterator[dict[str, Rows]]:
-    """The columns of the store for the examples of a pair that pass the filters, in blocks."""
+) -> Iterator[tuple[int, dict[str, Rows]]]:
+    """The columns of the store for the examples of a pair that pass the filters, in blocks, each with the number of its
+    corpus among those of the pair.
+    """
     sampled = [side for side, language in languages.items() if language.text.unit.samples]
     gold: list[Gold] = []
     remembered = [side for side, name in names(data).items() if name in data.recalled]
     mark = languages["source"].vocabulary.ids([target_marks(data)[pair.target]]) if data.pairs else []
-    for block in sides(_examples(data, pair, gold), BLOCK):
+    for corpus, block in _read(data, pair, gold):
         given = dict(zip(languages, _recalled(data, block, memory) if memory else block, strict=True))
         texts = {side: list(map(languages[side].text.normalise, given[side])) for side in languages}
         # Text that is too long for any model is not segmented; it is filtered as too long for this one.
@@ -209,7 +214,14 @@ def _blocks(
         if data.alignments:
             rows["links"] = _links(gold, *(_words(languages[side], texts[side]) for side in languages))
             gold.clear()
-        yield {name: each.chosen(kept) for name, each in rows.items()}
+        yield corpus, {name: each.chosen(kept) for name, each in rows.items()}
+
+
+def _read(data: DataConfig, pair: LanguagePair, gold: list[Gold]) -> Iterator[tuple[int, tuple[list[str], ...]]]:
+    """Blocks of the training texts of a pair, each from one corpus, whose number comes with it."""
+    for number, place in enumerate(pair.train):
+        for block in sides(_examples(data, pair._replace(train=(place,)), gold), BLOCK):
+            yield number, block
 
 
 def _recalled(data: DataConfig, block: tuple[list[str], ...], memory: Recall) -> tuple[list[str], ...]:

@@ -8,6 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from dragoman.configuration.components import Count
+from dragoman.configuration.config import Text
 from dragoman.model.shapes import Float, Int
 
 
@@ -37,13 +39,28 @@ class Embedding(nn.Module, ABC):
 
 @final
 class Table(Embedding):
-    """A learnt vector for each symbol; given the `table` of another embedding, both are tied (Press and Wolf 2017)."""
+    """A learnt vector for each symbol; given the `table` of another embedding, both are tied (Press and Wolf 2017).
+
+    Vectors are drawn at random; training then takes those that it finds in the first `pretrained_words` words of the
+    file `pretrained` (training/pretrained.py). A trained model has them in its weights.
+    """
 
     has_table = True
     by_symbol = ("table",)
 
-    def __init__(self, symbols: Sized, size: int, dropout: float = 0.0, table: nn.Parameter | None = None) -> None:
+    def __init__(
+        self,
+        symbols: Sized,
+        size: int,
+        dropout: float = 0.0,
+        table: nn.Parameter | None = None,
+        *,
+        pretrained: Text | None = None,
+        pretrained_words: Count = 200_000,
+    ) -> None:
         super().__init__(len(symbols), size, dropout)
+        self.pretrained = pretrained
+        self.pretrained_words = pretrained_words
         if table is None:
             bound = (3 / size) ** 0.5  # vectors of length 1 on average
             table = nn.Parameter(torch.empty(len(symbols), size).uniform_(-bound, bound))

@@ -12,6 +12,7 @@ from dragoman.configuration.config import Config, TextConfig
 from dragoman.configuration.messages import nearest
 from dragoman.corpus.formats import ENDINGS
 from dragoman.corpus.memory import MEMORIES
+from dragoman.data.denoising import NOISES
 from dragoman.evaluation.metrics import METRICS
 from dragoman.model import build
 from dragoman.model.attention.normalisers import NORMALISERS
@@ -29,6 +30,7 @@ from dragoman.training.schedule import SCHEDULES
 # The keys of the configuration that name one or several parts, besides those of the model.
 TABLES: sections.Tables = {
     ("data", "memory"): MEMORIES,
+    ("data", "noise"): NOISES,
     ("text", "source", "unit"): UNITS,
     ("text", "target", "unit"): UNITS,
     ("training", "objective"): OBJECTIVES,
@@ -59,11 +61,13 @@ def problems(config: Config) -> list[Problem]:
     objective = OBJECTIVES[config.training.objective.kind]
     found += [Problem(("training", "objective"), message) for message in objective.problems(config)]
     found += _sources(config)
+    found += _noise(config)
     found += _features(config)
     found += _pairs(config)
     found += _joint(config.text)
     found += _penalties(config)
     found += _coverage(config)
+    found += _pretrained(config)
     found += _frozen(config)
     return found
 
@@ -90,6 +94,21 @@ def _sources(config: Config) -> Iterator[Problem]:
             yield Problem(path, f"'{kind}' cannot do with {what}")
         if config.training.penalties:
             yield Problem(("training", "penalties"), f"are of attention to one source alone, and there is {what}")
+
+
+def _noise(config: Config) -> Iterator[Problem]:
+    """Noise is in the source alone, and hides words of it; the target is the same lines."""
+    data, kind, path = config.data, config.training.objective.kind, ("data", "noise")
+    if data.noise.kind == "none":
+        return
+    if OBJECTIVES[kind].both_directions:
+        yield Problem(path, f"is in the source, and '{kind}' trains both directions")
+    if build.extends(config.model):
+        yield Problem(path, f"hides words of the source, and '{config.model.output.kind}' says these")
+    for pair in data.language_pairs:
+        for place in (*pair.train, pair.dev) if pair.target in pair.sources else ():
+            if place.endswith(ENDINGS):
+                yield Problem(path, f"is for texts in a file PREFIX.{pair.target}, and {place} is a table")
 
 
 def _features(config: Config) -> Iterator[Problem]:
@@ -146,6 +165,20 @@ def _coverage(config: Config) -> Iterator[Problem]:
     for path in (("search",), ("training", "search")) if told else ():
         if sections.at(config, path).options.get("coverage_penalty"):
             yield Problem((*path, "coverage_penalty"), told)
+
+
+def _pretrained(config: Config) -> Iterator[Problem]:
+    """Pretrained vectors are where nothing else fills a table, and of one language."""
+    training = config.training
+    for side in ("source", "target"):
+        path = ("model", "embedding", side, "pretrained")
+        if not getattr(config.model.embedding, side).options.get("pretrained"):
+            continue
+        if training.start:
+            yield Problem(path, "training.start begins with the vectors of that run; leave out one of them")
+        if OBJECTIVES[training.objective.kind].both_directions:
+            kind = training.objective.kind
+            yield Problem(path, f"is for one language, and '{kind}' trains both directions")
 
 
 def _frozen(config: Config) -> Iterator[Problem]:

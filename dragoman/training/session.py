@@ -26,7 +26,8 @@ from dragoman.training.objectives.objective import Objective, ObjectiveContext
 from dragoman.training.objectives.penalties import PENALTIES
 from dragoman.training.objectives.table import OBJECTIVES
 from dragoman.training.optimiser import OPTIMISERS
-from dragoman.training.plan import length
+from dragoman.training.plan import drawn, length
+from dragoman.training.pretrained import fill
 from dragoman.training.progress import Progress
 from dragoman.training.schedule import SCHEDULES
 from dragoman.training.selection import Selection
@@ -69,6 +70,8 @@ def train(config: Config, *, quiet: bool = False) -> RunFolder:
             if found := floors.kept(each, anew=not run.saved):
                 journal.say(f"{run.named(each)}without a model: {found}")
         run.clock.seconds()  # which is no time of training
+        if shares := drawn(config.data, run.data):
+            journal.say(f"an epoch draws {shares}")
         for each in run.directions:
             stack.enter_context(each.journal).open(run.progress, run.schedule.length)
         with run.stop:  # at other times nothing is lost by stopping at once
@@ -130,6 +133,8 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
         run.reverse = reverse(run, objective.reverse)
     if config.training.start and not folder.last_state.is_file():
         begin(run, config.training.start)
+    elif not folder.last_state.is_file():
+        fill(run)
     return run
 
 

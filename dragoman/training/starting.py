@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from dragoman.configuration.components import plain
 from dragoman.configuration.config import Config
 from dragoman.corpus import formats
 from dragoman.corpus.dev_split import PARTS, copy
@@ -20,6 +21,8 @@ from dragoman.training.transfer import Start
 
 # What suits weights that need not be found anew; the rest, the learning rate too, is that run's (docs/starting.md).
 OPTIONS: Mapping[str, Any] = {
+    "data.temperature": 1,
+    "data.weights": [],
     "training.epochs": 30,
     "training.steps": None,
     "training.schedule": {"kind": "plateau", "warmup": 0.02},
@@ -47,6 +50,7 @@ def configure(place: str, corpora: Sequence[str], given: Mapping[str, str]) -> S
     beside = os.path.normpath(old.folder.path / "..")
     run = given.get("run", str(Path(beside, f"{old.folder.path.resolve().name}-{_stem(corpora[0])}")))
     values = {**OPTIONS, "run": run, "training.start": place, "text.symbols_of": str(old.folder.path)}
+    values |= dict(_embeddings(old.config))
     if "data.dev" in given:
         values, told = {**values, "data.train": list(corpora)}, ""
     else:
@@ -59,6 +63,14 @@ def configure(place: str, corpora: Sequence[str], given: Mapping[str, str]) -> S
     rate = config.training.optimiser.options["learning_rate"]
     limits = f"learning rate {rate}, at most {config.training.epochs} epochs, patience {config.training.patience}"
     return Started(config, f"{config.run}: starts from {place}; {told}text and model are that run's; {limits}")
+
+
+def _embeddings(config: Config) -> Iterator[tuple[str, Any]]:
+    """Yield the embeddings that a run began with pretrained vectors of, without these."""
+    for side in ("source", "target"):
+        spec = getattr(config.model.embedding, side)
+        if spec.options.get("pretrained"):
+            yield f"model.embedding.{side}", {**plain(spec), "pretrained": None}
 
 
 def _languages(run: Run) -> tuple[str, str]:

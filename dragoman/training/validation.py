@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from statistics import fmean
 from typing import NamedTuple
 
@@ -12,12 +13,15 @@ from dragoman.configuration.config import Config, LanguagePair
 from dragoman.configuration.messages import figure
 from dragoman.data.batch import Batch
 from dragoman.data.dataset import Dataset
+from dragoman.data.denoising import masked, noise
 from dragoman.devices import Device
 from dragoman.evaluation.metrics import METRICS, Score
 from dragoman.files import write_atomically
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run.folder import RunFolder
 from dragoman.search.ensemble import Ensemble
+from dragoman.text.mark import Symbol
+from dragoman.translation.inputs import ModelInputs
 from dragoman.translation.loading import model_conventions
 from dragoman.translation.result import Result
 from dragoman.translation.translation import Translation
@@ -77,9 +81,8 @@ class Validator:
 
         With several language pairs, each pair separately, and the mean of those that are trained on and not copies.
         """
-        known = model_conventions(self.config, self.sources, self.folder.path)
-        translator = Translator(model.eval(), known, self.target, self.config.training.search, self.device)
-        found = {pair: self._measured(translator, pair) for pair in self.development}
+        model.eval()
+        found = {pair: self._measured(self._translator(model, pair), pair) for pair in self.development}
         if not self.config.data.pairs:
             return found[self.config.data.language_pairs[0]]
         deciding = [found[pair].values for pair in self.config.data.deciding]
@@ -88,6 +91,18 @@ class Validator:
             values |= {f"{pair.name}/{name}": value for name, value in each.values.items()}
         scores = [score.of(pair.name) for pair, each in found.items() for score in each.scores]
         return Validation(values, scores, [one for each in found.values() for one in each.translations])
+
+    def _translator(self, model: Seq2Seq, pair: LanguagePair) -> Translator:
+        """The translator of a pair. Texts that are to be copied have noise, the same at each validation."""
+        config, known = self.config, model_conventions(self.config, self.sources, self.folder.path)
+        if (hides := noise(config.data)) and pair.target in pair.sources:
+
+            def masks(symbols: list[Symbol]) -> list[Symbol]:
+                return masked(hides, symbols, f"{config.seed}:dev:{' '.join(map(str, symbols))}")
+
+            assert isinstance(known.reading, ModelInputs)
+            known = known._replace(reading=replace(known.reading, noise=masks))
+        return Translator(model, known, self.target, config.training.search, self.device)
 
     def _measured(self, translator: Translator, pair: LanguagePair) -> Validation:
         """The result on the development set of one pair."""

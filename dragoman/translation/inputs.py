@@ -1,6 +1,6 @@
 """Model inputs: a user's sources as batches of symbols or regions, and the attention to them by words."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, repeat
 from typing import Any, TypeAlias, cast
@@ -36,12 +36,14 @@ Words: TypeAlias = Sequence[ExtendedVocabulary] | None  # one per sentence, if a
 class ModelInputs:
     """The sources of a model. `joined`: it reads all of them as one sequence. `taught_end`: it was taught to attend to
     the end symbol from words without a counterpart. `recall` fills some of the sources from a translation memory.
+    `noise` hides symbols of a text, as in training.
     """
 
     sources: tuple[Source, ...]
     joined: bool = False
     taught_end: bool = False
     recall: Recall | None = None
+    noise: Callable[[list[Symbol]], list[Symbol]] | None = None
 
     @property
     def asked(self) -> tuple[Source, ...]:
@@ -71,7 +73,8 @@ class ModelInputs:
 
     def encoded(self, given: tuple[Given, ...], mark: Sequence[Mark] = ()) -> list[Encoded]:
         """The symbols of each source, mark first, or its regions. A blank text has none but the mark."""
-        return [_encoded(source, each, mark) for source, each in zip(self.sources, given, strict=True)]
+        found = [_encoded(source, each, mark) for source, each in zip(self.sources, given, strict=True)]
+        return [self.noise(each) if self.noise and isinstance(each, list) else each for each in found]
 
     def batch(self, encoded: Sequence[Sequence[Encoded]], words: Words = None) -> tuple[SourceBatch, ...]:
         """The model's input for some sentences: ids, and extended ids by the `words` of each if it asks for them. An
@@ -115,8 +118,8 @@ class ModelInputs:
         written = spelled(encoded)
         words = source.text.words(written)
         if len(encoded) or len(self.sources) == 1:
-            marks = len(encoded) - len(written)
-            between, end = by_words(attention[:, : len(encoded) + 1], target, words, marks)
+            marked = [not isinstance(symbol, str) for symbol in encoded]
+            between, end = by_words(attention[:, : len(encoded) + 1], target, words, marked)
         else:  # this source is missing
             between, end = np.zeros((len(target.words), 0)), np.zeros(len(target.words))
         share = between.sum(1) + end

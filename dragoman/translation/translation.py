@@ -250,12 +250,13 @@ def steps(said: Sequence[Symbol], word_of: Sequence[int], log_probs: Sequence[fl
 
 
 def by_words(
-    attention: ArrayLike, target: WordsOf, source: WordsOf, marks: int = 0
+    attention: ArrayLike, target: WordsOf, source: WordsOf, marked: Sequence[bool]
 ) -> tuple[alignment.Weights, alignment.Weights]:
     """Attention between symbols (T, S + 1), the source's end symbol last, as attention between words (target words,
-    source words), and as attention to what is no word, the end and the `marks` before the source: (target words,).
+    source words), and as attention to what is no word, the end and symbols (S,) that are `marked`: (target words,).
     """
     end = len(source.words)  # as if it were a word
-    word_of = [*[end] * marks, *source.word_of, end]
+    words = iter(source.word_of)
+    word_of = [*(end if mark else next(words) for mark in marked), end]
     weights = alignment.by_words(attention, target.word_of, word_of, (len(target.words), end + 1))
     return weights[:, :end], weights[:, end]

@@ -73,6 +73,27 @@ def test_a_fault_has_its_line_and_key(faults: Faults, text: str, key: str, golde
     golden(found, text)
 
 
+@pytest.mark.parametrize(
+    ("train", "mixture", "key"),
+    [
+        ("one", "temperature: 2", "data.temperature"),
+        ("[one, two]", "temperature: 0", "data.temperature"),
+        ("one", "weights: [2]", "data.weights"),
+        ("[one, two]", "weights: [1, 2, 3]", "data.weights"),
+        ("[one, two]", "weights: [1, 0]", "data.weights"),
+        ("[one, two]", "weights: 3", "data.weights"),
+        ("[one, two]", "{weights: [1, 2], temperature: 2}", "data.weights"),
+    ],
+)
+def test_a_fault_of_a_mixture_has_its_line_and_key(
+    faults: Faults, train: str, mixture: str, key: str, golden: Golden
+) -> None:
+    given = mixture.strip("{}").replace("], ", "]\n  ")
+    (found,) = faults(f"data:\n  source: en\n  target: de\n  dev: dev\n  train: {train}\n  {given}\n")
+    assert found.startswith(f"run.yaml:6: {key}: ")
+    golden(found, f"{train} {mixture}")
+
+
 def test_all_faults_come_at_once_in_the_order_of_the_file(faults: Faults, golden: Golden) -> None:
     text = """run: [1]
 data:

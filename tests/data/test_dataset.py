@@ -103,6 +103,26 @@ def test_the_symbols_of_a_side_are_counted_in_what_is_trained_on(
         assert language.symbols.spellings == tuple(language.vocabulary.symbols(range(len(language.symbols))))
 
 
+def test_what_is_kept_of_each_corpus_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are read one after another, in as many blocks as there are, and no block is of two."""
+    settings = corpus(tmp_path)
+    (whole,) = settings.train
+    for name in ("en", "de"):
+        lines = Path(f"{whole}.{name}").read_text("utf-8").splitlines(keepends=True)
+        (tmp_path / f"some.{name}").write_text("".join(lines[:10]), "utf-8")
+        (tmp_path / f"none.{name}").write_text("\n\n", "utf-8")
+    several = settings.model_copy(
+        update={"train": (whole, *(str(tmp_path / name) for name in ("some", "none")), whole)}
+    )
+    one = Dataset.prepare(several, text("word"), 1, tmp_path / "one")
+    monkeypatch.setattr(preparation, "BLOCK", 7)
+    other = Dataset.prepare(several, text("word"), 1, tmp_path / "other")
+    parts = [len(KEPT), sum(row < 10 for row in KEPT), 0, len(KEPT)]
+    assert one.train.notes["parts"] == other.train.notes["parts"] == parts
+    rows = np.arange(sum(parts))
+    assert one.batch(rows, 0).target.ids.equal(other.batch(rows, 0).target.ids)
+
+
 @pytest.mark.spec("D10")
 def test_one_joint_inventory_or_one_for_each_language(tmp_path: Path) -> None:
     settings = corpus(tmp_path)

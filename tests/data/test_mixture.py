@@ -15,7 +15,7 @@ SIZES = (8_000, 1_500, 500)
 def plan(temperature: float, epoch: int = 0, unit: str = "sentences", seed: int = 1) -> Plan:
     """Of sentences of one word each."""
     offsets = np.arange(sum(SIZES) + 1)
-    mixture = Mixture(SIZES, temperature) if temperature > 1 else None
+    mixture = Mixture.tempered(SIZES, temperature) if temperature > 1 else None
     return Plan((offsets,), offsets, 50, unit, seed, epoch, mixture)  # type: ignore[arg-type]
 
 
@@ -70,8 +70,21 @@ def test_the_rest_of_an_epoch_is_the_epoch_from_there_on(unit: str) -> None:
 
 @given(st.lists(st.integers(1, 300), min_size=1, max_size=5), st.floats(1, 100), st.integers(0, 5))
 def test_any_sizes(sizes: list[int], temperature: float, epoch: int) -> None:
-    mixture = Mixture(tuple(sizes), temperature)
+    mixture = Mixture.tempered(tuple(sizes), temperature)
     assert mixture.quotas.sum() == sum(sizes)
     rows = mixture.rows(np.arange(sum(sizes)), 1, epoch)
     found = np.searchsorted(np.cumsum(sizes), rows, "right")
     assert np.bincount(found, minlength=len(sizes)).tolist() == mixture.quotas.tolist()
+
+
+def test_weights_are_the_shares_whatever_the_sizes() -> None:
+    """The small part comes again and again, the large one goes on in the next epoch where it was."""
+    mixture = Mixture(SIZES, (1.0, 3.0, 0.5))
+    total = sum(SIZES)
+    assert mixture.quotas.tolist() == pytest.approx([total / 4.5, total * 3 / 4.5, total * 0.5 / 4.5], abs=1)
+    epochs = [mixture.rows(np.arange(total), 1, epoch).tolist() for epoch in range(4)]
+    counts = np.bincount([row for rows in epochs[:3] for row in rows], minlength=total)
+    assert set(counts[: SIZES[0]].tolist()) == {0, 1}, "6,667 of 8,000 in three epochs"
+    assert set(counts[SIZES[0] : sum(SIZES[:2])].tolist()) <= {13, 14}
+    fourth = np.bincount(epochs[3], minlength=total)
+    assert (counts + fourth)[: SIZES[0]].min() == 1, "the rest of the first part, before any comes again"

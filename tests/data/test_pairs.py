@@ -39,7 +39,7 @@ def prepared(folder: Path, unit: dict[str, Any]) -> Dataset:
 def test_sources_begin_with_the_mark_of_their_target(tmp_path: Path, unit: dict[str, Any]) -> None:
     data = prepared(tmp_path, unit)
     (source,), target = data.sources, data.target
-    assert data.train.notes["pairs"] == [3, 3, 3]  # in turn, without the empty line
+    assert data.train.notes["parts"] == [3, 3, 3]  # in turn, without the empty line
     assert (data.report.pairs, data.report.kept) == (12, 9)
     batch = data.batch(np.arange(9), 0)
     marks = source.vocabulary.marked(batch.sources[0].ids[:, 0].tolist())
@@ -78,5 +78,5 @@ def test_what_is_prepared_does_not_depend_on_what_is_not_trained_on(
     text = TextConfig.model_validate({"source": {"unit": "word"}, "target": {"unit": "word"}})
     preparation.prepare(data, text, 1, tmp_path / "run")
     monkeypatch.setattr(preparation, "learn", lambda *_: pytest.fail("is prepared already"))
-    other = data.model_copy(update={"temperature": 5.0, "pairs": data.pairs[:3]})
+    other = data.model_copy(update={"temperature": 5.0, "weights": (1.0, 2.0), "pairs": data.pairs[:3]})
     preparation.prepare(other, text, 1, tmp_path / "run")

@@ -298,6 +298,8 @@ def test_training_resumes_to_the_same_weights(shell: Shell, tmp_path: Path) -> N
         ({"data.alignments": True}, "data.alignments: not for data.pairs"),
         ({"data.edits": "en"}, "data.edits: not for data.pairs"),
         ({"data.temperature": 0.5}, "data.temperature: must be at least 1, found 0.5"),
+        ({"data.temperature": 1, "data.weights": [1, 2, 3]}, "data.weights: has 3 numbers for 5 pairs with 'train'"),
+        ({"data.weights": [1] * 5}, "data.weights: says what data.temperature says, too; leave out one of them"),
         ({"training.objective": "agreement"}, "training.objective: 'agreement' is of one pair"),
         ({"training.penalties": "coverage"}, "training.penalties: are of attention to words, and"),
         ({"training.source_dropout": 0.1}, "training.source_dropout: hides some of several sources"),
@@ -345,7 +347,7 @@ def test_what_is_wrong_with_a_pair_is_told_at_its_line(
     assert "\n" not in str(told.value)
 
 
-@pytest.mark.parametrize(("option", "value"), [("temperature", "5"), ("own_symbols", "false")])
+@pytest.mark.parametrize(("option", "value"), [("temperature", "5"), ("weights", "[1, 3]"), ("own_symbols", "false")])
 def test_what_is_of_several_pairs_is_not_of_one(tmp_path: Path, option: str, value: str, golden: Golden) -> None:
     with pytest.raises(UserError, match=rf"data.{option}:") as raised:
         checks.load_config(toy.corpus(tmp_path) / "toy.yaml", {f"data.{option}": value})

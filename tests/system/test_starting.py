@@ -106,6 +106,19 @@ def test_pairs_for_development_may_be_named(other: Shell) -> None:
     assert not (other.folder / "runs" / "other-data").exists()
 
 
+def test_new_pairs_are_mixed_with_those_of_the_other_run(other: Shell) -> None:
+    """The words of docs/starting.md: the new pairs are set aside as ever, and trained on beside the old ones."""
+    mixed = "--data.train=[runs/toy-new-data/train, train]", "--data.weights=[1, 1]"
+    outcome = other(*WORDS, *mixed)
+    assert outcome.code == 0, outcome.err
+    new = len((other.folder / "runs" / "toy-new-data" / "train.en").read_text("utf-8").splitlines())
+    half = (new + 80) // 2
+    assert f"an epoch draws {half} of runs/toy-new-data/train (of {new}), " in outcome.err
+    other.write("third.tsv", (other.folder / "new.tsv").read_bytes())
+    third = other("train", "--start", "runs/toy-new", "third.tsv", "--training.epochs=1")
+    assert third.code == 0, f"a run that starts from a mixture is none: {third.err}"
+
+
 def test_other_pairs_in_the_folder_for_them_stay(other: Shell, golden: Golden) -> None:
     assert other(*WORDS).code == 0
     before = kept(other.folder / "runs" / "toy-new-data")

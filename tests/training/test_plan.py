@@ -4,11 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dragoman.configuration.config import Config
+from dragoman.errors import UserError
 from dragoman.training import session, trainer
-from dragoman.training.plan import length
+from dragoman.training.plan import drawn, epoch_plan, length
 from dragoman.training.training import Training
 from tests import toy
 
@@ -67,3 +69,54 @@ def test_a_cosine_is_stretched_when_epochs_are_added_and_says_so(
     (line,) = said(config(2), capsys)
     assert line.startswith("training.schedule.steps: the cosine ends at step 8 now, and was to end at 4")
     assert not said(config(2), capsys)
+
+
+@pytest.fixture
+def two(corpus: Path, tmp_path: Path) -> dict[str, Any]:
+    """The options of a training on a large and a small corpus, and one that the filters leave nothing of."""
+    toy.write(tmp_path, "small", toy.pairs(12, 5, 3))
+    toy.write(tmp_path, "blank", [(" ", " ")])
+    return {"data.train": [str(corpus / "train"), str(tmp_path / "small")]}
+
+
+@pytest.mark.parametrize(
+    ("option", "quotas"), [({}, [60, 12]), ({"data.temperature": 2}, [50, 22]), ({"data.weights": [1, 3]}, [18, 54])]
+)
+def test_corpora_are_mixed_as_configured(
+    two: dict[str, Any], option: dict[str, Any], quotas: list[int], made: Made, assembled: Assembled, tmp_path: Path
+) -> None:
+    run = assembled(made({**two, **option}))
+    for epoch in range(2):
+        rows = np.concatenate(list(epoch_plan(run.config, run.data, epoch).batches()))
+        assert [int((rows < 60).sum()), int((rows >= 60).sum())] == quotas
+    (first, second) = run.config.data.train
+    told = f"{quotas[0]} of {first} (of 60), {quotas[1]} of {second} (of 12)" if option else ""
+    assert drawn(run.config.data, run.data) == told
+
+
+def test_the_shares_are_told(
+    two: dict[str, Any], corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = {**two, "training.epochs": 1, "training.batch": {"size": 30}}
+    session.train(toy.config(corpus, tmp_path / "run", {**options, "data.weights": [1, 1]}))
+    assert f"an epoch draws 36 of {corpus / 'train'} (of 60), 36 of " in capsys.readouterr().err
+    session.train(toy.config(corpus, tmp_path / "other", options))
+    assert "an epoch draws" not in capsys.readouterr().err
+
+
+def test_an_empty_corpus_cannot_be_drawn_from(
+    two: dict[str, Any], made: Made, assembled: Assembled, tmp_path: Path
+) -> None:
+    train = [*two["data.train"], str(tmp_path / "blank")]
+    assert assembled(made({"data.train": train, "data.temperature": 5})).data.train.notes["parts"] == [60, 12, 0]
+    with pytest.raises(UserError, match=r"data\.weights: .*blank has no pair to draw"):
+        assembled(made({"data.train": train, "data.weights": [1, 1, 1]}))
+
+
+def test_a_mixture_resumes_to_the_same_weights(two: dict[str, Any], corpus: Path, tmp_path: Path) -> None:
+    options = {**two, "data.weights": [1, 3], "training.batch": {"size": 10}, "training.epochs": 3}
+    whole = session.train(toy.config(corpus, tmp_path / "whole", options), quiet=True)
+    session.train(toy.config(corpus, tmp_path / "parts", {**options, "training.steps": 11}), quiet=True)
+    parts = session.train(toy.config(corpus, tmp_path / "parts", options), quiet=True)
+    last = "model-last.safetensors"
+    assert (whole.path / last).read_bytes() == (parts.path / last).read_bytes()

@@ -84,7 +84,7 @@ def test_pairs_are_drawn_by_the_temperature(tmp_path: Path, assembled: Assembled
         "text": {"joint": True, "source": words, "target": words},
     }
     made = assembled(checks.load_config(tmp_path / "toy.yaml", {key: toy._yaml(each) for key, each in options.items()}))
-    sizes = made.data.train.notes["pairs"]
+    sizes = made.data.train.notes["parts"]
     assert sizes == [200, 100]
     rows = np.concatenate(list(epoch_plan(made.config, made.data, 0).batches()))
     found = np.bincount(np.searchsorted(np.cumsum(sizes), rows, side="right"))

@@ -1,0 +1,79 @@
+"""Pretrained vectors of words in place of random rows of the embeddings, before the first step."""
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from dragoman.corpus.vectors import read_vectors
+from dragoman.data.language import Language
+from dragoman.data.vocabulary import UNK
+from dragoman.model.embedding import Table
+from dragoman.training.training import Training
+
+
+class Pretrained:
+    """The vectors of a vocabulary's symbols, gathered from files of words.
+
+    Each word is segmented as any text is. A symbol that is a whole word has the vector of the first word that it is
+    alone; another one the mean of the vectors of all words in whose segmentation it occurs, counted as often as it
+    does. As files name frequent words first, rare ones (names, misspellings) are best left out of these means.
+
+    A symbol that occurs in no word keeps its random vector, scaled by the root of the mean squared length of the
+    vectors of whole words, so that all have a similar length.
+    """
+
+    def __init__(self, symbols: int, size: int) -> None:
+        self.alone = np.zeros((symbols, size))
+        self.sums = np.zeros((symbols, size))
+        self.whole = np.zeros(symbols, np.bool_)  # has a vector in `alone`
+        self.counts = np.zeros(symbols, np.int64)
+
+    def read(self, path: str, words: int, language: Language) -> None:
+        """Add the vectors of the first words of a file. Words of earlier files come before them."""
+        for word, vector in read_vectors(path, self.sums.shape[1], words):
+            symbols = language.vocabulary.ids(language.text.encode(word))
+            if len(symbols) == 1 and symbols != [UNK] and not self.whole[symbols[0]]:
+                self.whole[symbols[0]], self.alone[symbols[0]] = True, vector
+            for symbol in symbols:
+                self.sums[symbol] += vector
+                self.counts[symbol] += 1
+        self.counts[UNK] = 0
+
+    @property
+    def parts(self) -> npt.NDArray[np.bool_]:
+        """The symbols (V,) that are no whole word, and occur in words."""
+        found: npt.NDArray[np.bool_] = (self.counts > 0) & ~self.whole
+        return found
+
+    def table(self, random: Tensor) -> Tensor:
+        """The table (V, E) of all symbols, given one of random vectors with a length of 1 on average."""
+        whole, parts = self.whole, self.parts
+        found = random.detach().cpu().double().numpy().copy()
+        if whole.any():
+            found *= np.sqrt((self.alone[whole] ** 2).sum(1).mean())
+        found[parts] = self.sums[parts] / self.counts[parts, None]
+        found[whole] = self.alone[whole]
+        return torch.from_numpy(found).to(random.dtype)
+
+
+def fill(run: Training) -> None:
+    """Fill the tables of a run's embeddings that have files of vectors, and say how many symbols were found. A tied
+    table takes the vectors of all its files. UserError if a file is missing, damaged, or of another size.
+    """
+    languages = (*run.config.data.sequences(run.data.sources), run.data.target)
+    embeddings = (*(reader.embedding for reader in run.model.readers), run.model.target_embedding)
+    tables = dict[nn.Parameter, Pretrained]()
+    files = dict[nn.Parameter, list[str]]()
+    for language, embedding in zip(languages, embeddings, strict=True):
+        if isinstance(embedding, Table) and embedding.pretrained and isinstance(language, Language):
+            found = tables.setdefault(embedding.table, Pretrained(embedding.symbols, embedding.size))
+            found.read(embedding.pretrained, embedding.pretrained_words, language)
+            files.setdefault(embedding.table, []).append(embedding.pretrained)
+    for table, found in tables.items():
+        with torch.no_grad():
+            table.copy_(found.table(table))
+        run.journal.say(
+            f"{', '.join(files[table])}: of {len(found.whole):,} symbols {found.whole.sum():,} begin with the vector "
+            f"of a word, {found.parts.sum():,} with the mean of words that they are part of"
+        )
