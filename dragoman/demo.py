@@ -1,11 +1,11 @@
 """The demo, end to end: an embedded corpus, training, scores, translations with alignments, report."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.markup import escape
@@ -91,18 +91,22 @@ def write_report(model: Translator, run: Path, part: Part) -> Path:
 
 
 def write_config(texts: Path, run: Path) -> Path:
-    """Write the demo's configuration, with the paths of its corpus and its run, beside the corpus.
+    """Write the demo's configuration, with the paths of its corpus and its run, beside the corpus."""
+    data = {"source": SOURCE, "target": TARGET, "train": str(texts / "train"), "dev": str(texts / "dev")}
+    return mark(texts.parent, "demo.yaml", run, data)
+
+
+def mark(folder: Path, packaged: str, run: Path, data: Mapping[str, Any]) -> Path:
+    """Write a packaged configuration, with its run and data, to the folder of a demo, and return its path.
 
     It is the first file in the folder, and so shows that the others belong to a demo. Raises UserError if other files
     are there without it, since no run or corpus of a user may be overwritten.
     """
-    path = texts.parent / "config.yaml"
-    data = {"source": SOURCE, "target": TARGET, "train": str(texts / "train"), "dev": str(texts / "dev")}
+    path = folder / "config.yaml"
     places = f"run: {json.dumps(str(run))}\ndata: {json.dumps(data)}\n"  # JSON is YAML, whatever a path contains
-    text = resources.files("dragoman").joinpath("demo.yaml").read_text("utf-8") + places
+    text = resources.files("dragoman").joinpath(packaged).read_text("utf-8") + places
     if path.is_file() and path.read_bytes() == text.encode():
         return path
-    folder = path.parent
     if folder.exists() and (not folder.is_dir() or any(folder.glob("[!.]*"))):  # hidden: left by a killed process
         raise UserError(f"{folder}: is in use, and not by this demo; choose another folder: dragoman demo FOLDER")
     with write_atomically(path) as file:

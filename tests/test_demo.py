@@ -7,19 +7,21 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from dragoman import demo
+from dragoman import demo, installed_demo
+from dragoman.corpus.examples import read_pairs
 from dragoman.errors import UserError
 from dragoman.phrasebook import corpus
-from dragoman.training import checks, session
+from dragoman.run.run import Run
+from dragoman.training import checks, session, starting
 from dragoman.translation.loading import load
 from dragoman.translation.translator import Translator
-from tests import toy
+from tests import toy, written
 from tests.golden import Golden
 
 SIZES = {"train": 60, "dev": 4, "test": 6, "compositional": 4}
 TINY = """
 device: {threads: 1}
-text: {joint: true, source: {unit: {kind: bpe, size: 400}}, target: {unit: {kind: bpe, size: 400}}}
+text: {joint: true, source: {unit: {kind: bpe, size: 340}}, target: {unit: {kind: bpe, size: 340}}}
 model:
   embedding: {size: 8}
   encoder: {kind: rnn, size: 8}
@@ -33,7 +35,7 @@ class Resource:
     """The packaged configuration, made tiny."""
 
     def joinpath(self, name: str) -> "Resource":
-        assert name == "demo.yaml"
+        assert name in ("demo.yaml", "demo-installed.yaml")
         return self
 
     def read_text(self, encoding: str) -> str:
@@ -137,3 +139,51 @@ def test_what_a_killed_demo_left_is_no_obstacle(tmp_path: Path) -> None:
     assert demo.write_config(tmp_path / "corpus", tmp_path / "run") == written
     (tmp_path / "corpus").mkdir()
     assert demo.write_config(tmp_path / "corpus", tmp_path / "run") == written
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, _tiny: None) -> Path:
+    """A machine with three programs, of which `two` is small enough to play the user's own."""
+    folder = tmp_path / "share" / "locale" / "de" / "LC_MESSAGES"
+    folder.mkdir(parents=True)
+    for seed, (name, count) in enumerate({"one": 60, "two": 30, "three": 6}.items()):
+        pairs = {(f"{name} {source}", target) for source, target in toy.pairs(count, seed)}
+        (folder / f"{name}.mo").write_bytes(written.mo(sorted(pairs)))
+    monkeypatch.setenv("XDG_DATA_DIRS", str(tmp_path / "share"))
+    sizes = {"FEWEST": 10, "MOST": 40, "OTHERS": 40, "ENOUGH": 20, "SIZES": {"dev": 4, "test": 6}, "ASIDE": 4}
+    for name, value in sizes.items():
+        monkeypatch.setattr(installed_demo, name, value)
+    monkeypatch.setitem(vars(starting)["OPTIONS"], "training.epochs", 1)
+    return tmp_path
+
+
+def test_one_program_plays_the_user_s_own(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = programs / "demo"
+    installed_demo.main(folder, "de")
+    out, err = capsys.readouterr()
+    assert "of 2 programs, en to de, and 28 of 'two', which plays your own project" in out
+    own = {part: list(read_pairs(str(folder / "corpus" / f"own.{part}.tsv"), "en", "de")) for part in ("train", "test")}
+    others = list(read_pairs(str(folder / "corpus" / "others.train.tsv"), "en", "de"))
+    assert all(pair.source.startswith("two ") for pairs in own.values() for pair in pairs)
+    assert not any(pair.source.startswith("two ") for pair in others)
+    assert not {pair.source for pair in own["train"]} & {pair.source for pair in own["test"]}
+    assert len(others) <= 40
+    for name in ("copied", "by the model of others", "by the model started from it"):
+        assert f"{name}  BLEU " in out
+    assert Run.load(folder / "run").config.data.recalled == ("memory",)
+    assert Run.load(folder / "run").folder.ancestor.startswith(str(folder / "parent"))
+
+    installed_demo.main(folder, "de")  # again: nothing is trained
+    out, err = capsys.readouterr()
+    assert err.count("is finished") == 2
+    assert "step       1" not in err
+
+
+def test_too_few_messages_for_a_demo_are_told(programs: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
+    for name, value in (("MOST", 3), ("ENOUGH", 90)):
+        with monkeypatch.context() as patch:
+            patch.setattr(installed_demo, name, value)
+            with pytest.raises(UserError) as raised:
+                installed_demo.main(programs / "demo", "de")
+        golden(str(raised.value))
+        assert not (programs / "demo").exists()

@@ -73,14 +73,14 @@ def corpus(options: CorpusOptions) -> None:
         raise typer.BadParameter("expected FILES, or --installed LANGUAGE")
     if options.output is None and (options.files or options.dev or options.test):
         raise typer.BadParameter("expected --output PREFIX")
-    if options.installed is not None and (names or Path(options.installed).name != options.installed):
-        raise typer.BadParameter(f"--installed {options.installed}: expected a language such as de, from English")
+    if options.installed is not None and names:
+        raise typer.BadParameter("--columns: is for FILES")
     from dragoman.corpus import parts
     from dragoman.corpus.cleaning import Cleaner, Rules
 
     cleaner = Cleaner(Rules(options.longest, options.drop_copies, options.keep_accelerators))
     if options.installed is not None:
-        _installed(options, options.installed, cleaner)
+        _installed(options, language(options.installed), cleaner)
         return
     places, names = _places(options.files or [], names)
     from dragoman.corpus.examples import corpus_files
@@ -88,6 +88,13 @@ def corpus(options: CorpusOptions) -> None:
     rows = _cleaned(cleaner, _units(places, names))
     _write(options, rows, names, parts.FILE, corpus_files(places, *names))
     typer.echo(str(cleaner))
+
+
+def language(installed: str) -> str:
+    """Return the language that --installed names."""
+    if Path(installed).name != installed:
+        raise typer.BadParameter(f"--installed {installed}: expected a language such as de, from English")
+    return installed
 
 
 def _installed(options: CorpusOptions, language: str, cleaner: "Cleaner") -> None:

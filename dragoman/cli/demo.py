@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from dragoman.cli.corpus import language
 from dragoman.cli.options import Threads
 
 app = typer.Typer()
@@ -12,12 +13,20 @@ app = typer.Typer()
 
 @app.command()
 def demo(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the corpus and the run are written.")] = Path(
-        "runs/demo"
-    ),
+    folder: Annotated[
+        Path | None,
+        typer.Argument(metavar="FOLDER", help="Where corpus and run are written.", show_default="runs/demo"),
+    ] = None,
+    installed: Annotated[
+        str | None,
+        typer.Option(metavar="LANGUAGE", help="Translate what the programs of this machine say, from English."),
+    ] = None,
     threads: Threads = None,
 ) -> None:
-    """Run the whole pipeline on an embedded corpus, in minutes: train, translate, score, show."""
-    from dragoman.demo import main
+    """Run the whole pipeline in minutes, on an embedded corpus or on real text: train, translate, score, show."""
+    from dragoman import demo, installed_demo
 
-    main(folder)
+    if installed is None:
+        demo.main(folder or Path("runs/demo"))
+    else:
+        installed_demo.main(folder or Path(f"runs/demo-{language(installed)}"), installed)

@@ -78,6 +78,7 @@ def test_of_several_sources_the_first_text_is_meant_and_the_edited_one_is_copied
     [
         {"source": "image", "features": "image"},
         {"pairs": [{"source": "en", "target": "de", "train": "a", "dev": "b"}], "train": (), "dev": "", "target": ""},
+        {"source": "de", "noise": "infilling"},
     ],
 )
 def test_there_are_none_without_a_text_or_with_several_pairs(options: dict[str, Any], tmp_path: Path) -> None:
