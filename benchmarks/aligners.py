@@ -1,47 +1,35 @@
 """Statistical alignment models to compare attention with."""
 
-from typing import Any
-
-import numpy as np
+from importlib.util import find_spec
 
 from benchmarks.prepared import Corpus
+from dragoman.corpus.aligners import Method, Symmetrisation, Words, links, lower_words
+from dragoman.corpus.examples import read_pairs
 from dragoman.corpus.pharaoh import read_gold
 from dragoman.evaluation.alignment import AlignmentScore, error_rate
-from dragoman.files import read_lines
+
+ALIGNERS = {
+    "IBM 1 (sil-thot)": (Method.ibm1, Symmetrisation.forward),
+    "FastAlign (sil-thot)": (Method.fast_align, Symmetrisation.forward),
+    "HMM (sil-thot)": (Method.hmm, Symmetrisation.forward),
+    "HMM, symmetrised (sil-thot)": (Method.hmm, Symmetrisation.grow_diag_final_and),
+}
 
 
 def statistical(prepared: Corpus) -> dict[str, AlignmentScore]:
-    """Score the aligners of sil-thot after five iterations each on training and development pairs without their links.
-    Empty if it is not installed.
+    """Score the aligners of sil-thot on the development pairs, which they learn from, without links, beside the
+    training pairs. Empty if it is not installed.
     """
-    try:
-        from thot import alignment
-    except ImportError:
+    if find_spec("thot") is None:
         return {}
     source, target = prepared.overrides["data.source"], prepared.overrides["data.target"]
-    parts = [
-        [line.split() for part in ("train", "dev") for line in read_lines(prepared.texts / f"{part}.{side}")]
-        for side in (source, target)
-    ]
-    pairs = [([word.lower() for word in s], [word.lower() for word in t]) for s, t in zip(*parts, strict=True)]
+    words = lower_words("whitespace")
+    train, dev = (
+        [Words(*map(words, pair)) for pair in read_pairs(prepared.texts / part, source, target)]
+        for part in ("train", "dev")
+    )
     gold = read_gold(prepared.texts / f"dev.{source}-{target}.align")
-
-    def fitted(model: Any) -> Any:
-        for pair in pairs:
-            model.add_sentence_pair(*pair)
-        model.start_training()
-        for _ in range(5):
-            model.train()
-        model.end_training()
-        return model
-
-    def agreement(model: Any) -> AlignmentScore:
-        matrices = [model.get_best_alignment(*pair)[1].to_numpy() for pair in pairs[-len(gold) :]]
-        return error_rate([{(int(s), int(t)) for s, t in np.argwhere(matrix)} for matrix in matrices], gold)
-
-    first = fitted(alignment.Ibm1AlignmentModel())
     return {
-        "IBM 1 (sil-thot)": agreement(first),
-        "FastAlign (sil-thot)": agreement(fitted(alignment.FastAlignModel())),
-        "HMM (sil-thot)": agreement(fitted(alignment.HmmAlignmentModel(first))),
+        name: error_rate(list(links(dev, train, method=method, symmetrisation=symmetrisation, processes=2)), gold)
+        for name, (method, symmetrisation) in ALIGNERS.items()
     }

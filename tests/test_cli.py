@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,10 @@ def test_help_and_the_package_import_nothing_heavy(code: str, repository: Path) 
     [
         ["evaluate", "train.fr", "-i", "train.fr"],
         ["corpus", "train", "-o", "new", "--columns", "en,fr"],
+        pytest.param(
+            ["align", "train.en", "train.fr", "--method=ibm1"],
+            marks=pytest.mark.skipif(find_spec("thot") is None, reason="needs the extra `align`"),
+        ),
     ],
 )
 def test_what_needs_no_model_does_without_torch(words: list[str], tmp_path: Path, repository: Path) -> None:
@@ -80,6 +85,7 @@ def test_a_mistake_in_the_words_is_told_before_anything_heavy_is_imported(
 ) -> None:
     code = f"""
 import sys
+from importlib.util import find_spec
 from dragoman.cli import main
 sys.argv = {["dragoman", *words]}
 try:
@@ -141,6 +147,11 @@ def test_help_lists_every_command() -> None:
         (["export", "run", "--int8"], "nothing to export: say --onnx"),
         (["score", "run", "a", "b", "--json", "--per-symbol"], "--per-symbol is a column, and --json has log P"),
         (["align", "run", "a", "b", "--json", "--threshold=0.1"], "--threshold chooses links, and --json has every"),
+        (["align", "a", "b", "--json"], "--json is for aligning by a RUN"),
+        (["align", "a", "b", "--source=x=y"], "--source is for aligning by a RUN"),
+        (["align", "run", "a", "b", "--method=hmm"], "--method is for aligning without a RUN"),
+        (["align", "run", "a", "b", "c"], "expected at most RUN, SOURCE and TARGET"),
+        (["align", "a", "b", "--method=ibm4"], "'--method': 'ibm4' is not one of 'ibm1', 'ibm2', 'hmm', 'fast_align'"),
         (["translate", "run", "--engine=onyx"], "Invalid value for '--engine'"),
         (["train", "x.yaml", "--seed"], "--seed needs a value: --seed VALUE"),
         (["train", "--seed=3"], "expected one configuration file, found none; 3 is taken for the value of --seed"),

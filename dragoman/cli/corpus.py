@@ -82,7 +82,7 @@ def corpus(options: CorpusOptions) -> None:
     if options.installed is not None:
         _installed(options, language(options.installed), cleaner)
         return
-    places, names = _places(options.files or [], names)
+    places, names = corpora(options.files or [], names)
     from dragoman.corpus.examples import corpus_files
 
     rows = _cleaned(cleaner, _units(places, names))
@@ -118,7 +118,7 @@ def _installed(options: CorpusOptions, language: str, cleaner: "Cleaner") -> Non
     typer.echo(f"\n{cleaner}")
 
 
-def _places(files: Sequence[str], names: tuple[str, ...]) -> tuple[list[str], tuple[str, ...]]:
+def corpora(files: Sequence[str], names: tuple[str, ...]) -> tuple[list[str], tuple[str, ...]]:
     """What to read, and the names of the two languages: the given ones, or those of the first file."""
     from dragoman.corpus import formats, objects
 

@@ -1,4 +1,4 @@
-"""Progress of a long output, shown in a terminal."""
+"""Progress of a long command, shown in a terminal."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -14,13 +14,17 @@ from dragoman.corpus.features import FORMS
 from dragoman.files import lines_in
 
 
-class _Lines(ProgressColumn):
-    """A column with the lines done, their total if known, and lines per second."""
+class _Counts(ProgressColumn):
+    """A column with what is done, such as lines, its total if known, and how many a second."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__()
+        self._what = what
 
     def render(self, task: Task) -> Text:
         total = f" of {task.total:,.0f}" if task.total is not None else ""
-        speed = f", {task.speed:,.1f} lines/s" if task.speed else ""
-        return Text(f"{task.completed:,.0f}{total} lines{speed}")
+        speed = f", {task.speed:,.1f} {self._what}/s" if task.speed else ""
+        return Text(f"{task.completed:,.0f}{total} {self._what}{speed}")
 
 
 @contextmanager
@@ -30,9 +34,22 @@ def progress(source: Path, target: Path | None, done: int = 0) -> Iterator[Calla
     """
     written = (target is not None and str(target) != "-") or not sys.stdout.isatty()
     told = sys.stderr.isatty() and written and not is_typed(source)
-    with Progress(_Lines(), console=Console(stderr=True), transient=True, disable=not told) as bar:
-        task = bar.add_task("", total=_count(source) if told else None, completed=done)
-        yield lambda lines: bar.advance(task, lines)
+    with _shown(_Counts("lines"), told, _count(source) if told else None, done) as advance:
+        yield advance
+
+
+@contextmanager
+def passes(total: int) -> Iterator[Callable[[], None]]:
+    """Yield a function to call after each of so many passes over a corpus, during which nothing is written."""
+    with _shown(_Counts("passes"), sys.stderr.isatty(), total) as advance:
+        yield lambda: advance(1)
+
+
+@contextmanager
+def _shown(column: ProgressColumn, told: bool, total: int | None, done: int = 0) -> Iterator[Callable[[int], None]]:
+    with Progress(column, console=Console(stderr=True), transient=True, disable=not told) as bar:
+        task = bar.add_task("", total=total, completed=done)
+        yield lambda more: bar.advance(task, more)
 
 
 def _count(source: Path) -> int | None:

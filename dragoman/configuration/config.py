@@ -115,7 +115,8 @@ class DataConfig(Section):
         Spec("none"), description="what hides part of a text that is its own translation (denoising): target = source"
     )
     alignments: bool = Field(
-        False, description="true = read the word links of the training pairs, PREFIX.SOURCE-TARGET.align (Pharaoh)"
+        False,
+        description="true = read the word links of the training pairs, PREFIX.SOURCE-TARGET.align (`dragoman align`)",
     )
     max_length: Count = Field(100, description="symbols in a sentence; longer pairs are left out of training")
     max_ratio: Annotated[float, Field(ge=1)] = Field(

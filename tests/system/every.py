@@ -85,6 +85,8 @@ COMMANDS = {
     ),
     "score": Command("score runs/toy test.en test.fr"),
     "align": Command("align runs/toy test.en test.fr --gold gold"),
+    "align without a run": Command("align train.en train.fr -o links", "links", ("links",)),
+    "align over a file": Command("align test.en test.fr -o test.en", refused=True),
     "evaluate": Command("evaluate test.fr -i test.mt"),
     "evaluate a run": Command("evaluate test.fr --run runs/toy --source test.en"),
     "lexicon": Command(
@@ -161,7 +163,7 @@ def _paint(folder: Path) -> None:
 
 def lacking() -> dict[str, str]:
     """Commands that cannot run here, and the extra that they lack."""
-    extras = {"features": "timm", "export": "onnxscript"}
+    extras = {"features": "timm", "export": "onnxscript", "align without a run": "thot"}
     return {name: module for name, module in extras.items() if find_spec(module) is None}
 
 

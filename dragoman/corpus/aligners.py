@@ -1,0 +1,224 @@
+"""Links between the words of sentence pairs, found from these pairs alone by the library sil-thot (extra `align`)."""
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
+from importlib import import_module
+from typing import Any, NamedTuple, TypeAlias
+
+from dragoman.corpus.pharaoh import Links
+from dragoman.errors import UserError
+from dragoman.text.normalise import Normaliser
+
+ITERATIONS = 5  # of a model, and of the IBM model 1 that it starts from
+LONGEST = 200  # words of a sentence; the library's HMM takes no more, and its time grows with their third power
+
+# The place in one sentence, from 1, of each word of the other; 0 is none.
+Places: TypeAlias = list[int]
+
+
+class Method(StrEnum):
+    """Alignment models: Brown et al. (1993), Vogel et al. (1996), Dyer et al. (2013)."""
+
+    ibm1 = "ibm1"
+    ibm2 = "ibm2"
+    hmm = "hmm"
+    fast_align = "fast_align"
+
+
+class Symmetrisation(StrEnum):
+    """Ways to make one alignment of those of both directions (Och and Ney 2003, Koehn et al. 2003), or one alone:
+    `forward` has at most one source word for a target word, `backward` at most one target word for a source word.
+    """
+
+    union = "union"
+    intersection = "intersection"
+    och = "och"
+    grow_diag = "grow_diag"
+    grow_diag_final = "grow_diag_final"
+    grow_diag_final_and = "grow_diag_final_and"
+    forward = "forward"
+    backward = "backward"
+
+
+class Words(NamedTuple):
+    """The words of a pair, with spaces between them: as one text, they take little memory."""
+
+    source: str
+    target: str
+
+    @property
+    def lists(self) -> tuple[list[str], list[str]]:
+        source, target = (text.split(" ") if text else [] for text in self)  # words may have other white space
+        return source, target
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        source, target = self.lists
+        return len(source), len(target)
+
+    @property
+    def usable(self) -> bool:
+        """Whether the pair can be aligned: neither side is empty, or longer than LONGEST."""
+        return all(0 < count <= LONGEST for count in self.counts)
+
+
+class Task(NamedTuple):
+    """What a process has to do: learn from all pairs, and align those from number `first` on."""
+
+    method: Method
+    pairs: list[Words]
+    first: int
+
+
+def lower_words(tokeniser: str) -> Callable[[str], str]:
+    """A function from a text to its words, as `text.tokeniser` separates them, in lower case with spaces between."""
+    from dragoman.text.tokenise import TOKENISERS  # slow to import, and the command line needs the names above
+
+    normalise, tokenise = Normaliser(lowercase=False), TOKENISERS[tokeniser]
+
+    def words(text: str) -> str:
+        text = normalise(text)
+        return " ".join(text[begin:end].lower() for begin, end in tokenise(text))
+
+    return words
+
+
+def passes(method: Method, symmetrisation: Symmetrisation) -> int:
+    """How often `links` goes through the pairs."""
+    return len(_directions(symmetrisation)) * (ITERATIONS * (1 + (method in _FROM_IBM1)) + 1)
+
+
+def links(
+    pairs: Sequence[Words],
+    also: Sequence[Words] = (),
+    *,
+    method: Method,
+    symmetrisation: Symmetrisation,
+    processes: int,
+    passed: Callable[[], object] = lambda: None,
+) -> Iterator[Links]:
+    """Return the links of each pair, none for one that is not usable; the model learns from the pairs in `also`, too.
+    `passed` is called after each of the `passes`. UserError if the library is not installed.
+
+    Each direction is trained in a process of its own, `processes` at a time: as long as the library computes, it
+    holds the lock of the interpreter, and this process could not even be interrupted.
+    """
+    _library("alignment")
+    known, asked = ([pair for pair in each if pair.usable] for each in (also, pairs))
+    learnt = known + asked
+    turned = [Words(pair.target, pair.source) for pair in learnt]
+    tasks = [Task(method, turned if back else learnt, len(known)) for back in _directions(symmetrisation)]
+    found = _in_processes(tasks, processes, passed) if asked else []
+    places = zip(*found, strict=True)
+    return (_links(pair, next(places), symmetrisation) if pair.usable else frozenset() for pair in pairs)
+
+
+def _links(pair: Words, places: Sequence[Places], symmetrisation: Symmetrisation) -> Links:
+    """The links of a pair from the places that each direction has found."""
+    source, target = pair.counts
+    both = []
+    for back, each in zip(_directions(symmetrisation), places, strict=True):
+        matrix = _library("common").WordAlignmentMatrix(*((target, source) if back else (source, target)))
+        matrix.put_list(each)
+        if back:
+            matrix.transpose()
+        both.append(matrix)  # (source words, target words)
+    if symmetrisation in _JOINED:
+        getattr(both[0], _JOINED[symmetrisation])(both[1])  # changes the first
+    return frozenset((int(s), int(t)) for s, t in zip(*both[0].to_numpy().nonzero(), strict=True))
+
+
+def _directions(symmetrisation: Symmetrisation) -> list[bool]:
+    """The directions to train, each as whether it goes back from target to source."""
+    return [False, True] if symmetrisation in _JOINED else [symmetrisation is Symmetrisation.backward]
+
+
+def _in_processes(tasks: Sequence[Task], processes: int, passed: Callable[[], object]) -> list[list[Places]]:
+    """What `_aligned` finds for each task. UserError if a process ends before that."""
+    from multiprocessing import connection, get_context
+
+    context = get_context("spawn")
+    waiting = list(enumerate(tasks))
+    running: dict[Any, tuple[int, Any]] = {}
+    found: dict[int, list[Places]] = {}
+    try:
+        while len(found) < len(tasks):
+            while waiting and len(running) < processes:
+                number, task = waiting.pop(0)
+                here, there = context.Pipe(duplex=False)
+                process = context.Process(target=_work, args=(there, task), daemon=True)
+                process.start()
+                there.close()
+                running[here] = number, process
+            for ready in connection.wait(list(running)):
+                answer = _answer(ready, running[ready][1])
+                if answer is None:
+                    passed()
+                else:
+                    number, process = running.pop(ready)
+                    found[number] = answer
+                    process.join()
+    finally:
+        for _, process in running.values():
+            process.kill()
+            process.join()
+    return [found[number] for number in range(len(tasks))]
+
+
+def _answer(connection: Any, process: Any) -> list[Places] | None:
+    try:
+        answer: list[Places] | None = connection.recv()
+    except EOFError:
+        process.join()
+        raise UserError(f"the process that aligns was ended ({process.exitcode}): too little memory?") from None
+    return answer
+
+
+def _work(connection: Any, task: Task) -> None:
+    """What a process does: send None after each pass, and then what it has found."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all processes, and the parent sees to it
+    for answer in _aligned(task):
+        connection.send(answer)
+
+
+def _aligned(task: Task) -> Iterator[list[Places] | None]:
+    """Yield None after each pass, and then the places in the source of the target words of each pair to align."""
+    alignment = _library("alignment")
+    sentences = [pair.lists for pair in task.pairs]
+    model = alignment.FastAlignModel() if task.method is Method.fast_align else alignment.Ibm1AlignmentModel()
+    for sentence in sentences:
+        model.add_sentence_pair(*sentence)
+    yield from _train(model)
+    if task.method in _FROM_IBM1:
+        model = getattr(alignment, _FROM_IBM1[task.method])(model)  # with the same pairs
+        yield from _train(model)
+    found = [model.get_best_alignment(*sentence)[1].to_list() for sentence in sentences[task.first :]]
+    yield None
+    yield found
+
+
+def _train(model: Any) -> Iterator[None]:
+    model.start_training()
+    for _ in range(ITERATIONS):
+        model.train()
+        yield None
+    model.end_training()
+
+
+def _library(module: str) -> Any:
+    try:
+        return import_module(f"thot.{module}")
+    except ImportError as error:
+        raise UserError("sil-thot is not installed; pip install 'dragoman[align]' brings it") from error
+
+
+_FROM_IBM1 = {Method.ibm2: "Ibm2AlignmentModel", Method.hmm: "HmmAlignmentModel"}
+_JOINED = {
+    Symmetrisation.union: "union",
+    Symmetrisation.intersection: "intersect",
+    Symmetrisation.och: "och_symmetrize",
+    Symmetrisation.grow_diag: "grow_diag",
+    Symmetrisation.grow_diag_final: "grow_diag_final",
+    Symmetrisation.grow_diag_final_and: "grow_diag_final_and",
+}

@@ -1,0 +1,138 @@
+"""Links between words that come from the pairs alone."""
+
+import os
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from dragoman.corpus import aligners
+from dragoman.corpus.aligners import LONGEST, Method, Symmetrisation, Task, Words, links, lower_words, passes
+from dragoman.corpus.pharaoh import Gold, Links
+from dragoman.errors import UserError
+from dragoman.evaluation.alignment import error_rate
+from tests import toy
+from tests.golden import Golden
+
+PAIRS = [Words(*pair) for pair in toy.pairs(80, 1)]
+SIZES = [source for source, _ in (pair.counts for pair in PAIRS)]
+GOLD = [Gold(frozenset((place, size - 1 - place) for place in range(size)), frozenset()) for size in SIZES]
+needs_thot = pytest.mark.skipif(find_spec("thot") is None, reason="needs the extra `align`")
+
+
+@pytest.fixture
+def _here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What other processes would do is done in this one, which is quicker."""
+
+    def done(tasks: list[Any], processes: int, passed: Callable[[], object]) -> list[Any]:
+        found = []
+        for task in tasks:
+            *nothing, answer = aligners._aligned(task)
+            for _ in nothing:
+                passed()
+            found.append(answer)
+        return found
+
+    monkeypatch.setattr(aligners, "_in_processes", done)
+
+
+def found(pairs: list[Words], method: Method, symmetrisation: Symmetrisation, **options: Any) -> list[Links]:
+    return list(links(pairs, method=method, symmetrisation=symmetrisation, processes=2, **options))
+
+
+@needs_thot
+@pytest.mark.usefixtures("_here")
+@pytest.mark.parametrize(("method", "most"), [("ibm1", 0.2), ("ibm2", 0.0), ("hmm", 0.0), ("fast_align", 0.4)])
+def test_every_model_finds_which_words_belong_together(method: str, most: float) -> None:
+    """IBM model 1 does not know of order, and FastAlign expects much the same one; here it is the opposite."""
+    assert error_rate(found(PAIRS, Method(method), Symmetrisation.grow_diag_final_and), GOLD).error_rate <= most
+
+
+@needs_thot
+@pytest.mark.usefixtures("_here")
+def test_symmetrised_links_are_between_what_both_directions_and_what_either_has() -> None:
+    """By IBM model 1, whose directions differ most: for equal words of a sentence."""
+    every = {each: found(PAIRS, Method.ibm1, each) for each in Symmetrisation}
+    both = list(zip(every[Symmetrisation.forward], every[Symmetrisation.backward], strict=True))
+    assert every[Symmetrisation.intersection] == [one & other for one, other in both]
+    assert every[Symmetrisation.union] == [one | other for one, other in both]
+    for each in set(Symmetrisation) - {Symmetrisation.forward, Symmetrisation.backward}:
+        for (one, other), joined in zip(both, every[each], strict=True):
+            assert one & other <= joined <= one | other
+    grown = [every[Symmetrisation(name)] for name in ("grow_diag", "grow_diag_final_and", "grow_diag_final")]
+    for less, more in pairwise(grown):
+        assert all(few <= many for few, many in zip(less, more, strict=True))
+    assert len({tuple(each) for each in every.values()}) > 4
+    for one, other in both:
+        assert len({target for _, target in one}) == len(one)
+        assert len({source for source, _ in other}) == len(other)
+
+
+@needs_thot
+@pytest.mark.usefixtures("_here")
+def test_a_pair_that_cannot_be_aligned_has_no_links_and_changes_nothing() -> None:
+    long = " ".join(["one"] * (LONGEST + 1))
+    unusable = [Words("", ""), Words("one", ""), Words("", "un"), Words(long, "un"), Words("one", long)]
+    options = Method.hmm, Symmetrisation.union
+    alone = found(PAIRS, *options)
+    assert found([*unusable, *PAIRS, *unusable], *options) == [frozenset[Any]()] * 5 + alone + [frozenset()] * 5
+    assert found(unusable, *options) == [frozenset()] * 5
+    whole = [Words(long[4:], long[4:])]  # as long as may be
+    assert found(whole, *options) != [frozenset()]
+
+
+@needs_thot
+@pytest.mark.usefixtures("_here")
+def test_other_pairs_are_learnt_from_and_not_aligned() -> None:
+    options = Method.hmm, Symmetrisation.grow_diag
+    assert found(PAIRS[70:], *options, also=PAIRS[:70]) == found(PAIRS, *options)[70:]
+    assert found(PAIRS[70:], *options) != found(PAIRS, *options)[70:]
+
+
+@needs_thot
+@pytest.mark.parametrize("processes", [1, 2])
+def test_processes_find_the_same(processes: int, request: pytest.FixtureRequest) -> None:
+    options: Any = {"method": Method.ibm1, "symmetrisation": Symmetrisation.och}
+    heard = list[int]()
+    apart = list(links(PAIRS, processes=processes, passed=lambda: heard.append(1), **options))
+    assert len(heard) == passes(**options)
+    request.getfixturevalue("_here")
+    assert apart == found(PAIRS, **options)
+
+
+class Deadly(list[Words]):
+    """What ends the process that reads it."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os._exit, (9,)
+
+
+def test_a_process_that_is_ended_is_told(golden: Golden) -> None:
+    task = Task(Method.hmm, Deadly(), 0)
+    with pytest.raises(UserError, match="9") as told:
+        aligners._in_processes([task, task], 2, lambda: None)
+    golden(str(told.value))
+
+
+def test_a_missing_library_is_told_with_the_extra(monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
+    for module in ("thot", "thot.alignment", "thot.common"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(UserError, match="align") as told:
+        found(PAIRS, Method.hmm, Symmetrisation.union)
+    golden(str(told.value))
+
+
+@pytest.mark.parametrize(
+    ("tokeniser", "text", "words"),
+    [
+        ("punctuation", "L'Homme (42)!", ["l'", "homme", "(", "42", ")", "!"]),
+        ("whitespace", " L'Homme  (42)!", ["l'homme", "(42)!"]),
+        ("whitespace", "a\u00a0b\u3000c d\te", ["a\u00a0b\u3000c", "d", "e"]),
+        ("punctuation", " \t", []),
+    ],
+)
+def test_words_are_those_of_the_tokeniser_in_lower_case(tokeniser: str, text: str, words: list[str]) -> None:
+    assert Words(lower_words(tokeniser)(text), "").lists == (words, [])
