@@ -39,8 +39,9 @@ def average(
     paths = files or _kept(loaded.folder, last, best)
     tensors = mean(paths)
     fill(model, tensors, paths[0])  # fails if they belong to another run
-    write_tensors(output, tensors, {"mean of": [path.name for path in paths]})
-    tell(f"{output}: the mean of {', '.join(path.name for path in paths)}")
+    names = [path.name if path.parent == paths[0].parent else str(path) for path in paths]
+    write_tensors(output, tensors, {"mean of": names})
+    tell(f"{output}: the mean of {', '.join(names)}")
 
 
 def _kept(folder: "RunFolder", last: int | None, best: int | None) -> list[Path]:

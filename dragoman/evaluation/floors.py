@@ -84,10 +84,10 @@ def lines(items: Sequence[Item]) -> list[Item]:
 def measure(data: DataConfig, text: TextConfig, metrics: Sequence[Spec], dev: Sequence[Example]) -> Floors | None:
     """Score the development sentences' sources as translations, and the translations of the most similar training
     sources. Of several sources the first text is meant, or for copying the one that the target is edits of. None if
-    there is no text, if there are several language pairs, or no metrics. UserError if the training pairs cannot be
-    read.
+    there is no text, if there are several language pairs, no metrics, or the target is the source (data.noise).
+    UserError if the training pairs cannot be read.
     """
-    if data.pairs or not data.asked or not metrics:
+    if data.pairs or data.target in data.source or not data.asked or not metrics:
         return None
     copied = data.edits if data.edits in data.source else data.asked
     some, memory = lines(dev), _memory(data, text)

@@ -113,7 +113,8 @@ def _shared(data: DataConfig, place: Path) -> tuple[DataConfig, float]:
             with write_atomically(path) as file:
                 file.writelines(json.dumps(dict(zip(names, texts, strict=True))) + "\n" for texts in rows)
             places[-1] = (str(path),)
-    if not data.pairs:
-        return data.model_copy(update={"train": places[0]}), kept / max(1, every)
+    if not data.pairs:  # the sample is one corpus
+        one = {"weights": (), "temperature": 1.0} if places[0] != data.train else {}
+        return data.model_copy(update={"train": places[0], **one}), kept / max(1, every)
     pairs = (each.model_copy(update={"train": train}) for each, train in zip(data.pairs, places, strict=True))
     return data.model_copy(update={"pairs": tuple(pairs)}), kept / max(1, every)

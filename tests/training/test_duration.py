@@ -147,6 +147,16 @@ def test_every_training_can_be_measured(
     assert len(prepared[0].data.train) == 30
 
 
+def test_weighted_corpora_are_sampled_as_one(
+    made: Make, prepared: list[Training], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(duration, "PAIRS", 30)
+    (train,) = made().data.train
+    found = duration.measure(made({"data.train": [train, train], "data.weights": [1, 3]}))
+    assert found.a_pass > 0
+    assert 0 < len(prepared[0].data.train) <= 30
+
+
 def test_several_language_pairs_are_sampled_each(
     tmp_path: Path, prepared: list[Training], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,7 +165,7 @@ def test_several_language_pairs_are_sampled_each(
     none = {"data.source": [], "data.target": "", "data.train": [], "data.dev": ""}
     options = {**none, "data.pairs": pairs, "text.joint": True}
     duration.measure(toy.config(tmp_path, tmp_path / "run", options))
-    assert prepared[0].data.train.notes["pairs"] == [15, 15, 15, 15, 15]
+    assert prepared[0].data.train.notes["parts"] == [15, 15, 15, 15, 15]
 
 
 def test_a_training_that_cannot_begin_is_told(made: Make, place: Path, tmp_path: Path) -> None:
