@@ -1,9 +1,15 @@
 """Links between the words of sentence pairs, found from these pairs alone by the library sil-thot (extra `align`)."""
 
+import json
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
 from enum import StrEnum
 from importlib import import_module
+from itertools import repeat
 from typing import Any, NamedTuple, TypeAlias
 
 from dragoman.corpus.pharaoh import Links
@@ -12,6 +18,8 @@ from dragoman.text.normalise import Normaliser
 
 ITERATIONS = 5  # of a model, and of the IBM model 1 that it starts from
 LONGEST = 200  # words of a sentence; the library's HMM takes no more, and its time grows with their third power
+
+PROGRAM = "from dragoman.corpus.aligners import work; work()"
 
 # The place in one sentence, from 1, of each word of the other; 0 is none.
 Places: TypeAlias = list[int]
@@ -136,50 +144,55 @@ def _directions(symmetrisation: Symmetrisation) -> list[bool]:
 
 def _in_processes(tasks: Sequence[Task], processes: int, passed: Callable[[], object]) -> list[list[Places]]:
     """What `_aligned` finds for each task. UserError if a process ends before that."""
-    from multiprocessing import connection, get_context
+    found = list[list[Places]]()
+    with ThreadPoolExecutor(len(tasks)) as readers, ExitStack() as children:
+        for first in range(0, len(tasks), processes):
+            some = tasks[first : first + processes]
+            started = [children.enter_context(_process()) for _ in some]
+            found += readers.map(_answer, started, some, repeat(passed))
+    return found
 
-    context = get_context("spawn")
-    waiting = list(enumerate(tasks))
-    running: dict[Any, tuple[int, Any]] = {}
-    found: dict[int, list[Places]] = {}
+
+@contextmanager
+def _process() -> Iterator[subprocess.Popen[str]]:
+    """A process that does a task (`work`), and has ended when the block ends. In a session of its own, it hears no
+    Ctrl-C.
+    """
+    code = f"import sys; sys.path[:] = {sys.path}; {PROGRAM}"
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "encoding": "utf-8"}
+    process = subprocess.Popen([sys.executable, "-c", code], start_new_session=True, **pipes)
     try:
-        while len(found) < len(tasks):
-            while waiting and len(running) < processes:
-                number, task = waiting.pop(0)
-                here, there = context.Pipe(duplex=False)
-                process = context.Process(target=_work, args=(there, task), daemon=True)
-                process.start()
-                there.close()
-                running[here] = number, process
-            for ready in connection.wait(list(running)):
-                answer = _answer(ready, running[ready][1])
-                if answer is None:
-                    passed()
-                else:
-                    number, process = running.pop(ready)
-                    found[number] = answer
-                    process.join()
+        yield process
     finally:
-        for _, process in running.values():
-            process.kill()
-            process.join()
-    return [found[number] for number in range(len(tasks))]
+        process.kill()
+        process.wait()
 
 
-def _answer(connection: Any, process: Any) -> list[Places] | None:
-    try:
-        answer: list[Places] | None = connection.recv()
-    except EOFError:
-        process.join()
-        raise UserError(f"the process that aligns was ended ({process.exitcode}): too little memory?") from None
-    return answer
+def _answer(process: subprocess.Popen[str], task: Task, passed: Callable[[], object]) -> list[Places]:
+    """Give a process its task and read what it says until it is done."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with suppress(BrokenPipeError), process.stdout as answers, process.stdin as question:
+        question.write(json.dumps(task) + "\n")
+        question.flush()
+        for line in answers:
+            if answer := json.loads(line):
+                found: list[Places] = answer
+                return found
+            passed()
+    raise UserError(f"the process that aligns has ended ({process.wait()}): is there too little memory?")
 
 
-def _work(connection: Any, task: Task) -> None:
-    """What a process does: send None after each pass, and then what it has found."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all processes, and the parent sees to it
-    for answer in _aligned(task):
-        connection.send(answer)
+def work() -> None:
+    """What such a process does: read a task, write null after each pass and then what it has found, a line each."""
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # without its parent it has nothing to do
+    line = sys.stdin.readline()
+    if line.endswith("\n"):
+        method, pairs, first = json.loads(line)
+        for answer in _aligned(Task(Method(method), [Words(*pair) for pair in pairs], first)):
+            sys.stdout.write(json.dumps(answer) + "\n")
+            sys.stdout.flush()
 
 
 def _aligned(task: Task) -> Iterator[list[Places] | None]:

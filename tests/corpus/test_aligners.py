@@ -1,6 +1,5 @@
 """Links between words that come from the pairs alone."""
 
-import os
 import sys
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -103,17 +102,10 @@ def test_processes_find_the_same(processes: int, request: pytest.FixtureRequest)
     assert apart == found(PAIRS, **options)
 
 
-class Deadly(list[Words]):
-    """What ends the process that reads it."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return os._exit, (9,)
-
-
-def test_a_process_that_is_ended_is_told(golden: Golden) -> None:
-    task = Task(Method.hmm, Deadly(), 0)
+def test_a_process_that_is_ended_is_told(monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
+    monkeypatch.setattr(aligners, "PROGRAM", "sys.stdin.readline(); sys.exit(9)")
     with pytest.raises(UserError, match="9") as told:
-        aligners._in_processes([task, task], 2, lambda: None)
+        aligners._in_processes([Task(Method.hmm, PAIRS, 0)] * 2, 2, lambda: None)
     golden(str(told.value))
 
 
