@@ -1,9 +1,9 @@
 """What helps people with a few thousand strings: `make small-table`.
 
 The strings of one product are translated by its memory (the nearest neighbour), by a model of its strings alone, with
-the memory as another source in every combination, by a model of other programs' messages (the parent), and by models
-that start from the parent, with and without the memory. The folder of `--data` has these files (or `.tsv.gz`), each
-with a header that names the two languages:
+the memory as another source in every combination, by a model of other programs' messages (the parent), by models that
+start from the parent, with and without the memory, and by two of these together. The folder of `--data` has these files
+(or `.tsv.gz`), each with a header that names the two languages:
 
     parent, parent-dev   messages of other programs
     memory               the product's own strings
@@ -53,6 +53,10 @@ MEMORY = {"data.memory": "{kind: nearest, threshold: 0.4}"}
 PLAIN, READER, BEST = "parent", "parent with a memory", "started with a memory"
 SEEDS = (1, 2, 3)
 STRINGS = (300, 1000, 3000)  # of the memory, for the learning curve
+TOGETHER = {  # ensembles of rows
+    f"{BEST}, seeds 1 and 2 together": (f"{BEST}, seed 1", f"{BEST}, seed 2"),
+    f"{BEST}, seed 1, together with started": (f"{BEST}, seed 1", "started"),
+}
 
 
 class Score(NamedTuple):
@@ -163,13 +167,19 @@ def work(row: Row, options: argparse.Namespace) -> None:
     run = session.train(made, quiet=True)
     minutes = time.process_time() / 60
     memory = options.data / "memory.tsv" if row.name == READER else None
-    model = dragoman.load(run.path, device=DeviceConfig(threads=1), memory=memory)
-    scores = {}
+    found = scores([run.path], minutes, options, memory)
+    provenance.write(result(row, options), found._asdict(), made_with)
+
+
+def scores(runs: Sequence[Path], minutes: float, options: argparse.Namespace, memory: Path | None = None) -> Result:
+    """Return the scores of runs that translate together."""
+    model = dragoman.load([str(run) for run in runs], device=DeviceConfig(threads=1), memory=memory)
+    found = {}
     for part in PARTS:
         pairs = _read(part, options)
         translations = model.translate([pair.source for pair in pairs])
-        scores[part] = scored([translation.text for translation in translations], pairs)
-    provenance.write(result(row, options), Result(**scores, minutes=minutes)._asdict(), made_with)
+        found[part] = scored([translation.text for translation in translations], pairs)
+    return Result(**found, minutes=minutes)
 
 
 def floors(part: str, options: argparse.Namespace) -> dict[str, Score]:
@@ -203,6 +213,11 @@ def drawn(found: dict[str, Result], options: argparse.Namespace) -> str:
 
 def show(every: list[Row], options: argparse.Namespace) -> None:
     found = {row.name: _result(row, options) for row in every}
+    runs = {row.name: options.folder / row.slug for row in every}
+    for name, members in TOGETHER.items():
+        if runs.keys() >= set(members):
+            minutes = sum(found[member].minutes for member in members)
+            found[name] = scores([runs[member] for member in members], minutes, options)
     parts = PARTS if options.test else PARTS[:1]
     lowest = [floors(part, options) for part in parts]
     lines = [(name, *_cells([each[name] for each in lowest]), "") for name in lowest[0]]
@@ -211,7 +226,7 @@ def show(every: list[Row], options: argparse.Namespace) -> None:
     heads = [f"{part} {figure}" for part in parts for figure in ("BLEU", "chrF", "kept")]
     markdown(("", *heads, "minutes"), *lines)
     (options.folder / "learning.svg").write_text(drawn(found, options), encoding="utf-8")
-    best = [each for name, each in found.items() if ", seed " in name]
+    best = [found[name] for seed in SEEDS if (name := f"{BEST}, seed {seed}") in found]
     if len(best) > 1:
         values = [each.dev.bleu for each in best]
         markdown(

@@ -310,6 +310,9 @@ class TrainingConfig(Section):
     start: Text | None = Field(
         None, description="run, or file of weights in one, that training begins with; null = random weights"
     )
+    start_share: Rate = Field(
+        0.0, description="share of the weights that training began with in the final model, unless that is worse"
+    )
     freeze: Annotated[tuple[Text, ...], Several] = Field(
         (), description="parameters that are not trained, by name: readers.*, *.embedding.table"
     )

@@ -88,22 +88,26 @@ def check(model: nn.Module, shapes: Mapping[str, torch.Size], origin: Path) -> N
             raise UserError(f"{origin}: weights of another model ({name} has shape {found})")
 
 
-def mean(paths: Sequence[Path]) -> dict[str, Tensor]:
-    """The element-wise mean of several files of the same model, summed in float64. UserError if integers differ between
-    files, or if there are no files.
+def mean(paths: Sequence[Path], shares: Sequence[float] = ()) -> dict[str, Tensor]:
+    """The element-wise mean of several files of the same model, each with its share (equal unless given), summed in
+    float64. UserError if integers differ between files, or if there are no files.
     """
     if not paths:
         raise UserError("there are no weights to take the mean of")
     total: dict[str, Tensor] = {}
     first: dict[str, Tensor] = {}
-    for path in paths:
+    shares = shares or [1.0] * len(paths)
+    for path, share in zip(paths, shares, strict=True):
         tensors, _ = read_tensors(path)
         first = first or tensors
         if {name: tensor.shape for name, tensor in tensors.items()} != {name: t.shape for name, t in first.items()}:
             raise UserError(f"{path}: weights of another model than {paths[0]}")
         for name, tensor in tensors.items():
             if tensor.is_floating_point():
-                total[name] = total.get(name, torch.zeros((), dtype=torch.float64)) + tensor.double()
+                total[name] = total.get(name, torch.zeros((), dtype=torch.float64)) + share * tensor.double()
             elif not torch.equal(tensor, first[name]):
                 raise UserError(f"{path}: {name} differs from that of {paths[0]}, and integers have no mean")
-    return {name: (total[name] / len(paths)).to(each.dtype) if name in total else each for name, each in first.items()}
+    return {
+        name: (total[name] / sum(shares)).to(each.dtype) if name in total else each
+        for name, each in first.items()
+    }

@@ -8,6 +8,7 @@ source.*, target.*        text pipelines, vocabularies and counts of symbols; fo
 memory.jsonl.gz           the training pairs, if they are a translation memory (data.memory)
 model.safetensors         the weights to use: the mean of the best, or the best
 model-best.safetensors    the best single validation; model-last.safetensors: the last one
+model-start.safetensors   the weights of another run that training began with (training.start_share)
 metrics.jsonl             metrics of training and validation, a line each time
 events.*                  the same for TensorBoard, where that is installed
 validation.jsonl          the development sentences as last translated, with attention
@@ -38,7 +39,7 @@ FORM = 2
 # Names of the files that training writes: before its first checkpoint; at any time; in the folder `checkpoints`.
 BEGUN = re.compile(
     r"run\.json|config\.yaml|metrics\.jsonl|events\.out\.tfevents\..+"
-    r"|(source|target)(\..+)?\.(json|units|vocabulary|counts)|target\.languages|memory\.jsonl\.gz"
+    r"|(source|target)(\..+)?\.(json|units|vocabulary|counts)|target\.languages|memory\.jsonl\.gz|model-start\.safetensors"
 )
 MADE = re.compile(rf"{BEGUN.pattern}|validation\.jsonl|README\.md|model(-best|-last)?\.safetensors")
 KEPT = re.compile(r"last\.safetensors|step-\d{8}\.safetensors")
@@ -166,9 +167,13 @@ def chosen_among(note: Any) -> Any:
 def told(note: Any) -> str:
     """Describe which weights are in a file with this note."""
     match note:
-        case {"step": int(step), "worse": [*steps], "metric": str(name), "value": float(value), "loss": float(loss)}:
-            found = f"loss {figure(loss, 4)}" if name == "loss" else f"{name} {figure(value)}, loss {figure(loss, 4)}"
-            return f"the best, of step {step:,}: the mean of the best {len(steps)} was worse ({found})"
+        case {"start_share": float(share), **others}:
+            return f"{share:.3g} of those that training began with, and {1 - share:.3g} of {told(others)}"
+        case {"worse_with_start": {"share": float(share), **measured}, **others}:
+            what = f"{share:.3g} of those that training began with"
+            return f"{told(others)}; with {what} it was worse ({_figures(measured)})"
+        case {"step": int(step), "worse": [*steps]} if figures := _figures(note):
+            return f"the best, of step {step:,}: the mean of the best {len(steps)} was worse ({figures})"
         case {"step": int(step)}:
             return f"the best, of step {step:,}"
         case {"mean of steps": [*steps]}:
@@ -176,3 +181,13 @@ def told(note: Any) -> str:
         case {"mean of": [*files]}:
             return f"the mean of {len(files)} files"
     return "of unknown origin"
+
+
+def _figures(note: Any) -> str:
+    """The deciding metric and the loss that a note tells; empty if it tells none."""
+    match note:
+        case {"metric": "loss", "loss": float(loss)}:
+            return f"loss {figure(loss, 4)}"
+        case {"metric": str(name), "value": float(value), "loss": float(loss)}:
+            return f"{name} {figure(value)}, loss {figure(loss, 4)}"
+    return ""

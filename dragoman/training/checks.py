@@ -69,6 +69,8 @@ def problems(config: Config) -> list[Problem]:
     found += _coverage(config)
     found += _pretrained(config)
     found += _frozen(config)
+    if config.training.start_share and not config.training.start:
+        found.append(Problem(("training", "start_share"), "there is no run to start from (training.start)"))
     return found
 
 

@@ -2,16 +2,17 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from dragoman.configuration.config import Config
 from dragoman.configuration.messages import figure
 from dragoman.evaluation.metrics import higher_is_better
-from dragoman.model.weights import read_note
+from dragoman.model.weights import read_note, read_tensors, write_tensors
 from dragoman.run.folder import RunFolder, chosen_among, told
 from dragoman.training import card, checkpoint, floors
 from dragoman.training.journal import Journal
 from dragoman.training.objectives.table import OBJECTIVES
-from dragoman.training.progress import Progress
+from dragoman.training.progress import Progress, Validated
 from dragoman.training.trainer import judged, reached
 from dragoman.training.training import Training
 from dragoman.training.validation import Validation
@@ -44,6 +45,27 @@ def finish(run: Training) -> None:
 
 def _chosen(run: Training) -> list[Validation]:
     """Write the weights to use; returns their validation in each direction."""
+    found, share = _best(run), run.config.training.start_share
+    if not share:
+        return found
+    alone = [read_tensors(each.folder.weights()) for each in run.directions]
+    for each in run.directions:
+        each.selection.mix_with_start(share)
+    mixed = _measured(run)
+    worse = judged(run, mixed)
+    if worse.as_good_as(judged(run, found), higher_is_better(run.config.training.metric)):
+        return mixed
+    note = {"worse_with_start": {"share": share, **_figures(run, worse)}}
+    for each, (tensors, of) in zip(run.directions, alone, strict=True):
+        write_tensors(each.folder.weights(), tensors, {**of, **note})
+        each.selection.load(each.model)
+    return found
+
+
+def _best(run: Training) -> list[Validation]:
+    """Write the mean of the best weights, or the best ones where that is worse; return their validation in each
+    direction.
+    """
     settings, ranked = run.config.training, run.progress.best
     steps = _averaged(run.progress, settings.average)
     if len(steps) == 1:
@@ -55,10 +77,15 @@ def _chosen(run: Training) -> list[Validation]:
         mean = judged(run, found)
         if mean.as_good_as(ranked[0], higher_is_better(settings.metric)):
             return found
-        note = {"worse": steps, "metric": settings.metric, "value": mean.value, "loss": mean.loss}
+        note = {"worse": steps, **_figures(run, mean)}
     for each in run.directions:
         each.selection.write_best(note)
     return _measured(run)
+
+
+def _figures(run: Training, found: Validated) -> dict[str, Any]:
+    """The deciding values of a validation, for the note of weights."""
+    return {"metric": run.config.training.metric, "value": found.value, "loss": found.loss}
 
 
 def _averaged(progress: Progress, average: int) -> list[int]:

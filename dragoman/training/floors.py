@@ -34,8 +34,10 @@ def missed(run: Direction, validation: Validation) -> str:
     value = floor.scores[kind].value
     if (reached.value > value) if higher_is_better(kind) else (reached.value < value):
         return ""
-    advice = ""
-    if floor.name == NEAREST and not run.config.data.recalled:
-        advice = ": a translation memory may serve these texts better, or help the model (see docs/memory.md)"
-    told = f"{reached.name} {figure(reached.value)} on the development data, and {figure(value)} by {floor.name}"
-    return f"{run.folder.path}: {told}{advice}"
+    name, advice = floor.name, ""
+    if name == NEAREST:
+        name = f"the {NEAREST}"
+        if not run.config.data.recalled:
+            advice = "; a translation memory may serve these texts better, or help the model (docs/memory.md)"
+    told = f"{reached.name} {figure(reached.value)} on the development data, and {figure(value)}"
+    return f"{run.folder.path}: no better than {name}: {told}{advice}"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.model.weights import fill, mean, read_tensors, weights, write_tensors
+from dragoman.model.weights import fill, mean, read_note, read_tensors, weights, write_tensors
 from dragoman.run.folder import RunFolder
 from dragoman.training.progress import Progress
 
@@ -37,6 +37,16 @@ class Selection:
         """Write the mean of the weights of these validations as the weights to use."""
         tensors = mean([self.folder.checkpoint(step) for step in steps])
         write_tensors(self.folder.weights("model"), tensors, {"mean of steps": sorted(steps)})
+
+    def write_start(self, model: Seq2Seq) -> None:
+        """Write the weights that training begins with."""
+        write_tensors(self.folder.weights("model-start"), weights(model), {"step": 0})
+
+    def mix_with_start(self, share: float) -> None:
+        """Put a share of the weights that training began with into those to use."""
+        path = self.folder.weights("model")
+        tensors = mean([path, self.folder.weights("model-start")], [1 - share, share])
+        write_tensors(path, tensors, {"start_share": share, **read_note(path)})
 
     def load(self, model: Seq2Seq) -> Seq2Seq:
         """Load the weights to use into the model."""

@@ -16,7 +16,7 @@ from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import read_shapes
 from dragoman.run.folder import RunFolder
-from dragoman.training import checkpoint, floors
+from dragoman.training import checkpoint, floors, pretrained
 from dragoman.training.checks import CHECKS, complete
 from dragoman.training.directions import reverse
 from dragoman.training.finishing import finish, finished
@@ -27,7 +27,6 @@ from dragoman.training.objectives.penalties import PENALTIES
 from dragoman.training.objectives.table import OBJECTIVES
 from dragoman.training.optimiser import OPTIMISERS
 from dragoman.training.plan import drawn, length
-from dragoman.training.pretrained import fill
 from dragoman.training.progress import Progress
 from dragoman.training.schedule import SCHEDULES
 from dragoman.training.selection import Selection
@@ -134,7 +133,7 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
     if config.training.start and not folder.last_state.is_file():
         begin(run, config.training.start)
     elif not folder.last_state.is_file():
-        fill(run)
+        pretrained.fill(run)
     return run
 
 

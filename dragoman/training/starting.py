@@ -29,6 +29,7 @@ OPTIONS: Mapping[str, Any] = {
     "training.validate_every": None,
     "training.patience": 5,
     "training.freeze": [],
+    "training.start_share": 0.5,
 }
 
 

@@ -77,6 +77,8 @@ def begin(run: Training, place: str) -> None:
         transfer(each.model, each.config, (*each.data.sources, each.data.target), start)
         if run.workers.leads:
             note_start(each.folder, start.note)
+            if run.config.training.start_share:
+                each.selection.write_start(each.model)
         told = "; ".join([f"{run.named(each)}begins with {start.weights}", *_differences(each, start.run)])
         run.journal.say(told)
 

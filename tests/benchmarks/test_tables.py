@@ -151,6 +151,8 @@ def product(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setattr(small, name, tmp_path / f"{name}.yaml")
     monkeypatch.setattr(small, "OPTIONS", {"training.epochs": 1})
     monkeypatch.setattr(small, "STRINGS", (20,))
+    members = (f"{small.BEST}, seed 1", f"{small.BEST}, 20 strings")
+    monkeypatch.setattr(small, "TOGETHER", {"both": members, "of rows to come": (*members, small.PLAIN)})
     return tmp_path
 
 
@@ -175,7 +177,7 @@ def test_rows_of_small_are_told_beside_copying_and_the_nearest_neighbour(
     told = capsys.readouterr().out.splitlines()
     assert told[0] == "|  | dev BLEU | dev chrF | dev kept | minutes |"
     assert [line.split(" | ")[0] for line in told[2:]] == [
-        f"| {name}" for name in ("copying", "nearest neighbour", *names)
+        f"| {name}" for name in ("copying", "nearest neighbour", *names, "both")
     ]
     assert small.main([*options, "--only", *names, "--test"]) == 0
     assert "| test BLEU | test chrF | test kept | minutes |" in capsys.readouterr().out

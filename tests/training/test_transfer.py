@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import shutil
 import signal
 from collections.abc import Callable, Mapping
@@ -23,12 +24,14 @@ from dragoman.model.embedding import EMBEDDINGS
 from dragoman.model.output.full import OUTPUTS
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.model.weights import read_tensors, weights, write_tensors
-from dragoman.run.folder import RunFolder
+from dragoman.model.weights import read_note, read_tensors, weights, write_tensors
+from dragoman.run.folder import RunFolder, told
 from dragoman.run.run import Run
 from dragoman.text.mark import Mark
 from dragoman.text.pipeline import TextPipeline
 from dragoman.training import session, trainer, transfer
+from dragoman.training.progress import Validated
+from dragoman.training.selection import Selection
 from dragoman.training.training import Training
 from dragoman.training.transfer import origins
 from tests import toy
@@ -403,6 +406,88 @@ def test_a_run_to_start_from_that_is_none_is_told(
 def test_patterns_that_fit_nothing_or_everything_are_told(patterns: list[str], made: Made, golden: Golden) -> None:
     with pytest.raises(UserError, match=r"training\.freeze") as error:
         made({"training.freeze": patterns})
+    golden(str(error.value))
+
+
+def shared(start: Path, options: Mapping[str, Any] = {}) -> dict[str, Any]:
+    """Options of a short run whose final weights have a share of those that it starts from."""
+    return {"training.start": str(start), "training.start_share": 0.25, "training.epochs": 3, **options}
+
+
+@pytest.mark.parametrize("average", [1, 3])
+def test_a_share_of_the_start_is_in_the_final_weights(
+    average: int, parent: Callable[..., Path], made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {**CASES["tie all"], "training.steps": None, "training.average": average}
+    start = parent(CASES["tie all"])
+    monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
+    own = session.train(made({**options, **shared(start), "training.start_share": 0}), quiet=True)
+    mixed = session.train(made({**options, **shared(start), "run": f"{own.path} mixed"}), quiet=True)
+    begun, _ = read_tensors(RunFolder(start).weights())
+    trained, note = read_tensors(own.weights())
+    found, told_of = read_tensors(mixed.weights())
+    for name, each in trained.items():
+        wanted = 0.75 * each.double() + 0.25 * begun[name].float().double()
+        torch.testing.assert_close(found[name], wanted.float(), rtol=0, atol=0)
+    assert told_of == {"start_share": 0.25, **note}
+    assert told(told_of) == f"0.25 of those that training began with, and 0.75 of {told(note)}"
+    assert not own.weights("model-start").exists()
+
+
+def test_a_share_of_the_start_that_makes_it_worse_is_left_out(
+    parent: Callable[..., Path], made: Made, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    start = parent()
+    own = session.train(made({"training.start": str(start), "training.epochs": 3}), quiet=True)
+    monkeypatch.setattr(Validated, "as_good_as", lambda one, other, higher: False)
+    mixed = session.train(made({**shared(start), "run": str(tmp_path / "mixed")}), quiet=True)
+    trained, found = read_tensors(own.weights())[0], read_tensors(mixed.weights())[0]
+    assert all(torch.equal(found[name], each) for name, each in trained.items())
+    words = told(read_note(mixed.weights()))
+    assert words.startswith(f"{told(read_note(own.weights()))}; with 0.25 of those that training began with it was ")
+    assert re.search(r"worse \(bleu \d+\.\d\d, loss \d+\.\d{4}\)$", words)
+    assert words in mixed.card.read_text("utf-8")
+    for name in ("model", "model-start"):
+        assert Run.load(mixed.path).model(name)
+
+
+def test_both_directions_take_their_share(
+    parent: Callable[..., Path], made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = {"training.objective": "agreement"}
+    start = parent(both)
+    monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
+    folder = session.train(made({**both, **shared(start, {"training.average": 1})}), quiet=True)
+    for mine, its in ((folder, RunFolder(start)), (folder.reverse, RunFolder(start).reverse)):
+        begun, trained = read_tensors(its.weights())[0], read_tensors(mine.weights("model-best"))[0]
+        for name, each in read_tensors(mine.weights())[0].items():
+            wanted = 0.75 * trained[name].double() + 0.25 * begun[name].float().double()
+            torch.testing.assert_close(each, wanted.float(), rtol=0, atol=0)
+
+
+def test_a_killed_run_takes_the_same_share(
+    parent: Callable[..., Path], made: Made, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    start = parent()
+    monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
+    whole = session.train(made({**shared(start), "run": str(tmp_path / "whole")}), quiet=True)
+    config = made({**shared(start), "run": str(tmp_path / "cut")})
+    with monkeypatch.context() as patch:
+        patch.setattr(Selection, "mix_with_start", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            session.train(config, quiet=True)
+    shutil.rmtree(start)
+    cut = session.train(config, quiet=True)
+    assert cut.weights().read_bytes() == whole.weights().read_bytes()
+
+
+def _killed(*arguments: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_share_of_no_start_is_told(made: Made, golden: Golden) -> None:
+    with pytest.raises(UserError) as error:
+        made({"training.start_share": 0.5})
     golden(str(error.value))
 
 
