@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dragoman import threads
+from dragoman.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from dragoman.configuration.config import Config
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 threads.wait_briefly()  # before torch is imported
 
-__version__ = "0.2.0.dev0"
 
 __all__ = [
     "Config",

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from dragoman import __version__
 from dragoman.cli import (
     align,
     augment,
@@ -28,6 +27,7 @@ from dragoman.cli import (
     translate,
 )
 from dragoman.cli.exit_status import Commands
+from dragoman.version import __version__
 
 app = typer.Typer(
     cls=Commands,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dragoman import __version__
 from dragoman.text.printable import printable
+from dragoman.version import __version__
 
 if TYPE_CHECKING:
     from dragoman.run.folder import RunFolder

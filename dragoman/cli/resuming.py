@@ -9,10 +9,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from dragoman import __version__
 from dragoman.cli.streams import whole_portions
 from dragoman.errors import UserError
 from dragoman.files import appended, held, is_special, lines_in, note, partial, read_lines, shown
+from dragoman.version import __version__
 
 if TYPE_CHECKING:
     from dragoman.corpus.features import Given

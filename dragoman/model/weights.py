@@ -107,7 +107,4 @@ def mean(paths: Sequence[Path], shares: Sequence[float] = ()) -> dict[str, Tenso
                 total[name] = total.get(name, torch.zeros((), dtype=torch.float64)) + share * tensor.double()
             elif not torch.equal(tensor, first[name]):
                 raise UserError(f"{path}: {name} differs from that of {paths[0]}, and integers have no mean")
-    return {
-        name: (total[name] / sum(shares)).to(each.dtype) if name in total else each
-        for name, each in first.items()
-    }
+    return {name: (total[name] / sum(shares)).to(each.dtype) if name in total else each for name, each in first.items()}

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from dragoman import __version__
 from dragoman.configuration import document, sections
 from dragoman.configuration.config import Config
 from dragoman.data.preparation import STORE
@@ -17,6 +16,7 @@ from dragoman.errors import UserError
 from dragoman.files import alone, write_atomically
 from dragoman.run.folder import BEGUN, FORM, KEPT, MADE, PROGRAM, RunFolder
 from dragoman.training.checks import complete, load_config
+from dragoman.version import __version__
 
 # Options that may change when a run is resumed; any other change makes it a different run.
 FREE = {("run",), ("device",), ("search",), ("constraints",)} | {

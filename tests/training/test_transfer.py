@@ -13,7 +13,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman import __version__
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import Config
 from dragoman.data.language import Language
@@ -34,6 +33,7 @@ from dragoman.training.progress import Validated
 from dragoman.training.selection import Selection
 from dragoman.training.training import Training
 from dragoman.training.transfer import origins
+from dragoman.version import __version__
 from tests import toy
 from tests.golden import Golden
 from tests.training.test_resuming import result
