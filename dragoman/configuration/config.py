@@ -311,7 +311,8 @@ class TrainingConfig(Section):
         None, description="run, or file of weights in one, that training begins with; null = random weights"
     )
     start_share: Rate = Field(
-        0.0, description="share of the weights that training began with in the final model, unless that is worse"
+        0.0,
+        description="share of the weights that training began with in the final ones, unless metric and loss worsen",
     )
     freeze: Annotated[tuple[Text, ...], Several] = Field(
         (), description="parameters that are not trained, by name: readers.*, *.embedding.table"

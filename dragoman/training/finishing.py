@@ -52,10 +52,11 @@ def _chosen(run: Training) -> list[Validation]:
     for each in run.directions:
         each.selection.mix_with_start(share)
     mixed = _measured(run)
-    worse = judged(run, mixed)
-    if worse.as_good_as(judged(run, found), higher_is_better(run.config.training.metric)):
+    before, after = judged(run, found), judged(run, mixed)
+    # The weights before were chosen by the metric among many, which flatters them: the loss has a say, too.
+    if after.as_good_as(before, higher_is_better(run.config.training.metric)) or after.loss <= before.loss:
         return mixed
-    note = {"worse_with_start": {"share": share, **_figures(run, worse)}}
+    note = {"worse_with_start": {"share": share, **_figures(run, after)}}
     for each, (tensors, of) in zip(run.directions, alone, strict=True):
         write_tensors(each.folder.weights(), tensors, {**of, **note})
         each.selection.load(each.model)

@@ -28,7 +28,7 @@ from dragoman.run.folder import RunFolder, told
 from dragoman.run.run import Run
 from dragoman.text.mark import Mark
 from dragoman.text.pipeline import TextPipeline
-from dragoman.training import session, trainer, transfer
+from dragoman.training import finishing, session, trainer, transfer
 from dragoman.training.progress import Validated
 from dragoman.training.selection import Selection
 from dragoman.training.training import Training
@@ -449,6 +449,20 @@ def test_a_share_of_the_start_that_makes_it_worse_is_left_out(
     assert words in mixed.card.read_text("utf-8")
     for name in ("model", "model-start"):
         assert Run.load(mixed.path).model(name)
+
+
+@pytest.mark.parametrize(
+    ("value", "loss", "kept"), [(29.0, 2.1, False), (29.0, 2.0, True), (30.0, 2.1, True), (31.0, 1.9, True)]
+)
+def test_a_share_of_the_start_is_left_out_if_score_and_loss_are_worse(
+    value: float, loss: float, kept: bool, parent: Callable[..., Path], made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = parent()
+    measured = iter([Validated(30.0, 2.0, 3), Validated(value, loss, 3)])
+    monkeypatch.setattr(finishing, "judged", lambda *arguments: next(measured))
+    note = read_note(session.train(made({**shared(start), "training.average": 1}), quiet=True).weights())
+    assert ("start_share" in note) == kept
+    assert ("worse_with_start" in note) != kept
 
 
 def test_both_directions_take_their_share(
