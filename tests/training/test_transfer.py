@@ -452,7 +452,8 @@ def test_a_share_of_the_start_that_makes_it_worse_is_left_out(
 
 
 @pytest.mark.parametrize(
-    ("value", "loss", "kept"), [(29.0, 2.1, False), (29.0, 2.0, True), (30.0, 2.1, True), (31.0, 1.9, True)]
+    ("value", "loss", "kept"),
+    [(29.0, 2.1, False), (29.0, 2.0, True), (30.0, 2.1, False), (30.1, 2.1, True), (31.0, 1.9, True)],
 )
 def test_a_share_of_the_start_is_left_out_if_score_and_loss_are_worse(
     value: float, loss: float, kept: bool, parent: Callable[..., Path], made: Made, monkeypatch: pytest.MonkeyPatch
