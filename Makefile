@@ -10,7 +10,7 @@ LOWEST := .venv-lowest
 unexport PYTHONDONTWRITEBYTECODE # modules are compiled once, and not in each of the many processes that tests start
 
 .NOTPARALLEL: # the tests' summary is the last thing that `make check` says
-.PHONY: demo lint quick test check lowest soak mutants bench attention-table small-table sources-table postediting-table length-plot zero-shot tasks-table busy-table spec
+.PHONY: demo lint quick test check lowest soak mutants bench attention-table small-table sizes-table sources-table postediting-table length-plot zero-shot tasks-table busy-table spec
 
 demo: $(CORE)
 	$(BIN)/dragoman demo
@@ -53,6 +53,9 @@ postediting-table: $(CORE)
 
 small-table: $(CORE)
 	$(BIN)/python -m benchmarks.small $(OPTIONS)
+
+sizes-table: $(CORE)
+	$(BIN)/python -m benchmarks.sizes $(OPTIONS)
 
 length-plot: $(CORE)
 	$(BIN)/python -m benchmarks.lengths $(OPTIONS)

@@ -16,13 +16,14 @@ from dragoman.errors import UserError
 
 
 class Table(NamedTuple):
-    """A table's module, its rows, and the defaults of its options. `epochs` is None if each row has its own. The rows
-    that are `first` are trained before the others, which need them. `flags` are further options, with their help.
+    """A table's module, its rows for given options, and the defaults of its options. `epochs` is None if each row has
+    its own. The rows that are `first` are trained before the others, which need them. `flags` are further options, with
+    their help.
     """
 
     module: str
     about: str
-    rows: Callable[[], list[Row]]
+    rows: Callable[[argparse.Namespace], list[Row]]
     folder: str
     data: str
     epochs: int | None
@@ -51,8 +52,9 @@ def main(
     parser.add_argument("--row", metavar="NAME", help=argparse.SUPPRESS)  # one of those trainings
 
     def run(options: argparse.Namespace, console: Console) -> int:
-        known = [row.name for row in table.rows()]
-        every = [row for row in table.rows() if not options.only or row.name in options.only]
+        rows = table.rows(options)
+        known = [row.name for row in rows]
+        every = [row for row in rows if not options.only or row.name in options.only]
         if not set(options.only or ()) <= set(known):
             raise UserError(f"--only: expected some of {'; '.join(known)}")
         if options.row:  # this process is one of the trainings

@@ -205,9 +205,16 @@ def _beside(prefix: str, source: str, target: str) -> str | None:
     return None
 
 
-def choose(corpus: Corpus, sample: Sample, run: str) -> Config:
-    """A configuration with sizes that suit the corpus: conditional GRU, additive attention, tied embeddings."""
-    size = next(size for size in SIZES if sample.pairs <= size.pairs)
+def sizes(pairs: int) -> Size:
+    """The line of the table for a corpus of so many pairs."""
+    return next(size for size in SIZES if pairs <= size.pairs)
+
+
+def choose(corpus: Corpus, sample: Sample, run: str, size: Size | None = None) -> Config:
+    """A configuration of this size, by default one that suits the corpus: conditional GRU, additive attention, tied
+    embeddings.
+    """
+    size = size or sizes(sample.pairs)
     joint = sample.shared >= JOINT
     tokeniser = "whitespace" if sample.tokenised else "punctuation"
     symbols = {

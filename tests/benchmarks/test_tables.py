@@ -1,16 +1,21 @@
-"""The tables of several sources and of post-editing: sound rows, each trained once, that become lines and pictures."""
+"""The tables whose rows are trainings: sound rows, each trained once, that become lines and pictures."""
 
+import time
 from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from benchmarks import postediting, provenance, small, sources, trainings
+from benchmarks import postediting, provenance, sizes, small, sources, trainings
 from benchmarks.prepared import Row
+from dragoman.configuration import sections
+from dragoman.configuration.config import Config
 from dragoman.corpus.examples import Pair, read_pairs
+from dragoman.corpus.initialise import SIZES, initialise
 from dragoman.data.recall import MEMORY
 from dragoman.run.run import Run
-from dragoman.training import checks
+from dragoman.training import checks, session
 from tests import toy
 
 TINY = """
@@ -203,3 +208,128 @@ def test_the_nearest_neighbour_is_the_translation_of_the_most_similar_string() -
 def test_placeholders_are_found(text: str) -> None:
     assert small.placeholders(f"a {text} b or {text}") == {text: 2}
     assert not small.placeholders("50 % of all, {not this}, 3 < 4 & 5")
+
+
+@pytest.fixture
+def kinds(tmp_path: Path) -> Namespace:
+    """Two corpora of `make sizes-table`; the options of the command."""
+    for seed, corpus in enumerate(("verses", "captions")):
+        (tmp_path / corpus).mkdir()
+        for part, count in (("train", 40), ("dev", 8)):
+            lines(tmp_path / corpus, f"{part}.tsv", ["en\tfr", *map("\t".join, toy.pairs(count, seed))])
+    return Namespace(folder=tmp_path / "table", data=tmp_path, only=None)
+
+
+def changed(config: Config, other: Config) -> dict[str, Any]:
+    """The options of a configuration that another has otherwise, by dotted keys."""
+
+    def leaves(value: Any, key: str) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            return {key: value}
+        found: dict[str, Any] = {}
+        for name, each in value.items():
+            found |= leaves(each, f"{key}.{name}" if key else name)
+        return found
+
+    known = leaves(sections.tree(other), "")
+    return {key: value for key, value in leaves(sections.tree(config), "").items() if known.get(key, ...) != value}
+
+
+def test_the_first_row_of_sizes_is_what_init_writes(kinds: Namespace) -> None:
+    corpus = kinds.data / "captions"
+    initialise(corpus / "train.tsv", None, corpus / "config.yaml", str(corpus / "dev.tsv"))
+    written = checks.load_config(corpus / "config.yaml", {"device.threads": "1"})
+    row = sizes.rows(kinds)[0]
+    assert (row.name, row.slug) == ("captions, init", "captions-init")
+    found = sizes.config(row, kinds)
+    assert changed(found, written) == {"run": str(kinds.folder / "captions-init")}
+
+
+@pytest.mark.parametrize(
+    ("setting", "options"),
+    {
+        sizes.AGAIN: {"seed": 2},
+        "twice the rate": {"training.optimiser.learning_rate": 0.002},
+        "half the dropout": {"model.encoder.dropout": 0.2, "model.decoder.dropout": 0.2},
+        "cosine in a third of the epochs": {
+            "training.epochs": 30,
+            "training.schedule.kind": "cosine",
+            "training.patience": None,
+        },
+        "twice the subwords": {},  # the toy corpus has no more
+        "wider": {"model.embedding.size": 192, "model.encoder.size": 192, "model.decoder.size": 384},
+        "narrower": {"model.embedding.size": 64, "model.encoder.size": 64, "model.decoder.size": 128},
+    }.items(),
+)
+def test_rows_of_sizes_change_one_thing(setting: str, options: dict[str, Any], kinds: Namespace) -> None:
+    rows = {row.name: row for row in sizes.rows(kinds)}
+    assert rows.keys() == {f"{corpus}, {name}" for corpus in ("captions", "verses") for name in sizes.SETTINGS}
+    found, init = (sizes.config(rows[f"verses, {name}"], kinds) for name in (setting, sizes.INIT))
+    assert list(checks.problems(found)) == []
+    assert changed(found, init) == {"run": str(kinds.folder / rows[f"verses, {setting}"].slug), **options}
+
+
+def test_widths_go_along_the_table_and_beyond_it() -> None:
+    first, second, last = SIZES[0], SIZES[1], SIZES[-1]
+    assert sizes.wider(second) == second._replace(embedding=192, encoder=192, decoder=384)
+    assert sizes.narrower(SIZES[2]) == SIZES[2]._replace(embedding=128, encoder=128, decoder=256)
+    assert sizes.narrower(first) == first._replace(embedding=64, encoder=64, decoder=128)
+    assert sizes.wider(last).decoder == 2 * last.decoder
+    assert sizes.SETTINGS["twice the subwords"].size(first).symbols == 2 * first.symbols
+
+
+def test_rows_of_sizes_are_told_and_compared(kinds: Namespace, capsys: pytest.CaptureFixture[str]) -> None:
+    kinds.only = [f"verses, {name}" for name in (sizes.INIT, sizes.AGAIN)]
+    greedy = "{kind: greedy, length_ratio: 1, length_margin: 2}"
+    tiny = {"training.epochs": "1", "model.decoder.size": "8", "search": greedy, "training.search": greedy}
+    for row in (row for row in sizes.rows(kinds) if row.name in kinds.only):
+        sizes.work(row._replace(overrides={**tiny, **row.overrides}), kinds)
+        found = sizes.Result(**provenance.read(trainings.result(row, kinds)))
+        assert found.loss > 0
+        assert found.minutes == float((kinds.folder / f"{row.slug}.minutes").read_text("utf-8"))
+    assert sizes.main(["--folder", str(kinds.folder), "--data", str(kinds.data), "--only", *kinds.only]) == 0
+    told = capsys.readouterr().out.splitlines()
+    heads = [line.split(" | ")[0] for line in told]
+    assert heads == [
+        *("| ", "|---|---|---|---|---|", "| verses, init", "| verses, init with seed 2"),
+        *("| minus init: chrF, loss", "|---|---|---|---|", "| init with seed 2"),
+    ]
+
+
+def test_minutes_before_an_interruption_count(kinds: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(config: Config, *, quiet: bool) -> None:
+        raise KeyboardInterrupt
+
+    row = sizes.rows(kinds)[0]
+    spent = kinds.folder / f"{row.slug}.minutes"
+    monkeypatch.setattr(session, "train", interrupted)
+    monkeypatch.setattr(time, "process_time", lambda: 90.0)
+    for minutes in (1.5, 3.0):
+        with pytest.raises(KeyboardInterrupt):
+            sizes.work(row, kinds)
+        assert float(spent.read_text("utf-8")) == minutes
+
+
+def test_differences_are_bold_beyond_what_two_seeds_differ() -> None:
+    def result(chrf: float, loss: float, minutes: float = 2.0) -> sizes.Result:
+        return sizes.Result(0.0, chrf, loss, minutes)
+
+    seeds = {sizes.INIT: result(20.0, 1.0), sizes.AGAIN: result(21.0, 1.01)}
+    found = {
+        "verses": {**seeds, "wider": result(21.9, 0.97, 4.0), "narrower": result(19.0, 1.0)},
+        "captions": {**seeds, sizes.AGAIN: result(19.0, 0.99), "wider": result(22.1, 0.99, 5.0)},
+        "strings": {"wider": result(1.0, 1.0)},
+    }
+    assert sizes.spread(found, "chrF") == pytest.approx(1.0)
+    assert sizes.differences(found, "wider", "chrF") == pytest.approx({"verses": 1.9, "captions": 2.1})
+    # verses and captions have both rows; the mean of two is bold beyond 2 / sqrt(2)
+    assert sizes.compared(found, "wider") == [
+        *("× 2.2", "**+2.0**, **-0.020**", "+1.9, **-0.030**", "**+2.1**, -0.010", "")
+    ]
+    assert sizes.compared(found, "narrower") == ["× 1.0", "-1.0, +0.000", "-1.0, +0.000", "", ""]
+    assert sizes.spread({"verses": {sizes.INIT: result(1.0, 1.0)}}, "chrF") == float("inf")
+
+
+def test_a_folder_without_corpora_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert sizes.main(["--data", str(tmp_path), "--folder", str(tmp_path / "table")]) == 1
+    assert "expected a folder for each corpus" in capsys.readouterr().err
