@@ -21,15 +21,18 @@ from dragoman.text.normalise import Normaliser
 from dragoman.text.tokenise import Tokeniser
 
 LONGEST = 2_000  # characters of a source that is kept or looked up: time grows with their square
-CANDIDATES = 500  # texts from each index that are compared in full
+CANDIDATES = 1_000  # texts from each index that are compared in full
 CHARACTERS = 0xD000  # that words may be written as, below the surrogates
 
 
 class Match(NamedTuple):
-    """A translation from the memory, and the similarity of its source: from 0 to 1 (identical)."""
+    """A translation from the memory, the similarity of its source, from 0 to 1 (identical), and that source as it is
+    compared.
+    """
 
     translation: str
     score: float
+    source: str
 
 
 class NoMemory:
@@ -87,7 +90,7 @@ class Nearest:
                 break
             if without is not None and self._sources[row] == source and _alike(target, without):
                 continue
-            found.setdefault(target, Match(target, score))
+            found.setdefault(target, Match(target, score, self._sources[row]))
         return list(found.values())
 
     def exact(self, text: str) -> str | None:

@@ -138,7 +138,8 @@ class Tmx(Reader):
 @final
 class Xliff(Reader):
     """`<trans-unit>` of 1.2 and `<segment>` of 2.0, each with `<source>` and `<target>`. A target is fuzzy whose state
-    says that it is new or needs something (1.2), or `initial` (2.0).
+    says that it is new or needs something (1.2), or `initial` (2.0). Only where a target of 1.2 has no state does it
+    count that its unit is not approved: approval follows translation, and many files never come to it.
     """
 
     root = "xliff"
@@ -157,9 +158,9 @@ class Xliff(Reader):
             self._languages = [attributes["source-language"], attributes.get("target-language", "")]
         elif tag in self.UNITS:
             self._texts = {"source": "", "target": ""}
-            self._state = State.FUZZY if attributes.get("state") == "initial" else State.GOOD
-        elif tag == "target" and parent == "trans-unit":
-            state = attributes.get("state", "")
+            fuzzy = attributes.get("state") == "initial" or attributes.get("approved") == "no"
+            self._state = State.FUZZY if fuzzy else State.GOOD
+        elif tag == "target" and parent == "trans-unit" and (state := attributes.get("state")):
             self._state = State.FUZZY if state == "new" or state.startswith("needs-") else State.GOOD
         return tag in self._texts and parent in self.UNITS
 

@@ -14,6 +14,17 @@ from dragoman.data.source import Source
 MEMORY = "memory.jsonl.gz"  # in a run folder: the training pairs, as a corpus that can be read again
 
 
+class Recalled(str):
+    """A text from a translation memory: a text like others, with the match that it is from."""
+
+    match: Match
+
+    def __new__(cls, match: Match) -> "Recalled":
+        found = super().__new__(cls, match.translation)
+        found.match = match
+        return found
+
+
 @dataclass(frozen=True)
 class Recall:
     """A translation memory, the source to look up, and the sources to fill, the most similar first."""
@@ -27,9 +38,9 @@ class Recall:
         return dict(zip(self.answers, self.memory.matches(text, without), strict=False))
 
     def texts(self, text: str, without: str | None = None) -> tuple[str, ...]:
-        """Return a text for each source, empty if there is no match."""
+        """Return a text for each source: a Recalled, or an empty one if there is no match."""
         found = self.matches(text, without)
-        return tuple(found[name].translation if name in found else "" for name in self.answers)
+        return tuple(Recalled(found[name]) if name in found else "" for name in self.answers)
 
 
 def keep(data: DataConfig, folder: Path) -> None:

@@ -38,6 +38,6 @@ def missed(run: Direction, validation: Validation) -> str:
     if name == NEAREST:
         name = f"the {NEAREST}"
         if not run.config.data.recalled:
-            advice = "; a translation memory may serve these texts better, or help the model (docs/memory.md)"
+            advice = "; a translation memory may serve these texts better, or help the model (data.memory)"
     told = f"{reached.name} {figure(reached.value)} on the development data, and {figure(value)}"
     return f"{run.folder.path}: no better than {name}: {told}{advice}"

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.corpus.features import FeatureSource, Given
+from dragoman.corpus.memory import Match
 from dragoman.data.batch import Sequence as Symbols
 from dragoman.data.batch import SourceBatch, numbered, pad_regions
 from dragoman.data.language import Language
-from dragoman.data.recall import Recall
+from dragoman.data.recall import Recall, Recalled
 from dragoman.data.source import Source
 from dragoman.data.surfaces import ExtendedVocabulary
 from dragoman.data.vocabulary import Vocabulary
@@ -105,7 +106,10 @@ class ModelInputs:
             ends = np.cumsum([len(symbols) + 1 if len(symbols) else 0 for symbols in encoded])
             weights = (*np.split(weights[0], ends, 1)[: len(encoded)], *weights[1:])
         every = zip(self.sources, given, encoded, weights, strict=False)
-        found = tuple(self._seen(source, _name(each), read, target, part) for source, each, read, part in every)
+        found = tuple(
+            self._seen(source, _name(each), read, target, part)._replace(match=_match(each))
+            for source, each, read, part in every
+        )
         if len(weights) == len(self.sources):
             return found, None
         return found, _one_column(weights[-1], target)
@@ -129,7 +133,15 @@ class ModelInputs:
         """The sources of an empty translation."""
         nothing, none = np.zeros((0, 0)), np.zeros(0)
         return tuple(
-            SourceAttention(source.name, _name(each), [], nothing, none, regions=isinstance(source, FeatureSource))
+            SourceAttention(
+                source.name,
+                _name(each),
+                [],
+                nothing,
+                none,
+                regions=isinstance(source, FeatureSource),
+                match=_match(each),
+            )
             for source, each in zip(self.sources, given, strict=True)
         )
 
@@ -258,6 +270,11 @@ def sequence(rows: Sequence[Sequence[list[Symbol]]], vocabulary: Vocabulary, wor
 def _name(given: Given) -> str:
     """A text, or the name of the file that an array comes from."""
     return "" if isinstance(given, np.ndarray) else str(given)
+
+
+def _match(given: Given) -> Match | None:
+    """What the memory found, if this is a text from it."""
+    return given.match if isinstance(given, Recalled) else None
 
 
 def _one_column(attention: Weights, target: WordsOf) -> Weights:

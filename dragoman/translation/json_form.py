@@ -42,6 +42,13 @@ class StepForm(Form):
     log_prob: float | None = Field(description="its log-probability in nats; null if that is not finite")
 
 
+class MatchForm(Form):
+    """What a translation memory found."""
+
+    source: Text = Field(description="the source in the memory, normalised, of which the text is the translation")
+    score: float = Field(ge=0, le=1, description="its similarity to the source that was looked up; 1 is the same")
+
+
 class SourceForm(Form):
     """A source, and the attention that it got."""
 
@@ -58,6 +65,7 @@ class SourceForm(Form):
         None, description="for each target word the weight of the end symbol, if the model is taught to look there"
     )
     regions: bool = Field(False, description="whether the source is an array of regions, and not a text")
+    match: MatchForm | None = Field(None, description="of a text from a translation memory, what was found there")
     alignment: list[Annotated[list[Count], Field(min_length=2, max_length=2)]] = Field(
         description="links [source word, target word] from 0, which follow from the weights"
     )

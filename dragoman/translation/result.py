@@ -13,8 +13,18 @@ from pydantic_core import from_json
 
 from dragoman import files
 from dragoman.configuration.messages import shown, written_by
+from dragoman.corpus.memory import Match
 from dragoman.errors import UserError
-from dragoman.translation.json_form import VERSION, EditForm, EditsForm, SourceForm, StepForm, TranslationForm, problem
+from dragoman.translation.json_form import (
+    VERSION,
+    EditForm,
+    EditsForm,
+    MatchForm,
+    SourceForm,
+    StepForm,
+    TranslationForm,
+    problem,
+)
 from dragoman.translation.translation import SourceAttention, Step, Translation
 from dragoman.visualisation.changes import Revision
 
@@ -138,6 +148,7 @@ def _source_form(seen: SourceAttention) -> SourceForm:
         share=seen.share.tolist(),
         end_attention=_list(seen.end_attention),
         regions=seen.regions,
+        match=MatchForm(source=seen.match.source, score=round(seen.match.score, PLACES)) if seen.match else None,
         alignment=sorted(map(list, seen.alignment)),
     )
 
@@ -172,8 +183,10 @@ def _translation(form: TranslationForm) -> Translation:
 def _seen(source: SourceForm, words: int) -> SourceAttention:
     attention = np.array(source.attention, np.float64).reshape(words, len(source.words))
     share = np.array(source.share, np.float64)
+    end, found = _array(source.end_attention), source.match
+    match = Match(source.text, found.score, found.source) if found else None
     return SourceAttention(
-        source.name, source.text, source.words, attention, share, _array(source.end_attention), source.regions
+        source.name, source.text, source.words, attention, share, end, regions=source.regions, match=match
     )
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dragoman.corpus.memory import Match
 from dragoman.corpus.pharaoh import Links
 from dragoman.data.vocabulary import EOS, SPECIALS
 from dragoman.evaluation import alignment
@@ -28,7 +29,8 @@ class SourceAttention(NamedTuple):
     `share` (target words,) is the attention to the whole source. The words of a numeric source are its `regions`,
     numbered from 1, and its text is the name of its file, if it has one. A source that only initialises the decoder has
     no words. `end_attention` (target words,) is the attention to the end symbol, if the model was taught to attend to
-    it from words without a counterpart (`unlinked: end`).
+    it from words without a counterpart (`unlinked: end`). `match` is there if the text is from a translation memory:
+    the source that it translates there, and how similar that is.
     """
 
     name: str
@@ -38,6 +40,7 @@ class SourceAttention(NamedTuple):
     share: NDArray[np.float64]
     end_attention: NDArray[np.float64] | None = None
     regions: bool = False
+    match: Match | None = None
 
     def __repr__(self) -> str:
         target, source = self.attention.shape
@@ -53,6 +56,11 @@ class SourceAttention(NamedTuple):
         attention = more.attention.copy()
         attention[:, : len(fewer.words)] += fewer.attention
         return more._replace(attention=attention, share=self.share + other.share, end_attention=end)
+
+    @property
+    def label(self) -> str:
+        """Its name where texts of several sources are shown, with the similarity of what a memory found."""
+        return f"[{self.name} {self.match.score:.2f}]" if self.match else f"[{self.name}]"
 
     @property
     def alignment(self) -> Links:
@@ -213,8 +221,8 @@ def shares(
 class AttentionMatrix(NamedTuple):
     """Attention to all sources (target words, columns), with the names of the columns.
 
-    The columns are the words of the source. With several sources, each has a column for its share, labelled with its
-    name, then columns for its words; a sentinel comes last. Regions have no columns, as there are too many. `shares`
+    The columns are the words of the source. With several sources, each has a column for its share, with its label, then
+    columns for its words; a sentinel comes last. Regions have no columns, as there are too many. `shares`
     are the numbers of the columns that are not words. `text` is the text of the sources, as written.
     """
 
@@ -230,13 +238,14 @@ def attention_matrix(
     if len(sources) == 1 and sentinel is None and not sources[0].regions:
         return AttentionMatrix(sources[0].attention, sources[0].words, [], sources[0].text)
     words = {source.name: (source.attention, source.words) for source in sources if not source.regions}
+    labels = {source.name: source.label for source in sources}
     parts, columns, numbers = list[NDArray[np.float64]](), list[str](), list[int]()
     for name, share in shares(sources, sentinel).items():
         numbers.append(len(columns))
-        attention, labels = words.get(name, (share[:, None][:, :0], []))
+        attention, own = words.get(name, (share[:, None][:, :0], []))
         parts += [share[:, None], attention]
-        columns += [f"[{name}]", *labels]
-    text = " ".join(f"[{source.name}] {source.text}" for source in sources) if len(sources) > 1 else sources[0].text
+        columns += [labels.get(name, f"[{name}]"), *own]
+    text = " ".join(f"{source.label} {source.text}" for source in sources) if len(sources) > 1 else sources[0].text
     return AttentionMatrix(np.concatenate(parts, 1), columns, numbers, text)
 
 

@@ -17,12 +17,16 @@ def test_nothing_is_missed_in_a_small_memory(tmp_path: Path, capsys: pytest.Capt
     memory.main(["--memory", f"{place / 'train'}:en,fr", "--queries", f"{place / 'dev'}:en", "--compared", "5"])
     printed = capsys.readouterr().out
     assert "8 queries" in printed
-    (row,) = (line for line in printed.splitlines() if "worse, %" in line)
-    assert row.split("│")[2].strip() == "0.0"
+    assert "with an answer by brute force, worse: 0" in printed
 
 
 def test_brute_force_finds_the_best_mean_of_both_similarities() -> None:
     sources = ["open the file", "open file", "file", "opens the files", "close"]
     found = Nearest((Pair(each, each) for each in sources), Normaliser(lowercase=False), punctuation, threshold=0.01)
     queries = ["open a file", "the files", "closed"]
-    assert memory.brute(sources, queries) == pytest.approx([found.matches(each)[0].score for each in queries])
+    best = [found.matches(each)[0].score for each in queries]
+    assert min(best) < memory.THRESHOLD < max(best)
+    reached = [score if score >= memory.THRESHOLD else 0 for score in best]
+    for least in ([0.0] * 3, best):
+        scores = memory.brute(sources, queries, least)
+        assert [score if score >= memory.THRESHOLD else 0 for score in scores] == pytest.approx(reached)

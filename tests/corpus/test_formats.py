@@ -283,6 +283,30 @@ def test_a_state_of_xliff_may_be_fuzzy(tmp_path: Path) -> None:
     assert found == [Unit(("a", "b"), State.FUZZY), Unit(("c", ""))]
 
 
+APPROVALS = [
+    ('approved="no"', "", State.FUZZY),
+    ('approved="no"', 'state=""', State.FUZZY),
+    ('approved="no"', 'state="translated"', State.GOOD),
+    ('approved="no"', 'state="final"', State.GOOD),
+    ('approved="yes"', "", State.GOOD),
+    ('approved="yes"', 'state="needs-review-translation"', State.FUZZY),
+    ("", "", State.GOOD),
+]
+
+
+@pytest.mark.parametrize(("unit", "target", "expected"), APPROVALS)
+def test_what_is_not_approved_is_fuzzy_unless_it_has_a_state(
+    tmp_path: Path, unit: str, target: str, expected: State
+) -> None:
+    units = f"<trans-unit {unit}><source>a</source><target {target}>b</target></trans-unit>"
+    later = "<trans-unit><source>c</source><target>d</target></trans-unit>"
+    (tmp_path / "x.xlf").write_text(
+        f'<xliff><file source-language="en" target-language="de">{units}{later}</file></xliff>'
+    )
+    states = [each.state for each in formats.read(str(tmp_path / "x.xlf"), ("en", "de"))]
+    assert states == [expected, State.GOOD]
+
+
 def test_a_unit_of_many_languages_lacks_some(tmp_path: Path) -> None:
     tuv = '<tuv xml:lang="{}"><seg>{}</seg></tuv>'
     units = [("en-GB", "a"), ("fr", "b"), ("de", "c")], [("fr", "d"), ("en-GB", "e")]

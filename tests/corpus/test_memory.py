@@ -79,7 +79,7 @@ def test_an_exact_match_is_that_of_the_normalised_source() -> None:
     found = nearest([("Open", "auf"), ("Open", "öffnen")])
     assert found.exact("Op\ufeffen") == "auf"
     assert found.exact("open") is None
-    assert found.matches("Open") == [Match("auf", 1.0)]
+    assert found.matches("Open") == [Match("auf", 1.0, "Open")]
 
 
 @pytest.mark.parametrize("text", ["", " ", "y" * (memory.LONGEST + 1), "\U0001f600", "\x00"])

@@ -14,6 +14,7 @@ import pytest
 import dragoman
 from dragoman.configuration.config import Config
 from dragoman.corpus.examples import read_pairs
+from dragoman.corpus.memory import Match
 from dragoman.data.dataset import Dataset
 from dragoman.data.vocabulary import EOS
 from dragoman.errors import UserError
@@ -129,6 +130,8 @@ def test_a_source_may_be_given_in_the_place_of_what_is_remembered(corpus: Path) 
     found = [each.sources[1] for each in translator.translate(texts)]
     assert [each.text for each in found] == [ANSWER, "un", "", ""]
     assert found[2].words == []
+    assert found[0].match == Match(ANSWER, 1.0, f"{KEY} left")
+    assert [each.match for each in found[1:]] == [None] * 3
     with pytest.raises(TypeError, match="3 texts for a model of 1 sources"):
         translator.translate([("a", "b", "c")])
 
@@ -164,7 +167,12 @@ def test_every_way_to_read_several_sources_reads_a_memory(
     near, far = translator.translate([f"{KEY} up", "xyz"])
     assert near.sources[1].text == ANSWER
     assert near.sources[1].share.sum() > 0
-    assert not far.sources[1].text
+    match = near.sources[1].match
+    assert match
+    assert match.source == f"{KEY} left"
+    assert match.score == pytest.approx((26 / 32 + 2 / 4) / 2)
+    assert near.attention_matrix.columns[near.attention_matrix.shares[1]] == "[memory 0.66]"
+    assert (far.sources[1].text, far.sources[1].match) == ("", None)
     (scored,) = translator.score([f"{KEY} up"], ["un deux"])
     assert [source.text for source in scored.sources] == [source.text for source in near.sources]
 
@@ -203,6 +211,11 @@ def test_the_commands(corpus: Path, tmp_path: Path, shell: Shell, golden: Golden
     assert told.code == 0, told.err
     first, second = map(json.loads, told.out.splitlines())
     assert (first["text"], first["sources"][1]["name"], second["sources"][1]["text"]) == ("un deux", "memory", "")
+    assert first["sources"][1]["match"] == {"source": "odd one", "score": 1.0}
+    assert "match" not in second["sources"][1]
+    assert "[memory 1.00]" in shell("translate", run, tmp_path / "in", "--memory", place, "--show").err
+    (validated, *_) = RunFolder(run).validation.read_text("utf-8").splitlines()
+    assert json.loads(validated)["sources"][1]["match"] == {"source": keyed(4, 1)[0][0], "score": 1.0}
     told = shell("evaluate", tmp_path / "ref", "--run", run, "--source", tmp_path / "in", "--exact", "--memory", place)
     assert "exact:True" in told.out
     assert shell("score", run, tmp_path / "in", tmp_path / "ref").out.count("\n") == 2

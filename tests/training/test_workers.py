@@ -14,11 +14,22 @@ import torch
 import torch.distributed as dist
 
 from dragoman.model.weights import read_tensors
-from dragoman.run.folder import RunFolder
+from dragoman.run.folder import RunFolder, told
 from dragoman.training import session
 from dragoman.training.workers import Workers
 from tests import toy
 from tests.training import worker
+
+ALIKE = [name for name in worker.RUNS if name != "whole"]  # whose dropout would differ
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The toy language with a second corpus, `more`, and a run to start from, `start`."""
+    folder = toy.corpus(tmp_path_factory.mktemp("corpus"))
+    toy.write(folder, "more", toy.pairs(20, 4, 3))
+    session.train(toy.config(folder, folder / "start", {"training.steps": 1}), quiet=True)
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +60,8 @@ def together(corpus: Path, tmp_path_factory: pytest.TempPathFactory, repository:
 def alone(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same, of one worker, as far as no dropout makes them differ."""
     folder = tmp_path_factory.mktemp("alone")
-    for name in ("step", "single", "both"):
-        session.train(toy.config(corpus, folder / name, worker.RUNS[name]), quiet=True)
+    for name in ALIKE:
+        session.train(worker.config(corpus, folder, name), quiet=True)
     return folder
 
 
@@ -58,7 +69,7 @@ def state(folder: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     return read_tensors(RunFolder(folder).last_state)
 
 
-@pytest.mark.parametrize("name", ["step", "single", "both"])
+@pytest.mark.parametrize("name", ALIKE)
 @pytest.mark.slow
 def test_gradients_are_those_of_one_worker_with_the_whole_batch(name: str, together: Path, alone: Path) -> None:
     """The optimiser's first moments are sums of gradients. In `single` a worker's share of each batch is empty."""
@@ -68,6 +79,24 @@ def test_gradients_are_those_of_one_worker_with_the_whole_batch(name: str, toget
     for key in moments:
         torch.testing.assert_close(found[key], wanted[key], rtol=1e-4, atol=1e-6)
         assert wanted[key].any()
+
+
+@pytest.mark.parametrize("name", ALIKE)
+@pytest.mark.slow
+def test_what_is_used_and_what_it_is_compared_with_are_those_of_one_worker(
+    name: str, together: Path, alone: Path
+) -> None:
+    """The weights to use, by how they were chosen and mixed with those of the start, and the floors."""
+    runs = [RunFolder(folder / name) for folder in (together, alone)]
+    (found, chosen), (wanted, as_alone) = (read_tensors(run.weights()) for run in runs)
+    assert told(chosen) == told(as_alone)
+    assert (chosen.keys() & {"start_share", "worse_with_start"} != set()) == (name == "start")
+    assert found.keys() == wanted.keys()
+    for key, tensor in wanted.items():
+        torch.testing.assert_close(found[key], tensor, rtol=1e-3, atol=1e-4)
+    floors = [run.proof["floors"] for run in runs]
+    assert floors[0] == floors[1]
+    assert bool(floors[0]) == (name != "noise")
 
 
 @pytest.mark.parametrize("name", worker.RUNS)

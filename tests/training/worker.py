@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from dragoman.configuration.config import Config
 from dragoman.model.weights import weights, write_tensors
 from dragoman.training import session
 from dragoman.training.training import Training
@@ -17,7 +18,20 @@ RUNS: dict[str, dict[str, Any]] = {
     "step": {"training.steps": 1, "training.clip": None},
     "single": {"training.steps": 3, "training.clip": None, "training.batch.size": 1, "training.penalties": "fertility"},
     "both": {"training.steps": 1, "training.clip": None, "training.objective": "agreement"},
+    "start": {"training.steps": 2, "training.clip": None, "training.start": "start", "training.start_share": 0.5},
+    "weights": {"training.steps": 7, "training.clip": None, "data.train": ["train", "more"], "data.weights": [1, 3]},
+    "noise": {"training.steps": 5, "training.clip": None, "data.source": "fr", "data.noise": "infilling"},
 }
+
+
+def config(corpus: Path, folder: Path, name: str) -> Config:
+    """The configuration of such a run, whose files and whose run to start from are beside the corpus."""
+    options = dict(RUNS[name])
+    if "training.start" in options:
+        options["training.start"] = str(corpus / options["training.start"])
+    if "data.train" in options:
+        options["data.train"] = [str(corpus / each) for each in options["data.train"]]
+    return toy.config(corpus, folder / name, options)
 
 
 def threads() -> str:
@@ -49,9 +63,9 @@ def main(corpus: Path, folder: Path, port: int) -> None:
         return runs[-1]
 
     session.assemble = assembled  # type: ignore[assignment]
-    for number, (name, options) in enumerate(RUNS.items()):
+    for number, name in enumerate(RUNS):
         os.environ["MASTER_PORT"] = str(port + number)
-        session.train(toy.config(corpus, folder / name, options), quiet=True)
+        session.train(config(corpus, folder, name), quiet=True)
         if not runs[-1].workers.leads:
             write_tensors(folder / name / "other.safetensors", weights(runs[-1].model), {})
             (folder / name / "within.txt").write_text(within[-1], "utf-8")

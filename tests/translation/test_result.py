@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from dragoman.corpus.memory import Match
 from dragoman.errors import UserError
 from dragoman.translation import json_form, result
 from dragoman.translation.result import PLACES, Result
@@ -39,8 +40,14 @@ def sources(words: int) -> st.SearchStrategy[SourceAttention]:
             weights(words),
             st.none() | weights(words),
             st.booleans(),
-        )
+        ).flatmap(found_in_memory)
     )
+
+
+def found_in_memory(source: SourceAttention) -> st.SearchStrategy[SourceAttention]:
+    """The source, or the same as a text from a memory."""
+    match = st.builds(Match, st.just(source.text), st.floats(0, 1), TEXTS)
+    return (st.none() | match).map(lambda each: source._replace(match=each))
 
 
 def translations(others: st.SearchStrategy[Any] = NO_OTHERS) -> st.SearchStrategy[Translation]:
@@ -90,6 +97,9 @@ def same(one: Translation, other: Translation) -> bool:
     for a, b in zip(one.sources, other.sources, strict=True):
         if (a.name, a.text, a.words, a.regions) != (b.name, b.text, b.words, b.regions):
             return False
+        if (a.match is None, a.match and a.match.source) != (b.match is None, b.match and b.match.source):
+            return False
+        numbers += [(a.match.score, b.match.score)] if a.match and b.match else []
         matrices += [(a.attention, b.attention), (a.share, b.share), (a.end_attention, b.end_attention)]
     return (
         (one.text, one.words, one.left_out) == (other.text, other.words, other.left_out)
@@ -217,6 +227,8 @@ OTHER = f"expected a translation of version 2, found one {BY}"
         (changed("sources.0.share", []), "sources.0.share: expected 2 weights, found 0"),
         (changed("sources.0.end_attention", [1]), "sources.0.end_attention: expected 2 weights, found 1"),
         (changed("sources.0.regions", 1), "sources.0.regions: expected a valid boolean, found 1"),
+        (changed("sources.0.match", {"source": "a"}), "sources.0.match.score: required"),
+        (changed("sources.0.match", {"source": "a", "score": 2}), "sources.0.match.score: expected less than or equal"),
         (changed("alternatives.0.sources.0.share", []), "alternatives.0.sources.0.share: expected 2 weights, found 0"),
         (changed("edits.source", "de"), 'edits.source: expected one of en, found "de"'),
     ],
