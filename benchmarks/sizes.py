@@ -131,7 +131,7 @@ def config(row: Row, options: argparse.Namespace) -> Config:
     corpus = Corpus(train, dev, *formats.languages(train).names)
     sample = look(corpus.train, corpus.source, corpus.target)
     size = SETTINGS[_setting(row)].size(sizes(sample.pairs))
-    write(row.config, [document.commented(choose(corpus, sample, str(options.folder / row.slug), size))])
+    write(row.config, [document.commented(choose(corpus, sample, str(options.folder / row.slug), size=size))])
     return checks.load_config(row.config, {"device.threads": "1", **row.overrides})
 
 

@@ -7,30 +7,46 @@ starts from it for the one program, whose messages are the memory, and new messa
 import json
 import os
 from collections import Counter
-from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.markup import escape
 
+from dragoman.configuration.components import Spec
+from dragoman.configuration.config import Config
+from dragoman.configuration.messages import figure
 from dragoman.corpus import installed, parts
 from dragoman.corpus.cleaning import Cleaner, Rules
-from dragoman.corpus.examples import Pair, read_pairs
+from dragoman.corpus.examples import read_examples
 from dragoman.corpus.parts import Origin
 from dragoman.demo import mark
 from dragoman.errors import UserError
-from dragoman.evaluation.metrics import Bleu, Chrf
+from dragoman.evaluation import floors
+from dragoman.evaluation.metrics import METRICS
 from dragoman.text.printable import printable
 from dragoman.training import checks, session, starting
 from dragoman.translation import loading
 
 FEWEST, MOST = 400, 4_000  # messages of the program that plays the user's own
+WORDS = 3  # of its messages on average, at least: shorter ones are names, of languages or places
 OTHERS = 40_000  # messages of other programs, at most,
 ENOUGH = 4_000  # and at least
 SIZES = {"dev": 100, "test": 100}
 ASIDE = 500  # messages of the other programs for development
 SEED = 1
-SHOWN = 8  # translations printed
+SCORES = "bleu", "chrf"  # metrics of the new messages
+SHOWN = 8  # translations printed, at most
+
+
+class Messages(NamedTuple):
+    """The messages of the program that plays the user's own, those of others, and a line about them."""
+
+    own: list[Origin]
+    others: list[Origin]
+    told: str
 
 
 def main(folder: Path, language: str) -> None:
@@ -44,72 +60,81 @@ def main(folder: Path, language: str) -> None:
     names = (installed.ENGLISH, language)
     corpora = {"train": str(texts / "others.train.tsv"), "dev": str(texts / "others.dev.tsv")}
     data = {"source": names[0], "target": names[1], **corpora, "memory": {"kind": "nearest", "threshold": 0.4}}
-    own, others, told = _messages(language)
+    found = None if texts.is_dir() else _messages(language)
     config = mark(folder, "demo-installed.yaml", parent, data)
-    _write(own, texts / "own", names, SIZES)
-    _write(others, texts / "others", names, {"dev": ASIDE})
-    console.print(f"{told}, in {texts}", markup=False)
+    if found:
+        _write(found, texts, names)
+        console.print(f"{found.told}, in {texts}", markup=False)
     session.train(checks.load_config(config))
-    given = {"data.dev": json.dumps(str(texts / "own.dev.tsv")), "run": json.dumps(str(run)), "training.metric": "chrf"}
+    given = {"data.dev": json.dumps(str(texts / "own.dev.tsv")), "run": json.dumps(str(run))}
     started = starting.configure(str(parent), [str(texts / "own.train.tsv")], given)
     console.print(f"\n{started.told}", markup=False)
     session.train(started.config)
-    _show(console, texts, parent, run, names)
-    console.print(
-        f"\nnext:\n"
-        f"    dragoman translate {run} new.{names[0]}                        # more messages of that program\n"
-        f"    dragoman train --start {parent} mine.po --run runs/mine    # your own\n"
-        f"    dragoman corpus --installed {language}                           # what else is here, and its licences",
-        markup=False,
-    )
+    _show(console, texts, parent, started.config)
+    following = {
+        f"dragoman translate {run} new.{names[0]}": "more messages of that program",
+        f"dragoman train --start {parent} mine.po --run runs/mine": "your own",
+        f"dragoman corpus --installed {language}": "what else is here, and its licences",
+    }
+    console.print("\nnext:")
+    for words, what in following.items():
+        console.print(f"    {words:<{max(map(len, following))}}    # {what}", markup=False)
 
 
-def _messages(language: str) -> tuple[list[Origin], list[Origin], str]:
-    """Return the messages of the program that plays the user's own, those of others, and a line about them. A message
-    that both have belongs to the one program.
-    """
+def _messages(language: str) -> Messages:
+    """Read the messages of this machine. One that the program and others have belongs to the program."""
     paths = installed.find(language, installed.folders(os.environ))
     cleaner = Cleaner(Rules(drop_copies=True))
     entries = ((domain, cleaner(unit)) for domain, unit in installed.read(paths))
     rows = [Origin(entry, domain) for domain, entry in entries if entry]
     counts = Counter(row.origin for row in rows)
-    count, name = max(((count, name) for name, count in counts.items() if count <= MOST), default=(0, ""))
+    words = Counter[str]()
+    for row in rows:
+        words[row.origin] += len(row.entry.source.split())
+    fit = [(count, name) for name, count in counts.items() if count <= MOST and words[name] >= WORDS * count]
+    count, name = max(fit, default=(0, ""))
     own = [row for row in rows if row.origin == name]
     known = {row.entry.key for row in own}
     others = [row for row in rows if row.entry.key not in known]
     if count < FEWEST or len(others) < ENOUGH:
         raise UserError(
             f"--installed {language}: {len(rows):,} messages of {len(counts):,} programs are too few for a demo, which "
-            f"needs a program with {FEWEST:,} to {MOST:,} of them, and {ENOUGH:,} of others"
+            f"needs a program with {FEWEST:,} to {MOST:,} of them, of {WORDS} words or more on average, and {ENOUGH:,} "
+            "of others"
         )
-    others = others[:: -(-len(others) // OTHERS)]
+    some = min(OTHERS, len(others))
+    others = [others[len(others) * number // some] for number in range(some)]  # spread over all programs
     told = f"{len(others):,} messages of {len(counts) - 1:,} programs, {installed.ENGLISH} to {language}"
-    return own, others, f"{told}, and {count:,} of '{name}', which plays your own project"
+    return Messages(own, others, f"{told}, and {count:,} of '{name}', which plays your own project")
 
 
-def _write(rows: Sequence[Origin], prefix: Path, names: tuple[str, str], sizes: dict[str, int]) -> None:
-    """Write the parts of a corpus, unless they are there."""
-    if not all(path.is_file() for path in parts.paths(prefix, sizes).values()):
-        parts.write(rows, prefix, names, parts.DOMAIN, sizes, SEED)
+def _write(found: Messages, texts: Path, names: tuple[str, str]) -> None:
+    """Write the corpora. Their folder appears when all of them are complete: what a killed demo leaves is hidden."""
+    with TemporaryDirectory(prefix=f".{texts.name}.", suffix=".part", dir=texts.parent) as above:
+        made = Path(above) / texts.name
+        parts.write(found.own, made / "own", names, parts.DOMAIN, SIZES, SEED)
+        parts.write(found.others, made / "others", names, parts.DOMAIN, {"dev": ASIDE}, SEED)
+        with suppress(OSError):  # it is there since just now, from another process
+            made.rename(texts)
 
 
-def _show(console: Console, texts: Path, parent: Path, run: Path, names: tuple[str, str]) -> None:
-    """Print the scores of new messages, and some translations."""
-    pairs = list(read_pairs(str(texts / "own.test.tsv"), *names))
-    sources = [pair.source for pair in pairs]
-    model = loading.load(run)
-    found = [each.text for each in model.translate(sources)]
-    alone = [each.text for each in loading.load(parent, memory=texts / "own.train.tsv").translate(sources)]
-    console.print(f"\n{len(pairs):,} new messages:")
-    for name, each in (("copied", sources), ("by the model of others", alone), ("by the model started from it", found)):
-        console.print(f"{name:>30}  {_scores(each, pairs)}", markup=False)
+def _show(console: Console, texts: Path, parent: Path, config: Config) -> None:
+    """Print the scores of new messages, of the floors and of both models, and some translations."""
+    data = config.data
+    examples = list(read_examples(str(texts / "own.test.tsv"), data.source, data.target))
+    sources, references = [str(each.sources[0]) for each in examples], [each.target for each in examples]
+    measured = floors.measure(data, config.text, [Spec(kind) for kind in SCORES], examples)
+    rows = {floor.name: list(floor.scores.values()) for floor in (measured.floors if measured else ())}
+    models = loading.load(parent, memory=texts / "own.train.tsv"), loading.load(Path(config.run))
+    for name, model in zip(("the model of others", "the model started from it"), models, strict=True):
+        found = [each.text for each in model.translate(sources)]
+        rows[name] = [METRICS[kind]().corpus(found, [references]) for kind in SCORES]
+    console.print(f"\n{len(examples):,} new messages:")
+    for name, scores in rows.items():
+        told = ", ".join(f"{score.name} {figure(score.value)}" for score in scores)
+        console.print(f"{name:>30}  {told}", markup=False)
     console.print()
-    for source, text in list(zip(sources, found, strict=True))[:SHOWN]:
+    shown = list(zip(sources, found, strict=True))  # in the order of the catalogue, so some from all of it
+    for source, text in shown[:: -(-len(shown) // SHOWN)]:
         source, text = (escape(printable(each)) for each in (source, text))
         console.print(f"{source}\n[bold]{text}[/bold]")
-
-
-def _scores(found: Sequence[str], pairs: Sequence[Pair]) -> str:
-    references = [pair.target for pair in pairs]
-    scores = (metric.corpus(found, [references]) for metric in (Bleu(), Chrf()))
-    return ", ".join(f"{score.name} {score.value:.1f}" for score in scores)

@@ -1,6 +1,9 @@
 """The demo from end to end, with a corpus and a model so small that it takes seconds."""
 
+import multiprocessing
 import os
+import signal
+import sys
 from importlib import resources
 from pathlib import Path
 
@@ -143,12 +146,15 @@ def test_what_a_killed_demo_left_is_no_obstacle(tmp_path: Path) -> None:
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, _tiny: None) -> Path:
-    """A machine with three programs, of which `two` is small enough to play the user's own."""
+    """A machine with programs, of which `two` plays the user's own: `one` has too many messages, those of `names` are
+    too short.
+    """
     folder = tmp_path / "share" / "locale" / "de" / "LC_MESSAGES"
     folder.mkdir(parents=True)
     for seed, (name, count) in enumerate({"one": 60, "two": 30, "three": 6}.items()):
         pairs = {(f"{name} {source}", target) for source, target in toy.pairs(count, seed)}
         (folder / f"{name}.mo").write_bytes(written.mo(sorted(pairs)))
+    (folder / "names.mo").write_bytes(written.mo([(f"Name {number}", f"Name Nr. {number}") for number in range(35)]))
     monkeypatch.setenv("XDG_DATA_DIRS", str(tmp_path / "share"))
     sizes = {"FEWEST": 10, "MOST": 40, "OTHERS": 40, "ENOUGH": 20, "SIZES": {"dev": 4, "test": 6}, "ASIDE": 4}
     for name, value in sizes.items():
@@ -161,14 +167,14 @@ def test_one_program_plays_the_user_s_own(programs: Path, capsys: pytest.Capture
     folder = programs / "demo"
     installed_demo.main(folder, "de")
     out, err = capsys.readouterr()
-    assert "of 2 programs, en to de, and 28 of 'two', which plays your own project" in out
+    assert "40 messages of 3 programs, en to de, and 28 of 'two', which plays your own project" in out
     own = {part: list(read_pairs(str(folder / "corpus" / f"own.{part}.tsv"), "en", "de")) for part in ("train", "test")}
     others = list(read_pairs(str(folder / "corpus" / "others.train.tsv"), "en", "de"))
     assert all(pair.source.startswith("two ") for pairs in own.values() for pair in pairs)
     assert not any(pair.source.startswith("two ") for pair in others)
     assert not {pair.source for pair in own["train"]} & {pair.source for pair in own["test"]}
-    assert len(others) <= 40
-    for name in ("copied", "by the model of others", "by the model started from it"):
+    assert sum(pair.source.startswith("three ") for pair in others) > 1  # from all programs alike
+    for name in ("copying en", "nearest neighbour", "the model of others", "the model started from it"):
         assert f"{name}  BLEU " in out
     assert Run.load(folder / "run").config.data.recalled == ("memory",)
     assert Run.load(folder / "run").folder.ancestor.startswith(str(folder / "parent"))
@@ -179,8 +185,73 @@ def test_one_program_plays_the_user_s_own(programs: Path, capsys: pytest.Capture
     assert "step       1" not in err
 
 
+class WrittenError(Exception):
+    """Training would begin."""
+
+
+def _untrained(config: object) -> None:
+    raise WrittenError
+
+
+def _killed(folder: Path, renames: int) -> None:
+    """A demo that is killed before the last of so many renames."""
+    left = renames
+
+    def watch(event: str, arguments: tuple[object, ...]) -> None:
+        nonlocal left
+        if event == "os.rename":
+            left -= 1
+            if not left:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(watch)
+    installed_demo.main(folder, "de")
+
+
+RENAMES = 7  # the configuration, three parts of one corpus, two of the other, their folder
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
+def test_a_demo_that_was_killed_at_any_rename_goes_on(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def found(folder: Path) -> dict[str, bytes]:
+        texts = folder / "corpus"
+        return {path.name: path.read_bytes() for path in texts.iterdir()} if texts.exists() else {}
+
+    monkeypatch.setattr(session, "train", _untrained)
+    with pytest.raises(WrittenError):
+        installed_demo.main(programs / "whole", "de")
+    whole = found(programs / "whole")
+    assert len(whole) == 5
+    for renames in range(1, RENAMES + 2):
+        folder = programs / str(renames)
+        child = multiprocessing.get_context("fork").Process(target=_killed, args=(folder, renames))
+        child.start()
+        child.join()
+        assert (child.exitcode == -signal.SIGKILL) == (renames <= RENAMES)
+        assert found(folder) == (whole if renames > RENAMES else {})
+        with pytest.raises(WrittenError):
+            installed_demo.main(folder, "de")
+        assert found(folder) == whole
+
+
+def test_a_corpus_that_the_demo_has_not_written_is_left_alone(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = programs / "demo"
+    with monkeypatch.context() as patch:
+        patch.setattr(installed_demo, "_write", lambda found, texts, names: None)
+        patch.setattr(session, "train", _untrained)
+        with pytest.raises(WrittenError):
+            installed_demo.main(folder, "de")
+    mine = folder / "corpus" / "own.train.tsv"
+    mine.parent.mkdir()
+    mine.write_text("mine", encoding="utf-8")
+    with pytest.raises(UserError, match=r"others\.dev\.tsv: no such file"):
+        installed_demo.main(folder, "de")
+    assert [path.name for path in mine.parent.iterdir()] == [mine.name]
+    assert mine.read_text("utf-8") == "mine"
+
+
 def test_too_few_messages_for_a_demo_are_told(programs: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
-    for name, value in (("MOST", 3), ("ENOUGH", 90)):
+    for name, value in (("MOST", 3), ("ENOUGH", 900)):
         with monkeypatch.context() as patch:
             patch.setattr(installed_demo, name, value)
             with pytest.raises(UserError) as raised:

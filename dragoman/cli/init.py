@@ -32,15 +32,22 @@ def init(
             metavar="SOURCE,TARGET", help="Columns or languages of a file with several that hold the pairs: en,de."
         ),
     ] = None,
+    memory: Annotated[
+        bool, typer.Option("--memory", help="The model reads translations of similar training sources, too.")
+    ] = False,
+    passes: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Passes over the training pairs, if not as many as still help."),
+    ] = None,
     threads: Threads = None,
 ) -> None:
     """Write a commented configuration with sizes chosen for your sentence pairs; tell what they score without a model,
     and how long training will take here.
     """
     names = pair(columns)
-    from dragoman.corpus.initialise import initialise
+    from dragoman.corpus.initialise import Wishes, initialise
 
-    for line in initialise(source, target, output, dev, names):
+    for line in initialise(source, target, output, dev, names, Wishes(memory, passes)):
         tell(line)
     tell(f"{output}: written")  # whatever becomes of what follows
     from dragoman.cli.outlook import outlook

@@ -34,6 +34,16 @@ class Corpus(NamedTuple):
     target: str
 
 
+class Wishes(NamedTuple):
+    """What the user asks for: a model that reads a translation memory, and the number of passes over the pairs."""
+
+    memory: bool = False
+    passes: int | None = None
+
+
+USUAL = Wishes()
+
+
 class Size(NamedTuple):
     """Sizes for corpora of at most `pairs` pairs."""
 
@@ -47,6 +57,8 @@ class Size(NamedTuple):
     epochs: int
 
 
+FEW_PASSES = 10  # by so many, or fewer, a network does not learn its pairs by heart, and needs little dropout
+
 # More pairs allow more symbols and a wider network, and need less dropout.
 SIZES = (
     Size(5_000, 1_000, 128, 128, 256, 0.4, 32, 100),
@@ -58,7 +70,12 @@ SIZES = (
 
 
 def initialise(
-    source: Path, target: Path | None, config: Path, dev: str | None, columns: Sequence[str] = ()
+    source: Path,
+    target: Path | None,
+    config: Path,
+    dev: str | None,
+    columns: Sequence[str] = (),
+    wishes: Wishes = USUAL,
 ) -> list[str]:
     """Write a commented configuration for the pairs in two files, or in two `columns` of one file, and beside it the
     JSON schema with which editors complete and check it. Returns the lines to print for the user.
@@ -92,7 +109,7 @@ def initialise(
             "The sizes below were chosen for that; change whatever you like. What stands here are the options that",
             f"matter most: dragoman debug config {shlex.quote(str(config))} prints all of them.",
         ]
-        values = choose(corpus, sample, f"runs/{corpus.source}-{corpus.target}")
+        values = choose(corpus, sample, f"runs/{corpus.source}-{corpus.target}", wishes)
         with write_atomically(schema) as file:
             file.write(document.schema())
         with write_atomically(config) as file:
@@ -210,11 +227,16 @@ def sizes(pairs: int) -> Size:
     return next(size for size in SIZES if pairs <= size.pairs)
 
 
-def choose(corpus: Corpus, sample: Sample, run: str, size: Size | None = None) -> Config:
+def choose(corpus: Corpus, sample: Sample, run: str, wishes: Wishes = USUAL, size: Size | None = None) -> Config:
     """A configuration of this size, by default one that suits the corpus: conditional GRU, additive attention, tied
-    embeddings.
+    embeddings. With a number of passes, the learning rate falls over all of them.
     """
     size = size or sizes(sample.pairs)
+    embedded, dropout, epochs = 0.2, size.dropout, wishes.passes or size.epochs
+    if epochs <= FEW_PASSES < size.epochs:
+        embedded, dropout = 0.1, min(0.15, dropout)
+    schedule = Spec("cosine", {"warmup": 0.1}) if wishes.passes else Spec("plateau", {"warmup": 300})
+    memory = {"memory": Spec("nearest", {"threshold": 0.4})} if wishes.memory else {}
     joint = sample.shared >= JOINT
     tokeniser = "whitespace" if sample.tokenised else "punctuation"
     symbols = {
@@ -223,7 +245,7 @@ def choose(corpus: Corpus, sample: Sample, run: str, size: Size | None = None) -
     }
     sides = {side: {"tokeniser": tokeniser, "unit": Spec("bpe", {"size": count})} for side, count in symbols.items()}
     longest = max(100, 50 * round(1 + 1.6 * sample.longest / 50))
-    rest = {"layers": 1, "dropout": size.dropout}
+    rest = {"layers": 1, "dropout": dropout}
     looks = {"attend": "between", "feed": "nothing", "features": "deep"}
     bleu, chrf = Spec("bleu", {"tokenise": "none"} if sample.tokenised else {}), Spec("chrf")
     metrics = [chrf, bleu] if sample.pairs < FEW else [bleu, chrf]
@@ -231,19 +253,20 @@ def choose(corpus: Corpus, sample: Sample, run: str, size: Size | None = None) -
     return Config.model_validate(
         {
             "run": run,
-            "data": {**corpus._asdict(), "max_length": longest},
+            "data": {**corpus._asdict(), **memory, "max_length": longest},
             "text": {"joint": joint, **sides},
             "model": {
-                "embedding": {"size": size.embedding, "dropout": 0.2, "tie": "all" if joint else "output"},
+                "embedding": {"size": size.embedding, "dropout": embedded, "tie": "all" if joint else "output"},
+                "combination": "hierarchical" if wishes.memory else "concatenation",
                 "encoder": Spec("rnn", {"cell": "gru", "size": size.encoder, "direction": "bidirectional", **rest}),
                 "decoder": Spec("rnn", {"cell": "gru", "size": size.decoder, **looks, **rest}),
                 "output": Spec("full", {"label_smoothing": 0.1}),
             },
             "training": {
-                "epochs": size.epochs,
+                "epochs": epochs,
                 "batch": {"size": size.batch},
                 "optimiser": Spec("adam", {"learning_rate": 0.001}),
-                "schedule": Spec("plateau", {"warmup": 300}),
+                "schedule": schedule,
                 "validate_every": validate_every,
                 "metric": metrics[0].kind,
             },

@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from dragoman.configuration.config import Config
 from dragoman.corpus import formats
 from dragoman.corpus.dev_split import PARTS, copy
 from dragoman.corpus.examples import Pair, corpus_files, read_pairs
+from dragoman.corpus.initialise import FEW
 from dragoman.errors import UserError
 from dragoman.run.run import Run
 from dragoman.training.checks import load_config
@@ -51,7 +53,7 @@ def configure(place: str, corpora: Sequence[str], given: Mapping[str, str]) -> S
     beside = os.path.normpath(old.folder.path / "..")
     run = given.get("run", str(Path(beside, f"{old.folder.path.resolve().name}-{_stem(corpora[0])}")))
     values = {**OPTIONS, "run": run, "training.start": place, "text.symbols_of": str(old.folder.path)}
-    values |= dict(_embeddings(old.config))
+    values |= dict(_embeddings(old.config)) | dict(_metric(old.config, read_pairs(corpora, *names)))
     if "data.dev" in given:
         values, told = {**values, "data.train": list(corpora)}, ""
     else:
@@ -62,7 +64,9 @@ def configure(place: str, corpora: Sequence[str], given: Mapping[str, str]) -> S
     written = {key: json.dumps(value, ensure_ascii=False) for key, value in values.items()}
     config = load_config(old.folder.config, {**written, **given})
     rate = config.training.optimiser.options["learning_rate"]
-    limits = f"learning rate {rate}, at most {config.training.epochs} epochs, patience {config.training.patience}"
+    settings = config.training
+    limits = f"learning rate {rate}, at most {settings.epochs} epochs, patience {settings.patience}"
+    limits += f", judged by {settings.metric}"
     return Started(config, f"{config.run}: starts from {place}; {told}text and model are that run's; {limits}")
 
 
@@ -72,6 +76,13 @@ def _embeddings(config: Config) -> Iterator[tuple[str, Any]]:
         spec = getattr(config.model.embedding, side)
         if spec.options.get("pretrained"):
             yield f"model.embedding.{side}", {**plain(spec), "pretrained": None}
+
+
+def _metric(config: Config, pairs: Iterator[Pair]) -> Iterator[tuple[str, str]]:
+    """Yield chrF as what decides, where a run was judged by BLEU and there are too few pairs for that."""
+    few = sum(1 for _ in islice(pairs, FEW)) < FEW
+    if few and config.training.metric == "bleu" and "chrf" in (spec.kind for spec in config.metrics):
+        yield "training.metric", "chrf"
 
 
 def _languages(run: Run) -> tuple[str, str]:

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from dragoman.configuration import document, yaml
+from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DeviceConfig
 from dragoman.corpus import initialise
 from dragoman.corpus.examples import Pair, read_pairs
-from dragoman.corpus.initialise import Corpus, choose, languages
+from dragoman.corpus.initialise import Corpus, Wishes, choose, languages
 from dragoman.corpus.sample import Inventory, Sample
 from dragoman.errors import UserError
 from dragoman.training import checks, session
@@ -260,6 +261,24 @@ def test_chrf_decides_where_pairs_are_few(pairs: int, kinds: list[str]) -> None:
     chosen = choose(CORPUS, sample(pairs), "r")
     assert [spec.kind for spec in chosen.metrics] == kinds
     assert chosen.training.metric == kinds[0]
+
+
+def test_few_passes_need_little_dropout_and_a_rate_that_falls_over_all_of_them() -> None:
+    usual, many, few = (choose(CORPUS, sample(), "r", Wishes(passes=passes)) for passes in (None, 50, 3))
+    assert [each.training.epochs for each in (usual, many, few)] == [60, 50, 3]
+    assert [each.training.schedule.kind for each in (usual, many, few)] == ["plateau", "cosine", "cosine"]
+    assert usual.model == many.model
+    for config in (few, many):
+        dropouts = [config.model.embedding.dropout]
+        dropouts += [part.options["dropout"] for part in (config.model.encoder, config.model.decoder)]
+        assert dropouts == ([0.1, 0.15, 0.15] if config is few else [0.2, 0.35, 0.35])
+
+
+def test_a_memory_is_a_source_that_is_read_apart() -> None:
+    config = choose(CORPUS, sample(), "r", Wishes(memory=True))
+    assert config.data.recalled == ("memory",)
+    assert config.model.combination == Spec("hierarchical")
+    assert choose(CORPUS, sample(), "r").data.recalled == ()
 
 
 def test_what_was_seen_decides_the_rest() -> None:

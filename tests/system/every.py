@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 from dragoman.run.folder import PARTS
 from dragoman.training import checks, session
-from tests import toy
+from tests import toy, written
 from tests.system.interrupted import NOTHING, End, Interruption, run, stand_in_operators
 
 RUN = rf"({PARTS.pattern}|report\.html)"  # what is the run's own in its folder
 GONE = r"(.*/)?checkpoints/step-\d{8}\.safetensors|(.*/)?data/(.+\.(values|offsets)|header\.json)|(.+)\.partial.*"
-HIDDEN = re.compile(r"(.*/)?\.[^/]+\.[0-9a-f]{8}\.part(/.*)?")  # what a killed process leaves half-written
+HIDDEN = re.compile(r"(.*/)?\.[^/]+\.[0-9a-z_]{8}\.part(/.*)?")  # what a killed process leaves half-written
 
 
 class Command(NamedTuple):
@@ -34,6 +34,9 @@ class Command(NamedTuple):
 
 
 SCHEMA = r"dragoman\.schema\.json"
+PLAYED = tuple(
+    f"played/corpus/{name}.tsv" for name in ("own.train", "own.dev", "own.test", "others.train", "others.dev")
+)
 NAMED = "--source-name en --target-name fr"
 COMMANDS = {
     "init": Command(
@@ -109,6 +112,8 @@ COMMANDS = {
     "export": Command("export runs/toy --onnx", r"runs/toy/onnx(/.*)?"),
     "demo": Command("demo shown", r"shown(/.*)?"),
     "demo in a folder of others": Command("demo mine", refused=True),
+    "demo of what is installed": Command("demo played --installed de", r"played(/.*)?", PLAYED),
+    "demo of what is installed in a folder of others": Command("demo mine --installed de", refused=True),
 }
 
 
@@ -138,6 +143,11 @@ def furnish(folder: Path) -> Path:
     for name in ("notes.md", "step-1.txt", ".hidden.part", "checkpoints/step-00000001-mine.safetensors"):
         (folder / "runs/toy" / name).write_text("mine", "utf-8")
     toy.write(folder / "mine/data", "train", toy.pairs(20, 5))
+    catalogues = folder / "share/locale/de/LC_MESSAGES"
+    catalogues.mkdir(parents=True)
+    for number, (name, count) in enumerate({"one": 60, "two": 30}.items()):
+        messages = {(f"{name} {source}", target) for source, target in toy.pairs(count, number)}
+        (catalogues / f"{name}.mo").write_bytes(written.mo(sorted(messages)))
     _paint(folder)
     (folder / "mine/config.yaml").write_text(f"# Mine, with remarks.\n{config}", "utf-8")
     (folder / "mine/data/header.json").write_text('{"version": 1}', "utf-8")
@@ -238,5 +248,5 @@ def stopped_half_way(name: str, end: End, killed: bool) -> bool:
 
 
 def typed(folder: Path, name: str, interruption: Interruption = NOTHING) -> End:
-    """Run a command of the table."""
-    return run(folder, shlex.split(COMMANDS[name].words), interruption)
+    """Run a command of the table, on a machine whose programs are those of the folder."""
+    return run(folder, shlex.split(COMMANDS[name].words), interruption, variables={"XDG_DATA_DIRS": "share"})

@@ -34,6 +34,7 @@ LOADED = [  # what the commands import when they run
     "dragoman.demo",
     "dragoman.deployment.export",
     "dragoman.evaluation.languages",
+    "dragoman.installed_demo",
     "dragoman.text.noise",
     "dragoman.training.duration",
     "dragoman.training.starting",
@@ -166,9 +167,10 @@ def _hasten_export(graphs: Path) -> None:
 
 
 def _hasten_demo() -> None:
-    """The demo with a small corpus and a few steps."""
-    from dragoman import demo
+    """The demos with small corpora and a few steps."""
+    from dragoman import demo, installed_demo
     from dragoman.configuration.config import Config
+    from dragoman.training import starting
     from dragoman.training.checks import load_config
 
     units = {f"text.{side}.unit": "word" for side in ("source", "target")}
@@ -179,4 +181,7 @@ def _hasten_demo() -> None:
         return load_config(path, {**units, **sizes, **few, "training.schedule": "constant", "search": "greedy"})
 
     demo.SIZES = dict.fromkeys(demo.SIZES, 10) | {"train": 100}
-    vars(demo)["checks"] = SimpleNamespace(load_config=loaded)
+    vars(installed_demo).update(FEWEST=10, MOST=40, ENOUGH=20, WORDS=1, SIZES={"dev": 4, "test": 6}, ASIDE=4)
+    for each in (demo, installed_demo):
+        vars(each)["checks"] = SimpleNamespace(load_config=loaded)
+    vars(starting)["OPTIONS"] = {**starting.OPTIONS, "training.epochs": 2}

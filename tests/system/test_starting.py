@@ -9,6 +9,7 @@ from dragoman.corpus.examples import read_pairs
 from dragoman.data.recall import MEMORY
 from dragoman.run.folder import RunFolder
 from dragoman.run.run import Run
+from dragoman.training import starting
 from dragoman.training.starting import OPTIONS
 from tests import toy
 from tests.golden import Golden
@@ -55,7 +56,28 @@ def test_a_run_starts_from_another_without_a_configuration(other: Shell, golden:
     assert settings.patience == OPTIONS["training.patience"]
     assert settings.schedule.kind == "plateau"
     assert settings.optimiser == old.config.training.optimiser
+    assert (old.config.training.metric, settings.metric) == ("bleu", "chrf"), "there are few pairs"
     assert settings.epochs == 1, "which was asked for"
+
+
+@pytest.mark.parametrize(
+    ("few", "options", "metric"),
+    [
+        (60, {}, "bleu"),  # fewer than these are few
+        (61, {}, "chrf"),
+        (61, {"metrics": "[bleu]"}, "bleu"),
+        (61, {"training.metric": "loss"}, "loss"),
+    ],
+)
+def test_few_pairs_are_judged_by_chrf(
+    few: int, options: dict[str, str], metric: str, other: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(starting, "FEW", few)
+    words = [f"--{key}={value}" for key, value in options.items()]
+    assert other("train", "toy.yaml", "--run=runs/old", "--training.steps=1", *words).code == 0
+    started = starting.configure(str(other.folder / "runs/old"), [str(other.folder / "new.tsv")], {})
+    assert started.config.training.metric == metric
+    assert started.told.endswith(f", judged by {metric}")
 
 
 def test_the_same_command_goes_on(other: Shell) -> None:
