@@ -421,7 +421,7 @@ def test_init_tells_the_same_of_what_it_wrote(shell: Shell) -> None:
 
 
 def test_init_writes_a_memory_and_as_many_passes_as_are_asked_for(shell: Shell) -> None:
-    words = "train.en", "train.fr", "--dev", "dev", "-o", "new.yaml", "--memory", "--passes", "2"
+    words = "train.en", "train.fr", "--dev", "dev", "-o", "new.yaml", "--memory", "--threads=1", "--passes", "2"
     assert re.search(rf"(?m)^{DURATION}", shell("init", *words).err)
     assert document.load(shell.folder / "new.yaml").data.recalled == ("memory",)
     assert shell("init", *words[:-1], "0").code == 2
