@@ -53,7 +53,7 @@ MEMORY = {"data.memory": "{kind: nearest, threshold: 0.4}"}
 PLAIN, READER, BEST = "parent", "parent with a memory", "started with a memory"
 SEEDS = (1, 2, 3)
 STRINGS = (300, 1000, 3000)  # of the memory, for the learning curve
-TOGETHER = {  # ensembles of rows
+ENSEMBLES = {  # rows that translate together
     f"{BEST}, seeds 1 and 2 together": (f"{BEST}, seed 1", f"{BEST}, seed 2"),
     f"{BEST}, seed 1, together with started": (f"{BEST}, seed 1", "started"),
 }
@@ -214,7 +214,7 @@ def drawn(found: dict[str, Result], options: argparse.Namespace) -> str:
 def show(every: list[Row], options: argparse.Namespace) -> None:
     found = {row.name: _result(row, options) for row in every}
     runs = {row.name: options.folder / row.slug for row in every}
-    for name, members in TOGETHER.items():
+    for name, members in ENSEMBLES.items():
         if runs.keys() >= set(members):
             minutes = sum(found[member].minutes for member in members)
             found[name] = scores([runs[member] for member in members], minutes, options)

@@ -35,9 +35,9 @@ def init(
     memory: Annotated[
         bool, typer.Option("--memory", help="The model reads translations of similar training sources, too.")
     ] = False,
-    passes: Annotated[
+    epochs: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Passes over the training pairs, if not as many as still help."),
+        typer.Option(min=1, metavar="N", help="Epochs of the training, if not as many as still help."),
     ] = None,
     threads: Threads = None,
 ) -> None:
@@ -45,9 +45,9 @@ def init(
     and how long training will take here.
     """
     names = pair(columns)
-    from dragoman.corpus.initialise import Wishes, initialise
+    from dragoman.corpus.initialise import InitOptions, initialise
 
-    for line in initialise(source, target, output, dev, names, Wishes(memory, passes)):
+    for line in initialise(source, target, output, dev, names, InitOptions(memory, epochs)):
         tell(line)
     tell(f"{output}: written")  # whatever becomes of what follows
     from dragoman.cli.outlook import outlook

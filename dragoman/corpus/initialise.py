@@ -34,14 +34,14 @@ class Corpus(NamedTuple):
     target: str
 
 
-class Wishes(NamedTuple):
-    """What the user asks for: a model that reads a translation memory, and the number of passes over the pairs."""
+class InitOptions(NamedTuple):
+    """What the user asks for: a model that reads a translation memory, and the number of epochs."""
 
     memory: bool = False
-    passes: int | None = None
+    epochs: int | None = None
 
 
-USUAL = Wishes()
+DEFAULTS = InitOptions()
 
 
 class Size(NamedTuple):
@@ -57,7 +57,7 @@ class Size(NamedTuple):
     epochs: int
 
 
-FEW_PASSES = 10  # by so many, or fewer, a network does not learn its pairs by heart, and needs little dropout
+FEW_EPOCHS = 10  # in so many, or fewer, a network does not learn its pairs by heart, and needs little dropout
 
 # More pairs allow more symbols and a wider network, and need less dropout.
 SIZES = (
@@ -75,7 +75,7 @@ def initialise(
     config: Path,
     dev: str | None,
     columns: Sequence[str] = (),
-    wishes: Wishes = USUAL,
+    options: InitOptions = DEFAULTS,
 ) -> list[str]:
     """Write a commented configuration for the pairs in two files, or in two `columns` of one file, and beside it the
     JSON schema with which editors complete and check it. Returns the lines to print for the user.
@@ -109,7 +109,7 @@ def initialise(
             "The sizes below were chosen for that; change whatever you like. What stands here are the options that",
             f"matter most: dragoman debug config {shlex.quote(str(config))} prints all of them.",
         ]
-        values = choose(corpus, sample, f"runs/{corpus.source}-{corpus.target}", wishes)
+        values = choose(corpus, sample, f"runs/{corpus.source}-{corpus.target}", options)
         with write_atomically(schema) as file:
             file.write(document.schema())
         with write_atomically(config) as file:
@@ -227,16 +227,18 @@ def sizes(pairs: int) -> Size:
     return next(size for size in SIZES if pairs <= size.pairs)
 
 
-def choose(corpus: Corpus, sample: Sample, run: str, wishes: Wishes = USUAL, size: Size | None = None) -> Config:
+def choose(
+    corpus: Corpus, sample: Sample, run: str, options: InitOptions = DEFAULTS, size: Size | None = None
+) -> Config:
     """A configuration of this size, by default one that suits the corpus: conditional GRU, additive attention, tied
-    embeddings. With a number of passes, the learning rate falls over all of them.
+    embeddings. With a number of epochs, the learning rate falls over all of them.
     """
     size = size or sizes(sample.pairs)
-    embedded, dropout, epochs = 0.2, size.dropout, wishes.passes or size.epochs
-    if epochs <= FEW_PASSES < size.epochs:
+    embedded, dropout, epochs = 0.2, size.dropout, options.epochs or size.epochs
+    if epochs <= FEW_EPOCHS < size.epochs:
         embedded, dropout = 0.1, min(0.15, dropout)
-    schedule = Spec("cosine", {"warmup": 0.1}) if wishes.passes else Spec("plateau", {"warmup": 300})
-    memory = {"memory": Spec("nearest", {"threshold": 0.4})} if wishes.memory else {}
+    schedule = Spec("cosine", {"warmup": 0.1}) if options.epochs else Spec("plateau", {"warmup": 300})
+    memory = {"memory": Spec("nearest", {"threshold": 0.4})} if options.memory else {}
     joint = sample.shared >= JOINT
     tokeniser = "whitespace" if sample.tokenised else "punctuation"
     symbols = {
@@ -257,7 +259,7 @@ def choose(corpus: Corpus, sample: Sample, run: str, wishes: Wishes = USUAL, siz
             "text": {"joint": joint, **sides},
             "model": {
                 "embedding": {"size": size.embedding, "dropout": embedded, "tie": "all" if joint else "output"},
-                "combination": "hierarchical" if wishes.memory else "concatenation",
+                "combination": "hierarchical" if options.memory else "concatenation",
                 "encoder": Spec("rnn", {"cell": "gru", "size": size.encoder, "direction": "bidirectional", **rest}),
                 "decoder": Spec("rnn", {"cell": "gru", "size": size.decoder, **looks, **rest}),
                 "output": Spec("full", {"label_smoothing": 0.1}),

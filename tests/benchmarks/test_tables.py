@@ -157,7 +157,7 @@ def product(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(small, "OPTIONS", {"training.epochs": 1})
     monkeypatch.setattr(small, "STRINGS", (20,))
     members = (f"{small.BEST}, seed 1", f"{small.BEST}, 20 strings")
-    monkeypatch.setattr(small, "TOGETHER", {"both": members, "of rows to come": (*members, small.PLAIN)})
+    monkeypatch.setattr(small, "ENSEMBLES", {"both": members, "of rows to come": (*members, small.PLAIN)})
     return tmp_path
 
 

@@ -15,7 +15,7 @@ from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DeviceConfig
 from dragoman.corpus import initialise
 from dragoman.corpus.examples import Pair, read_pairs
-from dragoman.corpus.initialise import Corpus, Wishes, choose, languages
+from dragoman.corpus.initialise import Corpus, InitOptions, choose, languages
 from dragoman.corpus.sample import Inventory, Sample
 from dragoman.errors import UserError
 from dragoman.training import checks, session
@@ -263,8 +263,8 @@ def test_chrf_decides_where_pairs_are_few(pairs: int, kinds: list[str]) -> None:
     assert chosen.training.metric == kinds[0]
 
 
-def test_few_passes_need_little_dropout_and_a_rate_that_falls_over_all_of_them() -> None:
-    usual, many, few = (choose(CORPUS, sample(), "r", Wishes(passes=passes)) for passes in (None, 50, 3))
+def test_few_epochs_need_little_dropout_and_a_rate_that_falls_over_all_of_them() -> None:
+    usual, many, few = (choose(CORPUS, sample(), "r", InitOptions(epochs=epochs)) for epochs in (None, 50, 3))
     assert [each.training.epochs for each in (usual, many, few)] == [60, 50, 3]
     assert [each.training.schedule.kind for each in (usual, many, few)] == ["plateau", "cosine", "cosine"]
     assert usual.model == many.model
@@ -275,7 +275,7 @@ def test_few_passes_need_little_dropout_and_a_rate_that_falls_over_all_of_them()
 
 
 def test_a_memory_is_a_source_that_is_read_apart() -> None:
-    config = choose(CORPUS, sample(), "r", Wishes(memory=True))
+    config = choose(CORPUS, sample(), "r", InitOptions(memory=True))
     assert config.data.recalled == ("memory",)
     assert config.model.combination == Spec("hierarchical")
     assert choose(CORPUS, sample(), "r").data.recalled == ()

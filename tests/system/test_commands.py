@@ -420,8 +420,8 @@ def test_init_tells_the_same_of_what_it_wrote(shell: Shell) -> None:
     assert re.match(r"training: \S+ \w+ a pass over the training pairs, \S+ \w+ for 100 passes", duration)
 
 
-def test_init_writes_a_memory_and_as_many_passes_as_are_asked_for(shell: Shell) -> None:
-    words = "train.en", "train.fr", "--dev", "dev", "-o", "new.yaml", "--memory", "--threads=1", "--passes", "2"
+def test_init_writes_a_memory_and_as_many_epochs_as_are_asked_for(shell: Shell) -> None:
+    words = "train.en", "train.fr", "--dev", "dev", "-o", "new.yaml", "--memory", "--threads=1", "--epochs", "2"
     assert re.search(rf"(?m)^{DURATION}", shell("init", *words).err)
     assert document.load(shell.folder / "new.yaml").data.recalled == ("memory",)
     assert shell("init", *words[:-1], "0").code == 2
