@@ -173,7 +173,7 @@ def example(found: Result, gold: Iterable[tuple[int, int]] | None = None) -> Exa
     """Return a translation as a report shows it. Gold links are those of the words of its only source."""
     translation = found.translation
     seen = translation.attention_matrix
-    first = len(seen.shares) and seen.shares[0] + 1  # the column of the first word
+    first = int(0 in seen.shares)  # the column of the first word
     return Example(
         seen.columns,
         translation.words,
@@ -216,6 +216,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
         ("attention", "; ".join(map(_told, config.model.attention.chosen()))),
         *([("combination", _told(config.model.combination))] if config.combines else []),
         ("decoder", _told(config.model.decoder)),
+        ("output", _told(config.model.output)),
         ("parameters", f"{sum(parts.values()):,}"),
         *((f"  {part}", f"{count:,}") for part, count in parts.items()),
         *([("begun with", run.folder.ancestor)] if run.folder.ancestor else []),

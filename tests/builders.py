@@ -111,6 +111,12 @@ def pairs(sources: list[list[int]], targets: list[list[int]]) -> Batch:
     return Batch((sentences(*sources),), sentences(*targets), np.arange(len(sources)))
 
 
+def copied(batch: Batch) -> Batch:
+    """The same pairs for a model that copies, where both languages have the same vocabulary."""
+    texts = (each for each in batch.sources if isinstance(each, Sequence))
+    return batch._replace(sources=tuple(each._replace(extended=each.ids) for each in texts))
+
+
 def noise(*shape: int, seed: int = 0) -> torch.Tensor:
     """Normal numbers in float64."""
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)

@@ -20,12 +20,15 @@ class Sequence(NamedTuple):
     """Sentences of one language, padded at the end. `mask` is True for real symbols.
 
     `extended` are the same words as target symbols, for models that ask for surfaces: a word that is not in the target
-    vocabulary has a number from the vocabulary's size on, local to the sentence.
+    vocabulary has a number from the vocabulary's size on, local to the sentence. `portion` are, in ascending order, the
+    distinct symbols of the portion of the corpus to which these targets belong, for outputs that are trained on one
+    portion after the other.
     """
 
     ids: Int64[Tensor, "B S"]
     mask: Bool[Tensor, "B S"]
     extended: Int64[Tensor, "B S"] | None = None
+    portion: Int64[Tensor, "V"] | None = None
 
     @property
     def labels(self) -> Int64[Tensor, "B S"]:
@@ -34,9 +37,8 @@ class Sequence(NamedTuple):
 
     def to(self, device: torch.device, *, non_blocking: bool = False) -> "Sequence":
         """The same sentences on another device."""
-        ids, mask = (part.to(device, non_blocking=non_blocking) for part in self[:2])
-        extended = None if self.extended is None else self.extended.to(device, non_blocking=non_blocking)
-        return Sequence(ids, mask, extended)
+        moved = (None if part is None else part.to(device, non_blocking=non_blocking) for part in self)
+        return Sequence(*moved)  # type: ignore[arg-type]
 
 
 class Features(NamedTuple):
@@ -70,6 +72,11 @@ class Batch(NamedTuple):
         sources = tuple(source.to(device, non_blocking=non_blocking) for source in self.sources)
         links = None if self.links is None else self.links.to(device, non_blocking=non_blocking)
         return Batch(sources, self.target.to(device, non_blocking=non_blocking), self.rows, links)
+
+    def within(self, portion: npt.NDArray[np.int64] | None) -> "Batch":
+        """The same pairs, of a portion of the corpus with these target symbols."""
+        symbols = None if portion is None else torch.from_numpy(portion)
+        return self._replace(target=self.target._replace(portion=symbols))
 
     def reversed(self) -> "Batch":
         """The same pairs from target to source."""

@@ -2,7 +2,7 @@
 
 import queue
 import threading
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, TypeVar
@@ -135,6 +135,24 @@ class Plan:
         if self.unit == "sentences":
             return [rows[begin : begin + self.size] for begin in range(0, len(rows), self.size)]
         return _by_symbols(rows, np.maximum(source, target)[order], self.size)
+
+
+def portions(
+    batches: Iterable[Numbers], symbols: Callable[[Numbers], Numbers], most: int
+) -> Iterator[tuple[Numbers, Numbers]]:
+    """Each batch with the distinct symbols of its portion: as many adjacent batches as have `most` symbols together,
+    but at least one (Jean et al. 2015). `symbols` has those of a batch.
+    """
+    held, met = list[Numbers](), np.empty(0, np.int64)
+    for rows in batches:
+        found = symbols(rows)
+        together = np.union1d(met, found)
+        if held and len(together) > most:
+            yield from ((each, met) for each in held)
+            held, together = [], found
+        held.append(rows)
+        met = together
+    yield from ((each, met) for each in held)
 
 
 def shuffled(places: Numbers, count: int, *seeds: int) -> Numbers:

@@ -167,6 +167,11 @@ class Dataset:
             batch = Batch(batches, target, rows, links)
         return self._extended(batch, [*sources, targets]) if "target.surfaces" in self.train.columns else batch
 
+    def target_symbols(self, rows: npt.NDArray[np.int64], epoch: int) -> npt.NDArray[np.int64]:
+        """The distinct target symbols of the pairs in these rows, in ascending order."""
+        found = [np.asarray(self._row("target", self.target, int(row), epoch), np.int64) for row in rows]
+        return np.unique(np.concatenate(found))
+
     def _padded(self, side: Side, source: Source, rows: Rows) -> SourceBatch:
         if isinstance(source, FeatureSource):
             return pad_regions([np.asarray(each) for each in rows], source.size)

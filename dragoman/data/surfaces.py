@@ -27,7 +27,8 @@ def separated(row: npt.NDArray[np.integer]) -> list[str]:
 @final
 class ExtendedVocabulary:
     """The target vocabulary and, numbered from its size on, the symbols of an example's sources that are not in it, in
-    order of first occurrence (with several sources, those of the first source come first).
+    order of first occurrence (with several sources, those of the first source come first). Marks, which are no text,
+    are not numbered.
 
     The numbers depend only on the target vocabulary and the source symbols, so all readers of the same example agree
     on them.
@@ -35,8 +36,11 @@ class ExtendedVocabulary:
 
     def __init__(self, vocabulary: Vocabulary, sources: Iterable[Sequence[Symbol]]) -> None:
         self._vocabulary = vocabulary
-        self._own = list(dict.fromkeys(vocabulary.unknown(chain.from_iterable(sources))))
-        self._ids = {symbol: number for number, symbol in enumerate(self._own, start=len(vocabulary))}
+        unknown = vocabulary.unknown(chain.from_iterable(sources))
+        self._own = list(dict.fromkeys(symbol for symbol in unknown if isinstance(symbol, str)))
+        self._ids: dict[Symbol, int] = {
+            symbol: number for number, symbol in enumerate(self._own, start=len(vocabulary))
+        }
 
     def ids(self, symbols: Sequence[Symbol]) -> list[int]:
         """The number of each symbol; UNK for those that are neither in the vocabulary nor in the sources."""

@@ -36,8 +36,9 @@ from dragoman.model.emission import Chained, Direct
 from dragoman.model.encoder.reader import Reader
 from dragoman.model.encoder.table import ENCODERS, FEATURE_ENCODERS
 from dragoman.model.inputs import Regions, SourceInput, build_embeddings, build_readers, model_inputs
-from dragoman.model.output.full import OUTPUTS, Full
+from dragoman.model.output.full import Full
 from dragoman.model.output.output import Output
+from dragoman.model.output.table import OUTPUTS
 from dragoman.model.seq2seq import Parts, Seq2Seq
 from dragoman.text.edits import OPERATIONS
 
@@ -194,7 +195,7 @@ def _model(
     decoder = _decoder(model, readers, sources, mark, assemble)
     bridge = _bridge(model, readers, decoder, assemble)
     _check_hidden(model, readers, bridge, decoder, assemble)
-    output = _output(model, decoder.features_size, symbols, target, assemble)
+    output = _output(model, readers, decoder, symbols, target, assemble)
     inputs: DecoderInput = PreviousSymbol(target)
     if edited and model.cursor:
         inputs = Cursor(target, edited, readers[edited.source].encoder.size)
@@ -267,11 +268,23 @@ def _check_hidden(
     require_causal(("model", "decoder"), hiding, decoder.reads_ahead, "no external_memory", assemble)
 
 
-def _output(model: ModelConfig, features: int, symbols: SymbolTable, target: Embedding, assemble: Assemble) -> Output:
-    """The output for features of this size; its matrix may be tied to the table of the target embedding."""
+def _output(
+    model: ModelConfig,
+    readers: list[Reader],
+    decoder: Decoder,
+    symbols: SymbolTable,
+    target: Embedding,
+    assemble: Assemble,
+) -> Output:
+    """The output for the features of this decoder; its matrix may be tied to the table of the target embedding."""
     tied = target.get_parameter("table") if model.embedding.tie in ("output", "all") else None
-    return assemble(
-        ("model", "output"),
-        lambda: components.build(OUTPUTS, model.output, features, symbols, tied),
-        lambda: Full(features, symbols),
-    )
+    kind, features = model.output.kind, decoder.features_size
+
+    def make() -> Output:
+        if OUTPUTS[kind].reads_source and model.attention.score.kind == "none":
+            raise ValueError(f"'{kind}' reads attention, and there is none (model.attention.score: none)")
+        if OUTPUTS[kind].extends and all(reader.embedding is None for reader in readers):
+            raise ValueError(f"'{kind}' says words of the source, and no source has any (data.features)")
+        return components.build(OUTPUTS, model.output, features, symbols, tied)
+
+    return assemble(("model", "output"), make, lambda: Full(features, symbols))

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple, final
 import torch
 from torch import Tensor
 
-from dragoman.model.attention.chain import Chain, log_weights
+from dragoman.model.attention.chain import NEVER, Chain, log_weights
 from dragoman.model.decoder.decoder import Decoder, State
 from dragoman.model.decoder.rnn import RnnDecoder
 from dragoman.model.output.output import Distribution
@@ -114,7 +114,8 @@ class Chained(Emission):
         places = log_weights(weights, mask.repeat_interleave(len(weights) // len(mask), 0))
         if step_state:
             column = symbols.view(-1, 1, 1).expand(-1, width, 1)
-            before = step_state.places + step_state.said.gather(2, column).squeeze(2)
+            said = step_state.said.gather(2, column).squeeze(2).clamp(min=NEVER)  # of a symbol that none can say, too
+            before = step_state.places + said
             places = self.chain(torch.log_softmax(before, 1), places)
         drawn = predict(features.flatten(0, 1), lambda: _everywhere(weights))
         assert drawn.ids is None  # symbols are columns below

@@ -18,7 +18,7 @@ Other = TypeVar("Other")
 @dataclass(frozen=True, eq=False)
 class Prediction(Generic[Tree]):
     """The prediction of each row: log P of symbols (the caller may modify it), the attention on each source, the state
-    after the step, and further figures of the step, one number for each row.
+    after the step, and the figures of the step: further probabilities, one of each name for each row.
 
     `ids` are the symbols of the columns in ascending order, including the four specials; None = column c is symbol c.
     Symbols without a column have probability 0. Ids from the size of the vocabulary on are words outside the
@@ -69,7 +69,8 @@ class Candidate(NamedTuple):
 
 
 class ScoredBatch(NamedTuple):
-    """Scores of references: `log P(y_t | y_<t, x)` in nats, and whether y_t was the most probable symbol.
+    """Scores of references: `log P(y_t | y_<t, x)` in nats, whether y_t was the most probable symbol, and the figures
+    of each step.
 
     Padding has 0 and False.
     """
@@ -77,6 +78,7 @@ class ScoredBatch(NamedTuple):
     log_probs: Float[Tensor, "B T"]
     correct: Bool[Tensor, "B T"]
     attention: tuple[Float[Tensor, "B T _"], ...]  # on each source, and a sentinel
+    figures: Mapping[str, Float[Tensor, "B T"]] = {}
 
 
 class Predictor(ABC, Generic[Tree]):
@@ -115,15 +117,18 @@ class Predictor(ABC, Generic[Tree]):
         ids, mask = batch.target.labels, batch.target.mask
         state, symbols = self.begin(batch.sources), torch.full_like(ids[:, 0], self.start_id)
         log_probs, correct, attention = list[Tensor](), list[Tensor](), list[tuple[Tensor, ...]]()
+        figures = list[Mapping[str, Tensor]]()
         for target in ids.unbind(1):
             step = self.predict(symbols, state)
             log_probs.append(step.of_rows(target.unsqueeze(1)).squeeze(1))
             correct.append(step.at(step.log_probs.argmax(1)) == target)
             attention.append(step.attention)
+            figures.append(step.figures)
             symbols, state = target, step.state
         real = torch.stack(log_probs, 1).where(mask, 0.0)
         weights = tuple(torch.stack(each, 1) for each in zip(*attention, strict=True))
-        return ScoredBatch(real, torch.stack(correct, 1) & mask, weights)
+        found = {name: torch.stack([each[name] for each in figures], 1).where(mask, 0.0) for name in figures[0]}
+        return ScoredBatch(real, torch.stack(correct, 1) & mask, weights, found)
 
 
 @final

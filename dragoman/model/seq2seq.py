@@ -19,7 +19,7 @@ from dragoman.model.encoder.reader import Reader
 from dragoman.model.memory import Memory
 from dragoman.model.output.output import Distribution, Output, Readout
 from dragoman.model.predictor import Narrowed, Prediction, Predictor, ScoredBatch
-from dragoman.model.shapes import Bool, Float, Int
+from dragoman.model.shapes import Float, Int
 from dragoman.model.state import first_tensor, grown, select
 
 StartSymbol = Literal["bos", "eos"]
@@ -155,16 +155,19 @@ class Seq2Seq(nn.Module, Predictor[State]):
             return super().score(batch)
         state = self.begin(batch.sources)
         unrolled, real = self.unroll(state, batch.target.ids), batch.target.mask
-        scores = self.output.score_targets(self.readouts(unrolled, real, state), batch.target.labels[real])
+        scores = self.output.score_targets(self.readouts(unrolled, batch, state), batch.target.labels[real])
         log_probs = scores.log_probs.new_zeros(real.shape).masked_scatter(real, scores.log_probs)
         correct = torch.zeros_like(real).masked_scatter(real, scores.correct)
-        return ScoredBatch(log_probs, correct, self.by_source(unrolled.weights, state))
+        figures = {name: each.new_zeros(real.shape).masked_scatter(real, each) for name, each in scores.figures.items()}
+        return ScoredBatch(log_probs, correct, self.by_source(unrolled.weights, state), figures)
 
-    def readouts(self, unrolled: Unrolled, real: Bool[Tensor, "B T"], state: State) -> Readout:
+    def readouts(self, unrolled: Unrolled, batch: Batch, state: State) -> Readout:
         """The output's readout of the real symbols of a reference."""
-        return self.readout(
+        real = batch.target.mask
+        readout = self.readout(
             unrolled.features[real], lambda: unrolled.weights[real], lambda: real.nonzero()[:, 0], state
         )
+        return readout._replace(portion=batch.target.portion)
 
     def readout(
         self,

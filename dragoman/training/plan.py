@@ -1,7 +1,10 @@
 """The plan of a training: the batches of its epochs, and the number of steps."""
 
+from collections.abc import Iterator
+from itertools import islice
+
 from dragoman.configuration.config import Config, DataConfig
-from dragoman.data.batching import Mixture, Plan
+from dragoman.data.batching import Mixture, Numbers, Plan, portions
 from dragoman.data.dataset import Dataset
 from dragoman.errors import UserError
 
@@ -10,6 +13,20 @@ def epoch_plan(config: Config, data: Dataset, epoch: int) -> Plan:
     """The rows of each global batch of an epoch."""
     batch = config.training.batch
     return Plan(*data.offsets, batch.size, batch.unit, config.seed, epoch, mixture(config.data, data))
+
+
+def planned(
+    config: Config, data: Dataset, epoch: int, begin: int, portion: int | None
+) -> Iterator[tuple[Numbers, Numbers | None]]:
+    """The rows of each global batch of an epoch from number `begin` on and, for an output that is trained on portions
+    of so many distinct target symbols, those of the batch's portion.
+
+    Portions are a function of (seed, epoch) as batches are: an epoch that is resumed is read again from its beginning.
+    """
+    plan = epoch_plan(config, data, epoch)
+    if portion is None:
+        return ((rows, None) for rows in plan.batches(begin))
+    return islice(portions(plan.batches(), lambda rows: data.target_symbols(rows, epoch), portion), begin, None)
 
 
 def mixture(given: DataConfig, data: Dataset) -> Mixture | None:

@@ -18,7 +18,7 @@ from dragoman.errors import UserError
 from dragoman.evaluation.metrics import higher_is_better
 from dragoman.training import checkpoint
 from dragoman.training.gradients import gradients
-from dragoman.training.plan import epoch_plan
+from dragoman.training.plan import planned
 from dragoman.training.progress import Progress, Validated, peak_memory
 from dragoman.training.training import Training
 from dragoman.training.validation import Validation
@@ -97,8 +97,9 @@ def _ended(run: Training) -> bool:
 def _rest_of_epoch(run: Training) -> Generator[Batch, None, None]:
     """This worker's share of each remaining batch of the epoch, prepared ahead by another thread."""
     epoch = run.progress.epoch
-    rest = epoch_plan(run.config, run.data, epoch).batches(run.progress.position)
-    with closing(prefetch((run.data.batch(run.workers.share(rows), epoch) for rows in rest), AHEAD)) as ahead:
+    rest = planned(run.config, run.data, epoch, run.progress.position, run.model.output.portion)
+    batches = (run.data.batch(run.workers.share(rows), epoch).within(portion) for rows, portion in rest)
+    with closing(prefetch(batches, AHEAD)) as ahead:
         for batch in ahead:
             yield batch.to(run.device.torch_device)
 

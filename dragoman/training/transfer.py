@@ -92,6 +92,13 @@ def transfer(model: Seq2Seq, config: Config, sides: Sequence[Source], start: Sta
     run = start.run
     tensors, _ = read_tensors(start.weights)
     here, there = _sequences(config, sides), _sequences(run.config, (*run.sources, run.target))
+    target = sides[-1]
+    assert isinstance(target, Language)
+    if model.output.arranges and target.vocabulary != run.target.vocabulary:
+        raise UserError(
+            f"training.start: model.output: {config.model.output.kind} is an arrangement of symbols, and those of "
+            f"{start.weights} are others; take them over (text.symbols_of: {run.folder.path}), or choose another output"
+        )
     origin = cache(origins)
     for name, side in model.by_symbol().items():
         if name not in tensors or side >= len(there) - 1:

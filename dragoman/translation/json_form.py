@@ -40,6 +40,9 @@ class StepForm(Form):
     )
     word: Count | None = Field(description="the number of its word in words, from 0; null if it is a part of none")
     log_prob: float | None = Field(description="its log-probability in nats; null if that is not finite")
+    figures: dict[Text, float] = Field(
+        {}, description="further probabilities of the step, by name: copied, of a model that copies words"
+    )
 
 
 class MatchForm(Form):
@@ -99,6 +102,9 @@ class TranslationForm(Form):
     )
     log_probs: list[float | None] = Field(description="the same of each word, the sum over its symbols: (target words)")
     steps: list[StepForm] = Field(description="the symbols in the order in which they were decided, the end last")
+    figures: dict[Text, Weights] = Field(
+        {}, description="the figures of the steps for each word, the mean over its symbols: (target words) by name"
+    )
     sources: list[SourceForm] = Field(
         min_length=1, description="what was translated, in the order of the configuration"
     )

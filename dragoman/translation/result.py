@@ -56,8 +56,8 @@ class Result(NamedTuple):
 
     @classmethod
     def from_json(cls, value: Any) -> "Result":
-        """Read the output of `json`. UserError if it is anything else, or of another version. `alignment`, `log_probs`
-        and the words of `edits` are not read, since they follow from the rest.
+        """Read the output of `json`. UserError if it is anything else, or of another version. `alignment`, `log_probs`,
+        the `figures` of words and the words of `edits` are not read, since they follow from the rest.
         """
         if not isinstance(value, Mapping):
             raise UserError(f"expected a translation as a JSON object, found {shown(value)}")
@@ -106,9 +106,14 @@ def _rounded(translation: Translation) -> Translation:
         sources=tuple(sources),
         score=_number(_figure(translation.score)),
         log_prob=_number(_figure(translation.log_prob)),
-        steps=tuple(each._replace(log_prob=_number(_figure(each.log_prob))) for each in translation.steps),
+        steps=tuple(map(_rounded_step, translation.steps)),
         sentinel=None if translation.sentinel is None else _weights(translation.sentinel),
     )
+
+
+def _rounded_step(step: Step) -> Step:
+    figures = {name: _figure(each) or 0.0 for name, each in step.figures.items()}
+    return step._replace(log_prob=_number(_figure(step.log_prob)), figures=figures)
 
 
 def _figure(value: float) -> float | None:
@@ -129,8 +134,10 @@ def _form(given: Translation, **beside: Any) -> TranslationForm:
         log_prob=_figure(translation.log_prob),
         log_probs=[_figure(each) for each in translation.log_probs.tolist()],
         steps=[
-            StepForm(symbol=each.symbol, word=each.word, log_prob=_figure(each.log_prob)) for each in translation.steps
+            StepForm(symbol=each.symbol, word=each.word, log_prob=_figure(each.log_prob), figures=dict(each.figures))
+            for each in translation.steps
         ],
+        figures={name: _weights(each).tolist() for name, each in translation.figures.items()},
         sources=list(map(_source_form, translation.sources)),
         sentinel=_list(translation.sentinel),
         left_out=translation.left_out,
@@ -173,7 +180,7 @@ def _translation(form: TranslationForm) -> Translation:
         form.words,
         _number(form.score),
         _number(form.log_prob),
-        tuple(Step(each.symbol, each.word, _number(each.log_prob)) for each in form.steps),
+        tuple(Step(each.symbol, each.word, _number(each.log_prob), each.figures) for each in form.steps),
         _array(form.sentinel),
         tuple(map(_translation, form.alternatives)),
         form.left_out,

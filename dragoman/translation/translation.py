@@ -1,6 +1,6 @@
 """The results of a translator: translations, words of a streamed translation, scores of given pairs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from reprlib import Repr
 from typing import NamedTuple
@@ -72,12 +72,14 @@ class SourceAttention(NamedTuple):
 
 class Step(NamedTuple):
     """A step of the decoder: the name of its symbol; the number of the target word that the symbol is part of, None for
-    the end symbol and for an edit operation that writes nothing; and log P of the symbol in nats.
+    the end symbol and for an edit operation that writes nothing; log P of the symbol in nats; and further probabilities
+    that the model reports of the step, by name (`copied`, of a model that copies).
     """
 
     symbol: str
     word: int | None
     log_prob: float
+    figures: Mapping[str, float] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,10 +90,11 @@ class Translation:
     of the only source, or of the first. `words` are the translated words; `sentinel` (target words,) is the attention
     to the sentinel instead of a source, if the model has one. `score` is the rank of the search (log-probability under
     its length normalisation), `log_prob` the plain log P(y | x) in nats: the sum over `steps`, of which the last is the
-    end symbol; `log_probs` (target words,) are the sums for each word. `alternatives` are the next best translations,
-    as many as requested; `n_best` is this one followed by those, each text once. `left_out` counts the symbols at the
-    end of overlong sources that were not read; text after the first 50,000 characters is not segmented, so there it
-    counts characters. `dragoman.Result` writes and reads a translation as JSON.
+    end symbol; `log_probs` (target words,) are the sums for each word, `figures` the means of further probabilities of
+    the steps, by name. `alternatives` are the next best translations, as many as requested; `n_best` is this one
+    followed by those, each text once. `left_out` counts the symbols at the end of overlong sources that were not read;
+    text after the first 50,000 characters is not segmented, so there it counts characters. `dragoman.Result` writes and
+    reads a translation as JSON.
     """
 
     sources: tuple[SourceAttention, ...]
@@ -115,6 +118,11 @@ class Translation:
             if step.word is not None:
                 found[step.word] += step.log_prob
         return found
+
+    @property
+    def figures(self) -> dict[str, NDArray[np.float64]]:
+        """For each figure of the steps, its mean over the symbols of each word (target words,)."""
+        return figures(self.steps, len(self.words))
 
     @property
     def source(self) -> str:
@@ -145,8 +153,8 @@ class Translation:
 
     @property
     def attention_matrix(self) -> "AttentionMatrix":
-        """The attention to all sources as one matrix."""
-        return attention_matrix(self.sources, self.sentinel)
+        """The attention to all sources as one matrix, with the figures of each word."""
+        return attention_matrix(self.sources, self.sentinel, self.figures)
 
     def __str__(self) -> str:
         return self.text
@@ -221,9 +229,10 @@ def shares(
 class AttentionMatrix(NamedTuple):
     """Attention to all sources (target words, columns), with the names of the columns.
 
-    The columns are the words of the source. With several sources, each has a column for its share, with its label, then
-    columns for its words; a sentinel comes last. Regions have no columns, as there are too many. `shares`
-    are the numbers of the columns that are not words. `text` is the text of the sources, as written.
+    The columns are the words of the source. With several sources, each has a column for its share, with its label,
+    then columns for its words; a sentinel comes after them, and a column for each figure of the model last.
+    Regions have no columns, as there are too many. `shares` are the numbers of the columns that are not words. `text`
+    is the text of the sources, as written.
     """
 
     attention: NDArray[np.float64]
@@ -233,8 +242,18 @@ class AttentionMatrix(NamedTuple):
 
 
 def attention_matrix(
-    sources: tuple[SourceAttention, ...], sentinel: NDArray[np.float64] | None = None
+    sources: tuple[SourceAttention, ...],
+    sentinel: NDArray[np.float64] | None = None,
+    figures: Mapping[str, NDArray[np.float64]] = {},
 ) -> AttentionMatrix:
+    seen = _attention_matrix(sources, sentinel)
+    columns = [seen.attention, *(each[:, None] for each in figures.values())]
+    named = [*seen.columns, *(f"[{name}]" for name in figures)]
+    numbers = [*seen.shares, *range(len(seen.columns), len(named))]
+    return AttentionMatrix(np.concatenate(columns, 1), named, numbers, seen.text)
+
+
+def _attention_matrix(sources: tuple[SourceAttention, ...], sentinel: NDArray[np.float64] | None) -> AttentionMatrix:
     if len(sources) == 1 and sentinel is None and not sources[0].regions:
         return AttentionMatrix(sources[0].attention, sources[0].words, [], sources[0].text)
     words = {source.name: (source.attention, source.words) for source in sources if not source.regions}
@@ -249,13 +268,30 @@ def attention_matrix(
     return AttentionMatrix(np.concatenate(parts, 1), columns, numbers, text)
 
 
-def steps(said: Sequence[Symbol], word_of: Sequence[int], log_probs: Sequence[float]) -> tuple[Step, ...]:
-    """The steps of a translation, from its symbols, the word of each (-1: none), and log-probabilities including the
-    end's.
+def steps(
+    said: Sequence[Symbol], word_of: Sequence[int], log_probs: Sequence[float], figures: Mapping[str, Sequence[float]]
+) -> tuple[Step, ...]:
+    """The steps of a translation, from its symbols, the word of each (-1: none), and log-probabilities and figures
+    including the end's.
     """
     names = [*map(str, said), SPECIALS[EOS]]
     words = [*(None if word < 0 else word for word in word_of), None]
-    return tuple(Step(*each) for each in zip(names, words, log_probs, strict=True))
+    told = [{name: values[number] for name, values in figures.items()} for number in range(len(names))]
+    return tuple(Step(*each) for each in zip(names, words, log_probs, told, strict=True))
+
+
+def figures(steps: Sequence[Step], words: int) -> dict[str, NDArray[np.float64]]:
+    """For each figure of these steps, its mean over the symbols of each word (words,); 0 for a word without any."""
+    names = dict.fromkeys(name for step in steps for name in step.figures)
+    found = {name: np.zeros(words) for name in names}
+    for name, sums in found.items():
+        counts = np.zeros(words)
+        for step in steps:
+            if step.word is not None and name in step.figures:
+                sums[step.word] += step.figures[name]
+                counts[step.word] += 1
+        sums /= counts.clip(min=1)
+    return found
 
 
 def by_words(

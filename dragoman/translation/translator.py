@@ -376,13 +376,14 @@ class Translator:
                     written, words = self.writing.written(symbols, target)
                     weights = tuple(part[row, : len(target)].float().cpu().numpy() for part in scored.attention)
                     log_probs = scored.log_probs[row, : len(target) + 1].double()
+                    figures = {name: each[row, : len(target) + 1].tolist() for name, each in scored.figures.items()}
                     seen, sentinel = self.reading.seen(given, symbols, words, weights)
                     found[int(batch.rows[row])] = Scored(
                         log_probs.sum().item(),
                         seen,
                         self.target.text.decode(written),
                         words.words,
-                        steps(target, words.word_of, log_probs.tolist()),
+                        steps(target, words.word_of, log_probs.tolist(), figures),
                         sentinel,
                     )
         return [found[number] for number in range(len(found))]
@@ -433,6 +434,7 @@ class Translator:
             if text in found or len(found) == n_best:
                 continue
             weights = tuple(part[:-1] for part in hypothesis.attention)
+            figures = {name: each.tolist() for name, each in hypothesis.figures.items()}
             seen, sentinel = self.reading.seen(given, read, words, weights)
             found[text] = Translation(
                 seen,
@@ -440,7 +442,7 @@ class Translator:
                 words.words,
                 hypothesis.score,
                 hypothesis.log_prob,
-                steps(said, words.word_of, hypothesis.log_probs),
+                steps(said, words.word_of, hypothesis.log_probs, figures),
                 sentinel,
                 left_out=inputs.left_out(given, encoded),
             )

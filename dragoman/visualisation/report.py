@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -41,8 +42,9 @@ class Example:
 
     `source_text` and `target_text` are the texts before tokenisation. `reference` is None if it is not known, `score`
     is that of the translation, `gold` are links (source word, target word), `n_best` further translations with their
-    scores. With several sources, `source` has the name of each before its words, and `shares` are the columns of these
-    names: the total weight of each source. `pair` is the language pair of the sentence, if there are several.
+    scores. With several sources, `source` has the name of each before its words; `shares` are the columns that are no
+    words: the total weight of each source, and further figures of the model. `pair` is the language pair of the
+    sentence, if there are several.
     """
 
     source: Sequence[str]
@@ -60,10 +62,8 @@ class Example:
     @property
     def length(self) -> int:
         """Number of words of the longest source."""
-        if not self.shares:
-            return len(self.source)
-        ends = (*self.shares[1:], len(self.source))
-        return max(end - begin - 1 for begin, end in zip(self.shares, ends, strict=True))
+        ends = (-1, *self.shares, len(self.source))
+        return max(end - begin - 1 for begin, end in pairwise(ends))
 
 
 @dataclass(frozen=True)

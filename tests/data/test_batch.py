@@ -8,7 +8,7 @@ from dragoman.data.vocabulary import PAD
 
 
 def test_sentences_are_padded_at_the_end() -> None:
-    ids, mask, _ = pad([[5, 3], [7, 8, 3], [3]])
+    ids, mask, *_ = pad([[5, 3], [7, 8, 3], [3]])
     assert ids.tolist() == [[5, 3, PAD], [7, 8, 3], [3, PAD, PAD]]
     assert mask.tolist() == [[True, True, False], [True, True, True], [True, False, False]]
     assert ids.dtype == torch.int64
@@ -20,7 +20,7 @@ def test_arrays_of_any_integers_are_taken() -> None:
 
 
 def test_a_mask_depends_on_lengths_not_on_ids() -> None:
-    _, mask, _ = pad([[PAD, PAD], [PAD]])
+    _, mask, *_ = pad([[PAD, PAD], [PAD]])
     assert mask.tolist() == [[True, True], [True, False]]
 
 

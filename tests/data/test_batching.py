@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.data.batching import POOL_BATCHES, Plan, prefetch, shuffled
+from dragoman.data.batching import POOL_BATCHES, Plan, portions, prefetch, shuffled
 
 Unit = Literal["sentences", "symbols"]
 Lengths = npt.NDArray[np.int64]
@@ -117,6 +117,24 @@ def test_a_million_pairs_take_a_moment_and_the_first_of_them_none(size: int, uni
     start = time.perf_counter()
     assert sum(map(len, plan.batches())) == 1_000_000
     assert time.perf_counter() - start < 5
+
+
+@pytest.mark.spec("D8")
+@given(batches=st.lists(st.lists(st.integers(0, 30), min_size=1, max_size=12), max_size=30), most=st.integers(1, 40))
+def test_portions_are_adjacent_batches_with_so_many_symbols_together(batches: list[list[int]], most: int) -> None:
+    """By the definition: the first batch that would bring too many begins the next portion."""
+    expected: list[list[int]] = []
+    begin = 0
+    for end in range(1, len(batches) + 1):
+        if end == len(batches) or len(set().union(*batches[begin : end + 1])) > most:
+            symbols = sorted(set().union(*batches[begin:end]))
+            assert len(symbols) <= most or end == begin + 1
+            expected += [symbols] * (end - begin)
+            begin = end
+    found = list(portions((np.array(batch) for batch in batches), np.unique, most))
+    assert [rows.tolist() for rows, _ in found] == batches
+    assert [symbols.tolist() for _, symbols in found] == expected
+    assert all(set(batch) <= set(symbols) for batch, symbols in zip(batches, expected, strict=True))
 
 
 @given(count=st.integers(1, 3_000), seed=st.integers(0, 2**32))

@@ -113,6 +113,12 @@ def test_numbers_are_those_of_an_example_worked_by_hand(tmp_path: Path) -> None:
     assert batch.target.labels is batch.target.extended
 
 
+def test_a_mark_before_a_source_is_none_of_its_words() -> None:
+    found = ExtendedVocabulary(Vocabulary(["ann"]), [[Mark("<de>"), "ann", "<de>"]])
+    assert found.ids([Mark("<de>"), "ann", "<de>"]) == [UNK, 4, 5]
+    assert found.marked([4, 5, 6]) == ["ann", "<de>", "<unk>"]
+
+
 def test_a_word_that_only_the_source_knows_is_the_sentences_own(tmp_path: Path) -> None:
     data = prepared(tmp_path, LINES, joint=False)
     (source,), target = data.sources, data.target

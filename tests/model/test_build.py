@@ -18,9 +18,11 @@ from dragoman.model.decoder.feed import FEEDS
 from dragoman.model.decoder.timing import TIMINGS
 from dragoman.model.features import FEATURES
 from dragoman.model.output.output import Readout
+from dragoman.model.output.table import OUTPUTS
 from dragoman.model.recurrent import CELLS
 from dragoman.model.seq2seq import Seq2Seq
-from tests.builders import BATCH, SYMBOLS, build_model, pairs, settings, whole
+from dragoman.training.objectives.teacher_forcing import force
+from tests.builders import BATCH, SYMBOLS, build_model, copied, pairs, settings, whole
 from tests.covering import covering
 from tests.golden import Golden
 
@@ -34,9 +36,9 @@ def problems(model: ModelConfig) -> list[Problem]:
 def train(model: Seq2Seq, batch: Batch = BATCH) -> tuple[float, float]:
     """Three steps down the gradient: the losses before the first and before the last."""
     parameters = list(model.parameters())
-    real, losses = batch.target.mask, []
+    losses = []
     for _ in range(3):
-        loss = model.output.loss(Readout(model(batch).features[real]), batch.target.ids[real]).total
+        loss = force(model, copied(batch)).loss.total
         losses.append(loss.item())
         with torch.no_grad():
             for parameter, gradient in zip(parameters, torch.autograd.grad(loss, parameters), strict=True):
@@ -50,6 +52,7 @@ OPTIONS = {
     "attend": list(TIMINGS),
     "feed": list(FEEDS),
     "features": list(FEATURES),
+    "output": list(OUTPUTS),
 }
 IMPOSSIBLE: dict[str, dict[str, str]] = {  # the only reasons there are
     "there is no context to attend before": {"score": "none", "attend": "before"},
@@ -63,7 +66,8 @@ IMPOSSIBLE: dict[str, dict[str, str]] = {  # the only reasons there are
 
 
 def possible(parts: Mapping[str, str]) -> bool:
-    return not any(pair.items() <= parts.items() for pair in IMPOSSIBLE.values())
+    nothing_to_copy_by = parts.get("score") == "none" and OUTPUTS[parts.get("output", "full")].reads_source
+    return not nothing_to_copy_by and not any(pair.items() <= parts.items() for pair in IMPOSSIBLE.values())
 
 
 DECODERS = covering(OPTIONS, possible)
@@ -72,9 +76,15 @@ each_decoder = pytest.mark.parametrize("parts", DECODERS, ids=lambda parts: "-".
 
 def of_parts(parts: Mapping[str, str], **encoder: str) -> dict[str, Any]:
     """Options of a model, for `settings`. The encoder has the cell of the decoder."""
-    decoder = {name: value for name, value in parts.items() if name != "score"}
+    decoder = {name: value for name, value in parts.items() if name not in ("score", "output")}
     cell = {"cell": decoder["cell"]} if "cell" in decoder else {}
-    return {"score": parts.get("score", "additive"), "decoder": decoder, "encoder": {**cell, **encoder}}
+    output = {"kind": parts.get("output", "full")}
+    return {
+        "score": parts.get("score", "additive"),
+        "decoder": decoder,
+        "encoder": {**cell, **encoder},
+        "output": output,
+    }
 
 
 @each_decoder
@@ -156,6 +166,8 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
         "without features_size",
     ),
     ({"output": {"label_smoothing": 1.0}}, ("output", "label_smoothing"), "less than 1"),
+    ({"output": {"kind": "pointer"}, "score": "none"}, ("output",), "'pointer' reads attention, and there is none"),
+    ({"output": {"kind": "pointer", "supervised": 1}}, ("output", "supervised"), "true or false"),
     (
         {"attention": {"sentences": "|", "window": "monotonic"}},
         ("attention", "sentences"),

@@ -10,20 +10,21 @@ from torch.nn import functional
 from dragoman.model import linear, unrolled
 from dragoman.model.decoder import rnn as decoder_rnn
 from dragoman.model.decoder.timing import TIMINGS
-from dragoman.model.output.output import Readout
 from dragoman.model.recurrent import CELLS
 from dragoman.model.seq2seq import Seq2Seq
-from tests.builders import BATCH, build_model
+from dragoman.training.objectives.teacher_forcing import force
+from tests.builders import BATCH as PLAIN
+from tests.builders import build_model, copied
 from tests.model.test_build import each_decoder, of_parts
+
+BATCH = copied(PLAIN)
 
 
 def gradients(model: Seq2Seq) -> list[Tensor]:
     """Of the loss and of the attention, so that no weight is without one that could have one."""
-    real = BATCH.target.mask
-    unrolled = model(BATCH)
-    loss = (
-        model.output.loss(Readout(unrolled.features[real]), BATCH.target.ids[real]).total + (unrolled.weights**2).sum()
-    )
+    torch.manual_seed(1)
+    forced = force(model, BATCH)
+    loss = forced.loss.total + (forced.weights**2).sum()
     found = torch.autograd.grad(loss, list(model.parameters()), allow_unused=True)
     return [torch.zeros(()) if gradient is None else gradient for gradient in found]
 
@@ -53,8 +54,6 @@ def test_those_of_an_external_memory_too(attend: str, monkeypatch: pytest.Monkey
 def test_deep_layers_with_layer_normalisation_and_dropout_too(cell: str, monkeypatch: pytest.MonkeyPatch) -> None:
     part = {"cell": cell, "layers": 2, "residual": True, "layer_norm": True, "dropout": 0.3, "recurrent_dropout": 0.3}
     model = build_model(encoder=part, decoder={**part, "attend": "between"}).train()
-    seeded = model.forward
-    model.forward = lambda batch: (torch.manual_seed(1), seeded(batch))[1]  # type: ignore[method-assign]
     assert_equal_without_loop(model, monkeypatch, cell)
 
 

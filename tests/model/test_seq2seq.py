@@ -60,7 +60,7 @@ def test_with_attention_the_decoder_sees_every_state() -> None:
 def test_the_score_of_a_pair_is_the_product_of_its_steps() -> None:
     """`log P(y | x) = sum_t log P(y_t | y_<t, x)`, each factor by stepping through the reference."""
     model = build_model(decoder={"attend": "between", "cell": "lstm"})
-    scores, _, (weights,) = model.score(BATCH)
+    scores, _, (weights,), _ = model.score(BATCH)
     assert scores.shape == BATCH.target.ids.shape
     assert weights.shape == (*BATCH.target.ids.shape, BATCH.sources[0].ids.size(1))
     assert scores[~BATCH.target.mask].eq(0).all()
@@ -118,12 +118,12 @@ OPTIONS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("options", OPTIONS)
 def test_padding_and_neighbours_change_nothing(options: dict[str, Any]) -> None:
     model = build_model(**options)
-    scores, _, (weights,) = model.score(BATCH)
+    scores, _, (weights,), _ = model.score(BATCH)
     wide = BATCH._replace(
         sources=(sentences([4, 5, 6], [7], [8, 4], width=9),),
         target=sentences([5, 4], [6, 7, 8, 4], [8], width=7),
     )
-    wider, _, (spread,) = model.score(wide)
+    wider, _, (spread,), _ = model.score(wide)
     assert torch.allclose(wider[:, :5], scores)
     assert torch.allclose(spread[:, :5, :4], weights)
     assert spread[..., 4:].eq(0).all()
@@ -171,7 +171,7 @@ def test_gradients_of_the_whole_model() -> None:
 
 def test_the_smallest_pair() -> None:
     """One word that is not there: a source and a target of nothing but the end symbol."""
-    scores, _, (weights,) = build_model().score(pairs([[]], [[]]))
+    scores, _, (weights,), _ = build_model().score(pairs([[]], [[]]))
     assert scores.shape == (1, 1)
     assert weights.tolist() == [[[1.0]]]
 

@@ -79,7 +79,7 @@ def test_a_beam_that_holds_everything_finds_the_best_under_the_coverage_penalty(
     found = search(model, (sentences(*SOURCES),), n_best=10)
     for source, hypotheses in zip(SOURCES, found, strict=True):
         said = list(all_translations(model, source, SYMBOLS, LONGEST))
-        scores, _, (weights,) = model.score(pairs([source] * len(said), [list(each) for each in said]))
+        scores, _, (weights,), _ = model.score(pairs([source] * len(said), [list(each) for each in said]))
         ranks = {}
         scores, weights = scores.detach(), weights.detach()
         for row, each in enumerate(said):
@@ -163,7 +163,7 @@ def test_every_hypothesis_has_its_log_probabilities_and_its_attention(
         assert len(set(texts(hypotheses))) == len(hypotheses)
         ranks = [each.score for each in hypotheses]
         assert ranks == sorted(ranks, reverse=True)
-        scores, _, (weights,) = model.score(
+        scores, _, (weights,), _ = model.score(
             pairs([words] * len(hypotheses), [list(each.symbols) for each in hypotheses])
         )
         for row, each in enumerate(hypotheses):

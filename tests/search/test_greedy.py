@@ -49,7 +49,7 @@ def test_every_symbol_is_the_most_probable_one(options: dict[str, Any]) -> None:
 def test_log_probabilities_are_those_of_the_model(options: dict[str, Any]) -> None:
     model = build_model(spread=1.0, **options)
     found = [best for (best,) in Greedy(length_margin=1)(model, (sentences(*SOURCES),))]
-    scores, _, (weights,) = model.score(pairs(SOURCES, [list(best.symbols) for best in found]))
+    scores, _, (weights,), _ = model.score(pairs(SOURCES, [list(best.symbols) for best in found]))
     for row, best in enumerate(found):
         steps, length = len(best.symbols) + 1, len(SOURCES[row]) + 1
         assert best.log_probs == pytest.approx(scores[row, :steps].tolist(), abs=1e-6)

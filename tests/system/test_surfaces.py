@@ -1,8 +1,7 @@
-"""Names that nobody has seen, from text files to translations: what a model that copies, by a toy output, is for."""
+"""Names that nobody has seen, from text files to translations: what a model that copies is for."""
 
 import json
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from dragoman.data.batch import Sequence
 from dragoman.data.dataset import Dataset
 from dragoman.data.vocabulary import UNK
 from dragoman.errors import UserError
-from dragoman.model.output.full import OUTPUTS
 from dragoman.run.run import Run
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.training import session
@@ -23,7 +21,6 @@ from dragoman.translation.result import Result
 from dragoman.translation.translator import Translator
 from tests import toy
 from tests.golden import Golden
-from tests.model.output.mixture import Mixture
 from tests.system.conftest import Shell
 
 pytestmark = pytest.mark.slow
@@ -33,14 +30,14 @@ KNOWN = "otto"  # often enough for the sources' vocabulary of one run
 FRAMES = [("my name is {0}", "je suis {0}"), ("{0} sees {1}", "{0} voit {1}"), ("here is {0}", "voici {0}")]
 SEEN = {"kind": "word", "minimum_frequency": 20}
 OPTIONS: dict[str, Any] = {
-    "model.output": "mixture",
+    "model.output": "pointer_generator",
     "text.source.unit": SEEN,
     "text.target.unit": SEEN,
     "training.epochs": None,
     "training.optimiser": {"kind": "adam", "learning_rate": 0.02},
 }
 RUNS: dict[str, dict[str, Any]] = {
-    "copies": {"training.steps": 300, "training.validate_every": 300},
+    "copies": {"training.steps": 300, "training.validate_every": 300, "seed": 4},
     "knows one more": {
         "training.steps": 300,
         "training.validate_every": 300,
@@ -67,17 +64,15 @@ NEW = lines(12, 9)
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Shell:
     folder = tmp_path_factory.mktemp("names")
     toy.write(folder, "train", [*lines(240, 1), *lines(9, 2, KNOWN)])
     toy.write(folder, "dev", lines(8, 3))
     toy.write(folder, "test", NEW)
     (folder / "toy.yaml").write_text(toy.CONFIG, encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setitem(OUTPUTS, "mixture", Mixture)
-        for name, options in RUNS.items():
-            session.train(toy.config(folder, folder / name, {**OPTIONS, **options}), quiet=True)
-        yield Shell(folder)
+    for name, options in RUNS.items():
+        session.train(toy.config(folder, folder / name, {**OPTIONS, **options}), quiet=True)
+    return Shell(folder)
 
 
 def load(runs: Shell, *names: str, **options: Any) -> Translator:
@@ -130,7 +125,7 @@ def test_all_members_number_words_alike(runs: Shell) -> None:
 def test_a_translator_and_the_store_give_a_model_the_same(name: str, runs: Shell) -> None:
     config, translator = Run.load(runs.folder / name).config, load(runs, name)
     data = Dataset.prepare(
-        config.data, config.text, config.seed, runs.folder / name, surfaces=config.model.output.kind == "mixture"
+        config.data, config.text, config.seed, runs.folder / name, surfaces=config.model.output.kind != "full"
     )
     texts = [*lines(240, 1), *lines(9, 2, KNOWN)]
     for found in translator.pairs(*zip(*texts, strict=True)):
@@ -167,10 +162,20 @@ def test_json_has_the_words(runs: Shell) -> None:
     told = json.loads(line)
     assert (told["text"], told["words"]) == ("voici aeiou", ["voici", "aeiou"])
     assert [step["symbol"] for step in told["steps"]] == ["voici", "aeiou", "</s>"]
+    copied = [step["figures"]["copied"] for step in told["steps"]]
+    assert copied[0] < 0.5 < copied[1]
+    assert told["figures"]["copied"] == copied[:2]
     assert Result.from_line(line).line() == line
     assert told["alternatives"][0]["text"] != told["text"]
     (scored,) = runs("score", "copies", "test.en", "test.fr", "--json").lines[:1]
     assert [step["symbol"] for step in json.loads(scored)["steps"]][-2] == NEW[0][1].split()[-1]
+
+
+def test_a_terminal_shows_what_is_copied(runs: Shell) -> None:
+    outcome = runs("translate", "copies", "--show", stdin="here is aeiou\n")
+    assert outcome.out == "voici aeiou\n"
+    (heading,) = (line for line in outcome.err.splitlines() if "[copied]" in line)
+    assert heading.split() == ["here", "is", "aeiou", "[copied]"]
 
 
 def test_a_prefix_may_have_words_of_its_sentence(runs: Shell, golden: Golden) -> None:
@@ -221,7 +226,7 @@ def test_what_cannot_work_is_told(runs: Shell, golden: Golden) -> None:
         load(runs, "copies", engine="int8")
     golden(str(raised.value).replace(str(runs.folder), "FOLDER"))
     both = {**OPTIONS, "training.objective": "agreement", "training.steps": 1}
-    for options in (both, {**both, "model.output": "mixtures"}):
+    for options in (both, {**both, "model.output": "pointers"}):
         with pytest.raises(UserError) as raised:
             toy.config(runs.folder, Path("never"), options)
         golden(str(raised.value))

@@ -18,8 +18,9 @@ from dragoman.evaluation.metrics import Bleu, Score
 from dragoman.model import build
 from dragoman.model.embedding import EMBEDDINGS, Embedding
 from dragoman.model.inputs import model_inputs
-from dragoman.model.output.full import OUTPUTS, Full
+from dragoman.model.output.full import Full
 from dragoman.model.output.output import Loss, Readout
+from dragoman.model.output.table import OUTPUTS
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run.folder import RunFolder
 from dragoman.run.run import Run

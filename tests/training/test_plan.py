@@ -10,7 +10,7 @@ import pytest
 from dragoman.configuration.config import Config
 from dragoman.errors import UserError
 from dragoman.training import session, trainer
-from dragoman.training.plan import drawn, epoch_plan, length
+from dragoman.training.plan import drawn, epoch_plan, length, planned
 from dragoman.training.training import Training
 from tests import toy
 
@@ -120,3 +120,34 @@ def test_a_mixture_resumes_to_the_same_weights(two: dict[str, Any], corpus: Path
     parts = session.train(toy.config(corpus, tmp_path / "parts", options), quiet=True)
     last = "model-last.safetensors"
     assert (whole.path / last).read_bytes() == (parts.path / last).read_bytes()
+
+
+@pytest.mark.spec("D8")
+@pytest.mark.parametrize("symbols", [{}, toy.SUBWORDS])
+def test_portions_cover_the_targets_of_every_epoch(symbols: dict[str, Any], made: Made, assembled: Assembled) -> None:
+    options = {"training.batch": {"size": 4}, "model.output": {"kind": "partitioned", "portion": 25}}
+    run = assembled(made({**symbols, **options}))
+    batches = [rows.tolist() for rows in epoch_plan(run.config, run.data, 1).batches()]
+    every = list(planned(run.config, run.data, 1, 0, run.model.output.portion))
+    assert [rows.tolist() for rows, _ in every] == batches
+    met = set[int]()
+    for rows, portion in every:
+        target = run.data.batch(rows, 1).target
+        assert portion is not None
+        assert set(target.ids[target.mask].tolist()) <= set(portion.tolist())
+        met |= set(portion.tolist())
+    whole = run.data.batch(np.arange(60), 1).target
+    assert met == set(whole.ids[whole.mask].tolist())
+    assert len({tuple(portion.tolist()) for _, portion in every if portion is not None}) > 1 or not symbols
+    for begin in range(len(every)):
+        rest = list(planned(run.config, run.data, 1, begin, run.model.output.portion))
+        for (rows, portion), (wanted_rows, wanted) in zip(rest, every[begin:], strict=True):
+            assert np.array_equal(rows, wanted_rows)
+            assert portion is not None
+            assert wanted is not None
+            assert np.array_equal(portion, wanted)
+
+
+def test_other_outputs_have_no_portions(made: Made, assembled: Assembled) -> None:
+    run = assembled(made({}))
+    assert {portion for _, portion in planned(run.config, run.data, 0, 0, run.model.output.portion)} == {None}

@@ -32,7 +32,22 @@ PENALISED = {  # with parameters of the objective
     "training.penalties": [{"kind": "fertility"}, {"kind": "coverage", "weight": 0.5}],
 }
 BOTH = {**PLAIN, "training.objective": "agreement"}
-CASES = {"plain": PLAIN, "often": OFTEN, "subwords": {**PLAIN, **toy.SUBWORDS}, "penalised": PENALISED, "both": BOTH}
+NOISE = {**PLAIN, "model.output": {"kind": "nce", "samples": 5}}
+PORTIONS = {  # of two or three batches, with other symbols in every epoch
+    **PLAIN,
+    **toy.SUBWORDS,
+    "training.batch.size": 4,
+    "model.output": {"kind": "partitioned", "portion": 25},
+}
+CASES = {
+    "plain": PLAIN,
+    "often": OFTEN,
+    "subwords": {**PLAIN, **toy.SUBWORDS},
+    "penalised": PENALISED,
+    "both": BOTH,
+    "noise": NOISE,
+    "portions": PORTIONS,
+}
 TIMES = ("time", "train/symbols_per_second", "final/memory_gb")
 
 
@@ -130,6 +145,9 @@ def test_another_seed_gives_others(straight: dict[str, Any], train: Train) -> No
         ("subwords", 6),
         ("penalised", 7),
         ("both", 7),
+        ("noise", 7),
+        pytest.param("portions", 21, marks=pytest.mark.spec("D8")),
+        pytest.param("portions", 22, marks=pytest.mark.spec("D8")),
     ],
 )
 @pytest.mark.slow

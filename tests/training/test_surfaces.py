@@ -1,4 +1,4 @@
-"""A model that copies by a toy output goes on where it was killed."""
+"""A model that copies goes on where it was killed."""
 
 import shutil
 from collections.abc import Callable
@@ -7,18 +7,16 @@ from typing import Any
 
 import pytest
 
-from dragoman.model.output.full import OUTPUTS
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import read_tensors
 from dragoman.run.folder import RunFolder
 from dragoman.training import session
 from tests import toy
-from tests.model.output.mixture import Mixture
 
 FEW = {"kind": "word", "size": 3}
 OPTIONS: dict[str, Any] = {
-    "model.output": "mixture",
+    "model.output": "pointer_generator",
     "text.source.unit": FEW,
     "text.target.unit": FEW,
     "training.save_every": 1,
@@ -30,11 +28,8 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("removed", [False, True])
-def test_killed_and_gone_on_with(
-    removed: bool, corpus: Path, tmp_path: Path, meddle: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_killed_and_gone_on_with(removed: bool, corpus: Path, tmp_path: Path, meddle: Callable[..., None]) -> None:
     """With its store, or after that was removed, so that it is written anew."""
-    monkeypatch.setitem(OUTPUTS, "mixture", Mixture)
 
     def train(name: str) -> dict[str, bytes]:
         folder: RunFolder = session.train(toy.config(corpus, tmp_path / name, OPTIONS), quiet=True)

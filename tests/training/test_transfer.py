@@ -20,8 +20,8 @@ from dragoman.data.vocabulary import SPECIALS, UNK, Vocabulary
 from dragoman.errors import UserError
 from dragoman.inspection import facts
 from dragoman.model.embedding import EMBEDDINGS
-from dragoman.model.output.full import OUTPUTS
 from dragoman.model.output.output import Loss
+from dragoman.model.output.table import OUTPUTS
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import read_note, read_tensors, weights, write_tensors
 from dragoman.run.folder import RunFolder, told
@@ -81,7 +81,10 @@ def parent(made: Made, tmp_path: Path) -> Callable[..., Path]:
         folder = session.train(made({"run": str(tmp_path / "parent"), **options}), quiet=True)
         tensors, note = read_tensors(folder.weights())
         noise = torch.Generator().manual_seed(1)
-        wide = {name: torch.randn(each.shape, generator=noise, dtype=torch.float64) for name, each in tensors.items()}
+        wide = {
+            name: torch.randn(each.shape, generator=noise, dtype=torch.float64) if each.is_floating_point() else each
+            for name, each in tensors.items()
+        }
         write_tensors(folder.weights(), wide, note)
         return folder.path
 
@@ -103,7 +106,7 @@ def test_the_same_symbols_take_every_parameter(
     expected, _ = read_tensors(RunFolder(start).weights())
     found = weights(run.model)
     assert found.keys() == expected.keys()
-    assert all(torch.equal(found[name], each.float()) for name, each in expected.items())
+    assert all(torch.equal(found[name], each.to(found[name].dtype)) for name, each in expected.items())
 
 
 def test_a_memory_read_as_one_sequence_takes_every_parameter_of_a_run_without(
@@ -143,7 +146,10 @@ def expected_rows(table: Tensor, new: Language, old: Language) -> Tensor:
     return torch.stack(rows)
 
 
-@pytest.mark.parametrize("case", CASES)
+ARRANGED = {f"output {kind}" for kind, output in OUTPUTS.items() if output.arranges}
+
+
+@pytest.mark.parametrize("case", sorted(CASES.keys() - ARRANGED))
 def test_other_symbols_take_their_rows_or_the_mean_of_what_spells_them(
     case: str, parent: Callable[..., Path], made: Made, assembled: Assembled, others: Path
 ) -> None:
@@ -160,6 +166,25 @@ def test_other_symbols_take_their_rows_or_the_mean_of_what_spells_them(
             assert new.vocabulary != known.vocabulary
             value = expected_rows(value, new, known)
         torch.testing.assert_close(found[name], value.float(), rtol=0, atol=2e-7, msg=name)
+
+
+@pytest.mark.parametrize("case", sorted(ARRANGED))
+def test_an_arrangement_of_other_symbols_is_told(
+    case: str, parent: Callable[..., Path], made: Made, assembled: Assembled, others: Path, golden: Golden
+) -> None:
+    start = parent(CASES[case])
+    with pytest.raises(UserError, match=r"^training\.start: model\.output") as raised:
+        assembled(made(on(others, start, CASES[case])))
+    golden(str(raised.value).replace(str(start), "PARENT"))
+
+
+def test_a_run_with_the_full_softmax_goes_on_from_one_with_noise(
+    parent: Callable[..., Path], made: Made, assembled: Assembled
+) -> None:
+    start = parent({"model.output": "nce"})
+    found = weights(assembled(made({"training.start": str(start)})).model)
+    expected, _ = read_tensors(RunFolder(start).weights())
+    assert all(torch.equal(found[name], each.float()) for name, each in expected.items())
 
 
 def test_the_mean_is_exact(parent: Callable[..., Path], made: Made, others: Path, tmp_path: Path) -> None:

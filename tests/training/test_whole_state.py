@@ -15,8 +15,9 @@ from dragoman.cli.average import average
 from dragoman.data.batch import Batch
 from dragoman.deployment import export
 from dragoman.errors import UserError
-from dragoman.model.output.full import OUTPUTS, Full
+from dragoman.model.output.full import Full
 from dragoman.model.output.output import Loss, Readout
+from dragoman.model.output.table import OUTPUTS
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import NOTE, fill, mean, read_tensors, weights, write_tensors
 from dragoman.run.folder import RunFolder

@@ -69,7 +69,9 @@ def state(folder: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     return read_tensors(RunFolder(folder).last_state)
 
 
-@pytest.mark.parametrize("name", ALIKE)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.spec("D8")] * (name == "portions")) for name in ALIKE]
+)
 @pytest.mark.slow
 def test_gradients_are_those_of_one_worker_with_the_whole_batch(name: str, together: Path, alone: Path) -> None:
     """The optimiser's first moments are sums of gradients. In `single` a worker's share of each batch is empty."""

@@ -18,6 +18,12 @@ RUNS: dict[str, dict[str, Any]] = {
     "step": {"training.steps": 1, "training.clip": None},
     "single": {"training.steps": 3, "training.clip": None, "training.batch.size": 1, "training.penalties": "fertility"},
     "both": {"training.steps": 1, "training.clip": None, "training.objective": "agreement"},
+    "portions": {
+        "training.steps": 3,
+        "training.clip": None,
+        "training.batch.size": 3,
+        "model.output": {"kind": "partitioned", "portion": 5},
+    },
     "start": {"training.steps": 2, "training.clip": None, "training.start": "start", "training.start_share": 0.5},
     "weights": {"training.steps": 7, "training.clip": None, "data.train": ["train", "more"], "data.weights": [1, 3]},
     "noise": {"training.steps": 5, "training.clip": None, "data.source": "fr", "data.noise": "infilling"},

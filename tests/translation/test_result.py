@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from dragoman import inspection
 from dragoman.corpus.memory import Match
 from dragoman.errors import UserError
 from dragoman.translation import json_form, result
@@ -62,7 +64,9 @@ def translations(others: st.SearchStrategy[Any] = NO_OTHERS) -> st.SearchStrateg
             st.just(tokens),
             NUMBERS,
             NUMBERS,
-            st.lists(st.builds(Step, TEXTS, words, NUMBERS), max_size=4).map(tuple),
+            st.lists(
+                st.builds(Step, TEXTS, words, NUMBERS, st.dictionaries(TEXTS, NUMBERS, max_size=2)), max_size=4
+            ).map(tuple),
             st.none() | weights(len(tokens)),
             others,
             st.integers(0, 9),
@@ -89,6 +93,12 @@ def same_weights(one: Any, other: Any) -> bool:
     return one.shape == other.shape and bool(np.allclose(one, other, rtol=0, atol=0.51 * 10**-PLACES))
 
 
+def same_figures(one: Step, other: Step) -> bool:
+    """To rounding; what is not finite is 0."""
+    expected = {name: value if math.isfinite(value) else 0.0 for name, value in one.figures.items()}
+    return other.figures == {name: pytest.approx(value, abs=0.51 * 10**-PLACES) for name, value in expected.items()}
+
+
 def same(one: Translation, other: Translation) -> bool:
     """To rounding."""
     numbers = [(one.score, other.score), (one.log_prob, other.log_prob)]
@@ -104,6 +114,7 @@ def same(one: Translation, other: Translation) -> bool:
     return (
         (one.text, one.words, one.left_out) == (other.text, other.words, other.left_out)
         and [step[:2] for step in one.steps] == [step[:2] for step in other.steps]
+        and all(map(same_figures, one.steps, other.steps))
         and all(same_number(*pair) for pair in numbers)
         and all(same_weights(*pair) for pair in matrices)
         and all(same(*pair) for pair in zip(one.alternatives, other.alternatives, strict=True))
@@ -168,6 +179,24 @@ def test_links_follow_from_the_weights_as_written() -> None:
     assert Result.from_json(written).json() == written
 
 
+def test_the_figure_of_a_word_is_the_mean_over_its_symbols() -> None:
+    """As written; the end and what is part of no word do not count."""
+    given = example()
+    values = [0.25, 0.9, 0.1, 0.5, 0.75]
+    steps = tuple(each._replace(figures={"copied": value}) for each, value in zip(given.steps, values, strict=True))
+    translation = replace(given, steps=steps)
+    assert {name: each.tolist() for name, each in translation.figures.items()} == {"copied": [0.25, 0.3]}
+    written = Result(translation).json()
+    assert [step["figures"]["copied"] for step in written["steps"]] == values
+    assert written["figures"] == {"copied": [0.25, 0.3]}
+    assert Result.from_json(written).json() == written
+    seen = translation.attention_matrix
+    assert (seen.columns, seen.shares) == (["a", "b", "c", "[copied]"], [3])
+    assert seen.attention.tolist() == [[0.7, 0.2, 0.1, 0.25], [0.0, 0.25, 0.75, 0.3]]
+    shown = inspection.example(Result(translation), [(2, 1)])
+    assert (shown.length, shown.gold, shown.shares) == (3, [(2, 1)], [3])
+
+
 def test_half_characters_and_what_is_not_finite_do_no_harm() -> None:
     source = SourceAttention("en", "a\ud800", ["a\ud800"], np.array([[math.nan]]), np.array([math.inf]))
     translation = Translation((source,), "\ud800", ["\udfff"], math.nan, -math.inf, (Step("\ud800", 0, -math.inf),))
@@ -180,7 +209,7 @@ def test_half_characters_and_what_is_not_finite_do_no_harm() -> None:
 
 def test_unknown_keys_are_ignored() -> None:
     written = Result(example()).json()
-    later = {**written, "figures": {"copy": [0.1, 0.9]}, "sources": [{**written["sources"][0], "heads": []}]}
+    later = {**written, "votes": {"first": [0.1, 0.9]}, "sources": [{**written["sources"][0], "heads": []}]}
     validator(json_form.schema()).validate(later)
     assert Result.from_json(later).json() == written
 

@@ -25,7 +25,7 @@ from dragoman.data.vocabulary import PAD, UNK
 from dragoman.errors import UserError
 from dragoman.evaluation.alignment import by_words
 from dragoman.model import build
-from dragoman.model.output.full import OUTPUTS
+from dragoman.model.output.copying import PointerGenerator
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import weights, write_tensors
 from dragoman.run.run import Run
@@ -40,7 +40,6 @@ from dragoman.translation.translation import Scored
 from dragoman.translation.translator import Translator, by_length
 from tests import toy
 from tests.golden import Golden
-from tests.model.output.mixture import Mixture
 
 TEXTS = [source for source, _ in toy.pairs(12, 5)]
 ONE_STEP = {"training.epochs": None, "training.steps": 1}
@@ -272,7 +271,7 @@ def test_scores_are_the_models_log_probabilities_and_forced_attention(translator
             (pad([translator.source.ids(source)]),), pad([translator.target.ids(target)]), np.zeros(1, np.int64)
         )
         with torch.no_grad():
-            scores, _, (weights,) = translator.model.score(batch)
+            scores, _, (weights,), _ = translator.model.score(batch)
         assert scored.log_prob == pytest.approx(float(scores.sum()), abs=1e-4)
         assert scored.symbols == len(target.split()) + 1
         assert (scored.source_words, scored.words) == (source.split(), target.split())
@@ -452,17 +451,14 @@ def test_integers_translate_nearly_alike(run: Path, search: Spec) -> None:
     assert [each.log_prob for each in scored[0]] == [each.log_prob for each in scored[1]]
 
 
-def test_integers_are_refused_where_they_do_not_know_the_output(
-    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden
-) -> None:
+def test_integers_are_refused_where_they_do_not_know_the_output(run: Path, tmp_path: Path, golden: Golden) -> None:
     """Of one run and of one among several; torch loads it."""
-    monkeypatch.setitem(OUTPUTS, "mixture", Mixture)
     folder = shutil.copytree(run, tmp_path / "copying")
     whole = Run.load(folder)
-    config = sections.replaced(whole.config, ("model", "output"), Spec("mixture"))
+    config = sections.replaced(whole.config, ("model", "output"), Spec("pointer_generator"))
     (folder / "config.yaml").write_text(document.dump(config), encoding="utf-8")
     write_tensors(folder / "model.safetensors", weights(build.build_for(config, whole.sources, whole.target)), {})
-    assert isinstance(dragoman.load(folder).model.output, Mixture)
+    assert isinstance(dragoman.load(folder).model.output, PointerGenerator)
     for folders in (folder, [run, folder]):
         with pytest.raises(dragoman.UserError) as raised:
             dragoman.load(folders, engine="int8")

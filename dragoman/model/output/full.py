@@ -1,6 +1,6 @@
-"""The softmax over the whole vocabulary."""
+"""The softmax over the vocabulary."""
 
-from collections.abc import Callable, Mapping, Sized
+from collections.abc import Callable, Sized
 from typing import Any, final
 
 import torch
@@ -13,35 +13,26 @@ from dragoman.model.linear import linear, matmul_dtype
 from dragoman.model.output.output import Distribution, Loss, Output, Readout
 from dragoman.model.shapes import Float, Int
 
-ENTRIES = 1 << 22  # of the (rows, symbols) matrix held in memory at a time
+ENTRIES = 1 << 22  # of the (rows, symbols) matrix held in memory at a time, or as many as W has
 
 
-@final
-class Full(Output):
-    """`p(y) = softmax(W f + b)`; the loss is the cross-entropy.
+class Softmax(Output):
+    """`p(y) = softmax(W f + b)`. A variant is its training loss; in evaluation all of them have the cross-entropy.
 
-    `table` (V, F), if given, is used as W: the target embedding, tied (Press and Wolf 2017). With `label_smoothing` e
-    the training target is `(1 - e)` on the reference and `e / V` on every symbol (Szegedy et al. 2016);
-    log-probabilities and the loss in evaluation are never smoothed.
+    `table` (V, F), if given, is used as W: the target embedding, tied (Press and Wolf 2017).
     """
 
     by_symbol = ("weight", "bias")
     portable = True
 
-    def __init__(
-        self, features_size: int, symbols: Sized, table: nn.Parameter | None = None, *, label_smoothing: Rate = 0.0
-    ) -> None:
+    def __init__(self, features_size: int, symbols: Sized, table: nn.Parameter | None) -> None:
         super().__init__()
         self.weight = output_weight(features_size, symbols, table)
         self.bias = nn.Parameter(torch.zeros(len(symbols)))
-        self.label_smoothing = label_smoothing
         self.ids: Tensor | None = None  # of its symbols, if they are not the whole vocabulary
 
     def loss(self, readout: Readout, targets: Int[Tensor, "N"]) -> Loss:
-        smoothing = self.label_smoothing if self.training else 0.0
-        apply: Callable[..., Tensor] = _CrossEntropy.apply
-        total = apply(readout.features, self.weight, self.bias, targets, smoothing, torch.is_grad_enabled())
-        return Loss(total, targets.numel())
+        return cross_entropy(readout.features, self.weight, self.bias, targets)
 
     def logits(self, features: Float[Tensor, "N F"]) -> Float[Tensor, "N V"]:
         return linear(features, self.weight, self.bias)
@@ -56,10 +47,47 @@ class Full(Output):
     def narrowed(self, symbols: Int[Tensor, "_"]) -> "Full":
         weight, bias = (part.detach().index_select(0, symbols) for part in (self.weight, self.bias))
         table = nn.Parameter(weight, requires_grad=False)
-        output = Full(table.size(1), symbols, table, label_smoothing=self.label_smoothing)
+        output = Full(table.size(1), symbols, table)
         output.bias = nn.Parameter(bias, requires_grad=False)
         output.ids = symbols
         return output.train(self.training)
+
+
+@final
+class Full(Softmax):
+    """The softmax over the whole vocabulary; the loss is the cross-entropy.
+
+    With `label_smoothing` e the training target is `(1 - e)` on the reference and `e / V` on every symbol (Szegedy et
+    al. 2016); log-probabilities and the loss in evaluation are never smoothed.
+    """
+
+    def __init__(
+        self, features_size: int, symbols: Sized, table: nn.Parameter | None = None, *, label_smoothing: Rate = 0.0
+    ) -> None:
+        super().__init__(features_size, symbols, table)
+        self.label_smoothing = label_smoothing
+
+    @property
+    def smoothing(self) -> float:
+        """e of the loss."""
+        return self.label_smoothing if self.training else 0.0
+
+    def loss(self, readout: Readout, targets: Int[Tensor, "N"]) -> Loss:
+        return cross_entropy(readout.features, self.weight, self.bias, targets, self.smoothing)
+
+    def mixed_loss(
+        self,
+        features: Float[Tensor, "N F"],
+        targets: Int[Tensor, "N"],
+        generate: Float[Tensor, "N"],
+        copy: Float[Tensor, "N"],
+    ) -> Loss:
+        """The loss where this is a part of a mixture: `- sum_n log(exp(generate_n) p_n(y_n) + exp(copy_n))`.
+
+        `p_n` is 0 for a symbol outside the vocabulary. `label_smoothing` e smooths what is generated here: the loss is
+        `(1 - e)` of that sum and `- e / V sum_n sum_v log p_n(v)`.
+        """
+        return cross_entropy(features, self.weight, self.bias, targets, self.smoothing, generate, copy)
 
 
 def output_weight(features_size: int, symbols: Sized, table: nn.Parameter | None) -> nn.Parameter:
@@ -74,6 +102,20 @@ def output_weight(features_size: int, symbols: Sized, table: nn.Parameter | None
     return table
 
 
+def cross_entropy(
+    features: Float[Tensor, "N F"],
+    weight: Float[Tensor, "V F"],
+    bias: Float[Tensor, "V"],
+    targets: Int[Tensor, "N"],
+    smoothing: float = 0.0,
+    *mixture: Float[Tensor, "N"],
+) -> Loss:
+    """The cross-entropy of `softmax(W f + b)`, smoothed or not; with a `mixture`, that of `Full.mixed_loss`."""
+    apply: Callable[..., Tensor] = _CrossEntropy.apply
+    total = apply(features, weight, bias, targets, smoothing, torch.is_grad_enabled(), *mixture)
+    return Loss(total, targets.numel())
+
+
 class _CrossEntropy(torch.autograd.Function):
     """Fused projection, softmax and smoothed cross-entropy, computed in portions so that memory stays bounded.
 
@@ -81,12 +123,19 @@ class _CrossEntropy(torch.autograd.Function):
 
     The gradient of the first sum by a logit, `p_n(v) - (1 - e) [v = y_n]`, is known with the softmax, and is added
     directly to the gradients of features and weights. The last sum needs no (N, V) matrix: it is a product of
-    `sum_n f_n` with `sum_v W_v`.
+    `sum_n f_n` with `sum_v W_v`. With a `mixture` of (generate, copy) the loss is that of `Full.mixed_loss`.
     """
 
     @staticmethod
     def forward(
-        ctx: Any, features: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float, wanted: bool
+        ctx: Any,
+        features: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        targets: Tensor,
+        smoothing: float,
+        wanted: bool,
+        *mixture: Tensor,
     ) -> Tensor:
         kind = matmul_dtype(weight)
         exact = torch.promote_types(kind, torch.float32)
@@ -98,27 +147,36 @@ class _CrossEntropy(torch.autograd.Function):
             d_features = torch.empty_like(f, dtype=exact)
             d_weight = (-of_each * f_sum).expand(weight.shape).clone()
             d_bias = torch.full_like(bias, -of_each * len(targets), dtype=exact)
-            portion = max(1, ENTRIES // len(weight))
+            portion = max(ENTRIES // len(weight), f.size(1))
+            shares = [torch.empty_like(part) for part in mixture]
             for first in range(0, len(targets), portion):
                 rows = slice(first, first + portion)
-                loss, d_logits = _unsmoothed(functional.linear(f[rows], w, b), targets[rows], of_gold, exact)
+                logits = functional.linear(f[rows], w, b)
+                if mixture:
+                    loss, d_logits, share = _mixed(
+                        logits, targets[rows], of_gold, exact, *(part[rows] for part in mixture)
+                    )
+                    shares[0][rows], shares[1][rows] = share, 1 - share
+                else:
+                    loss, d_logits = unsmoothed(logits, targets[rows], of_gold, exact)
                 total += loss
                 if wanted:
                     d_features[rows] = d_logits @ w
                     d_weight += d_logits.t() @ f[rows]
                     d_bias += d_logits.sum(0)
-        ctx.save_for_backward(d_features.sub_(of_each * w_sum), d_weight, d_bias)
-        ctx.kinds = features.dtype, weight.dtype, bias.dtype
+        d_mixture = (share.mul_(-of_gold) for share in shares)
+        ctx.save_for_backward(d_features.sub_(of_each * w_sum), d_weight, d_bias, *d_mixture)
+        ctx.kinds = [each.dtype for each in (features, weight, bias, *mixture)]
         return total
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        scaled = ((saved * gradients[0]).to(kind) for saved, kind in zip(ctx.saved_tensors, ctx.kinds, strict=True))
-        return *scaled, None, None, None
+        scaled = [(saved * gradients[0]).to(kind) for saved, kind in zip(ctx.saved_tensors, ctx.kinds, strict=True)]
+        return *scaled[:3], None, None, None, *scaled[3:]
 
 
-def _unsmoothed(logits: Tensor, targets: Tensor, of_gold: float, exact: torch.dtype) -> tuple[Tensor, Tensor]:
+def unsmoothed(logits: Tensor, targets: Tensor, of_gold: float, exact: torch.dtype) -> tuple[Tensor, Tensor]:
     """`sum_n (log sum_v exp z_n(v) - of_gold z_n(y_n))`, and its gradient with respect to the logits."""
     p = torch.softmax(logits, -1)
     # log sum exp from the largest logit, whose p cannot underflow
@@ -129,4 +187,19 @@ def _unsmoothed(logits: Tensor, targets: Tensor, of_gold: float, exact: torch.dt
     return loss, p
 
 
-OUTPUTS: Mapping[str, type[Output]] = {"full": Full}
+def _mixed(
+    logits: Tensor, targets: Tensor, of_gold: float, exact: torch.dtype, generate: Tensor, copy: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`sum_n (1 - of_gold) log sum_v exp z_n(v) - of_gold log(exp(generate_n) p_n(y_n) + exp(copy_n))`, its gradient
+    with respect to the logits, and the share of the generated part in each of these probabilities.
+    """
+    p = torch.softmax(logits, -1)
+    norms = logits.amax(-1).to(exact) - p.amax(-1).to(exact).log()
+    known = targets < logits.size(1)
+    gold = torch.arange(len(targets), device=targets.device), targets.where(known, 0)
+    generated = (generate + logits[gold].to(exact) - norms).masked_fill(~known, float("-inf"))
+    share = torch.sigmoid(generated - copy)
+    loss = (1 - of_gold) * norms.sum() - of_gold * torch.logaddexp(generated, copy).sum()
+    p *= (1 - of_gold + of_gold * share).unsqueeze(1)
+    p[gold] -= (of_gold * share).to(p.dtype)
+    return loss, p, share

@@ -24,30 +24,34 @@ class Loss(NamedTuple):
 
 
 class TargetScores(NamedTuple):
-    """Scores of given symbols: `log P` of each, and whether it was the most probable one."""
+    """Scores of given symbols: `log P` of each, whether it was the most probable one, and the figures of its step."""
 
     log_probs: Float[Tensor, "N"]
     correct: Bool[Tensor, "N"]
+    figures: Mapping[str, Float[Tensor, "N"]] = {}
 
 
 class Readout(NamedTuple):
     """The input of an output for N rows: features and, if it `reads_source`, the attention weights behind them, the
-    number of each row's sentence, and what the output has prepared from the sources.
+    number of each row's sentence, and what the output has prepared from the sources. `portion` are the symbols of the
+    portion of the training corpus that the rows come from, if it is trained by portions.
     """
 
     features: Float[Tensor, "N F"]
     attention: tuple[Float[Tensor, "N _"], ...] = ()  # on each source, and a sentinel
     sentences: Int[Tensor, "N"] | None = None
     prepared: Any = ()
+    portion: Int[Tensor, "_"] | None = None
 
     def rows(self, rows: slice) -> "Readout":
         """Some of the rows."""
         sentences = None if self.sentences is None else self.sentences[rows]
-        return Readout(self.features[rows], tuple(each[rows] for each in self.attention), sentences, self.prepared)
+        attention = tuple(each[rows] for each in self.attention)
+        return Readout(self.features[rows], attention, sentences, self.prepared, self.portion)
 
 
 class Distribution(NamedTuple):
-    """log P of the symbols `ids`, or of the whole vocabulary, and further figures of each row, by name."""
+    """log P of the symbols `ids`, or of the whole vocabulary, and the figures of the step."""
 
     log_probs: Float[Tensor, "N V"]
     ids: Int[Tensor, "V"] | None = None
@@ -64,7 +68,11 @@ class Output(nn.Module, ABC):
     reads_source: ClassVar[bool] = False
     extends: ClassVar[bool] = False  # needs the sources as symbols of the target (`Memory.extended`)
     by_symbol: ClassVar[tuple[str, ...]] = ()  # its parameters with a row for each symbol
+    approximates: ClassVar[bool] = False  # whether its training loss is not the sum of -log P
+    arranges: ClassVar[bool] = False  # whether its parameters belong to an arrangement of this vocabulary's symbols
     portable: ClassVar[bool] = False  # whether other engines can compute it: log-probabilities from features alone
+    partitions: ClassVar[bool] = False  # whether it is trained by portions of the corpus (`Readout.portion`),
+    portion: int | None = None  # each with so many distinct target symbols
 
     def prepare(self, memories: tuple[Memory, ...]) -> Any:
         """Precompute from the sources, once per batch: nested tuples of tensors, one row per sentence."""
@@ -78,9 +86,13 @@ class Output(nn.Module, ABC):
         """The training loss of real symbols in nats (padding is left out by the caller): `- sum log P` of them."""
         return Loss(-self.log_probs(readout).gather(1, targets.unsqueeze(1)).sum(), len(targets))
 
+    def figures(self, readout: Readout) -> Mapping[str, Float[Tensor, "N"]]:
+        """Further probabilities of each step by name, which translations report."""
+        return {}
+
     def predict(self, readout: Readout) -> Distribution:
         """The distribution of the next symbol, for search."""
-        return Distribution(self.log_probs(readout))
+        return Distribution(self.log_probs(readout), None, self.figures(readout))
 
     def narrowed(self, symbols: Int[Tensor, "_"]) -> "Output | None":
         """An output for these symbols only, in this order, normalised over them; None if that is no faster. Later
@@ -96,4 +108,4 @@ class Output(nn.Module, ABC):
             some, gold = self.log_probs(readout.rows(rows)), targets[rows]
             log_probs.append(some.gather(1, gold.unsqueeze(1)).squeeze(1))
             correct.append(some.argmax(1) == gold)
-        return TargetScores(torch.cat(log_probs), torch.cat(correct))
+        return TargetScores(torch.cat(log_probs), torch.cat(correct), self.figures(readout))

@@ -8,6 +8,7 @@ from dragoman.configuration.config import Config
 from dragoman.corpus.formats import ENDINGS
 from dragoman.data.batch import Batch
 from dragoman.model.output.output import Loss
+from dragoman.model.output.table import OUTPUTS
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training.objectives.objective import Objective, ObjectiveContext, check_learnable, check_normalised
 from dragoman.training.objectives.penalties import both
@@ -36,6 +37,8 @@ class Agreement(Objective):
         yield from super().problems(config)
         yield from check_learnable(config)
         yield from check_normalised(config, "agreement")
+        if OUTPUTS[config.model.output.kind].partitions:
+            yield f"'agreement' has two targets, and model.output: {config.model.output.kind} partitions one of them"
         table = next((name for name in (*config.data.train, config.data.dev) if name.endswith(ENDINGS)), None)
         if table:
             yield f"'agreement' needs a file for each side, which {table} is not"

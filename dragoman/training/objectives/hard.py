@@ -97,7 +97,7 @@ class Reinforce(Objective):
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
         state, real, symbols = model.begin(batch.sources), batch.target.mask, batch.target.labels
         unrolled = model.unroll(state, batch.target.ids)
-        readout = model.readouts(unrolled, real, state)
+        readout = model.readouts(unrolled, batch, state)
         loss = model.output.loss(readout, symbols[real])
         with torch.no_grad():
             found = model.output.score_targets(readout, symbols[real]).log_probs

@@ -16,6 +16,7 @@ from dragoman.model.decoder.decoder import State
 from dragoman.model.decoder.rnn import RnnDecoder
 from dragoman.model.decoder.table import DECODERS
 from dragoman.model.output.output import ROWS, Output, Readout
+from dragoman.model.output.table import OUTPUTS
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.shapes import Float, Int
 
@@ -40,6 +41,10 @@ def problems(kind: str, config: Config) -> Iterator[str]:
         )
     if config.model.output.options.get("label_smoothing"):
         yield f"{kind} has no smoothed form; set model.output.label_smoothing to 0"
+    if OUTPUTS[config.model.output.kind].approximates:
+        yield f"{kind} sums exact probabilities, which model.output: {config.model.output.kind} avoids in training"
+    if config.model.output.options.get("supervised"):
+        yield f"{kind} teaches no switch; set model.output.supervised to false"
 
 
 def lattice(model: Seq2Seq, batch: Batch) -> Lattice:

@@ -24,9 +24,9 @@ class Forced(NamedTuple):
 def force(model: Seq2Seq, batch: Batch) -> Forced:
     """`- sum_t log P(y_t | y_<t, x)`."""
     memories = model.encode(batch.sources)
-    state, real = model.start(memories), batch.target.mask
-    unrolled = model.unroll(state, batch.target.ids)
-    loss = model.output.loss(model.readouts(unrolled, real, state), batch.target.labels[real])
+    state, target = model.start(memories), batch.target
+    unrolled = model.unroll(state, target.ids)
+    loss = model.output.loss(model.readouts(unrolled, batch, state), target.labels[target.mask])
     return Forced(loss, memories[0], unrolled.weights)
 
 

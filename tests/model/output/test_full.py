@@ -6,8 +6,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from dragoman.model.output import full
-from dragoman.model.output.full import OUTPUTS, Full
+from dragoman.model.output.full import Full
 from dragoman.model.output.output import Readout
+from dragoman.model.output.table import OUTPUTS
 
 ROWS, FEATURES, SYMBOLS = 23, 6, 11  # with chunks of five rows: four whole ones and a rest
 

@@ -3,10 +3,12 @@
 import pytest
 import torch
 
+from dragoman.configuration.components import Spec
 from dragoman.data.batch import Batch, Sequence
+from dragoman.training import checks
 from dragoman.training.objectives.agreement import Agreement
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
-from tests.builders import BATCH, build_model, context
+from tests.builders import BATCH, build_model, context, settings, whole
 from tests.derivatives import assert_derivative
 from tests.model.loops import array
 from tests.training.objectives.test_teacher_forcing import padded, stepped
@@ -81,3 +83,10 @@ def test_reversed_pairs() -> None:
     assert batch.links is not None
     assert batch.links.nonzero().tolist() == [[1, 0, 2]]
     assert batch.reversed().reversed().rows is BATCH.rows
+
+
+def test_portions_of_one_target_are_refused() -> None:
+    config = whole(settings(output={"kind": "partitioned"}))
+    training = config.training.model_copy(update={"objective": Spec("agreement")})
+    (problem,) = checks.problems(config.model_copy(update={"training": training}))
+    assert str(problem).startswith("training.objective: 'agreement' has two targets")

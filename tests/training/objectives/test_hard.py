@@ -253,6 +253,7 @@ def complaints(objective: Spec, **options: Any) -> list[str]:
         (Spec("marginal"), {**FREE, "decoder": {"attend": "between"}}, "attend: after and feed: nothing"),
         (Spec("marginal"), {**FREE, "decoder": {"feed": "context"}}, "attend: after and feed: nothing"),
         (Spec("marginal"), {**FREE, "output": {"label_smoothing": 0.1}}, "set model.output.label_smoothing to 0"),
+        (Spec("marginal"), {**FREE, "output": {"kind": "pointer", "supervised": True}}, "marginal teaches no switch"),
         (Spec("reinforce"), ORDERS["first"], "order: 1 needs marginal"),
         (
             Spec("reinforce"),

@@ -149,6 +149,8 @@ def test_a_model_that_lacks_what_it_needs_is_refused(changed: dict[str, object])
         ({"score": "additive"}, "segment looks at the one position"),
         ({"terms": ["shift", "markov"]}, "segment looks at the one position"),
         ({"output": {"label_smoothing": 0.1}}, "segment has no smoothed form"),
+        ({"output": {"kind": "nce"}}, "segment sums exact probabilities"),
+        ({"output": {"kind": "partitioned"}}, "segment sums exact probabilities"),
     ],
 )
 def test_what_it_would_pass_over_is_refused(changed: dict[str, object], words: str) -> None:
