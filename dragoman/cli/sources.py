@@ -1,17 +1,20 @@
 """Reading of the lines to translate, from one file or from several sources side by side."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from hashlib import file_digest
 from itertools import repeat
 from pathlib import Path
 
 from dragoman.cli.streams import one_stream
+from dragoman.configuration import document
 from dragoman.configuration.components import Spec
-from dragoman.corpus.examples import side_by_side
+from dragoman.corpus.examples import corpus_files, side_by_side
 from dragoman.corpus.features import FeatureFile, FeatureSource, Given, beside
 from dragoman.data.language import Language
 from dragoman.data.source import Source
 from dragoman.errors import UserError
 from dragoman.files import LONGEST_TEXT, read_lines, shown
+from dragoman.run.folder import RunFolder
 from dragoman.search.table import has_beam
 from dragoman.translation.translator import Translator
 
@@ -59,6 +62,22 @@ def named(given: Sequence[str], translator: Translator) -> dict[str, Path]:
             raise UserError(f"--source {text}: expected NAME=FILE once for each of {', '.join(known)}")
         found[name] = Path(path)
     one_stream(*found.values())
+    return found
+
+
+def memory_files(memory: str | None, runs: Sequence[Path]) -> list[Path]:
+    """Return the files that runs read as their translation memory. UserError if one is missing."""
+    configs = (path for run in runs if memory and (path := RunFolder(run).config).is_file())
+    asked = [data for path in configs if (data := document.load(path).data).recalled]
+    return [path for data in asked for path in corpus_files(str(memory), data.asked, data.target)]
+
+
+def digests(files: Sequence[Path]) -> list[str]:
+    """Return what tells these files from others, by their content."""
+    found = []
+    for path in files:
+        with path.open("rb") as file:
+            found.append(file_digest(file, "sha256").hexdigest())
     return found
 
 

@@ -1,7 +1,7 @@
 """`dragoman translate`: one line out for each line in."""
 
 import os
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -29,7 +29,7 @@ from dragoman.cli.options import (
     two,
 )
 from dragoman.cli.resuming import done_before, kept, left_behind, noting
-from dragoman.cli.streams import PORTION, Output, Portion, is_typed, one_line, output, portions, warn
+from dragoman.cli.streams import PORTION, Output, Portion, is_typed, one_line, output, portions, tell, warn
 from dragoman.corpus.pharaoh import pharaoh
 from dragoman.errors import UserError
 from dragoman.files import all_written
@@ -122,11 +122,13 @@ class Options(NamedTuple):
 def translate(options: Options) -> None:
     """Translate lines with a run, or with an ensemble of several: one line out for each line in."""
     candidates = two(options.candidates)
+    from dragoman.cli import sources
     from dragoman.translation.loading import load
 
     runs, source = _split(options.words)
-    _check(options, runs, source)
-    asked = _asked(options, runs, candidates)
+    memory = sources.memory_files(options.memory, runs)
+    _check(options, runs, source, memory)
+    asked = _asked(options, runs, candidates, memory)
     size = 1 if is_typed(source) else options.batch_lines or PORTION
     done = kept(options.output, asked if options.resumable else None, size, resume=options.resume)
     if options.follows:
@@ -154,14 +156,13 @@ def _split(words: Sequence[Path]) -> tuple[list[Path], Path]:
     return (runs, last) if runs and not last.is_dir() else ([*runs, last], Path("-"))
 
 
-def _check(options: Options, runs: Sequence[Path], source: Path) -> None:
+def _check(options: Options, runs: Sequence[Path], source: Path, memory: Sequence[Path]) -> None:
     """Raises UserError if files or options do not go together."""
     from dragoman.run.folder import RunFolder
 
     written = [("--output", path) for path in all_written(options.output)]
-    read = [source, *(Path(each.partition("=")[2]) for each in options.source or ())]
+    read = [source, *(Path(each.partition("=")[2]) for each in options.source or ()), *memory]
     read += [options.prefix] if options.prefix else []
-    read += [Path(options.memory)] if options.memory else []
     read += [RunFolder(run).weights(options.weights) for run in runs if options.weights]
     outputs.check(written, read, runs)
     if options.via and (options.alignments or options.json or options.show):
@@ -200,8 +201,12 @@ def _check_following(options: Options, runs: Sequence[Path]) -> None:
             raise UserError(f"{option}: {way} writes word by word, by greedy search with engine torch; leave out one")
 
 
-def _asked(options: Options, runs: Sequence[Path], candidates: tuple[int, int] | None) -> Mapping[str, Any]:
+def _asked(
+    options: Options, runs: Sequence[Path], candidates: tuple[int, int] | None, memory: Sequence[Path]
+) -> Mapping[str, Any]:
     """Return the options that the output depends on."""
+    from dragoman.cli.sources import digests
+
     return {
         "command": "translate",
         "RUN": [os.path.realpath(run) for run in runs],
@@ -218,7 +223,7 @@ def _asked(options: Options, runs: Sequence[Path], candidates: tuple[int, int] |
         "--to": options.to,
         "--via": options.via,
         "--prefix": bool(options.prefix),
-        "--memory": options.memory,
+        "--memory": digests(memory),
         "--exact": options.exact,
     }
 
@@ -230,7 +235,7 @@ def _translate(
     from dragoman.cli import sources
     from dragoman.cli.progress import progress
 
-    target = options.output
+    target, counts = options.output, Counter[str]()
     search = sources.search_of(translator, options.search, options.beam)
     with ExitStack() as stack:
         noted = stack.enter_context(noting(target, done if options.resumable else None, asked))
@@ -245,7 +250,10 @@ def _translate(
             noted(portion.lines)
             for number, translation in enumerate(found, start=portion.first - 1):
                 _write(texts, number, translation, options)
+                counts["similar" if any(each.match for each in translation.sources) else "new"] += 1
             advance(len(found))
+    if options.memory:
+        tell(f"{options.memory}: has a similar sentence to {counts['similar']:,} of {counts.total():,} lines")
 
 
 def _translated(

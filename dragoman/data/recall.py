@@ -10,6 +10,7 @@ from dragoman.corpus.examples import read_pairs
 from dragoman.corpus.memory import MEMORIES, Match, Nearest, write
 from dragoman.data.language import Language
 from dragoman.data.source import Source
+from dragoman.errors import UserError
 
 MEMORY = "memory.jsonl.gz"  # in a run folder: the training pairs, as a corpus that can be read again
 
@@ -50,11 +51,13 @@ def keep(data: DataConfig, folder: Path) -> None:
 
 def recall(data: DataConfig, sources: Iterable[Source], folder: Path, place: str | Path | None = None) -> Recall:
     """Load the translation memory of a run: the pairs in its folder, or those of another corpus. UserError if these
-    cannot be read.
+    cannot be read, or if there are none.
     """
     (language,) = (source for source in sources if source.name == data.asked)
     assert isinstance(language, Language)
     pairs = read_pairs(folder / MEMORY if place is None else place, data.asked, data.target)
     memory = components.build(MEMORIES, data.memory, pairs, language.text.normalise, language.text.tokenise)
     assert isinstance(memory, Nearest)
+    if place is not None and not memory:
+        raise UserError(f"{place}: has no pairs of {data.asked} and {data.target} to look up")
     return Recall(memory, data.asked, data.recalled)

@@ -2,17 +2,24 @@
 
 import json
 import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
 
-from dragoman.configuration.config import Config, DataConfig
-from dragoman.corpus.examples import read_texts
+from dragoman.configuration import components
+from dragoman.configuration.components import Spec
+from dragoman.configuration.config import Config, DataConfig, TextConfig
+from dragoman.corpus.examples import read_pairs, read_texts
+from dragoman.corpus.memory import MEMORIES, Nearest
 from dragoman.corpus.sample import spread
+from dragoman.data.recall import Recall
 from dragoman.files import write_atomically
 from dragoman.run.folder import RunFolder
+from dragoman.text.normalise import Normaliser
+from dragoman.text.tokenise import TOKENISERS
 from dragoman.training.checks import complete
 from dragoman.training.journal import Journal
 from dragoman.training.plan import epoch_plan
@@ -22,7 +29,8 @@ from dragoman.training.trainer import first_steps
 from dragoman.training.workers import Workers
 
 PAIRS = 20_000  # of the training pairs that are prepared to measure with, at most;
-REMEMBERED = 1_500  # with a translation memory, which each of them is looked up in, fewer
+REMEMBERED = 1_500  # with a translation memory, in which each of them is looked up, fewer
+INDEXED = 50_000  # training pairs that they are looked up in, at most
 WARM = 3  # steps that do not count unless these are all: the first ones allocate memory and compile kernels
 STEPS = 30  # steps that are measured after them, at most,
 SECONDS = 2.0  # and for at most about so long
@@ -32,17 +40,21 @@ NEVER = 2**53  # steps between saves
 
 class Duration(NamedTuple):
     """The seconds of a pass over the training pairs, without validations; how many passes the configuration allows; the
-    device; and whether it had other work at the same time.
+    device; whether it had other work at the same time; and the seconds of looking all pairs up in a translation memory.
     """
 
     a_pass: float
     passes: float
     device: str
     shared: bool
+    looking_up: float = 0.0
 
     def __str__(self) -> str:
         whole = f"{_told(self.a_pass * self.passes)} for {_count(self.passes)}"
-        told = f"{_told(self.a_pass)} a pass over the training pairs, {whole}, beside validations; {self.device}"
+        beside = f" and {_told(self.looking_up)} of looking up similar pairs" if self.looking_up else ""
+        told = (
+            f"{_told(self.a_pass)} a pass over the training pairs, {whole}, beside validations{beside}; {self.device}"
+        )
         return told + ", which other programs kept busy" * self.shared
 
 
@@ -63,7 +75,7 @@ def measure(config: Config) -> Duration:
     UserError where it could not begin.
     """
     with TemporaryDirectory(prefix="dragoman-") as place:
-        small, share = _sampled(complete(config), Path(place))
+        small, share, looking_up = _sampled(complete(config), Path(place))
         folder = RunFolder(Path(small.run))
         folder.path.mkdir()
         run = assemble(small, folder, Workers(), Journal(folder, quiet=True), Stop())
@@ -85,23 +97,56 @@ def measure(config: Config) -> Duration:
         steps = epoch_plan(small, run.data, 0).count() / share
         settings = config.training
         limits = [float(limit) for limit in (settings.epochs, settings.steps and settings.steps / steps) if limit]
-        return Duration(a_pass, min(limits), str(run.device), waited)
+        return Duration(a_pass, min(limits), str(run.device), waited, looking_up)
 
 
-def _sampled(config: Config, place: Path) -> tuple[Config, float]:
-    """The configuration of a run in a folder, with random weights, and which share of the training pairs it has: they
-    are copied to the folder where they are too many.
+class _Sample(NamedTuple):
+    """The configuration of a run in a folder, with random weights; which share of the training pairs it has; and the
+    seconds of looking all of them up.
     """
-    data, share = config.data, 1.0
-    if not (data.features or data.alignments):
+
+    config: Config
+    share: float
+    looking_up: float
+
+
+def _sampled(config: Config, place: Path) -> _Sample:
+    """Training pairs are copied to the folder where they are too many."""
+    data, share, looking_up = config.data, 1.0, 0.0
+    if data.recalled and not (data.features or data.alignments):
+        data, share, looking_up = _answered(data, config.text, place)
+    elif not (data.features or data.alignments):
         data, share = _shared(data, place)
     training = config.training.model_copy(update={"start": None, "save_every": NEVER})
-    return config.model_copy(update={"run": str(place / "run"), "data": data, "training": training}), share
+    small = config.model_copy(update={"run": str(place / "run"), "data": data, "training": training})
+    return _Sample(small, share, looking_up)
+
+
+def _answered(data: DataConfig, text: TextConfig, place: Path) -> tuple[DataConfig, float, float]:
+    """Fewer training pairs, with what the memory of all of them answers as further sources; the share that they are of
+    all; and the seconds of looking all of them up.
+    """
+    names = (*data.source, data.target)
+    rows, count = spread(read_texts(data.train, names), REMEMBERED)
+    began = time.perf_counter()
+    known, _ = spread(read_pairs(data.train, data.asked, data.target), INDEXED)
+    normalise, tokenise = Normaliser(lowercase=text.source.lowercase), TOKENISERS[text.source.tokeniser]
+    memory = components.build(MEMORIES, data.memory, known, normalise, tokenise)
+    assert isinstance(memory, Nearest)
+    recall, asked = Recall(memory, data.asked, data.recalled), data.source.index(data.asked)
+    indexed = time.perf_counter()
+    answered = [(*row[:-1], *recall.texts(row[asked], row[-1]), row[-1]) for row in rows]
+    looked_up = time.perf_counter()
+    looking_up = (indexed - began) * count / max(1, len(known)) + (looked_up - indexed) * count / max(1, len(rows))
+    train = _written(place / "0.jsonl", (*data.inputs, data.target), answered)
+    corpora = {"train": train, "dev": train[0], "weights": (), "temperature": 1.0}
+    update = {**corpora, "source": data.inputs, "memory": Spec("none")}
+    return data.model_copy(update=update), len(rows) / max(1, count), looking_up
 
 
 def _shared(data: DataConfig, place: Path) -> tuple[DataConfig, float]:
     """The same data with fewer training pairs, and the share that they are of all."""
-    most = (REMEMBERED if data.recalled else PAIRS) // len(data.trained)
+    most = PAIRS // len(data.trained)
     kept, every, places = 0, 0, list[tuple[str, ...]]()
     for number, pair in enumerate(data.language_pairs):
         names = (*pair.sources, pair.target)
@@ -109,12 +154,16 @@ def _shared(data: DataConfig, place: Path) -> tuple[DataConfig, float]:
         kept, every = kept + len(rows), every + count
         places.append(pair.train)
         if len(rows) < count:
-            path = place / f"{number}.jsonl"
-            with write_atomically(path) as file:
-                file.writelines(json.dumps(dict(zip(names, texts, strict=True))) + "\n" for texts in rows)
-            places[-1] = (str(path),)
+            places[-1] = _written(place / f"{number}.jsonl", names, rows)
     if not data.pairs:  # the sample is one corpus
         one = {"weights": (), "temperature": 1.0} if places[0] != data.train else {}
         return data.model_copy(update={"train": places[0], **one}), kept / max(1, every)
     pairs = (each.model_copy(update={"train": train}) for each, train in zip(data.pairs, places, strict=True))
     return data.model_copy(update={"pairs": tuple(pairs)}), kept / max(1, every)
+
+
+def _written(path: Path, names: Sequence[str], rows: Iterable[Sequence[str]]) -> tuple[str]:
+    """Write a corpus with these columns."""
+    with write_atomically(path) as file:
+        file.writelines(json.dumps(dict(zip(names, texts, strict=True))) + "\n" for texts in rows)
+    return (str(path),)

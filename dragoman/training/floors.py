@@ -39,5 +39,5 @@ def missed(run: Direction, validation: Validation) -> str:
         name = f"the {NEAREST}"
         if not run.config.data.recalled:
             advice = "; a translation memory may serve these texts better, or help the model (data.memory)"
-    told = f"{reached.name} {figure(reached.value)} on the development data, and {figure(value)}"
+    told = f"on the development data the model has {reached.name} {figure(reached.value)}, {name} {figure(value)}"
     return f"{run.folder.path}: no better than {name}: {told}{advice}"

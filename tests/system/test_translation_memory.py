@@ -268,3 +268,45 @@ def test_faults_are_told_in_one_line(
     golden(*told(damaged))
     (damaged / "memory.jsonl.gz").unlink()
     golden(*told(damaged))
+
+
+def test_a_memory_is_not_replaced(corpus: Path, tmp_path: Path, shell: Shell) -> None:
+    for name, text in (("m.en", "odd one\n"), ("m.fr", "un deux\n"), ("in", "odd one\n")):
+        (tmp_path / name).write_text(text, "utf-8")
+    words = ("translate", begun(corpus), tmp_path / "in", "--memory", tmp_path / "m")
+    told = shell.fails(*words, "-o", tmp_path / "m.fr")
+    assert told == f"--output {tmp_path / 'm.fr'}: is read, and would be replaced; name another file"
+    assert (tmp_path / "m.fr").read_text("utf-8") == "un deux\n"
+
+
+def test_a_memory_that_grew_is_another(corpus: Path, tmp_path: Path, shell: Shell) -> None:
+    place, output = tmp_path / "m.tsv", tmp_path / "out"
+    place.write_text("en\tfr\nodd one\tun deux\n", "utf-8")
+    (tmp_path / "in").write_bytes(b"odd one\nnew\n\xff\n")
+    words = (
+        "translate",
+        begun(corpus),
+        tmp_path / "in",
+        "--memory",
+        place,
+        "--exact",
+        "--batch-lines",
+        "1",
+        "-o",
+        output,
+    )
+    assert "--resume goes on from them" in shell.fails(*words)
+    place.write_text("en\tfr\nodd one\tun deux\nnew\ttrois\n", "utf-8")
+    told = shell.fails(*words, "--resume")
+    assert f"--resume: {output}.partial was written with another --memory" in told
+    place.write_text("en\tfr\nodd one\tun deux\n", "utf-8")
+    (tmp_path / "in").write_bytes(b"odd one\nnew\nodd one\n")
+    told = shell(*words, "--resume").err.splitlines()[-1]
+    assert told == f"{place}: has a similar sentence to 1 of 1 lines"
+
+
+def test_a_memory_without_pairs_is_told(corpus: Path, tmp_path: Path, shell: Shell) -> None:
+    place = tmp_path / "m.tsv"
+    place.write_text("en\tfr\nodd one\t\n", "utf-8")
+    told = shell.fails("translate", begun(corpus), "--memory", place, stdin="odd one\n")
+    assert told == f"{place}: has no pairs of en and fr to look up"

@@ -147,6 +147,22 @@ def test_every_training_can_be_measured(
     assert len(prepared[0].data.train) == 30
 
 
+def test_a_sample_is_looked_up_in_all_pairs(
+    tmp_path: Path, prepared: list[Training], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the pair after each of the sample is like it."""
+    monkeypatch.setattr(duration, "REMEMBERED", 10)
+    place = toy.corpus(tmp_path)
+    keys = [f"{letter}{other}" * 6 for letter in "abcdefgh" for other in "klmno"]
+    toy.write(place, "train", [(f"{key} {side}", "un deux") for key in keys for side in ("left", "right")])
+    found = duration.measure(toy.config(place, tmp_path / "run", {"data.memory": "nearest"}))
+    train = prepared[0].data.train
+    assert len(train) == 10
+    assert (train.columns["source.memory"].lengths == 3).all()  # un deux </s>
+    assert found.looking_up > 0
+    assert "of looking up similar pairs" in str(found)
+
+
 def test_weighted_corpora_are_sampled_as_one(
     made: Make, prepared: list[Training], monkeypatch: pytest.MonkeyPatch
 ) -> None:

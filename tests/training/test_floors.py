@@ -123,7 +123,7 @@ def test_a_model_that_is_no_better_says_so(
     search = {"kind": "greedy", "length_ratio": 0.01, "length_margin": 1}  # of one word: a BLEU of 0
     options = {"data.memory": "nearest"} if memory else {}
     session.train(made({**options, "training.search": search}))
-    told = [line for line in capfd.readouterr().err.splitlines() if " on the development data, and " in line]
+    told = [line for line in capfd.readouterr().err.splitlines() if ": on the development data the model has " in line]
     assert len(told) == (values != (-1.0, -2.0))
     if told:
         assert told[0].startswith(f"{tmp_path / 'run'}: no better than ")
@@ -139,4 +139,4 @@ def test_the_metric_that_decides_compares(
     for metric, count in (("ter", 0), ("bleu", 1), ("loss", 1)):
         options = {"metrics": ["bleu", "ter"], "training.metric": metric}
         session.train(made({**options, "run": f"{made().run}-{metric}"}))
-        assert capfd.readouterr().err.count(" on the development data, and ") == count
+        assert capfd.readouterr().err.count(": on the development data the model has ") == count
