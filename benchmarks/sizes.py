@@ -19,7 +19,6 @@ it stopped.
 
 import argparse
 import sys
-import time
 from collections.abc import Callable, Iterable, Mapping
 from math import sqrt
 from pathlib import Path
@@ -30,7 +29,7 @@ from typing import NamedTuple
 import dragoman
 from benchmarks import provenance, trainings
 from benchmarks.prepared import Row, write
-from benchmarks.trainings import Table, markdown, result
+from benchmarks.trainings import Table, markdown, result, trained
 from dragoman.configuration import document
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus import formats
@@ -39,8 +38,7 @@ from dragoman.corpus.initialise import SIZES, Corpus, Size, choose, sizes
 from dragoman.corpus.sample import look
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import Bleu, Chrf
-from dragoman.files import read_lines
-from dragoman.training import checks, session
+from dragoman.training import checks
 
 INIT, AGAIN = "init", "init with seed 2"
 WIDTHS = ("embedding", "encoder", "decoder")
@@ -136,23 +134,14 @@ def config(row: Row, options: argparse.Namespace) -> Config:
 
 
 def work(row: Row, options: argparse.Namespace) -> None:
-    """Train a row, translate with it, and write its result beside its run. The minutes of an interrupted training are
-    kept.
-    """
+    """Train a row, translate with it, and write its result beside its run."""
     made = config(row, options)
     made_with = provenance.of(made)
-    spent = options.folder / f"{row.slug}.minutes"
-    minutes = float(next(read_lines(spent))) if spent.is_file() else 0.0
-    try:
-        run = session.train(made, quiet=True)
-    finally:
-        minutes += time.process_time() / 60
-        write(spent, [str(minutes)])
-    found = scored(run.path, made, minutes)
+    found = scored(*trained(row, made, options), made)
     provenance.write(result(row, options), found._asdict(), made_with)
 
 
-def scored(run: Path, made: Config, minutes: float) -> Result:
+def scored(run: Path, minutes: float, made: Config) -> Result:
     """Return the scores of a run on its development pairs."""
     model = dragoman.load(run, device=DeviceConfig(threads=1))
     sources, right = (list(side) for side in zip(*read_pairs(made.data.dev, *made.data.names), strict=True))

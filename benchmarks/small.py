@@ -18,7 +18,6 @@ import argparse
 import json
 import re
 import sys
-import time
 from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
@@ -29,16 +28,17 @@ from typing import NamedTuple
 import dragoman
 from benchmarks import provenance, trainings
 from benchmarks.prepared import Row, write
-from benchmarks.trainings import Table, markdown, result
+from benchmarks.trainings import Table, markdown, result, trained
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus import formats
 from dragoman.corpus.examples import Pair, read_pairs
 from dragoman.corpus.memory import Nearest
+from dragoman.evaluation.floors import ANY
 from dragoman.evaluation.metrics import Bleu, Chrf
 from dragoman.files import existing, read_lines
 from dragoman.text.normalise import Normaliser
 from dragoman.text.tokenise import punctuation
-from dragoman.training import checks, session
+from dragoman.training import checks
 from dragoman.training.starting import OPTIONS
 from dragoman.visualisation import curves
 
@@ -164,10 +164,9 @@ def work(row: Row, options: argparse.Namespace) -> None:
     """
     made = config(row, options)
     made_with = provenance.of(made)
-    run = session.train(made, quiet=True)
-    minutes = time.process_time() / 60
+    run, minutes = trained(row, made, options)
     memory = options.data / "memory.tsv" if row.name == READER else None
-    found = scores([run.path], minutes, options, memory)
+    found = scores([run], minutes, options, memory)
     provenance.write(result(row, options), found._asdict(), made_with)
 
 
@@ -191,7 +190,7 @@ def floors(part: str, options: argparse.Namespace) -> dict[str, Score]:
 
 def nearest(pairs: Sequence[Pair], memory: Sequence[Pair]) -> Score:
     """Return the score of the translation of the most similar source."""
-    known = Nearest(memory, Normaliser(lowercase=False), punctuation, threshold=1e-6)
+    known = Nearest(memory, Normaliser(lowercase=False), punctuation, threshold=ANY)
     return scored([next((match.translation for match in known.matches(pair.source)), "") for pair in pairs], pairs)
 
 

@@ -3,6 +3,7 @@
 import argparse
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,8 +12,11 @@ from typing import NamedTuple
 
 from rich.console import Console
 
-from benchmarks.prepared import Row
+from benchmarks.prepared import Row, write
+from dragoman.configuration.config import Config
 from dragoman.errors import UserError
+from dragoman.files import read_lines
+from dragoman.training import session
 
 
 class Table(NamedTuple):
@@ -90,6 +94,18 @@ def result(row: Row, options: argparse.Namespace) -> Path:
     """Return the path of a row's result."""
     path: Path = options.folder / f"{row.slug}.json"
     return path
+
+
+def trained(row: Row, config: Config, options: argparse.Namespace) -> tuple[Path, float]:
+    """Train a row. Return its run folder and the minutes of processor time, those of interrupted trainings included."""
+    spent: Path = options.folder / f"{row.slug}.minutes"
+    minutes = float(next(read_lines(spent))) if spent.is_file() else 0.0
+    try:
+        run = session.train(config, quiet=True)
+    finally:
+        minutes += time.process_time() / 60
+        write(spent, [str(minutes)])
+    return run.path, minutes
 
 
 def markdown(*lines: Iterable[str]) -> None:

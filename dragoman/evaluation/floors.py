@@ -76,7 +76,7 @@ def from_json(value: Any) -> Floors | None:
     return found if len(kinds) == 1 and kinds != {()} else None
 
 
-def lines(items: Sequence[Item]) -> list[Item]:
+def sample(items: Sequence[Item]) -> list[Item]:
     """The items of those development sentences that floors are measured on."""
     return spread(items, LINES)[0]
 
@@ -90,7 +90,7 @@ def measure(data: DataConfig, text: TextConfig, metrics: Sequence[Spec], dev: Se
     if data.pairs or data.target in data.source or not data.asked or not metrics:
         return None
     copied = data.edits if data.edits in data.source else data.asked
-    some, memory = lines(dev), _memory(data, text)
+    some, memory = sample(dev), _memory(data, text)
     asked = [str(each.sources[data.source.index(data.asked)]) for each in some]
     answers = [next((match.translation for match in memory.index.matches(source)), "") for source in asked]
     found = {

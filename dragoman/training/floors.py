@@ -29,7 +29,7 @@ def missed(run: Direction, validation: Validation) -> str:
     metrics = {spec.kind: spec for spec in run.config.metrics}
     kind = run.config.training.metric if run.config.training.metric in metrics else next(iter(metrics))
     texts, references = [each.text for each in validation.translations], [each.target for each in run.data.dev]
-    reached = components.build(METRICS, metrics[kind]).corpus(floors.lines(texts), [floors.lines(references)])
+    reached = components.build(METRICS, metrics[kind]).corpus(floors.sample(texts), [floors.sample(references)])
     floor = found.highest(kind)
     value = floor.scores[kind].value
     if (reached.value > value) if higher_is_better(kind) else (reached.value < value):

@@ -207,6 +207,9 @@ def test_the_nearest_neighbour_is_the_translation_of_the_most_similar_string() -
 )
 def test_placeholders_are_found(text: str) -> None:
     assert small.placeholders(f"a {text} b or {text}") == {text: 2}
+
+
+def test_other_signs_are_no_placeholders() -> None:
     assert not small.placeholders("50 % of all, {not this}, 3 < 4 & 5")
 
 

@@ -94,7 +94,7 @@ def test_much_data_is_sampled_and_that_is_told(tmp_path: Path, monkeypatch: pyte
     assert str(found).endswith(f" ({found.sampled})")
     assert "|sentences:2|" in found.floors[0].scores["chrf"].signature
     references = [target for _, target in DEV][::2]
-    texts = floors.lines([source for source, _ in DEV])
+    texts = floors.sample([source for source, _ in DEV])
     assert found.floors[0].scores["chrf"].value == Chrf().corpus(texts, [references]).value
 
 
