@@ -46,6 +46,13 @@ def passes(total: int) -> Iterator[Callable[[], None]]:
 
 
 @contextmanager
+def messages(total: int) -> Iterator[Callable[[int], None]]:
+    """Yield a function to call with the number of further messages translated, before any is written."""
+    with _shown(_Counts("messages"), sys.stderr.isatty(), total) as advance:
+        yield advance
+
+
+@contextmanager
 def _shown(column: ProgressColumn, told: bool, total: int | None, done: int = 0) -> Iterator[Callable[[int], None]]:
     with Progress(column, console=Console(stderr=True), transient=True, disable=not told) as bar:
         task = bar.add_task("", total=total, completed=done)

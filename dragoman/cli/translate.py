@@ -122,10 +122,13 @@ class Options(NamedTuple):
 def translate(options: Options) -> None:
     """Translate lines with a run, or with an ensemble of several: one line out for each line in."""
     candidates = two(options.candidates)
-    from dragoman.cli import sources
+    from dragoman.cli import catalogue, sources
     from dragoman.translation.loading import load
 
     runs, source = _split(options.words)
+    fills = catalogue.is_catalogue(source)
+    if fills:
+        _check_catalogue(options, source)
     memory = sources.memory_files(options.memory, runs)
     _check(options, runs, source, memory)
     asked = _asked(options, runs, candidates, memory)
@@ -147,6 +150,12 @@ def translate(options: Options) -> None:
     )
     if options.via and not translator.marks:
         raise UserError("--via: goes by way of another language, and this run has no others (data.pairs)")
+    if fills:
+        search = sources.search_of(translator, options.search, options.beam)
+        named = Path(f"{source} (texts to translate)")  # in warnings, before the number of one
+        translated = partial(_translated, translator, source=named, options=options, search=search)
+        catalogue.fill(source, options.output, translator, options.to, translated)
+        return
     _translate(translator, source, options, done, asked)
 
 
@@ -199,6 +208,24 @@ def _check_following(options: Options, runs: Sequence[Path]) -> None:
     for option, given in refused.items():
         if given:
             raise UserError(f"{option}: {way} writes word by word, by greedy search with engine torch; leave out one")
+
+
+def _check_catalogue(options: Options, source: Path) -> None:
+    """Raises UserError for options that are about lines."""
+    refused = {
+        "--resume": options.resume,
+        "--n-best": options.n_best,
+        "--alignments": options.alignments,
+        "--json": options.json,
+        "--show": options.show,
+        "--source": options.source,
+        "--prefix": options.prefix,
+        "--wait": options.wait,
+        "--incremental": options.incremental,
+    }
+    for option, given in refused.items():
+        if given:
+            raise UserError(f"{option}: is about lines of text, and {source} is a catalogue; leave it out")
 
 
 def _asked(

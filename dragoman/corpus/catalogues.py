@@ -80,6 +80,12 @@ def units(catalogue: Catalogue) -> Iterator[Unit]:
 
 def po(path: str) -> Catalogue:
     """What is in a `.po`."""
+    entries = parsed(path)
+    return Catalogue(map(_message, entries), *said(entries.metadata, path))
+
+
+def parsed(path: str) -> Any:
+    """A `.po` as polib has it."""
     try:
         import polib
     except ImportError as error:
@@ -87,11 +93,10 @@ def po(path: str) -> Catalogue:
     data = b"".join(read_chunks(path))
     found = _CHARSET.search(data[:65_536].decode("latin-1"))
     try:
-        entries = polib.pofile(_Lines(_decoded(data, found[1] if found else "utf-8", path) + "\n"))
+        return polib.pofile(_Lines(_decoded(data, found[1] if found else "utf-8", path) + "\n"))
     except OSError as error:
         line, about = told.groups() if (told := PO_ERROR.search(str(error))) else ("1", None)
         raise UserError(f"{shown(path)}:{line}: no part of a .po file ({about or 'syntax error'})") from None
-    return Catalogue(map(_message, entries), *_header(entries.metadata, path))
 
 
 class _Lines(str):
@@ -124,7 +129,7 @@ def mo(path: str) -> Catalogue:
     charset = found[1] if found else "utf-8"
     lines = (line.partition(":") for line in _decoded(header, charset, path).split("\n"))
     messages = (_of_bytes(*pair, lambda each: _decoded(each, charset, path)) for pair in rest)
-    return Catalogue(messages, *_header({key.strip(): value.strip() for key, _, value in lines}, path))
+    return Catalogue(messages, *said({key.strip(): value.strip() for key, _, value in lines}, path))
 
 
 def _texts(data: bytes, path: str) -> Iterator[tuple[bytes, bytes]]:
@@ -167,7 +172,7 @@ def _decoded(data: bytes, charset: str, path: str) -> str:
         raise UserError(f"{shown(path)}:{line}: is not in the encoding that it is said to be in ({charset})") from None
 
 
-def _header(metadata: dict[str, str], path: str) -> tuple[tuple[str, str], int]:
+def said(metadata: dict[str, str], path: str) -> tuple[tuple[str, str], int]:
     """The languages, and the form of a plural that means one."""
     source, target = (metadata.get(key, UNSAID).strip() for key in ("X-Source-Language", "Language"))
     name, folders = Path(path).name.partition(".")[0], Path(path).parts[-3:-2]

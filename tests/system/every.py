@@ -72,6 +72,7 @@ COMMANDS = {
     "train in a folder of others": Command("train toy.yaml --run=mine --data.train=mine/data/train", refused=True),
     "train here": Command("train toy.yaml --run=.", refused=True),
     "translate": Command("translate runs/toy test.en -o found.fr --resume", r"found\.fr(\.partial.*)?", ("found.fr",)),
+    "translate a catalogue": Command("translate runs/toy fr.po -o filled.po", r"filled\.po", ("filled.po",)),
     "translate as JSON": Command(
         "translate runs/toy test.en -o found.jsonl --json --resume",
         r"found\.jsonl(\.partial.*)?",
@@ -138,6 +139,7 @@ def furnish(folder: Path) -> Path:
             session.train(checks.load_config("toy.yaml", overrides), quiet=True)
     remarks = "# And remarks in the run.\n" + (folder / "runs/toy/config.yaml").read_text("utf-8")
     (folder / "runs/toy/config.yaml").write_text(remarks, "utf-8")
+    (folder / "fr.po").write_text('msgid "one"\nmsgstr "un"\n\nmsgid "two"\nmsgstr ""\n', encoding="utf-8")
     (folder / "packed.en.gz").write_bytes(gzip.compress((folder / "test.en").read_bytes()))
     (folder / "link.en").symlink_to("test.en")
     for name in ("notes.md", "step-1.txt", ".hidden.part", "checkpoints/step-00000001-mine.safetensors"):
