@@ -62,6 +62,10 @@ def test_help_and_the_package_import_nothing_heavy(code: str, repository: Path) 
             ["align", "train.en", "train.fr", "--method=ibm1"],
             marks=pytest.mark.skipif(find_spec("thot") is None, reason="needs the extra `align`"),
         ),
+        pytest.param(
+            ["dictionary", "train.en", "train.fr", "-o", "new", "--method=ibm1"],
+            marks=pytest.mark.skipif(find_spec("thot") is None, reason="needs the extra `align`"),
+        ),
     ],
 )
 def test_what_needs_no_model_does_without_torch(words: list[str], tmp_path: Path, repository: Path) -> None:

@@ -73,9 +73,9 @@ def memory_files(memory: str | None, runs: Sequence[Path]) -> list[Path]:
 
 
 def digests(files: Sequence[Path]) -> list[str]:
-    """Return what tells these files from others, by their content."""
+    """Return what tells these files from others, by their content. One that is missing is not told here."""
     found = []
-    for path in files:
+    for path in filter(Path.is_file, files):
         with path.open("rb") as file:
             found.append(file_digest(file, "sha256").hexdigest())
     return found

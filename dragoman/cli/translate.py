@@ -105,6 +105,20 @@ class Options(NamedTuple):
     ] = None
     memory: MemoryPlace = None
     exact: Exact = False
+    dictionary: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NAME=]FILE",
+            help="Translations of words that take the place of <unk>, of a source NAME if there are several; a later "
+            "FILE overrides an earlier one.",
+        ),
+    ] = None
+    replace_unk: Annotated[
+        bool | None,
+        typer.Option(
+            "--replace-unk/--no-replace-unk", help="Whether source words take the place of <unk>; they do by default."
+        ),
+    ] = None
     threads: Threads = None
 
     @property
@@ -138,7 +152,9 @@ def translate(options: Options) -> None:
         from dragoman.cli.following import follow
 
         _check_following(options, runs)
-        translator = load(runs, weights=options.weights)
+        translator = load(
+            runs, weights=options.weights, dictionary=options.dictionary or (), replace_unk=options.replace_unk
+        )
         follow(translator, source, options.output, done, wait=options.wait, to=options.to)
         return
     translator = load(
@@ -147,7 +163,11 @@ def translate(options: Options) -> None:
         engine=options.engine.value,
         candidates=candidates,
         memory=options.memory,
+        dictionary=options.dictionary or (),
+        replace_unk=options.replace_unk,
     )
+    if options.via and translator.unknown and translator.unknown.dictionaries:
+        raise UserError("--via: a dictionary has words of two languages, and a third stands between; leave out one")
     if options.via and not translator.marks:
         raise UserError("--via: goes by way of another language, and this run has no others (data.pairs)")
     if fills:
@@ -172,16 +192,26 @@ def _check(options: Options, runs: Sequence[Path], source: Path, memory: Sequenc
     written = [("--output", path) for path in all_written(options.output)]
     read = [source, *(Path(each.partition("=")[2]) for each in options.source or ()), *memory]
     read += [options.prefix] if options.prefix else []
+    read += _dictionaries(options)
     read += [RunFolder(run).weights(options.weights) for run in runs if options.weights]
     outputs.check(written, read, runs)
     if options.via and (options.alignments or options.json or options.show):
         raise UserError("--via: what a model looked at is the translation in between; leave out one")
+    if options.dictionary and options.replace_unk is False:
+        raise UserError(
+            "--dictionary: is for what takes the place of <unk>, and --no-replace-unk leaves it; leave out one"
+        )
     if options.alignments and options.json:
         raise UserError("--alignments: the objects of --json have them; leave out one")
     if options.resume and not options.resumable:
         raise UserError(
             "--resume: continues translations of whole lines, without --wait and --incremental, and --n-best as --json"
         )
+
+
+def _dictionaries(options: Options) -> list[Path]:
+    """Return the files of `--dictionary`, which may be named `SOURCE=FILE`."""
+    return [Path(each[each.find("=") + 1 :]) for each in options.dictionary or ()]
 
 
 def _check_following(options: Options, runs: Sequence[Path]) -> None:
@@ -252,6 +282,8 @@ def _asked(
         "--prefix": bool(options.prefix),
         "--memory": digests(memory),
         "--exact": options.exact,
+        "--dictionary": digests(_dictionaries(options)),
+        "--replace-unk": options.replace_unk,
     }
 
 

@@ -351,6 +351,9 @@ class Config(Section):
     constraints: Annotated[tuple[Spec, ...], Several] = Field(
         (), description="what translations keep to, but for those of validation"
     )
+    replace_unk: bool = Field(
+        True, description="true = source words, or their translations in a dictionary, take the place of `<unk>`"
+    )
     metrics: Annotated[tuple[Spec, ...], Several] = Field(
         (Spec("bleu"), Spec("chrf")),
         description="what translations are scored by",

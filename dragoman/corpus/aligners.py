@@ -79,17 +79,28 @@ class Task(NamedTuple):
     first: int
 
 
-def lower_words(tokeniser: str) -> Callable[[str], str]:
-    """A function from a text to its words, as `text.tokeniser` separates them, in lower case with spaces between."""
+def written_words(tokeniser: str) -> Callable[[str], str]:
+    """A function from a text to its words, as `text.tokeniser` separates them, with spaces between."""
     from dragoman.text.tokenise import TOKENISERS  # slow to import, and the command line needs the names above
 
     normalise, tokenise = Normaliser(lowercase=False), TOKENISERS[tokeniser]
 
     def words(text: str) -> str:
         text = normalise(text)
-        return " ".join(text[begin:end].lower() for begin, end in tokenise(text))
+        return " ".join(text[begin:end] for begin, end in tokenise(text))
 
     return words
+
+
+def lower_words(tokeniser: str) -> Callable[[str], str]:
+    """The same in lower case, in which words are aligned."""
+    words = written_words(tokeniser)
+    return lambda text: lowered(words(text))
+
+
+def lowered(words: str) -> str:
+    """Words with spaces between, each in lower case."""
+    return " ".join(word.lower() for word in words.split(" "))
 
 
 def passes(method: Method, symmetrisation: Symmetrisation) -> int:

@@ -17,6 +17,7 @@ report.html               curves, scores and attention on one page
 checkpoints/              last.safetensors (to resume from) and the best weights so far
 data/                     the prepared corpus
 lexicon.safetensors       translations of each source symbol, where `dragoman lexicon` has found them
+dictionary.tsv            translations of words that take the place of `<unk>`, where a user has put them
 onnx/                     the model as ONNX graphs, where `dragoman export` has made them
 reverse/                  the run of the other direction, where both were trained together (objective: agreement)
 """
@@ -73,6 +74,10 @@ class RunFolder:
     @property
     def validation(self) -> Path:
         return self.path / "validation.jsonl"
+
+    @property
+    def dictionary(self) -> Path:
+        return self.path / "dictionary.tsv"
 
     @property
     def card(self) -> Path:

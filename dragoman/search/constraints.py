@@ -167,6 +167,21 @@ class NoUnknown(Constraint):
         return (symbols != UNK).unsqueeze(0)
 
 
+@final
+class NoUnknownIn(Constraint):
+    """The same in some sentences (B,) only: those in which nothing can take its place."""
+
+    def __init__(self, sentences: Bool[Tensor, "B"]) -> None:
+        self._sentences = sentences
+
+    def start(self) -> State:
+        return self._sentences
+
+    def allowed(self, state: State, symbols: Int[Tensor, "C"]) -> Bool[Tensor, "R C"]:
+        allowed: Tensor = ~state.unsqueeze(1) | (symbols != UNK)
+        return allowed
+
+
 CONSTRAINTS: Mapping[str, Callable[[ConstraintContext], Constraint]] = {
     "no_unknown": NoUnknown,
 }

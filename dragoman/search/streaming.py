@@ -34,16 +34,19 @@ class StreamState:
 
 
 class EmittedSymbol(NamedTuple):
-    """A target symbol, and how many parts of the source had been read when it was chosen."""
+    """A target symbol, how many parts of the source had been read when it was chosen, and the attention to their
+    symbols then.
+    """
 
     symbol: int
     read: int
+    attention: tuple[float, ...] = ()
 
 
 class StreamingPredictor(Predictor[StreamState]):
     """A model whose only source arrives in parts of several symbols, without the end symbol. No part is read before it
-    is needed, and predictions depend on the symbols read alone, never on what follows. Attention is not returned, since
-    its number of positions grows with each step.
+    is needed, and predictions depend on the symbols read alone, never on what follows. Predictions have no attention,
+    since its number of positions grows with each step; `attention` is that of the last one.
     """
 
     def __init__(self, model: Seq2Seq, parts: Iterable[list[int]], limit: Limit, device: torch.device) -> None:
@@ -54,6 +57,7 @@ class StreamingPredictor(Predictor[StreamState]):
         self.ids: list[int] = []  # the source symbols read so far
         self.parts = 0  # the number of parts read so far
         self.ended = False  # whether the whole source has been read
+        self.attention: tuple[float, ...] = ()  # to the symbols read
         self._arriving = iter(parts)
 
     def begin(self, sources: tuple[SourceBatch, ...]) -> StreamState:
@@ -96,6 +100,11 @@ class StreamingPredictor(Predictor[StreamState]):
         step = self.model.predict(symbols, state.model)
         return step.followed_by(StreamState(step.state, state.source, state.target + 1))
 
+    def decided(self, step: Prediction[StreamState]) -> Prediction[StreamState]:
+        """The prediction that is made, without its attention, which is kept apart."""
+        self.attention = tuple(step.attention[0][0, : len(self.ids)].tolist())
+        return replace(step, attention=())
+
     def sequence(self, ids: list[int]) -> Sequence:
         return pad([ids]).to(self.device)
 
@@ -120,7 +129,7 @@ class WaitK(StreamingPredictor):
             self.take()
         whole = [*self.ids, EOS] if self.ended else self.ids
         self._visible = whole[: state.target + self.k]
-        return replace(self.predicted(symbols, self.seen(state, self._visible)), attention=())
+        return self.decided(self.predicted(symbols, self.seen(state, self._visible)))
 
     @property
     def longest(self) -> int:
@@ -141,7 +150,7 @@ class Adaptive(StreamingPredictor):
             step = self.predicted(symbols, state)
             at_the_end = int(step.attention[0].argmax().item()) >= len(self.ids)
             if self.ended or not (at_the_end or state.target >= self.steps(whole)):
-                return replace(step, attention=())
+                return self.decided(step)
             self.take()
 
     @property
@@ -160,4 +169,4 @@ def stream(model: StreamingPredictor, constraint: Constraint | None = None) -> I
     (sentence,) = decoding.sentences
     for _ in decoding.steps((), Paths(())):
         if not sentence.finished:
-            yield EmittedSymbol(sentence.beam[0].symbol, model.parts)
+            yield EmittedSymbol(sentence.beam[0].symbol, model.parts, model.attention)

@@ -17,10 +17,11 @@ Side: TypeAlias = str  # target, source, or source.NAME of several
 
 
 class WordsOf(NamedTuple):
-    """The words that symbols spell, and the index of each symbol's word."""
+    """The words that symbols spell, the index of each symbol's word, and where the words stand in the text."""
 
     words: list[str]
     word_of: list[int]
+    spans: list[Span]
 
 
 class TextPipeline:
@@ -60,7 +61,8 @@ class TextPipeline:
                 first += 1
             word_of.append(_largest_share(spans, first, begin, end) if surface or not word_of else word_of[-1])
             begin = end
-        return WordsOf([text[left:right] for left, right in spans] if symbols else [], word_of)
+        spans = spans if symbols else []
+        return WordsOf([text[left:right] for left, right in spans], word_of, spans)
 
     def save(self, folder: Path, name: Side) -> None:
         """Write the options to `NAME.json` and what the unit has learnt to `NAME.units`."""

@@ -102,7 +102,10 @@ class Validator:
 
             assert isinstance(known.reading, ModelInputs)
             known = known._replace(reading=replace(known.reading, noise=masks))
-        return Translator(model, known, self.target, config.training.search, self.device)
+        translator = Translator(model, known, self.target, config.training.search, self.device)
+        if not config.replace_unk:
+            translator.unknown = None
+        return translator
 
     def _measured(self, translator: Translator, pair: LanguagePair) -> Validation:
         """The result on the development set of one pair."""

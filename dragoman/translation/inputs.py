@@ -234,6 +234,11 @@ def spelled(encoded: Encoded) -> list[str]:
     return [symbol for symbol in encoded if isinstance(symbol, str)]
 
 
+def has_text(encoded: Sequence[Encoded]) -> bool:
+    """Whether any source is a text that is not blank."""
+    return any(isinstance(each, list) and spelled(each) for each in encoded)
+
+
 def cut(encoded: Sequence[Encoded], longest: int | None) -> list[Encoded]:
     """The same sources, each text cut to at most `longest` symbols."""
     return [each[:longest] if isinstance(each, list) else each for each in encoded]

@@ -74,6 +74,15 @@ class SourceForm(Form):
     )
 
 
+class ReplacedForm(Form):
+    """A word for which the model had no symbol (`<unk>`)."""
+
+    word: Count = Field(description="the number of the word in words, from 0")
+    source: Text = Field(description="the name of the source whose word took its place")
+    source_word: Count = Field(description="the number of that word in its words, from 0")
+    dictionary: bool = Field(description="whether a dictionary translated it; false = it stands there as it is")
+
+
 class EditForm(Form):
     """A word of the edited source, of the translation, or of both."""
 
@@ -111,6 +120,7 @@ class TranslationForm(Form):
     sentinel: Weights | None = Field(
         None, description="for each target word the weight that went to no source, if the model has a sentinel"
     )
+    replaced: list[ReplacedForm] = Field([], description="the words that stand for `<unk>`, and what they come from")
     left_out: Count = Field(0, description="symbols at the end of overlong sources that were not read")
     reference: Text | None = Field(None, description="the translation by a person")
     pair: Text | None = Field(None, description="of a run with several pairs of languages, which one: en-de")
@@ -133,7 +143,12 @@ class TranslationForm(Form):
         for number, step in enumerate(self.steps):
             if step.word is not None and step.word >= words:
                 raise _misfit(f"steps.{number}.word: expected the number of one of {words} words, found {step.word}")
-        names = [source.name for source in self.sources]
+        names = {source.name: len(source.words) for source in self.sources}
+        for number, each in enumerate(self.replaced):
+            if each.word >= words or each.source_word >= names.get(each.source, 0):
+                raise _misfit(
+                    f"replaced.{number}: there is no word {each.word}, or none {each.source_word} in {each.source}"
+                )
         if self.edits and self.edits.source not in names:
             raise _misfit(f"edits.source: expected one of {', '.join(names)}, found {shown(self.edits.source)}")
         return self

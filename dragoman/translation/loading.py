@@ -8,6 +8,8 @@ from torch import nn
 
 from dragoman import devices
 from dragoman.configuration.config import Config, DeviceConfig
+from dragoman.corpus import dictionary as dictionary_files
+from dragoman.corpus.dictionary import Dictionary
 from dragoman.data.language import Language
 from dragoman.data.lexicon import Lexicon
 from dragoman.data.marks import foreign, target_marks
@@ -24,6 +26,7 @@ from dragoman.search.candidates import CandidateList
 from dragoman.search.ensemble import Ensemble
 from dragoman.translation.inputs import CombinedInputs, ModelInputs
 from dragoman.translation.translator import ModelConventions, Translator
+from dragoman.translation.unknown import UnknownWords
 
 Engine = Literal["torch", "int8", "onnx"]
 
@@ -36,6 +39,8 @@ def load(
     engine: Engine = "torch",
     candidates: tuple[int, int] | None = None,
     memory: str | Path | None = None,
+    dictionary: str | Path | Sequence[str | Path] = (),
+    replace_unk: bool | None = None,
 ) -> Translator:
     """Load a translator from a run folder; nothing else is needed. `weights`: model, model-best or model-last.
 
@@ -45,6 +50,9 @@ def load(
     of each source symbol, which is faster; run `dragoman lexicon` first.
     `memory` is a corpus, as `data.train` names one, that takes the place of the training pairs as translation memory of
     a run with `data.memory`.
+    `replace_unk`, if given, takes the place of the run's key: whether source words stand for `<unk>`, translated if a
+    `dictionary` has them: that in the run's folder, then these, of which later ones override earlier ones. With several
+    sources, "NAME=FILE" is for one of them; without a name, it is for the first that is not of the target language.
     Several folders form an ensemble, which translates with the mean of its models' predictions. Each model reads the
     sources it knows, and all must share their target symbols. The search is that of the first run, the candidates are
     those of all.
@@ -61,11 +69,39 @@ def load(
     members = [_of_run(run, weights, engine, chosen, memory) for run in runs]
     translator = members[0] if len(members) == 1 else _together(folders, members)
     translator.constraints = runs[0].config.constraints
+    given = _files(dictionary)
+    if runs[0].config.replace_unk if replace_unk is None else replace_unk:
+        own = [run.folder.dictionary for run in reversed(runs) if run.folder.dictionary.is_file()]
+        translator.unknown = UnknownWords(translator.target, dictionaries(translator, [*own, *given]))
+    else:
+        translator.unknown = None
     if engine == "int8":
         translator.way = Int8(nn.ModuleList(member.model for member in members))
     if candidates:
         translator.candidates = CandidateList(list(map(_lexicon, runs)), *candidates, chosen.torch_device)
     return translator
+
+
+def _files(dictionary: str | Path | Sequence[str | Path]) -> list[str | Path]:
+    return [dictionary] if isinstance(dictionary, str | Path) else list(dictionary)
+
+
+def dictionaries(translator: Translator, files: Sequence[str | Path]) -> dict[str, Dictionary]:
+    """The dictionary of each source that these files, or "NAME=FILE", are for; later ones override earlier ones.
+    UserError if a file is none, or the model attends to no text.
+    """
+    texts = [source.name for source in translator.asked if isinstance(source, Language)]
+    if files and not (texts and translator.attends):
+        lacking = "has no attention (model.attention.score: none)" if texts else "reads no text"
+        raise UserError(f"{files[0]}: a dictionary translates the words attended to, and this run {lacking}")
+    own = (translator.edits, *translator.targets)
+    found: dict[str, Dictionary] = {}
+    for each in files:
+        name, equals, path = str(each).partition("=")
+        if not equals or name not in texts:
+            name, path = next((text for text in texts if text not in own), texts[0]), str(each)
+        found[name] = found.get(name, Dictionary()).overridden(dictionary_files.read(path))
+    return found
 
 
 def _folders(folder: str | Path | Sequence[str | Path]) -> list[str | Path]:
@@ -128,9 +164,8 @@ def _together(folders: Sequence[str | Path], members: Sequence[Translator]) -> T
     first = members[0]
     readings = CombinedInputs(tuple(cast(ModelInputs, member.reading) for member in members))
     unsaid = {mark: sorted(set.intersection(*(set(each.foreign[mark]) for each in members))) for mark in first.foreign}
-    known = ModelConventions(
-        readings, first.edited, first.marks, unsaid, any(member.writing.extends for member in members)
-    )
+    extends, attends = (any(each) for each in ((m.writing.extends for m in members), (m.attends for m in members)))
+    known = ModelConventions(readings, first.edited, first.marks, unsaid, extends, attends)
 
     def scorer() -> Ensemble:
         return Ensemble([member.model for member in members], readings.counts)
@@ -152,4 +187,5 @@ def model_conventions(
     taught_end = any(spec.options.get("unlinked") == "end" for spec in config.training.penalties)
     reading = ModelInputs(sources, config.data.join, taught_end, memory)
     unsaid, extends = foreign(config.data, folder), build.extends(config.model)
-    return ModelConventions(reading, config.data.edited, target_marks(config.data), unsaid, extends)
+    attends = config.model.attention.score.kind != "none"
+    return ModelConventions(reading, config.data.edited, target_marks(config.data), unsaid, extends, attends)

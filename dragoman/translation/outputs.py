@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from dragoman.data.language import Language
 from dragoman.data.surfaces import ExtendedVocabulary, Numbering
+from dragoman.data.vocabulary import UNK
 from dragoman.errors import UserError
 from dragoman.files import LONGEST_TEXT
 from dragoman.search.hypothesis import Hypothesis
@@ -41,13 +42,19 @@ class ModelOutputs:
         spelt = [symbol for symbol, _ in made]
         words = self.target.text.words(spelt)
         by_operation = {number: word for (_, number), word in zip(made, words.word_of, strict=True)}
-        return spelt, WordsOf(words.words, [by_operation.get(number, -1) for number in range(len(symbols))])
+        return spelt, words._replace(word_of=[by_operation.get(number, -1) for number in range(len(symbols))])
 
     def symbols_of(self, encoded: list[Encoded], hypothesis: Hypothesis) -> list[Symbol]:
         """The symbols of a translation of these sources; those outside the vocabulary by their spelling."""
         marked = self._numbering(encoded).marked(hypothesis.symbols)
         every = zip(marked, hypothesis.surfaces, strict=True)
         return [symbol if surface is None else surface for symbol, surface in every]
+
+    @staticmethod
+    def unknown(hypothesis: Hypothesis, words: WordsOf) -> list[int]:
+        """The numbers of the words in which a hypothesis has an `<unk>`."""
+        every = zip(hypothesis.symbols, hypothesis.surfaces, words.word_of, strict=True)
+        return sorted({word for symbol, surface, word in every if symbol == UNK and surface is None and word >= 0})
 
     def vocabularies(self, encoded: Iterable[Sequence[Encoded]]) -> list[ExtendedVocabulary] | None:
         """The target vocabulary extended by the words of each sentence, if the model asks for them."""

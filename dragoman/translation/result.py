@@ -20,12 +20,13 @@ from dragoman.translation.json_form import (
     EditForm,
     EditsForm,
     MatchForm,
+    ReplacedForm,
     SourceForm,
     StepForm,
     TranslationForm,
     problem,
 )
-from dragoman.translation.translation import SourceAttention, Step, Translation
+from dragoman.translation.translation import Replacement, SourceAttention, Step, Translation
 from dragoman.visualisation.changes import Revision
 
 PLACES = 6  # decimals of every number
@@ -140,6 +141,7 @@ def _form(given: Translation, **beside: Any) -> TranslationForm:
         figures={name: _weights(each).tolist() for name, each in translation.figures.items()},
         sources=list(map(_source_form, translation.sources)),
         sentinel=_list(translation.sentinel),
+        replaced=[ReplacedForm(**each._asdict()) for each in translation.replaced],
         left_out=translation.left_out,
         alternatives=[_form(each) for each in translation.alternatives],
         **beside,
@@ -184,6 +186,7 @@ def _translation(form: TranslationForm) -> Translation:
         _array(form.sentinel),
         tuple(map(_translation, form.alternatives)),
         form.left_out,
+        tuple(Replacement(**each.model_dump()) for each in form.replaced),
     )
 
 

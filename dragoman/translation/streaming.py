@@ -1,46 +1,84 @@
 """Incremental input and output: words to symbols as they arrive, chosen symbols back to words."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dragoman.data.language import Language
+from dragoman.data.vocabulary import UNK
 from dragoman.files import LONGEST_TEXT
 from dragoman.search.streaming import EmittedSymbol
 from dragoman.text.mark import Symbol
+from dragoman.text.pipeline import WordsOf
 from dragoman.translation import inputs
 from dragoman.translation.translation import StreamedWord
 
+# What words of these numbers become, by the attention (T, S + 1) to the source so far and its end.
+Replace: TypeAlias = Callable[[list[int], WordsOf, NDArray[np.float64]], Mapping[int, str]]
 
-def arriving(words: Iterable[str], source: Language, mark: Sequence[Symbol]) -> Iterator[list[int]]:
+
+class ArrivingText:
     """The symbol ids that each word adds, at most LONGEST in total, with the mark before the first word. Symbols of
-    earlier words never change, even if the whole text would be segmented differently.
+    earlier words never change, even if the whole text would be segmented differently. `symbols` are those that have
+    arrived.
     """
-    text, known = "", 0
-    for word in words:
-        if known == inputs.LONGEST:
-            return
-        text = f"{text} {word}".strip()
-        found = source.text.encode(text[:LONGEST_TEXT])
-        symbols = [*(mark if found else ()), *found][: inputs.LONGEST]
-        yield source.vocabulary.ids(symbols[known:])
-        known = max(known, len(symbols))
+
+    def __init__(self, words: Iterable[str], source: Language, mark: Sequence[Symbol]) -> None:
+        self.symbols: list[Symbol] = []
+        self._words = words
+        self._source = source
+        self._mark = mark
+
+    def __iter__(self) -> Iterator[list[int]]:
+        text, known = "", 0
+        for word in self._words:
+            if known == inputs.LONGEST:
+                return
+            text = f"{text} {word}".strip()
+            found = self._source.text.encode(text[:LONGEST_TEXT])
+            every = [*(self._mark if found else ()), *found][: inputs.LONGEST]
+            self.symbols += every[known:]
+            yield self._source.vocabulary.ids(every[known:])
+            known = max(known, len(every))
 
 
-def spoken(decided: Iterable[EmittedSymbol], target: Language) -> Iterator[StreamedWord]:
+def spoken(
+    decided: Iterable[EmittedSymbol], target: Language, source: ArrivingText, replace: Replace
+) -> Iterator[StreamedWord]:
     """Each word as soon as the next one begins."""
-    symbols, read, told = list[str](), list[int](), 0
+    emitted, told = list[EmittedSymbol](), 0
     for each in decided:
-        symbols += target.vocabulary.symbols([each.symbol])
-        read.append(each.read)
-        whole = _words(symbols, read, target)[:-1]
+        emitted.append(each)
+        whole = _words(emitted, target, source, replace)[:-1]
         yield from whole[told:]
         told = len(whole)
-    yield from _words(symbols, read, target)[told:]
+    yield from _words(emitted, target, source, replace)[told:]
 
 
-def _words(symbols: list[str], read: list[int], target: Language) -> list[StreamedWord]:
-    """The words, separated by spaces, that these symbols spell."""
+def _words(
+    emitted: list[EmittedSymbol], target: Language, source: ArrivingText, replace: Replace
+) -> list[StreamedWord]:
+    """The words, separated by spaces, that these symbols spell. What takes the place of a word is not separated."""
+    symbols = target.vocabulary.symbols([each.symbol for each in emitted])
     surfaces = target.text.unit.surfaces(symbols)
-    letters = [(letter, when) for surface, when in zip(surfaces, read, strict=True) for letter in surface]
-    words = [list(word) for blank, word in groupby(letters, key=lambda each: each[0] == " ") if not blank]
-    return [StreamedWord("".join(letter for letter, _ in word), word[-1][1]) for word in words]
+    letters = [(letter, each.read) for surface, each in zip(surfaces, emitted, strict=True) for letter in surface]
+    if any(each.symbol == UNK for each in emitted):
+        words = target.text.words(symbols)
+        unknown = {word for each, word in zip(emitted, words.word_of, strict=True) if each.symbol == UNK}
+        found = replace(sorted(unknown), words, _attention(emitted, len(source.symbols)))
+        for word in sorted(found, reverse=True):
+            begin, end = words.spans[word]
+            letters[begin:end] = [(found[word], letters[end - 1][1])]
+    groups = [list(word) for blank, word in groupby(letters, key=lambda each: each[0] == " ") if not blank]
+    return [StreamedWord("".join(letter for letter, _ in word), word[-1][1]) for word in groups]
+
+
+def _attention(emitted: Sequence[EmittedSymbol], symbols: int) -> NDArray[np.float64]:
+    """The attention of each step to the symbols that had arrived, with 0 for those that had not, and for the end."""
+    found = np.zeros((len(emitted), symbols + 1))
+    for row, each in zip(found, emitted, strict=True):
+        row[: len(each.attention)] = each.attention
+    return found

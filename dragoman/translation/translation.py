@@ -82,6 +82,17 @@ class Step(NamedTuple):
     figures: Mapping[str, float] = {}
 
 
+class Replacement(NamedTuple):
+    """A word of a translation for which the model had no symbol (`<unk>`), and the word, from 0, of the named source
+    that took its place: as a dictionary translates it, or as it is.
+    """
+
+    word: int
+    source: str
+    source_word: int
+    dictionary: bool
+
+
 @dataclass(frozen=True, eq=False)
 class Translation:
     """A translation with the model's attention.
@@ -91,10 +102,10 @@ class Translation:
     to the sentinel instead of a source, if the model has one. `score` is the rank of the search (log-probability under
     its length normalisation), `log_prob` the plain log P(y | x) in nats: the sum over `steps`, of which the last is the
     end symbol; `log_probs` (target words,) are the sums for each word, `figures` the means of further probabilities of
-    the steps, by name. `alternatives` are the next best translations, as many as requested; `n_best` is this one
-    followed by those, each text once. `left_out` counts the symbols at the end of overlong sources that were not read;
-    text after the first 50,000 characters is not segmented, so there it counts characters. `dragoman.Result` writes and
-    reads a translation as JSON.
+    the steps, by name. `replaced` tells which words stand for `<unk>`; the steps keep that name. `alternatives` are the
+    next best translations, as many as requested; `n_best` is this one followed by those, each text once. `left_out`
+    counts the symbols at the end of overlong sources that were not read; text after the first 50,000 characters is not
+    segmented, so there it counts characters. `dragoman.Result` writes and reads a translation as JSON.
     """
 
     sources: tuple[SourceAttention, ...]
@@ -106,6 +117,7 @@ class Translation:
     sentinel: NDArray[np.float64] | None = None
     alternatives: tuple["Translation", ...] = ()
     left_out: int = 0
+    replaced: tuple[Replacement, ...] = ()
 
     @property
     def n_best(self) -> tuple["Translation", ...]:

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
 from dragoman.configuration import components
@@ -32,6 +33,7 @@ from dragoman.search.constraints import (
     ConstraintContext,
     FittingEdits,
     ForbiddenSymbols,
+    NoUnknownIn,
     Prefix,
     first_forbidden,
 )
@@ -43,11 +45,13 @@ from dragoman.search.streaming import Adaptive, EmittedSymbol, StreamingPredicto
 from dragoman.search.table import SEARCHES, with_beam
 from dragoman.text.edits import OPERATIONS
 from dragoman.text.mark import Mark, Symbol
+from dragoman.text.pipeline import WordsOf
 from dragoman.translation import inputs
 from dragoman.translation.inputs import CombinedInputs, Encoded, ModelInputs, Text
 from dragoman.translation.outputs import ModelOutputs
-from dragoman.translation.streaming import arriving, spoken
+from dragoman.translation.streaming import ArrivingText, spoken
 from dragoman.translation.translation import SHORT, Scored, StreamedWord, Translation, steps
+from dragoman.translation.unknown import UnknownWords, substituted
 
 Item = TypeVar("Item")
 
@@ -65,6 +69,7 @@ class ModelConventions(NamedTuple):
     marks: Mapping[str, Mark] = {}  # the mark before a source, for each target language of a multilingual model
     foreign: Mapping[Mark, list[int]] = {}  # symbol ids forbidden for each target language
     extends: bool = False  # whether it may copy source words that are not in the target vocabulary
+    attends: bool = True  # whether it has attention
 
 
 class Translator:
@@ -83,13 +88,14 @@ class Translator:
         device: Device,
     ) -> None:
         self._given = model
-        self.reading, edited, self.marks, self.foreign, extends = taught
+        self.reading, edited, self.marks, self.foreign, extends, self.attends = taught
         self.writing = ModelOutputs(target, edited, extends)
         self.search = search
         self.device = device
         self.predictor: Predictor[Any] | None = None  # what the search uses, if not the model
         self.candidates: CandidateList | None = None  # the symbols that translations are restricted to
         self.constraints: tuple[Spec, ...] = ()  # those that the configuration names
+        self.unknown: UnknownWords | None = UnknownWords(target)  # what becomes of `<unk>`; None: it is written so
         self.way: linear.LinearBackend | None = None  # how linear maps are computed when translating
 
     def __repr__(self) -> str:
@@ -214,7 +220,8 @@ class Translator:
             )
             found.update(zip(numbers, searched, strict=True))
         for number, hypotheses in found.items():
-            kept[number] = self._translation(given[number], encoded[number], hypotheses, n_best)
+            begun = len(prefixes[number]) if prefixes else 0
+            kept[number] = self._translation(given[number], encoded[number], hypotheses, n_best, begun)
         return [kept[number] if number in kept else self._nothing(each) for number, each in enumerate(given)]
 
     def _remembered(
@@ -257,7 +264,8 @@ class Translator:
             raise UserError("a text is not translated while the source arrives by hard attention of order: 1")
         limit = components.build(SEARCHES, self.search).limit
         mark = self._mark(to)
-        rest = self.model, arriving(words, self.source, mark), limit, self.device.torch_device
+        text = ArrivingText(words, self.source, mark)
+        rest = self.model, text, limit, self.device.torch_device
         model: StreamingPredictor
         if wait is not None:
             model = WaitK(*rest, wait)
@@ -265,7 +273,17 @@ class Translator:
             model = Adaptive(*rest)
         else:
             raise UserError("this model does not decide when to read (it has no term shift); use --wait K")
-        return spoken(self._one_by_one(stream(model, All(self._constraints(mark, 1)))), self.target)
+        decided = self._one_by_one(stream(model, All(self._constraints(mark, [self.attends]))))
+        return spoken(decided, self.target, text, partial(self._streamed, text.symbols))
+
+    def _streamed(
+        self, source: list[Symbol], unknown: list[int], words: WordsOf, attention: NDArray[np.float64]
+    ) -> dict[int, str]:
+        """What words of these numbers become while the source arrives."""
+        if self.unknown is None:
+            return {}
+        seen, _ = self.reading.seen(("",), [source], words, (attention,))
+        return {word: text for word, (text, _) in self.unknown.replaced(unknown, seen).items()}
 
     def _one_by_one(self, decided: Iterator[EmittedSymbol]) -> Iterator[EmittedSymbol]:
         """The same symbols, each computed with the threads for one row."""
@@ -315,7 +333,7 @@ class Translator:
         model: Predictor[Any] = self.predictor or self.scorer
         if self.candidates:
             model = shortlisted(model, self.candidates.allowed(sources, prefix))
-        constraints = self._constraints(mark, len(encoded))
+        constraints = self._constraints(mark, [self.attends and inputs.has_text(each) for each in encoded])
         if prefix is not None:
             constraints.append(Prefix(prefix))
         if self.edited is not None:
@@ -350,9 +368,13 @@ class Translator:
             raise UserError(f"prefix: {SHORT.repr(prefix[broken])} is none that the run's constraints allow")
         return found
 
-    def _constraints(self, mark: Sequence[Mark], sentences: int) -> list[Constraint]:
-        """The configured constraints for so many sentences, and the one that forbids symbols of other languages."""
-        found = self._named_constraints(sentences)
+    def _constraints(self, mark: Sequence[Mark], worded: Sequence[bool]) -> list[Constraint]:
+        """The configured constraints for these sentences, and those that forbid symbols of other languages, and `<unk>`
+        where no source word can take its place: without attention, or without a text (`worded`).
+        """
+        found = self._named_constraints(len(worded))
+        if self.unknown and not all(worded):
+            found.append(NoUnknownIn(~torch.tensor(worded, device=self.device.torch_device)))
         symbols = [number for each in mark for number in self.foreign[each]]
         if symbols:
             found.append(ForbiddenSymbols(symbols, len(self.target.vocabulary), self.device.torch_device))
@@ -422,32 +444,47 @@ class Translator:
             yield pairs, batch.to(self.device.torch_device)
 
     def _translation(
-        self, given: tuple[Given, ...], encoded: list[Encoded], hypotheses: list[Hypothesis], n_best: int
+        self, given: tuple[Given, ...], encoded: list[Encoded], hypotheses: list[Hypothesis], n_best: int, begun: int
     ) -> Translation:
-        """The best of these hypotheses, with the next best as alternatives: `n_best` different texts in all."""
+        """The best of these hypotheses, with the next best as alternatives: `n_best` different texts in all. Their
+        first `begun` symbols are a prefix that was asked for.
+        """
         found = dict[str, Translation]()
-        read = inputs.cut(encoded, inputs.LONGEST)
         for hypothesis in hypotheses:
-            said = self.writing.symbols_of(encoded, hypothesis)
-            written, words = self.writing.written(encoded, said)
-            text = self.target.text.decode(written)
-            if text in found or len(found) == n_best:
-                continue
-            weights = tuple(part[:-1] for part in hypothesis.attention)
-            figures = {name: each.tolist() for name, each in hypothesis.figures.items()}
-            seen, sentinel = self.reading.seen(given, read, words, weights)
-            found[text] = Translation(
-                seen,
-                text,
-                words.words,
-                hypothesis.score,
-                hypothesis.log_prob,
-                steps(said, words.word_of, hypothesis.log_probs, figures),
-                sentinel,
-                left_out=inputs.left_out(given, encoded),
-            )
+            if len(found) == n_best:
+                break
+            translation = self._told(given, encoded, hypothesis, begun)
+            found.setdefault(translation.text, translation)
         best, *others = found.values()
         return replace(best, alternatives=tuple(others))
+
+    def _told(
+        self, given: tuple[Given, ...], encoded: list[Encoded], hypothesis: Hypothesis, begun: int
+    ) -> Translation:
+        """A hypothesis as text, with the attention to the sources."""
+        said = self.writing.symbols_of(encoded, hypothesis)
+        written, words = self.writing.written(encoded, said)
+        weights = tuple(part[:-1] for part in hypothesis.attention)
+        figures = {name: each.tolist() for name, each in hypothesis.figures.items()}
+        seen, sentinel = self.reading.seen(given, inputs.cut(encoded, inputs.LONGEST), words, weights)
+        unknown = self.writing.unknown(hypothesis, words)
+        found = self.unknown.replaced(unknown, seen) if self.unknown else {}
+        surfaces = self.target.text.unit.surfaces(written)
+        kept = sum(map(len, surfaces[:begun]))
+        text, other = substituted(
+            "".join(surfaces), words.spans, {word: text for word, (text, _) in found.items()}, kept
+        )
+        return Translation(
+            seen,
+            text,
+            [other.get(number, word) for number, word in enumerate(words.words)],
+            hypothesis.score,
+            hypothesis.log_prob,
+            steps(said, words.word_of, hypothesis.log_probs, figures),
+            sentinel,
+            left_out=inputs.left_out(given, encoded),
+            replaced=tuple(replacement for _, replacement in found.values()),
+        )
 
 
 def _listed(given: Iterable[Item], example: str) -> list[Item]:

@@ -96,6 +96,11 @@ COMMANDS = {
     "lexicon": Command(
         "lexicon runs/toy train.en train.fr", r"runs/toy/lexicon\.safetensors", ("runs/toy/lexicon.safetensors",)
     ),
+    "dictionary": Command("dictionary runs/toy train.en train.fr -o words.tsv", r"words\.tsv", ("words.tsv",)),
+    "dictionary without a run": Command(
+        "dictionary train.en train.fr -o counted.tsv", r"counted\.tsv", ("counted.tsv",)
+    ),
+    "dictionary over a file": Command("dictionary test.en test.fr -o test.en", refused=True),
     "average": Command(
         "average runs/toy -o runs/toy/mean.safetensors", r"runs/toy/mean\.safetensors", ("runs/toy/mean.safetensors",)
     ),
@@ -175,7 +180,12 @@ def _paint(folder: Path) -> None:
 
 def lacking() -> dict[str, str]:
     """Commands that cannot run here, and the extra that they lack."""
-    extras = {"features": "timm", "export": "onnxscript", "align without a run": "thot"}
+    extras = {
+        "features": "timm",
+        "export": "onnxscript",
+        "align without a run": "thot",
+        "dictionary without a run": "thot",
+    }
     return {name: module for name, module in extras.items() if find_spec(module) is None}
 
 

@@ -28,6 +28,7 @@ LOADED = [  # what the commands import when they run
     "dragoman.cli.progress",
     "dragoman.cli.scores",
     "dragoman.corpus.cleaning",
+    "dragoman.corpus.dictionary",
     "dragoman.corpus.initialise",
     "dragoman.corpus.installed",
     "dragoman.corpus.parts",

@@ -17,6 +17,7 @@ COMMANDS = (
     "translate RUN test.en",
     "score RUN test.en test.fr",
     "align RUN test.en test.fr",
+    "dictionary RUN test.en test.fr",
     "evaluate test.fr --run RUN --source test.en",
     "lexicon RUN",
     "average RUN -o mean.safetensors",

@@ -34,6 +34,7 @@ evaluate KIND.fr --run runs/toy --source KIND.en
 evaluate KIND.fr -i KIND.fr
 score runs/toy KIND.en KIND.fr
 align runs/toy KIND.en KIND.fr
+dictionary runs/toy KIND.en KIND.fr
 report runs/toy --sentences KIND.en -o -
 lexicon runs/toy KIND.en KIND.fr
 augment forward runs/toy KIND.en -o NEW

@@ -212,6 +212,7 @@ def test_a_terminal_is_answered_line_by_line(trained: Shell) -> None:
         "evaluate test.fr --run runs/toy --source test.en",
         "score runs/toy test.en test.fr",
         "align runs/toy test.en test.fr",
+        "dictionary runs/toy test.en test.fr",
         "report runs/toy --sentences test.en -o -",
         "lexicon runs/toy test.en test.fr",
         "augment copy test.fr --source-name en --target-name fr -o copied",

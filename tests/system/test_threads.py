@@ -18,6 +18,7 @@ COMPUTING = {
     "average": (RUN, "-o", "mean.safetensors"),
     "debug data": ("toy.yaml",),
     "demo": ("demo",),
+    "dictionary": (RUN, "test.en", "test.fr"),
     "evaluate": ("test.fr", "--run", RUN, "--source", "test.en"),
     "export": (RUN, "--onnx"),
     "init": ("train.en", "train.fr", "--dev", "dev", "-o", "new.yaml"),

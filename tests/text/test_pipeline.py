@@ -67,7 +67,7 @@ def test_damaged_files_are_told(tmp_path: Path, golden: Golden) -> None:
 def test_symbols_find_their_words(kind: str) -> None:
     made = PIPELINES[kind]
     symbols = made.encode("the cat isn't here, l'homme")
-    words, word_of = made.words(symbols)
+    words, word_of, _ = made.words(symbols)
     assert words == ["the", "cat", "isn't", "here", ",", "l'", "homme"]
     assert word_of == sorted(word_of)
     assert set(word_of) == set(range(7))
@@ -93,7 +93,7 @@ def test_symbols_find_their_words(kind: str) -> None:
     ],
 )
 def test_words_of_subwords(symbols: list[str], words: list[str], word_of: list[int]) -> None:
-    assert PIPELINES["bpe"].words(symbols) == (words, word_of)
+    assert PIPELINES["bpe"].words(symbols)[:2] == (words, word_of)
 
 
 @pytest.mark.parametrize("kind", UNITS)
@@ -101,7 +101,7 @@ def test_words_of_subwords(symbols: list[str], words: list[str], word_of: list[i
 def test_every_symbol_has_a_word_and_order_is_kept(kind: str, text: str) -> None:
     made = PIPELINES[kind]
     symbols = made.encode(text)
-    words, word_of = made.words(symbols)
+    words, word_of, _ = made.words(symbols)
     assert len(word_of) == len(symbols)
     assert word_of == sorted(word_of)
     assert not word_of or 0 <= word_of[0] <= word_of[-1] < len(words)

@@ -554,7 +554,7 @@ def test_translations_keep_to_the_constraints_of_the_configuration(
         assert [found.text for found in each.translate(TEXTS, search=greedy)] == wanted
     spoken = one.simultaneous(TEXTS[0].split(), wait=1000)
     assert [word.text for word in spoken] == wanted[0].split()
-    one.constraints = ()
+    one.constraints, one.unknown = (), None
     assert "<unk>" in one.translate(TEXTS[:1], search=greedy)[0].text
 
 

@@ -1,0 +1,89 @@
+"""`dragoman dictionary`: which words translate which, with probabilities, from the word links of given pairs."""
+
+from collections.abc import Iterator
+from typing import Annotated, NamedTuple
+
+import typer
+
+from dragoman.cli import counting, outputs
+from dragoman.cli.counting import ByMethod, Columns, MorePairs, PairFiles, Symmetrised, TokenisedBy, Tokenisers
+from dragoman.cli.options import ArrayFiles, OutputFile, Threads, To, Weights, command
+from dragoman.cli.streams import one_stream, output, tell
+from dragoman.corpus.dictionary import Linked
+from dragoman.errors import UserError
+
+app = typer.Typer()
+
+OF_A_RUN = {"weights": "--weights", "to": "--to", "arrays": "--source"}
+
+
+class Options(NamedTuple):
+    """Arguments and options of `dragoman dictionary`."""
+
+    files: PairFiles
+    output: OutputFile = None
+    min_count: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Leave out translations that fewer links speak for.")
+    ] = 1
+    min_probability: Annotated[
+        float, typer.Option(min=0.0, max=1.0, metavar="P", help="Leave out translations less probable than that.")
+    ] = 0.01
+    method: ByMethod = None
+    symmetrise: Symmetrised = None
+    also: MorePairs = None
+    columns: Columns = None
+    tokeniser: TokenisedBy = None
+    weights: Weights = None
+    to: To = None
+    arrays: ArrayFiles = None
+    threads: Threads = None
+
+
+@command(app)
+def dictionary(options: Options) -> None:
+    """Find the translations of words by the attention of RUN, or by counting which words occur together (extra
+    `align`): a table of source word, target word, probability and count, for `translate --dictionary`.
+    """
+    from dragoman.corpus import dictionary as files
+
+    by_run = counting.by_run(options, OF_A_RUN)
+    one_stream(*options.files)
+    pairs = _by_attention(options) if by_run else _by_counting(options)
+    entries = files.learn(pairs, min_count=options.min_count, min_probability=options.min_probability)
+    if not entries:
+        raise UserError("no word has a translation that passes --min-count and --min-probability")
+    with output(options.output) as lines:
+        lines.write(files.lines(entries))
+    words = len({entry.source for entry in entries})
+    tell(f"{len(entries):,} translations of {words:,} words")
+
+
+def _by_attention(options: Options) -> Iterator[Linked]:
+    """Yield the pairs as a run aligns them: their target and the first text that it reads."""
+    from dragoman.cli import pairs
+    from dragoman.data.language import Language
+    from dragoman.translation.loading import load
+
+    run, source, target = options.files
+    outputs.check([("--output", options.output)], (source, target), [run])
+    translator = load(run, weights=options.weights)
+    texts = [number for number, each in enumerate(translator.sources) if isinstance(each, Language)]
+    if not (texts and translator.attends):
+        raise UserError(f"{run}: attends to no words, by which translations could be found")
+    for portion in pairs.scored(translator, source, target, given=options.arrays or (), to=options.to):
+        for scored in portion:
+            seen = scored.sources[texts[0]]
+            yield Linked(seen.words, scored.words, seen.alignment)
+
+
+def _by_counting(options: Options) -> Iterator[Linked]:
+    """Yield the pairs as a model aligns them that is trained on them: in lower case, but they stay as written."""
+    from dragoman.corpus import aligners
+    from dragoman.corpus.aligners import Words, lowered
+
+    words = aligners.written_words(options.tokeniser or Tokenisers.punctuation)
+    every = counting.corpora(options.files, options.columns, options.also, options.output)
+    given, also = ([Words(*map(words, pair)) for pair in each] for each in every)
+    low, more = ([Words(*map(lowered, pair)) for pair in each] for each in (given, also))
+    for pair, links in zip(given, counting.links(low, more, options.method, options.symmetrise), strict=True):
+        yield Linked(*pair.lists, links)

@@ -1,0 +1,54 @@
+"""Words in the place of `<unk>`: the source word attended to most, as a dictionary translates it or as it is."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dragoman.corpus.dictionary import Dictionary
+from dragoman.data.language import Language
+from dragoman.text.tokenise import Span
+from dragoman.translation.translation import Replacement, SourceAttention
+
+
+@dataclass(frozen=True)
+class UnknownWords:
+    """Each word with an `<unk>` becomes `argmax_e P_dict(e | f)`, where f is the source word that it attended to most,
+    or f itself if no dictionary has it (Luong et al. 2015). `dictionaries` are by source.
+
+    f is the word of highest weight in all texts; a sentinel, an end symbol, a mark and regions are no words. If no word
+    has any weight, it is the word that the whole translation attended to least. Of equal words it is the first.
+    """
+
+    target: Language
+    dictionaries: Mapping[str, Dictionary] = field(default_factory=dict)
+
+    def replaced(self, words: Sequence[int], sources: Sequence[SourceAttention]) -> dict[int, tuple[str, Replacement]]:
+        """What the words of these numbers become, and from what; there is a word in some source."""
+        return {word: self._replaced(word, sources) for word in words}
+
+    def _replaced(self, word: int, sources: Sequence[SourceAttention]) -> tuple[str, Replacement]:
+        texts = [source for source in sources if not source.regions]
+        weights = np.nan_to_num(np.concatenate([source.attention for source in texts], 1))
+        row = weights[word] if weights[word].any() else -weights.sum(0)
+        places = [(source, place) for source in texts for place in range(len(source.words))]
+        source, place = places[int(row.argmax())]
+        known, copied = self.dictionaries.get(source.name), source.words[place]
+        found = known.translation(copied) if known else None
+        text = self.target.text.normalise(copied if found is None else found)
+        return text, Replacement(word, source.name, place, dictionary=found is not None)
+
+
+def substituted(
+    text: str, spans: Sequence[Span], found: Mapping[int, str], kept: int = 0
+) -> tuple[str, dict[int, str]]:
+    """The text with the words at the `spans` of these numbers replaced, and those words. The first `kept` characters
+    stay as they are: they are a prefix that was asked for.
+    """
+    parts, words, done = list[str](), dict[int, str](), 0
+    for word in sorted(found):
+        begin, end = spans[word]
+        first = max(begin, kept)
+        parts += [text[done:first], found[word]]
+        words[word], done = text[begin:first] + found[word], end
+    return "".join([*parts, text[done:]]), words

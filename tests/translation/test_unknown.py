@@ -1,0 +1,392 @@
+"""`<unk>` in a translation becomes the source word attended to most, or what a dictionary has for it."""
+
+import random
+from collections.abc import Iterable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import pytest
+from torch import Tensor
+
+import dragoman
+from dragoman.configuration.components import Spec
+from dragoman.corpus.dictionary import Dictionary, Entry
+from dragoman.data.batch import SourceBatch
+from dragoman.data.vocabulary import UNK
+from dragoman.deployment import export
+from dragoman.errors import UserError
+from dragoman.model.predictor import Candidate, Prediction, Predictor
+from dragoman.model.shapes import Int
+from dragoman.run.run import Run
+from dragoman.training import session
+from dragoman.translation.result import Result
+from dragoman.translation.translation import Replacement, SourceAttention, Translation
+from dragoman.translation.translator import Translator
+from dragoman.translation.unknown import UnknownWords, substituted
+from tests import toy
+from tests.golden import Golden
+
+pytestmark = pytest.mark.slow
+
+FEW = {"kind": "word", "size": 3}  # half of the French words
+LEARNT: dict[str, Any] = {
+    "training.epochs": None,
+    "training.steps": 200,
+    "training.validate_every": 200,
+    "training.schedule": {"kind": "cosine", "steps": 200},
+    "training.optimiser": {"kind": "adam", "learning_rate": 0.02},
+    "text.target.unit": FEW,
+}
+ONE_STEP = {"training.epochs": None, "training.steps": 1, "text.target.unit": FEW}
+CHARACTERS = {"text.source.unit": "character", "text.target.unit": "character"}
+JOINT = {"text.joint": True, "text.source.unit": FEW}
+HEADS = {"kind": "self_attention", "size": 8, "heads": 2, "layers": 2}
+OTHERS: dict[str, dict[str, Any]] = {
+    "words": {},
+    "characters": CHARACTERS,
+    "subwords": {**toy.SUBWORDS},
+    "copying": {"model.output": "pointer_generator"},
+    "nce": {"model.output": "nce"},
+    "partitioned": {"model.output": "partitioned"},
+    "classes": {"model.output": "classes"},
+    "huffman": {"model.output": "huffman"},
+    "adaptive": {"model.output": "adaptive"},
+    "no attention": {"model.attention.score": "none"},
+    "hard": {"model.attention.normaliser": "hard", "training.objective": "marginal"},
+    "sparse": {"model.attention.normaliser": "sparsemax"},
+    "heads": {"model.encoder": HEADS, "model.bridge": "none", "model.decoder": HEADS},
+    "two sources": {"data.source": ["en", "mt"], "model.combination": {"kind": "flat", "sentinel": True}},
+    "one by one": {"data.source": ["en", "mt"]},
+    "joined": {"data.source": ["en", "mt"], "data.join": True, **JOINT},
+    "post-editing": {"data.source": ["mt", "en"], "data.edits": "mt", **JOINT},
+}
+TEXTS = [source for source, _ in toy.pairs(12, 5)]
+HOSTILE = [
+    "",
+    " ",
+    "🎉 👩\u200d👩\u200d👧 🏳️\u200d🌈!",
+    "我喜歡貓。",
+    random.Random(1).randbytes(60).decode("utf-8", "replace"),
+    random.Random(2).randbytes(60).decode("latin-1"),
+    "a" * 500,
+    "\u200d\u0301\ufeff",
+    "one\u2028two\ttwo",
+    "…",
+    "\ud800 three",
+]
+
+
+@final
+class Craving(Predictor[Any]):
+    """A predictor that finds `<unk>` most probable after every other symbol."""
+
+    def __init__(self, model: Predictor[Any]) -> None:
+        self.start_id = model.start_id
+        self.model = model
+
+    def begin(self, sources: tuple[SourceBatch, ...]) -> Any:
+        return self.model.begin(sources)
+
+    def predict(self, symbols: Int[Tensor, "R"], state: Any) -> Prediction[Any]:
+        step = self.model.predict(symbols, state)
+        (column,) = (step.symbols == UNK).nonzero()[:, 0].tolist()
+        step.log_probs[symbols != UNK, column] = 1.0
+        return step
+
+    def reorder(self, state: Any, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> Any:
+        return self.model.reorder(state, rows, sentences)
+
+    def expand(self, candidates: Iterable[Candidate], step: Prediction[Any]) -> Iterable[Candidate]:
+        return self.model.expand(candidates, step)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    corpus = toy.corpus(tmp_path_factory.mktemp("unknown"), train=160, longest=5)
+    for part in ("train", "dev"):
+        (corpus / f"{part}.mt").write_text((corpus / f"{part}.fr").read_text("utf-8").replace("un", "uno"), "utf-8")
+    (corpus / "words.tsv").write_text("".join(f"{each}\t{word}\n" for each, word in toy.WORDS.items()), "utf-8")
+    return corpus
+
+
+@pytest.fixture(scope="module")
+def run(folder: Path) -> Path:
+    """A run that knows half of the French words, and has learnt which words are none of them."""
+    return session.train(toy.config(folder, folder / "run", LEARNT), quiet=True).path
+
+
+@pytest.fixture(scope="module")
+def others(folder: Path) -> dict[str, Path]:
+    """Runs of other kinds that have learnt nothing; made when they are asked for."""
+
+    class Runs(dict[str, Path]):
+        def __missing__(self, name: str) -> Path:
+            path = folder / name.replace(" ", "-")
+            options = {**ONE_STEP, **OTHERS[name]}
+            self[name] = session.train(toy.config(folder, path, options), quiet=True).path
+            return self[name]
+
+    return Runs()
+
+
+def craving(*runs: Path, **options: Any) -> Translator:
+    translator = dragoman.load(list(runs), **options)
+    translator.predictor = Craving(translator.predictor or translator.scorer)
+    return translator
+
+
+def texts(found: Iterable[Translation]) -> list[str]:
+    return [each.text for each in found]
+
+
+def source(name: str, words: str, attention: list[list[float]], regions: bool = False) -> SourceAttention:
+    weights = np.array(attention)
+    return SourceAttention(name, words, words.split(), weights, weights.sum(1), regions=regions)
+
+
+# --- which word it is
+
+
+@pytest.mark.spec("D2")
+@pytest.mark.parametrize(
+    ("weights", "place"),
+    [
+        ([0.1, 0.7, 0.2], 1),
+        ([0.4, 0.2, 0.4], 0),  # of equal ones the first
+        ([0.0, 0.0, 0.0], 2),  # what nothing else attended to
+        ([0.0, float("nan"), 0.1], 2),
+    ],
+)
+def test_the_word_of_highest_weight_is_copied(weights: list[float], place: int, run: Path) -> None:
+    unknown = UnknownWords(dragoman.load(run).target)
+    seen = source("en", "a b c", [[0.5, 0.5, 0.0], weights])
+    assert unknown.replaced([1], [seen]) == {1: ("abc"[place], Replacement(1, "en", place, dictionary=False))}
+    assert unknown.replaced([], [seen]) == {}
+
+
+@pytest.mark.spec("D2")
+def test_of_several_sources_it_is_the_word_of_highest_weight_in_any_text(run: Path) -> None:
+    """Weights have their source's share in them; regions of a picture, a sentinel and end symbols are no words."""
+    unknown = UnknownWords(dragoman.load(run).target, {"en": Dictionary([Entry("b", "z")])})
+    picture = source("image", "1 2", [[0.9, 0.0], [0.9, 0.0], [0.0, 0.0]], regions=True)
+    en = source("en", "a b", [[0.01, 0.02], [0.03, 0.02], [0.2, 0.3]])
+    cs = source("cs", "b", [[0.01], [0.04], [0.3]])
+    found = unknown.replaced([0, 1, 2], [picture, en, cs])
+    assert [text for text, _ in found.values()] == ["z", "b", "z"]
+    assert [each for _, each in found.values()] == [
+        Replacement(0, "en", 1, dictionary=True),
+        Replacement(1, "cs", 0, dictionary=False),  # the dictionary is of English
+        Replacement(2, "en", 1, dictionary=True),
+    ]
+
+
+def test_words_are_substituted_where_they_stand() -> None:
+    spans = [(0, 5), (5, 6), (7, 14)]
+    assert substituted("<unk>, l'<unk>", spans, {0: "New York", 2: "eau"}) == (
+        "New York, eau",
+        {0: "New York", 2: "eau"},
+    )
+    assert substituted("<unk>, l'<unk>", spans, {2: "eau"}, kept=9) == ("<unk>, l'eau", {2: "l'eau"})
+    assert substituted("a", [(0, 1)], {}) == ("a", {})
+
+
+# --- every search
+
+
+@pytest.mark.spec("D2")
+@pytest.mark.parametrize("search", [Spec("greedy"), Spec("beam", {"size": 4})], ids=["greedy", "beam"])
+@pytest.mark.parametrize("way", ["alone", "ensemble", "int8", "onnx"])
+def test_it_is_the_most_attended_source_word_in_every_search(search: Spec, way: str, run: Path) -> None:
+    """That of the attention which the translation with `<unk>` itself has; with n-best lists and prefixes, too."""
+    options: dict[str, Any] = {}
+    if way == "onnx":
+        if find_spec("onnxscript") is None:
+            pytest.skip("needs the extra `onnx`")
+        if not (run / "onnx").is_dir():
+            export.write(Run.load(run))
+    if way in ("int8", "onnx"):
+        options["engine"] = way
+    runs = [run, run] if way == "ensemble" else [run]
+    plain = dragoman.load(runs, replace_unk=False, **options)
+    copies = dragoman.load(runs, **options)
+    wanted = plain.translate(TEXTS, search=search)
+    assert sum("<unk>" in each.text for each in wanted) > 6
+    for one, found in zip(wanted, copies.translate(TEXTS, search=search), strict=True):
+        best = one.attention.argmax(1)
+        unknown = [number for number, word in enumerate(one.words) if word == "<unk>"]
+        words = [one.source_words[best[n]] if n in unknown else word for n, word in enumerate(one.words)]
+        assert (found.words, found.text) == (words, " ".join(words))
+        assert found.replaced == tuple(Replacement(n, "en", best[n], dictionary=False) for n in unknown)
+        assert [step.symbol for step in found.steps] == [step.symbol for step in one.steps]  # they say what was found
+        assert found.log_prob == one.log_prob
+    if search.kind == "beam":
+        (several,) = copies.translate(TEXTS[2:3], search=search, n_best=3)
+        assert len({each.text for each in several.n_best}) == len(several.n_best) == 3
+        assert not any("<unk>" in each.text for each in several.n_best)
+    (begun,) = copies.translate(["four six one"], search=search, prefix=["six"])
+    assert begun.text.split()[0] == "six"
+    assert "<unk>" not in begun.text
+
+
+@pytest.mark.spec("D3")
+@pytest.mark.parametrize("name", ["run", "ensemble"])
+def test_a_dictionary_translates_it(name: str, run: Path, folder: Path) -> None:
+    """So a model that knows three words is right about six."""
+    runs = [run, run] if name == "ensemble" else [run]
+    found = dragoman.load(runs, dictionary=folder / "words.tsv").translate(TEXTS)
+    wanted = [target for _, target in toy.pairs(12, 5)]
+    assert sum(one == other for one, other in zip(texts(found), wanted, strict=True)) >= 8
+    assert all(each.dictionary for one in found for each in one.replaced)
+
+
+@pytest.mark.spec("D3")
+def test_the_best_of_all_dictionaries_is_taken_and_the_last_overrides(run: Path, tmp_path: Path) -> None:
+    for name, lines in {
+        "one": "one\teins\t0.4\none\tun\t0.6\none\tuna\t0.6\nfive\tcinq\n",
+        "two": "one\tEINS\n",
+    }.items():
+        (tmp_path / f"{name}.tsv").write_text(lines, "utf-8")
+    text = "one five"
+    (plain,) = dragoman.load(run).translate([text])
+    assert set(plain.words) == {"one", "five"}
+    for files, words in (
+        (["one"], {"one": "un", "five": "cinq"}),
+        (["one", "two"], {"one": "EINS", "five": "cinq"}),
+        (["two"], {"one": "EINS", "five": "five"}),
+    ):
+        (found,) = dragoman.load(run, dictionary=[tmp_path / f"{name}.tsv" for name in files]).translate([text])
+        assert found.words == [words[word] for word in plain.words]
+        assert [each.dictionary for each in found.replaced] == [words[word] != word for word in plain.words]
+
+
+@pytest.mark.spec("D3")
+def test_a_dictionary_in_the_run_folder_needs_no_option(run: Path, folder: Path, tmp_path: Path) -> None:
+    own = run / "dictionary.tsv"
+    own.write_text((folder / "words.tsv").read_text("utf-8"), "utf-8")
+    (tmp_path / "mine.tsv").write_text("four\tVIER\n", "utf-8")
+    try:
+        (found,) = dragoman.load(run).translate(["four"])
+        (other,) = dragoman.load(run, dictionary=[f"en={tmp_path / 'mine.tsv'}"]).translate(["four"])
+        assert (set(found.words), set(other.words)) == ({"quatre"}, {"VIER"})
+    finally:
+        own.unlink()
+
+
+@pytest.mark.spec("D2")
+@pytest.mark.parametrize("wait", [1, 2, 1000])
+def test_while_the_source_arrives_it_is_the_most_attended_word_so_far(wait: int, run: Path, folder: Path) -> None:
+    translator = dragoman.load(run, dictionary=folder / "words.tsv")
+    copies, plain = dragoman.load(run), dragoman.load(run, replace_unk=False)
+    for text in TEXTS:
+        read = text.split()
+        raw = list(plain.simultaneous(read, wait=wait))
+        copied = list(copies.simultaneous(read, wait=wait))
+        assert [word.read for word in copied] == [word.read for word in raw]
+        for one, other in zip(raw, copied, strict=True):
+            assert other.text == one.text if one.text != "<unk>" else other.text in read[: other.read]
+        said = [word.text for word in translator.simultaneous(read, wait=wait)]
+        known = [word.text if raw[n].text != "<unk>" else toy.WORDS[word.text] for n, word in enumerate(copied)]
+        assert said == known
+        if wait == 1000:
+            (whole,) = copies.translate([text], search=Spec("greedy"))
+            assert [word.text for word in copied] == whole.words
+
+
+def test_a_streamed_replacement_of_several_words_is_one(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "long.tsv").write_text("".join(f"{word}\tles {word}\n" for word in toy.WORDS), "utf-8")
+    translator = dragoman.load(run, dictionary=tmp_path / "long.tsv")
+    for text in TEXTS[:4]:
+        (whole,) = translator.translate([text], search=Spec("greedy"))
+        spoken = [word.text for word in translator.simultaneous(text.split(), wait=1000)]
+        assert spoken == whole.words
+        assert " ".join(spoken) == whole.text
+
+
+def test_given_targets_and_prefixes_are_not_replaced(run: Path) -> None:
+    translator = dragoman.load(run)
+    (scored,) = translator.score(["one two"], ["quatre <unk> un"])
+    assert scored.text == "quatre <unk> un"
+    assert scored.translation.replaced == ()
+
+
+# --- every model
+
+
+@pytest.mark.spec("D2")
+@pytest.mark.parametrize("name", OTHERS)
+def test_no_model_writes_unk(name: str, others: dict[str, Path]) -> None:
+    """Whatever it reads, though nothing is more probable; and in the places where it writes `<unk>` if it may."""
+    translator, plain = craving(others[name]), craving(others[name], replace_unk=False)
+    given: list[Any] = [*HOSTILE, *TEXTS[:2]]
+    if len(translator.sources) > 1:
+        given = [*((text, TEXTS[n % 12]) for n, text in enumerate(given)), ("one", ""), ("", "")]
+    for search in (Spec("greedy"), Spec("beam", {"size": 2})):
+        written = plain.translate(given, search=search)
+        found = translator.translate(given, search=search)
+        assert any("<unk>" in text for text in texts(written))
+        assert not any("<unk>" in text for text in texts(found))
+        for one in found:
+            assert not any("<unk>" in word for word in one.words)
+            for each in one.replaced:
+                seen = next(source for source in one.sources if source.name == each.source)
+                assert seen.words[each.source_word] in one.words[each.word]
+            assert Result.from_line(Result(one).line()).translation.replaced == one.replaced
+        assert any(one.replaced for one in found) == (name != "no attention")
+        assert [one.replaced for one in written] == [()] * len(given)
+
+
+@pytest.mark.parametrize("name", ["words", "characters"])
+def test_a_prefix_stays_as_it_is(name: str, others: dict[str, Path]) -> None:
+    """A word that begins in it, too."""
+    (found,) = craving(others[name]).translate(["one two"], prefix=["deux tr" if name == "characters" else "deux"])
+    assert found.text.startswith("deux tr" if name == "characters" else "deux")
+    assert found.replaced
+    assert "<unk>" not in found.text
+
+
+def test_words_with_characters_that_are_unknown_are_replaced_as_a_whole(others: dict[str, Path]) -> None:
+    translator = craving(others["characters"])
+    for one in translator.translate(TEXTS):
+        for each in one.replaced:
+            assert one.words[each.word] == one.source_words[each.source_word]
+        assert one.text.split() == [word for word in one.words if word.strip()]
+
+
+def test_sentences_without_a_word_have_no_unk_alone(others: dict[str, Path]) -> None:
+    """In one batch with others that do have words."""
+    translator = craving(others["no attention"])
+    assert all(step.symbol != "<unk>" for step in translator.translate(["one two"])[0].steps)
+    assert any(step.symbol == "<unk>" for step in craving(others["words"]).translate(["one two"])[0].steps)
+
+
+def test_a_run_that_leaves_unk_says_so_in_its_configuration(folder: Path, tmp_path: Path) -> None:
+    options = {**ONE_STEP, "replace_unk": False}
+    run = session.train(toy.config(folder, tmp_path / "run", options), quiet=True)
+    assert "<unk>" in craving(run.path).translate(["one"])[0].text
+    assert "<unk>" not in craving(run.path, replace_unk=True).translate(["one"])[0].text
+
+
+def test_a_dictionary_is_for_words_that_are_attended_to(others: dict[str, Path], folder: Path, golden: Golden) -> None:
+    with pytest.raises(UserError, match=r"words\.tsv: a dictionary translates the words attended to") as raised:
+        dragoman.load(others["no attention"], dictionary=folder / "words.tsv")
+    golden(str(raised.value).replace(str(folder), "FOLDER"))
+
+
+@pytest.mark.spec("D3")
+def test_a_dictionary_is_of_the_source_that_is_another_language(others: dict[str, Path], folder: Path) -> None:
+    for name in ("two sources", "post-editing"):
+        for given, wanted in (((folder / "words.tsv"), "en"), (f"mt={folder / 'words.tsv'}", "mt")):
+            translator = dragoman.load(others[name], dictionary=given)
+            assert translator.unknown is not None
+            assert list(translator.unknown.dictionaries) == [wanted]
+
+
+def test_a_text_that_spells_unk_is_text(run: Path) -> None:
+    """It is copied like any other."""
+    (found,) = craving(run).translate(["unk"])
+    assert found.replaced
+    assert {found.words[each.word] for each in found.replaced} == {"unk"}
+    (found,) = craving(run).translate(["<unk>"])
+    assert {found.words[each.word] for each in found.replaced} <= {"<", "unk", ">"}
