@@ -9,7 +9,7 @@ from torch import nn
 
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import Config, ModelConfig
-from dragoman.data.batch import Batch, Sequence, pad
+from dragoman.data.batch import Batch, Sequence, SourceBatch, pad
 from dragoman.data.language import Language
 from dragoman.data.vocabulary import EOS, Vocabulary
 from dragoman.model import build
@@ -104,6 +104,12 @@ def sentences(*rows: list[int], width: int = 0) -> Sequence:
         return padded
     ids = nn.functional.pad(padded.ids, (0, extra), value=1)
     return Sequence(ids, nn.functional.pad(padded.mask, (0, extra)))
+
+
+def part(sentences: SourceBatch, rows: Any) -> Sequence:
+    """Some of the ids of sentences, with their mask."""
+    ids, mask = sentences[:2]
+    return Sequence(ids[rows], mask[rows])
 
 
 def pairs(sources: list[list[int]], targets: list[list[int]]) -> Batch:

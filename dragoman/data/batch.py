@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from collections.abc import Sequence as Rows
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -11,9 +11,25 @@ import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
-from dragoman.data.surfaces import Numbering
+from dragoman.data.language import Language
+from dragoman.data.surfaces import ExtendedVocabulary, Numbering
 from dragoman.data.vocabulary import EOS, PAD
 from dragoman.text.mark import Symbol
+
+
+class Spelled(NamedTuple):
+    """Sentences in which words outside the vocabulary are known by their characters.
+
+    Such words are numbered from the vocabulary's size on, in the order of `characters`, which has each of them once
+    (see `Alphabet`). Other symbols have their ids.
+    """
+
+    ids: Int64[Tensor, "B S"]
+    characters: Int64[Tensor, "W L"]
+
+    def to(self, device: torch.device, *, non_blocking: bool = False) -> "Spelled":
+        """The same sentences on another device."""
+        return Spelled(*(part.to(device, non_blocking=non_blocking) for part in self))
 
 
 class Sequence(NamedTuple):
@@ -22,17 +38,21 @@ class Sequence(NamedTuple):
     `extended` are the same words as target symbols, for models that ask for surfaces: a word that is not in the target
     vocabulary has a number from the vocabulary's size on, local to the sentence. `portion` are, in ascending order, the
     distinct symbols of the portion of the corpus to which these targets belong, for outputs that are trained on one
-    portion after the other.
+    portion after the other. `spelled` are the same sentences with the characters of words outside their own vocabulary,
+    for models that read or spell these.
     """
 
     ids: Int64[Tensor, "B S"]
     mask: Bool[Tensor, "B S"]
     extended: Int64[Tensor, "B S"] | None = None
     portion: Int64[Tensor, "V"] | None = None
+    spelled: Spelled | None = None
 
     @property
     def labels(self) -> Int64[Tensor, "B S"]:
         """The reference symbols, if these are targets."""
+        if self.spelled is not None:
+            return self.spelled.ids
         return self.ids if self.extended is None else self.extended
 
     def to(self, device: torch.device, *, non_blocking: bool = False) -> "Sequence":
@@ -100,6 +120,12 @@ def numbered(rows: Iterable[Rows[Rows[Symbol]]], numberings: Iterable[Numbering]
     """Rows of texts as ids, each row by its own numbering: the texts of a row are concatenated, each with its EOS."""
     every = zip(rows, numberings, strict=False)
     return pad([[*chain.from_iterable([*each.ids(text), EOS] for text in row)] for row, each in every])
+
+
+def spelled(rows: Rows[Rows[Rows[Symbol]]], language: Language) -> Spelled:
+    """Rows of texts, as `numbered` takes them, with the characters of words that the language does not have."""
+    words = ExtendedVocabulary(language.vocabulary, chain.from_iterable(rows))
+    return Spelled(numbered(rows, repeat(words)).ids, language.alphabet.words(words.own))
 
 
 def pad_regions(rows: Rows[npt.NDArray[Any]], size: int) -> Features:

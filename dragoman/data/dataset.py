@@ -15,7 +15,7 @@ from dragoman.configuration.config import DataConfig, TextConfig
 from dragoman.corpus.examples import Example, read_examples
 from dragoman.corpus.features import Array, FeatureFiles, FeatureSource
 from dragoman.corpus.filters import Report
-from dragoman.data.batch import Batch, SourceBatch, numbered, pad, pad_regions
+from dragoman.data.batch import Batch, SourceBatch, numbered, pad, pad_regions, spelled
 from dragoman.data.batch import Sequence as Symbols
 from dragoman.data.denoising import MASK, Infilling, noise
 from dragoman.data.language import Language
@@ -24,7 +24,7 @@ from dragoman.data.preparation import STORE, load, prepare
 from dragoman.data.recall import recall
 from dragoman.data.source import Source
 from dragoman.data.store import Store
-from dragoman.data.surfaces import ExtendedVocabulary, separated
+from dragoman.data.surfaces import NOTHING, ExtendedVocabulary, Surfaces, separated
 from dragoman.data.vocabulary import UNK
 from dragoman.errors import UserError
 from dragoman.text.mark import Symbol
@@ -43,7 +43,8 @@ class Dataset:
     to the numeric sources, for which the store has line numbers. `source_dropout` is the probability that a batch omits
     one of several sources of an example; at least one remains. `join` concatenates the sources into one sequence.
     `marked`: the first symbol of a source names the target language. `noise` hides symbols of the sources in those
-    parts of the corpus that are `copied`, whose targets are their sources.
+    parts of the corpus that are `copied`, whose targets are their sources. `surfaces` are what batches have of words
+    outside the vocabularies.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class Dataset:
         marked: bool = False,
         noise: Infilling | None = None,
         copied: Sequence[bool] = (),
+        surfaces: Surfaces = NOTHING,
     ) -> None:
         self.train = train
         self.development = development
@@ -71,6 +73,7 @@ class Dataset:
         self._marked = marked
         self._noise = noise
         self._copied = copied
+        self._surfaces = surfaces
 
     @property
     def dev(self) -> list[Example]:
@@ -97,15 +100,16 @@ class Dataset:
         *,
         keep_units: bool = False,
         source_dropout: float = 0.0,
-        surfaces: bool = False,
+        surfaces: Surfaces = NOTHING,
     ) -> "Dataset":
         """Learn the units from the training pairs and write them, the vocabularies and the ids to `folder`.
 
         Existing files are reused if they were made with the same options from the same files (by size and modification
         time). With `keep_units` (a model was trained with them), existing units are never relearnt, even if the files
         have changed. The corpus is read twice and never held in memory; after a killed preparation, the next call
-        starts over. Arrays are read from their files whenever a batch needs them. With `surfaces` (a model asks for
-        them), batches have ids for words that are not in the target vocabulary (`Sequence.extended`).
+        starts over. Arrays are read from their files whenever a batch needs them. `surfaces` are what a model asks for
+        of words outside the vocabularies: batches have ids (`Sequence.extended`) or characters (`Sequence.spelled`) of
+        them.
         """
         development = []
         for pair in data.language_pairs:
@@ -113,7 +117,7 @@ class Dataset:
             development.append(list(read_examples(pair.dev, pair.sources, pair.target, data.features)))
             if not development[-1]:
                 raise UserError(f"{pair.dev}: the development corpus is empty")
-        prepare(data, text, seed, folder, keep_units=keep_units, surfaces=surfaces)
+        prepare(data, text, seed, folder, keep_units=keep_units, surfaces=any(surfaces))
         sides = load(data, folder)
         if data.recalled:
             known, asked = recall(data, sides.values(), folder), data.source.index(data.asked)
@@ -131,6 +135,7 @@ class Dataset:
             marked=bool(data.pairs),
             noise=noise(data),
             copied=data.copied,
+            surfaces=surfaces,
         )
 
     @property
@@ -165,7 +170,7 @@ class Dataset:
             batches = tuple(map(self._padded, found, self.sources, sources))
             links = self._links(rows, sources[0], targets) if "links" in self.train.columns else None
             batch = Batch(batches, target, rows, links)
-        return self._extended(batch, [*sources, targets]) if "target.surfaces" in self.train.columns else batch
+        return self._with_surfaces(batch, [*sources, targets]) if any(self._surfaces) else batch
 
     def target_symbols(self, rows: npt.NDArray[np.int64], epoch: int) -> npt.NDArray[np.int64]:
         """The distinct target symbols of the pairs in these rows, in ascending order."""
@@ -184,8 +189,8 @@ class Dataset:
             raise self.train.damaged(f"{side}.values")
         return padded
 
-    def _extended(self, batch: Batch, sides: Sequence[Rows]) -> Batch:
-        """The same batch with extended ids: target symbols and, beyond those, the example's own."""
+    def _with_surfaces(self, batch: Batch, sides: Sequence[Rows]) -> Batch:
+        """The same batch with what the model asks for of words outside the vocabularies."""
         every = [
             [self._spelled(side, int(row), ids) for row, ids in zip(batch.rows, rows, strict=True)]
             for side, rows in zip(self._sides, sides, strict=True)
@@ -193,13 +198,25 @@ class Dataset:
         ]
         *read, targets = every
         together = [list(chain.from_iterable(sources)) for *sources, _ in zip(*every, strict=True)]
+        languages = [each for each in self.sources if isinstance(each, Language)]
+        rest = zip([together] if self._join else read, languages, strict=False)
         words = [ExtendedVocabulary(self.target.vocabulary, texts) for texts in together]
-        rest = iter([together] if self._join else read)
-        sources = tuple(
-            each._replace(extended=numbered(next(rest), words).ids) if isinstance(each, Symbols) else each
-            for each in batch.sources
-        )
-        return batch._replace(sources=sources, target=batch.target._replace(extended=numbered(targets, words).ids))
+        extended, of_sources, of_target = self._surfaces
+
+        def surfaces(given: Symbols, texts: Sequence[Sequence[Sequence[Symbol]]], spelling: Language | None) -> Symbols:
+            return given._replace(
+                extended=numbered(texts, words).ids if extended else None,
+                spelled=spelled(texts, spelling) if spelling else None,
+            )
+
+        def source(given: SourceBatch) -> SourceBatch:
+            if not isinstance(given, Symbols):
+                return given
+            texts, language = next(rest)
+            return surfaces(given, texts, language if of_sources else None)
+
+        target = surfaces(batch.target, targets, self.target if of_target else None)
+        return batch._replace(sources=tuple(map(source, batch.sources)), target=target)
 
     def _spelled(self, side: Side, row: int, given: list[int] | Array) -> list[list[Symbol]]:
         """The symbols of a sentence as its text spells them, without the end; empty if it is missing."""

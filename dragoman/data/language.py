@@ -3,12 +3,14 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
+from dragoman.data.alphabet import Alphabet
 from dragoman.data.store import Rows
-from dragoman.data.vocabulary import EOS, UNK, SymbolTable, Vocabulary
+from dragoman.data.vocabulary import EOS, UNK, SymbolTable, Vocabulary, read_strings, write_strings
 from dragoman.errors import UserError
 from dragoman.files import read_lines, write_atomically
 from dragoman.text.mark import Mark
@@ -20,19 +22,28 @@ COUNT = re.compile("[0-9]{1,18}")
 @dataclass(frozen=True)
 class Language:
     """A language: its name (the suffix of its files), text pipeline, vocabulary, and the frequency of each symbol in
-    the training corpus; `counts` is empty until they are counted.
+    the training corpus; `counts` is empty until they are counted. `characters` are those of all its words in the
+    corpus, if a model asked for surfaces; otherwise those of the vocabulary are known.
     """
 
     name: str
     text: TextPipeline
     vocabulary: Vocabulary
     counts: tuple[int, ...] = ()
+    characters: tuple[str, ...] = ()
 
     @property
     def symbols(self) -> SymbolTable:
         """What a model may know of the symbols."""
         spellings = self.vocabulary.symbols(range(len(self.vocabulary)))
-        return SymbolTable(tuple(spellings), self.counts, self.vocabulary.first)
+        return SymbolTable(tuple(spellings), self.counts, self.vocabulary.first, self.alphabet.characters)
+
+    @cached_property
+    def alphabet(self) -> Alphabet:
+        """The numbers of the characters of its words."""
+        first, size = self.vocabulary.first, len(self.vocabulary)
+        known = sorted(set().union(*self.vocabulary.symbols(range(first, size))))
+        return Alphabet(self.characters or known, first)
 
     def ids(self, text: str, sample: int | None = None) -> list[int]:
         """The ids of a text and EOS; `sample` seeds the sentence's subword dropout, None = none."""
@@ -59,11 +70,15 @@ class Language:
         return number
 
     def save(self, folder: Path, side: Side) -> None:
-        """Write `SIDE.json`, `SIDE.units`, `SIDE.vocabulary` and `SIDE.counts`."""
+        """Write `SIDE.json`, `SIDE.units`, `SIDE.vocabulary`, `SIDE.counts`, and `SIDE.characters` if there are any."""
         self.text.save(folder, side)
         self.vocabulary.save(folder / f"{side}.vocabulary")
         with write_atomically(folder / f"{side}.counts") as file:
             file.writelines(f"{count}\n" for count in self.counts)
+        if self.characters:
+            write_strings(folder / f"{side}.characters", self.characters)
+        else:  # what was learnt for another model
+            (folder / f"{side}.characters").unlink(missing_ok=True)
 
     @staticmethod
     def saved(folder: Path, side: Side) -> bool:
@@ -83,7 +98,9 @@ class Language:
         if counted and len(vocabulary) != len(counts):
             told = f"{len(vocabulary):,} symbols, and {side}.counts {len(counts):,}"
             raise UserError(f"{path} has {told}: one of them was cut, or is another run's")
-        return cls(name, TextPipeline.load(folder, side), vocabulary, counts)
+        letters = folder / f"{side}.characters"
+        characters = tuple(read_strings(letters)) if letters.is_file() else ()
+        return cls(name, TextPipeline.load(folder, side), vocabulary, counts, characters)
 
 
 def _counts(path: Path) -> tuple[int, ...]:

@@ -20,7 +20,7 @@ from dragoman.data.marks import foreign, marks, target_marks, write_spoken
 from dragoman.data.recall import Recall, keep, recall
 from dragoman.data.source import Source
 from dragoman.data.store import Rows, discard, new_store, read_header
-from dragoman.data.surfaces import joined
+from dragoman.data.surfaces import BETWEEN, joined
 from dragoman.data.vocabulary import EOS, UNK
 from dragoman.errors import UserError
 from dragoman.files import LONGEST_TEXT
@@ -137,7 +137,7 @@ def _write(
     reports, parts = [], list[int]()
     vocabulary = languages["target"].vocabulary
     spoken = {name: np.zeros(len(vocabulary), np.bool_) for name in target_marks(data)}
-    counts = {side: np.zeros(len(language.vocabulary), np.int64) for side, language in languages.items()}
+    tally = _Tally(languages)
     with new_store(folder, columns) as store:
         for pair in data.trained:
             filters = Filters(max_length=data.max_length, max_ratio=data.max_ratio)
@@ -145,8 +145,7 @@ def _write(
             for corpus, block in _blocks(data, pair, languages, arrays, filters, surfaces, memory):
                 store.append(block)
                 kept[corpus] += len(block["target"].lengths)
-                for side, seen in counts.items():
-                    seen += np.bincount(block[side].values, minlength=len(seen))
+                tally.add(block)
                 if spoken:
                     spoken[pair.target][block["target"].values] = True
             if not filters.report.kept:
@@ -157,10 +156,37 @@ def _write(
         if spoken:
             write_spoken(spoken, vocabulary.first, folder.parent)
         for side, source in sources.items() if learnt else ():
-            known = replace(source, counts=tuple(counts[side].tolist())) if isinstance(source, Language) else source
+            known = tally.counted(side, source) if isinstance(source, Language) else source
             known.save(folder.parent, side)
         report = Report(*map(sum, zip(*reports, strict=True)))
         store.notes = {"fingerprint": fingerprint, "report": report._asdict(), "parts": parts}
+
+
+class _Tally:
+    """How often the store has each symbol of a language, and the characters of the words outside its vocabulary, if it
+    has surfaces.
+    """
+
+    def __init__(self, languages: dict[Side, Language]) -> None:
+        self._languages = languages
+        self._counts = {side: np.zeros(len(language.vocabulary), np.int64) for side, language in languages.items()}
+        self._characters = dict[Side, set[str]]()
+
+    def add(self, block: dict[str, Rows]) -> None:
+        """Count rows of the store, given by column."""
+        for side, counts in self._counts.items():
+            counts += np.bincount(block[side].values, minlength=len(counts))
+            if words := block.get(f"{side}.surfaces"):
+                self._characters.setdefault(side, set()).update(words.values.tobytes().decode())
+
+    def counted(self, side: Side, language: Language) -> Language:
+        """The language with these counts and characters. Languages with one vocabulary have all their characters."""
+        found = set[str]()
+        if self._characters:
+            same_words = [name for name, each in self._languages.items() if each.vocabulary == language.vocabulary]
+            found = set().union(*map(self._characters.__getitem__, same_words), *language.text.unit.inventory)
+        characters = tuple(sorted(found - {BETWEEN}))
+        return replace(language, counts=tuple(self._counts[side].tolist()), characters=characters)
 
 
 def _blocks(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import TypeAlias, final
+from typing import NamedTuple, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,19 @@ from dragoman.data.vocabulary import UNK, Vocabulary
 from dragoman.text.mark import Symbol
 
 BETWEEN = "\n"  # separates the words of a row; no normalised text contains it
+
+
+class Surfaces(NamedTuple):
+    """What a model asks for of words outside its vocabularies: numbers of those that it may copy from the sources
+    (`extended`), and the characters of source words and of target words.
+    """
+
+    extended: bool = False
+    sources: bool = False
+    target: bool = False
+
+
+NOTHING = Surfaces()
 
 
 def joined(words: Iterable[Symbol]) -> str:
@@ -41,6 +54,11 @@ class ExtendedVocabulary:
         self._ids: dict[Symbol, int] = {
             symbol: number for number, symbol in enumerate(self._own, start=len(vocabulary))
         }
+
+    @property
+    def own(self) -> list[str]:
+        """The symbols from the vocabulary's size on."""
+        return list(self._own)
 
     def ids(self, symbols: Sequence[Symbol]) -> list[int]:
         """The number of each symbol; UNK for those that are neither in the vocabulary nor in the sources."""

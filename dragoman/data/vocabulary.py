@@ -22,12 +22,14 @@ class SymbolTable:
     """What a part of a model may know about the symbols of a side, indexed by symbol id.
 
     `spellings` are those of the vocabulary file, specials and marks by name; `first` is the id of the first symbol that
-    a text can spell. `counts` are frequencies in the training corpus, sentence ends included.
+    a text can spell. `counts` are frequencies in the training corpus, sentence ends included. `characters` are those of
+    the corpus's words, if a part of the model reads or spells them (`Alphabet`).
     """
 
     spellings: tuple[str, ...]
     counts: tuple[int, ...]
     first: int = len(SPECIALS)
+    characters: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.spellings)
@@ -35,7 +37,8 @@ class SymbolTable:
     @classmethod
     def sized(cls, size: int) -> "SymbolTable":
         """A placeholder table before there is a corpus: `size` symbols spelled as numbers, each with count 1."""
-        return cls((*SPECIALS, *map(str, range(len(SPECIALS), size)))[:size], (1,) * size)
+        spellings = (*SPECIALS, *map(str, range(len(SPECIALS), size)))[:size]
+        return cls(spellings, (1,) * size, characters=(*"0123456789",))
 
 
 class Vocabulary:
@@ -84,19 +87,29 @@ class Vocabulary:
 
     def save(self, path: Path) -> None:
         """Write one JSON string per line, without specials and marks, whose numbers are fixed."""
-        with write_atomically(path) as file:
-            file.writelines(json.dumps(symbol) + "\n" for symbol in self._symbols[self.first :])
+        write_strings(path, self.symbols(range(self.first, len(self))))
 
     @classmethod
     def load(cls, path: Path, marks: Sequence[Mark] = ()) -> "Vocabulary":
         """Read a vocabulary with these marks from `save`'s file. UserError names the file and line of anything else."""
-        symbols: dict[str, None] = {}
-        for number, line in enumerate(read_lines(path), start=1):
-            try:
-                symbol = json.loads(line)
-            except ValueError:
-                symbol = None
-            if not isinstance(symbol, str) or symbol in symbols:
-                raise UserError(f"{path}:{number}: expected a new symbol as a JSON string, found {line[:40]!r}")
-            symbols[symbol] = None
-        return cls(list(symbols), marks)
+        return cls(read_strings(path), marks)
+
+
+def write_strings(path: Path, strings: Iterable[str]) -> None:
+    """Write one JSON string per line."""
+    with write_atomically(path) as file:
+        file.writelines(json.dumps(each) + "\n" for each in strings)
+
+
+def read_strings(path: Path) -> list[str]:
+    """Read different strings from `write_strings`'s file. UserError names the file and line of anything else."""
+    found: dict[str, None] = {}
+    for number, line in enumerate(read_lines(path), start=1):
+        try:
+            each = json.loads(line)
+        except ValueError:
+            each = None
+        if not isinstance(each, str) or each in found:
+            raise UserError(f"{path}:{number}: expected a new symbol as a JSON string, found {line[:40]!r}")
+        found[each] = None
+    return list(found)

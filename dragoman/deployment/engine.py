@@ -81,8 +81,8 @@ class OnnxModel(Predictor[Tensors]):
         self, output: Callable[[Float[Tensor, "R F"]], Distribution], symbols: Int[Tensor, "R"], state: Tensors
     ) -> Prediction[Tensors]:
         features, weights, *step_state = self._step(symbols, *state.step_state, *state.source_state)
-        log_probs, ids, figures = output(features)
-        return Prediction(log_probs, (weights,), Tensors(tuple(step_state), state.source_state), ids, figures)
+        found, following = output(features), Tensors(tuple(step_state), state.source_state)
+        return Prediction(found.log_probs, (weights,), following, found.ids, found.figures)
 
     def reorder(self, state: Tensors, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> Tensors:
         return Tensors(

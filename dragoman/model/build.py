@@ -12,6 +12,7 @@ from dragoman.configuration.components import Path, Problem
 from dragoman.configuration.config import Config, ModelConfig
 from dragoman.data.language import Language
 from dragoman.data.source import Source
+from dragoman.data.surfaces import Surfaces
 from dragoman.data.vocabulary import SymbolTable
 from dragoman.errors import UserError
 from dragoman.model import weights
@@ -170,10 +171,14 @@ def option_problems(model: ModelConfig) -> list[Problem]:
     ]
 
 
-def extends(model: ModelConfig) -> bool:
-    """Whether a model needs surfaces, from data and translator. An unknown kind of output does not."""
-    output = OUTPUTS.get(model.output.kind)
-    return output is not None and output.extends
+def surfaces(model: ModelConfig) -> Surfaces:
+    """What a model needs, from data and translator, of words outside its vocabularies; nothing for an unknown kind."""
+    output, embedding = OUTPUTS.get(model.output.kind), EMBEDDINGS.get(model.embedding.source.kind)
+    return Surfaces(
+        extended=output is not None and output.extends,
+        sources=embedding is not None and embedding.reads_characters,
+        target=output is not None and output.spells,
+    )
 
 
 def complete(model: ModelConfig) -> ModelConfig:
@@ -227,7 +232,10 @@ def _decoder(
         )
 
     seen = tuple(state_size for state_size, *_ in attended)
-    return assemble(("model", "decoder"), lambda: components.build(DECODERS, model.decoder, size, seen, attend_to))
+    decoder = assemble(("model", "decoder"), lambda: components.build(DECODERS, model.decoder, size, seen, attend_to))
+    if path := OUTPUTS[model.output.kind].path_size(components.complete(OUTPUTS, model.output).options):
+        decoder.add_path(path)
+    return decoder
 
 
 def _symbols(source: SourceInput) -> int | None:
@@ -285,6 +293,10 @@ def _output(
             raise ValueError(f"'{kind}' reads attention, and there is none (model.attention.score: none)")
         if OUTPUTS[kind].extends and all(reader.embedding is None for reader in readers):
             raise ValueError(f"'{kind}' says words of the source, and no source has any (data.features)")
+        if OUTPUTS[kind].spells and any(isinstance(part, Chain) for part in decoder.modules()):
+            raise ValueError(
+                f"'{kind}' spells a word from one state, and hard attention of order: 1 has one per position"
+            )
         return components.build(OUTPUTS, model.output, features, symbols, tied)
 
     return assemble(("model", "output"), make, lambda: Full(features, symbols))

@@ -1,9 +1,9 @@
 """The interface that searches use: a model, an ensemble, or a model narrowed to a few symbols."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, TypeVar, final
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, final
 
 import torch
 from torch import Tensor
@@ -68,6 +68,9 @@ class Candidate(NamedTuple):
     surface: str | None = None
 
 
+Continuations: TypeAlias = Sequence[Iterable[Candidate]]  # of each sentence, best first
+
+
 class ScoredBatch(NamedTuple):
     """Scores of references: `log P(y_t | y_<t, x)` in nats, whether y_t was the most probable symbol, and the figures
     of each step.
@@ -106,9 +109,9 @@ class Predictor(ABC, Generic[Tree]):
         """
         return self
 
-    def expand(self, candidates: Iterable[Candidate], step: Prediction[Tree]) -> Iterable[Candidate]:
-        """Replace the candidates of a sentence, best first, by those that the beam chooses from: a model that spells
-        words replaces a candidate without a spelling by its own spellings.
+    def expand(self, candidates: Continuations, step: Prediction[Tree]) -> Continuations:
+        """Replace the candidates by those that the beam chooses from: a model that spells words replaces a candidate
+        without a spelling by its own spellings.
         """
         return candidates
 
@@ -149,5 +152,5 @@ class Narrowed(Predictor[Tree]):
     def reorder(self, state: Tree, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> Tree:
         return self._model.reorder(state, rows, sentences)
 
-    def expand(self, candidates: Iterable[Candidate], step: Prediction[Tree]) -> Iterable[Candidate]:
+    def expand(self, candidates: Continuations, step: Prediction[Tree]) -> Continuations:
         return self._model.expand(candidates, step)

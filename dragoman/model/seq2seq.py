@@ -18,7 +18,7 @@ from dragoman.model.emission import Direct, Emission
 from dragoman.model.encoder.reader import Reader
 from dragoman.model.memory import Memory
 from dragoman.model.output.output import Distribution, Output, Readout
-from dragoman.model.predictor import Narrowed, Prediction, Predictor, ScoredBatch
+from dragoman.model.predictor import Continuations, Narrowed, Prediction, Predictor, ScoredBatch
 from dragoman.model.shapes import Float, Int
 from dragoman.model.state import first_tensor, grown, select
 
@@ -42,6 +42,7 @@ class StepState(NamedTuple):
     decoder: Any
     inputs: Any
     emission: Any = ()
+    output: Any = ()  # what it has kept of the last step
 
 
 class SourceState(NamedTuple):
@@ -79,10 +80,22 @@ class Seq2Seq(nn.Module, Predictor[State]):
         -1 for those of the target alone.
         """
         names = {parameter: name for name, parameter in self.named_parameters()}
-        parts: list[tuple[int, Embedding | Output | Term]] = [(-1, self.target_embedding), (-1, self.output)]
+        parts: list[tuple[int, Embedding | Output | Term]] = [(-1, self.output), *self._embeddings()]
         parts += [(term.source, term) for term in self.decoder.modules() if isinstance(term, Term)]
-        parts += [(number, each.embedding) for number, each in enumerate(self.readers) if each.embedding is not None]
         return {names[part.get_parameter(name)]: side for side, part in parts for name in part.by_symbol}
+
+    def by_character(self) -> dict[str, int]:
+        """The same of the parameters with a row for each character of that side's words."""
+        names = {parameter: name for name, parameter in self.named_parameters()}
+        parts: list[tuple[int, Embedding | Output]] = [(-1, self.output), *self._embeddings()]
+        return {names[part.get_parameter(name)]: side for side, part in parts for name in part.by_character}
+
+    def _embeddings(self) -> list[tuple[int, Embedding]]:
+        """Each embedding with the number of its source, -1 for the target's."""
+        of_sources = [
+            (number, each.embedding) for number, each in enumerate(self.readers) if each.embedding is not None
+        ]
+        return [(-1, self.target_embedding), *of_sources]
 
     def encode(self, sources: tuple[SourceBatch, ...]) -> tuple[Memory, ...]:
         """One memory for each source."""
@@ -119,9 +132,12 @@ class Seq2Seq(nn.Module, Predictor[State]):
 
         embedded, inputs = self._read(symbols, state)
         rest = self.decoder_state(state), state.step_state.emission, distribution
-        (log_probs, ids, figures), weights, after, emission = self.emission.step(self.decoder, symbols, embedded, *rest)
-        following = _after(state, after, inputs, emission)
-        return Prediction(log_probs, self.by_source(weights, state), following, ids, figures)
+        found, weights, after, emission = self.emission.step(self.decoder, symbols, embedded, *rest)
+        following = _after(state, after, inputs, emission, found.kept)
+        return Prediction(found.log_probs, self.by_source(weights, state), following, found.ids, found.figures)
+
+    def expand(self, candidates: Continuations, step: Prediction[State]) -> Continuations:
+        return self.output.expand(candidates, step.state.step_state.output)
 
     def among(self, symbols: Int[Tensor, "C"]) -> Predictor[State]:
         output = self.output.narrowed(symbols) if self.emission.direct else None
@@ -167,7 +183,8 @@ class Seq2Seq(nn.Module, Predictor[State]):
         readout = self.readout(
             unrolled.features[real], lambda: unrolled.weights[real], lambda: real.nonzero()[:, 0], state
         )
-        return readout._replace(portion=batch.target.portion)
+        spelled = batch.target.spelled
+        return readout._replace(portion=batch.target.portion, words=spelled and spelled.characters)
 
     def readout(
         self,
@@ -202,9 +219,9 @@ class Seq2Seq(nn.Module, Predictor[State]):
         return self.inputs.step(symbols, state.step_state.inputs, state.source_state.inputs)
 
 
-def _after(state: State, decoder: State, inputs: Any, emission: Any) -> State:
+def _after(state: State, decoder: State, inputs: Any, emission: Any, output: Any = ()) -> State:
     """The state after a step, from the states of its parts."""
-    return state._replace(step_state=StepState(decoder.step_state, inputs, emission))
+    return state._replace(step_state=StepState(decoder.step_state, inputs, emission, output))
 
 
 def _side_by_side(prepared: Any, rows: int) -> Int[Tensor, "N"]:

@@ -59,7 +59,7 @@ def weights(model: nn.Module) -> dict[str, Tensor]:
     """
     saved = model.state_dict().keys()
     buffers = {name: buffer for name, buffer in model.named_buffers() if name in saved}
-    return {**{name: parameter.data for name, parameter in model.named_parameters()}, **buffers}
+    return {**{name: parameter.detach() for name, parameter in model.named_parameters()}, **buffers}
 
 
 def fill(model: nn.Module, tensors: Mapping[str, Tensor], origin: Path) -> None:

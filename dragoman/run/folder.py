@@ -3,8 +3,9 @@
 run.json                  shows that training made this folder; version, form, date, the run it started
                           from, and what the development data score without a model (floors)
 config.yaml               the configuration, complete and resolved
-source.*, target.*        text pipelines, vocabularies and counts of symbols; for numeric sources, how many
-                          numbers a region has; with several languages, which of them each symbol is in
+source.*, target.*        text pipelines, vocabularies and counts of symbols, and the characters of their words if
+                          the model reads or spells these; for numeric sources, how many numbers a region has; with
+                          several languages, which of them each symbol is in
 memory.jsonl.gz           the training pairs, if they are a translation memory (data.memory)
 model.safetensors         the weights to use: the mean of the best, or the best
 model-best.safetensors    the best single validation; model-last.safetensors: the last one
@@ -40,7 +41,8 @@ FORM = 2
 # Names of the files that training writes: before its first checkpoint; at any time; in the folder `checkpoints`.
 BEGUN = re.compile(
     r"run\.json|config\.yaml|metrics\.jsonl|events\.out\.tfevents\..+"
-    r"|(source|target)(\..+)?\.(json|units|vocabulary|counts)|target\.languages|memory\.jsonl\.gz|model-start\.safetensors"
+    r"|(source|target)(\..+)?\.(json|units|vocabulary|counts|characters)"
+    r"|target\.languages|memory\.jsonl\.gz|model-start\.safetensors"
 )
 MADE = re.compile(rf"{BEGUN.pattern}|validation\.jsonl|README\.md|model(-best|-last)?\.safetensors")
 KEPT = re.compile(r"last\.safetensors|step-\d{8}\.safetensors")

@@ -13,7 +13,7 @@ from dragoman.data.batch import Batch, Sequence, SourceBatch
 from dragoman.data.lexicon import Lexicon
 from dragoman.data.vocabulary import EOS, PAD, SPECIALS
 from dragoman.errors import UserError
-from dragoman.model.predictor import Candidate, Prediction, Predictor
+from dragoman.model.predictor import Continuations, Prediction, Predictor
 from dragoman.model.shapes import Bool, Int
 from dragoman.model.state import select
 from dragoman.model.weights import read_tensors, write_tensors
@@ -169,7 +169,7 @@ class ShortlistPredictor(Predictor[ShortlistState]):
         candidates = state.candidates._replace(disallowed_mask=select(state.candidates.disallowed_mask, sentences))
         return ShortlistState(state.model, model, candidates, state.allowed[sentences])
 
-    def expand(self, candidates: Iterable[Candidate], step: Prediction[ShortlistState]) -> Iterable[Candidate]:
+    def expand(self, candidates: Continuations, step: Prediction[ShortlistState]) -> Continuations:
         return step.state.model.expand(candidates, step.followed_by(step.state.state))
 
 

@@ -188,7 +188,7 @@ class Decoding:
 
         of_rows = [[0] * len(each) for each in symbols] if found.rows is None else found.rows.tolist()
         every = zip(range(0, len(rows), width), of_rows, symbols, found.log_probs.tolist(), strict=True)
-        expanded = [self.model.expand(candidates(*each), prediction) for each in every]
+        expanded = self.model.expand([candidates(*each) for each in every], prediction)
         progress = self.constraint.progress(constraint) if self.constraint else None
         if self.constraint and progress and progress.missing.any():
             return by_progress(expanded, rows, prediction, progress, self.constraint, constraint, self.strategy.width)

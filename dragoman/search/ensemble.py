@@ -1,6 +1,6 @@
 """Several models used as one."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Sequence as List
 from dataclasses import dataclass
 from itertools import islice
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from dragoman.data.batch import Features, SourceBatch
-from dragoman.model.predictor import Candidate, Prediction, Predictor
+from dragoman.model.predictor import Continuations, Prediction, Predictor
 from dragoman.model.shapes import Bool, Float, Int
 from dragoman.model.state import select
 
@@ -74,7 +74,7 @@ class Ensemble(Predictor[Members]):
         states = tuple(model.reorder(each, rows, sentences) for model, each in every)
         return Members(states, select(state.votes, rows))
 
-    def expand(self, candidates: Iterable[Candidate], step: Prediction[Members]) -> Iterable[Candidate]:
+    def expand(self, candidates: Continuations, step: Prediction[Members]) -> Continuations:
         """By each model in turn, so that the first one that spells a candidate decides how."""
         for model, state in zip(self.models, step.state.states, strict=True):
             candidates = model.expand(candidates, step.followed_by(state))

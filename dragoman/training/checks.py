@@ -82,10 +82,8 @@ def _sources(config: Config) -> Iterator[Problem]:
         yield Problem(path, f"'{kind}' trains both directions, and data.features are no target")
     elif objective.both_directions and data.edits:
         yield Problem(path, f"'{kind}' trains both directions, and data.edits are no source")
-    elif objective.both_directions and build.extends(config.model):
-        yield Problem(
-            path, f"'{kind}' trains both directions, and '{config.model.output.kind}' says words of the source"
-        )
+    elif objective.both_directions and (told := _of_words(config)):
+        yield Problem(path, f"'{kind}' trains both directions, and {told}")
     elif objective.both_directions and len(data.inputs) > 1:
         yield Problem(path, f"'{kind}' is between two languages, and there are several sources")
     elif config.model.cursor and not objective.any_attention:
@@ -98,6 +96,16 @@ def _sources(config: Config) -> Iterator[Problem]:
             yield Problem(("training", "penalties"), f"are of attention to one source alone, and there is {what}")
 
 
+def _of_words(config: Config) -> str:
+    """What a model has to do with words outside its vocabularies; nothing if it asks for no surfaces."""
+    model, asked = config.model, build.surfaces(config.model)
+    if asked.extended:
+        return f"'{model.output.kind}' says words of the source"
+    if asked.sources:
+        return f"'{model.embedding.source.kind}' reads the characters of source words"
+    return f"'{model.output.kind}' spells target words" if asked.target else ""
+
+
 def _noise(config: Config) -> Iterator[Problem]:
     """Noise is in the source alone, and hides words of it; the target is the same lines."""
     data, kind, path = config.data, config.training.objective.kind, ("data", "noise")
@@ -105,8 +113,8 @@ def _noise(config: Config) -> Iterator[Problem]:
         return
     if OBJECTIVES[kind].both_directions:
         yield Problem(path, f"is in the source, and '{kind}' trains both directions")
-    if build.extends(config.model):
-        yield Problem(path, f"hides words of the source, and '{config.model.output.kind}' says these")
+    if told := _of_words(config):
+        yield Problem(path, f"hides words, and {told}")
     for pair in data.language_pairs:
         for place in (*pair.train, pair.dev) if pair.target in pair.sources else ():
             if place.endswith(ENDINGS):

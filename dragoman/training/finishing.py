@@ -28,7 +28,7 @@ def finish(run: Training) -> None:
     for each, validation in zip(run.directions, found, strict=True):
         run.journal.say(f"{each.folder.weights().name}: {weights}  {run.named(each)}{validation}")
         loss, symbols = validation.values["loss"], len(each.data.target.vocabulary)
-        if loss > (guess := math.log(symbols)):
+        if loss > (guess := math.log(symbols)) and not each.model.output.spells:
             run.journal.say(
                 f"the loss of the development data is {figure(loss)}: the model's probabilities are worse than a guess "
                 f"among {symbols:,} symbols, whose loss is {guess:.2f}"

@@ -93,7 +93,7 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
         folder.path,
         keep_units=folder.last_state.is_file(),
         source_dropout=config.training.source_dropout,
-        surfaces=build.extends(config.model),
+        surfaces=build.surfaces(config.model),
     )
     if workers.leads:
         workers.wait()

@@ -106,6 +106,12 @@ def transfer(model: Seq2Seq, config: Config, sides: Sequence[Source], start: Sta
         own, old = here[side], there[side]
         if isinstance(own, Language) and isinstance(old, Language) and len(tensors[name]) == len(old.vocabulary):
             tensors[name] = _rows(tensors[name], origin(own, old), old.vocabulary.first)
+    for name, side in model.by_character().items():
+        if name not in tensors or side >= len(there) - 1:
+            continue
+        own, old = here[side], there[side]
+        if isinstance(own, Language) and isinstance(old, Language) and len(tensors[name]) == len(old.alphabet):
+            tensors[name] = _rows(tensors[name], letters(own, old), old.alphabet.first)
     try:
         fill(model, tensors, start.weights)
     except UserError as error:
@@ -128,6 +134,13 @@ def origins(new: Language, old: Language) -> Origins:
         spelled = old.vocabulary.ids(_spelled(symbol, new, old)) if known == [UNK] else known
         found.append([number for number in spelled if number != UNK])
     return found
+
+
+def letters(new: Language, old: Language) -> Origins:
+    """For each number of an alphabet its own in an older one, or none. Marks are no letters."""
+    marks = origins(new, old)[len(SPECIALS) : new.alphabet.first]
+    own = ([old.alphabet.number(each)] for each in new.alphabet.characters)
+    return [*([number] for number in range(len(SPECIALS))), *marks, *([n for n in each if n != UNK] for each in own)]
 
 
 def _spelled(symbol: Symbol, new: Language, old: Language) -> list[str]:

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from dragoman.corpus.features import FeatureSource, Given
 from dragoman.corpus.memory import Match
+from dragoman.data import batch as batches
 from dragoman.data.batch import Sequence as Symbols
 from dragoman.data.batch import SourceBatch, numbered, pad_regions
 from dragoman.data.language import Language
 from dragoman.data.recall import Recall, Recalled
 from dragoman.data.source import Source
 from dragoman.data.surfaces import ExtendedVocabulary
-from dragoman.data.vocabulary import Vocabulary
 from dragoman.evaluation import alignment
 from dragoman.files import LONGEST_TEXT
 from dragoman.text.mark import Mark, Symbol
@@ -37,7 +37,7 @@ Words: TypeAlias = Sequence[ExtendedVocabulary] | None  # one per sentence, if a
 class ModelInputs:
     """The sources of a model. `joined`: it reads all of them as one sequence. `taught_end`: it was taught to attend to
     the end symbol from words without a counterpart. `recall` fills some of the sources from a translation memory.
-    `noise` hides symbols of a text, as in training.
+    `noise` hides symbols of a text, as in training. `spells`: it reads the characters of words outside the vocabulary.
     """
 
     sources: tuple[Source, ...]
@@ -45,6 +45,7 @@ class ModelInputs:
     taught_end: bool = False
     recall: Recall | None = None
     noise: Callable[[list[Symbol]], list[Symbol]] | None = None
+    spells: bool = False
 
     @property
     def asked(self) -> tuple[Source, ...]:
@@ -84,7 +85,7 @@ class ModelInputs:
         if self.joined:
             language, texts = self.sources[0], cast(Sequence[Sequence[list[Symbol]]], encoded)
             assert isinstance(language, Language)  # as all are, with one vocabulary
-            return (sequence([[text for text in row if text] or [[]] for row in texts], language.vocabulary, words),)
+            return (sequence([[text for text in row if text] or [[]] for row in texts], language, words, self.spells),)
         several = len(self.sources) > 1
 
         def read(source: Source, column: tuple[Encoded, ...]) -> SourceBatch:
@@ -92,7 +93,7 @@ class ModelInputs:
                 blank = np.zeros((0 if several else 1, source.size))
                 return pad_regions([np.asarray(each) if len(each) else blank for each in column], source.size)
             texts = cast(tuple[list[Symbol], ...], column)
-            return sequence([[text] if text or not several else [] for text in texts], source.vocabulary, words)
+            return sequence([[text] if text or not several else [] for text in texts], source, words, self.spells)
 
         return tuple(map(read, self.sources, zip(*encoded, strict=True)))
 
@@ -266,10 +267,13 @@ def _encoded(source: Source, given: Given, mark: Sequence[Mark]) -> Encoded:
     return [*mark, *(source.text.encode(text) if source.text.normalise(text).strip() else [])]
 
 
-def sequence(rows: Sequence[Sequence[list[Symbol]]], vocabulary: Vocabulary, words: Words) -> Symbols:
-    """Rows of texts as ids of the vocabulary, with extended ids by the `words` of each row if a model asks for them."""
-    found = numbered(rows, repeat(vocabulary))
-    return found if words is None else found._replace(extended=numbered(rows, words).ids)
+def sequence(rows: Sequence[Sequence[list[Symbol]]], language: Language, words: Words, spells: bool) -> Symbols:
+    """Rows of texts as ids of the vocabulary, with extended ids by the `words` of each row if a model asks for them. If
+    it `spells`, with the characters of unknown words.
+    """
+    found = numbered(rows, repeat(language.vocabulary))
+    extended = None if words is None else numbered(rows, words).ids
+    return found._replace(extended=extended, spelled=batches.spelled(rows, language) if spells else None)
 
 
 def _name(given: Given) -> str:

@@ -15,6 +15,7 @@ from dragoman.data.lexicon import Lexicon
 from dragoman.data.marks import foreign, target_marks
 from dragoman.data.recall import Recall, recall
 from dragoman.data.source import Source
+from dragoman.data.surfaces import Surfaces
 from dragoman.deployment import engine as onnx
 from dragoman.devices import Device
 from dragoman.errors import UserError
@@ -149,6 +150,8 @@ def _check_symbols(folders: Sequence[str | Path], members: Sequence[Translator])
                 f"{folder}: writes other symbols than {folders[0]}; runs that translate together have learnt the same "
                 "(from the same target texts, with text.joint: false where their sources differ)"
             )
+        if member.surfaces.target:
+            raise UserError(f"{folder}: spells words of its own (model.output: hybrid), for which several cannot vote")
         if member.marks != first.marks or member.edits != first.edits:
             raise UserError(f"{folder}: means something else by its symbols than {folders[0]} (data.pairs, data.edits)")
         for source in member.sources:
@@ -164,8 +167,9 @@ def _together(folders: Sequence[str | Path], members: Sequence[Translator]) -> T
     first = members[0]
     readings = CombinedInputs(tuple(cast(ModelInputs, member.reading) for member in members))
     unsaid = {mark: sorted(set.intersection(*(set(each.foreign[mark]) for each in members))) for mark in first.foreign}
-    extends, attends = (any(each) for each in ((m.writing.extends for m in members), (m.attends for m in members)))
-    known = ModelConventions(readings, first.edited, first.marks, unsaid, extends, attends)
+    surfaces = Surfaces(*map(any, zip(*(member.surfaces for member in members), strict=True)))
+    attends = any(member.attends for member in members)
+    known = ModelConventions(readings, first.edited, first.marks, unsaid, surfaces, attends)
 
     def scorer() -> Ensemble:
         return Ensemble([member.model for member in members], readings.counts)
@@ -185,7 +189,7 @@ def model_conventions(
 ) -> ModelConventions:
     """The conventions of a model trained with this configuration in this run folder."""
     taught_end = any(spec.options.get("unlinked") == "end" for spec in config.training.penalties)
-    reading = ModelInputs(sources, config.data.join, taught_end, memory)
-    unsaid, extends = foreign(config.data, folder), build.extends(config.model)
+    unsaid, surfaces = foreign(config.data, folder), build.surfaces(config.model)
+    reading = ModelInputs(sources, config.data.join, taught_end, memory, spells=surfaces.sources)
     attends = config.model.attention.score.kind != "none"
-    return ModelConventions(reading, config.data.edited, target_marks(config.data), unsaid, extends, attends)
+    return ModelConventions(reading, config.data.edited, target_marks(config.data), unsaid, surfaces, attends)

@@ -18,6 +18,7 @@ from dragoman.corpus.pharaoh import Links
 from dragoman.data.batch import Batch, pad
 from dragoman.data.language import Language
 from dragoman.data.source import Source, only_text, the_text
+from dragoman.data.surfaces import Surfaces
 from dragoman.data.vocabulary import UNK
 from dragoman.devices import Device
 from dragoman.errors import UserError
@@ -68,7 +69,7 @@ class ModelConventions(NamedTuple):
     edited: int | None = None  # the number of the source that the model edits
     marks: Mapping[str, Mark] = {}  # the mark before a source, for each target language of a multilingual model
     foreign: Mapping[Mark, list[int]] = {}  # symbol ids forbidden for each target language
-    extends: bool = False  # whether it may copy source words that are not in the target vocabulary
+    surfaces: Surfaces = Surfaces()  # what it needs of words outside its vocabularies
     attends: bool = True  # whether it has attention
 
 
@@ -88,8 +89,8 @@ class Translator:
         device: Device,
     ) -> None:
         self._given = model
-        self.reading, edited, self.marks, self.foreign, extends, self.attends = taught
-        self.writing = ModelOutputs(target, edited, extends)
+        self.reading, edited, self.marks, self.foreign, self.surfaces, self.attends = taught
+        self.writing = ModelOutputs(target, edited, self.surfaces.extended)
         self.search = search
         self.device = device
         self.predictor: Predictor[Any] | None = None  # what the search uses, if not the model
@@ -250,7 +251,8 @@ class Translator:
         `wait` is the k of wait-k in source symbols, counting the one that names the language `to`. No further symbols
         are read, whatever the model; a model trained with the term `wait` and the same k has learnt to work with that.
         Without `wait`, the model decides when to read by its term `shift`. UserError if it has none, for an engine
-        other than torch, for candidates, for an output that copies source words, and for hard attention of order 1.
+        other than torch, for candidates, for a model that copies source words or reads or spells characters, and for
+        hard attention of order 1.
         """
         if wait is not None and wait < 1:
             raise UserError(f"wait is {wait}: at least one source symbol is read before a word is written")
@@ -260,6 +262,10 @@ class Translator:
             raise UserError("a source that is still arriving is translated by engine torch, without candidates")
         if self.writing.extends:
             raise UserError("a text is not translated while the source arrives by an output that says words of it")
+        if self.surfaces.sources or self.surfaces.target:
+            raise UserError(
+                "a text is not translated while the source arrives by a model that reads or spells characters"
+            )
         if not self.model.emission.direct:
             raise UserError("a text is not translated while the source arrives by hard attention of order: 1")
         limit = components.build(SEARCHES, self.search).limit
@@ -439,7 +445,7 @@ class Translator:
             pairs = [(given[number], *encoded[number]) for number in numbers]
             texts, said = [symbols for _, symbols, _ in pairs], [[symbols] for _, _, symbols in pairs]
             words = self.writing.vocabularies(texts)
-            target = inputs.sequence(said, self.target.vocabulary, words)
+            target = inputs.sequence(said, self.target, words, self.surfaces.target)
             batch = Batch(self.reading.batch(texts, words), target, np.array(numbers))
             yield pairs, batch.to(self.device.torch_device)
 

@@ -14,7 +14,7 @@ from dragoman.configuration.config import DataConfig, TextConfig
 from dragoman.data.batch import Batch, Sequence
 from dragoman.data.dataset import Dataset
 from dragoman.data.language import Language
-from dragoman.data.surfaces import ExtendedVocabulary
+from dragoman.data.surfaces import ExtendedVocabulary, Surfaces
 from dragoman.data.vocabulary import EOS, UNK, Vocabulary
 from dragoman.errors import UserError
 from dragoman.text.edits import KEEP, OPERATIONS, operations
@@ -48,7 +48,7 @@ def prepared(folder: Path, lines: Lines, unit: Any = FEW, *, joint: bool = True,
     side = {"unit": unit, "tokeniser": "whitespace"}
     text = TextConfig.model_validate({"joint": joint, "source": side, "target": side})
     config = DataConfig.model_validate({"train": place, "dev": place, **data})
-    return Dataset.prepare(config, text, 1, folder / "run", **{"surfaces": True, **rest})
+    return Dataset.prepare(config, text, 1, folder / "run", **{"surfaces": Surfaces(True), **rest})
 
 
 def real(side: Any, part: str) -> list[list[int]]:
@@ -103,6 +103,51 @@ def test_batches_have_the_ids_that_follow_from_the_texts(sides: str, data: Any, 
         assert real(batch.target, "ids")[row] == [number if number < size else UNK for number in (*label, EOS)]
 
 
+def written(side: Any, language: Any) -> list[list[str]]:
+    """The sentences of a side, words outside the vocabulary by their characters."""
+    assert isinstance(side, Sequence)
+    assert isinstance(language, Language)
+    assert side.spelled is not None
+    size, (ids, characters) = len(language.vocabulary), side.spelled
+    assert (ids >= size).equal(side.ids == UNK)
+    own = [language.alphabet.word(numbers[1:]) for numbers in characters.tolist()]
+    assert len(set(own)) == len(own)
+    every = [*language.vocabulary.symbols(range(size)), *own]
+    return [[every[number] for number in row[mask].tolist()] for row, mask in zip(ids, side.mask, strict=True)]
+
+
+@pytest.mark.parametrize("sides", list(SIDES))
+def test_batches_have_the_characters_of_unknown_words(sides: str, tmp_path: Path) -> None:
+    options = SIDES[sides]
+    lines = [(*line[:1], *(["l'ä ann"] if "source" in options else []), *line[1:]) for line in LINES]
+    data = prepared(tmp_path, lines, surfaces=Surfaces(sources=True, target=True), **options)
+    batch = data.batch(np.array([2, 0, 3]), 0)
+    several, joined = "source" in options, "join" in options
+    found = [written(side, language) for side, language in zip(batch.sources, data.sources, strict=False)]
+    texts = [[f"{text} </s>".split() for text in column] for column in zip(*(lines[n] for n in (2, 0, 3)), strict=True)]
+    *sources, targets = texts
+    if joined:
+        sources = [[one + other for one, other in zip(*sources, strict=True)]]
+    assert found == sources
+    assert len(found) == 1 + (several and not joined)
+    if sides != "edits":
+        assert written(batch.target, data.target) == targets
+    assert batch.target.labels is batch.target.spelled[0] if batch.target.spelled else False
+    assert all(each.extended is None for each in (*batch.sources, batch.target) if isinstance(each, Sequence))
+
+
+def test_alphabets_have_the_characters_of_the_corpus_and_are_kept(tmp_path: Path) -> None:
+    """Those of all languages with one vocabulary; without surfaces, those of the vocabulary are known."""
+    data = prepared(tmp_path, LINES)
+    every = "".join(sorted({letter for line in LINES for text in line for letter in text} - {" "}))
+    assert ["".join(each.alphabet.characters) for each in (*data.sources, data.target)] == [every, every]
+    assert Language.load(tmp_path / "run", "target", "c").alphabet.characters == data.target.alphabet.characters
+    apart = prepared(tmp_path, LINES, joint=False)
+    assert "".join(apart.target.alphabet.characters) == "".join(sorted({*"annevebobieht", *"isst"}))
+    plain = prepared(tmp_path, LINES, surfaces=Surfaces())
+    assert "".join(plain.target.alphabet.characters) == "abno"
+
+
 def test_numbers_are_those_of_an_example_worked_by_hand(tmp_path: Path) -> None:
     data = prepared(tmp_path, LINES)
     assert data.target.vocabulary.symbols(range(4, 6)) == ["ann", "bob"]
@@ -133,7 +178,7 @@ def test_a_word_that_only_the_source_knows_is_the_sentences_own(tmp_path: Path) 
 
 def test_nothing_is_kept_where_no_model_asks(tmp_path: Path) -> None:
     """The store has the files that it had, and is made anew for a model that asks."""
-    plain = prepared(tmp_path, LINES, surfaces=False)
+    plain = prepared(tmp_path, LINES, surfaces=Surfaces())
     assert set(plain.train.columns) == {"source", "target"}
     files = {path.name for path in (tmp_path / "run" / "data").iterdir()}
     assert files == {"header.json", "source.values", "source.offsets", "target.values", "target.offsets"}
@@ -164,7 +209,7 @@ def test_the_mark_of_a_language_is_no_word(tmp_path: Path) -> None:
     pair = {"source": "en", "target": "de", "train": str(tmp_path / "train"), "dev": str(tmp_path / "train")}
     config = DataConfig.model_validate({"pairs": [pair, {**pair, "source": "de", "target": "en"}]})
     text = TextConfig.model_validate({"source": {"unit": {**FEW, "size": 1}}, "target": {"unit": {**FEW, "size": 1}}})
-    data = Dataset.prepare(config, text, 1, tmp_path / "run", surfaces=True)
+    data = Dataset.prepare(config, text, 1, tmp_path / "run", surfaces=Surfaces(True))
     vocabulary = data.target.vocabulary
     batch = data.batch(np.array([0, 3]), 0)
     (german,), (english,) = (vocabulary.ids([Mark(f"<2{name}>")]) for name in ("de", "en"))
@@ -208,7 +253,7 @@ def test_arrays_have_no_words(tmp_path: Path) -> None:
     found: list[Batch] = []
     for source in (["image", "a"], ["image"]):
         shown = {"source": source, "features": "image", "target": "c", "train": place, "dev": place}
-        data = Dataset.prepare(DataConfig.model_validate(shown), text, 1, tmp_path / "run", surfaces=True)
+        data = Dataset.prepare(DataConfig.model_validate(shown), text, 1, tmp_path / "run", surfaces=Surfaces(True))
         found.append(data.batch(np.array([2]), 0))
     both, alone = found
     assert real(both.sources[1], "extended") == [[4, 6, 4, 7, 8, EOS]]

@@ -15,7 +15,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.beam import Beam
 from dragoman.search.constraints import FittingEdits
 from dragoman.search.greedy import Greedy
-from tests.builders import BATCH, SYMBOLS, sentences, settings, shaken
+from tests.builders import BATCH, SYMBOLS, part, sentences, settings, shaken
 
 KEEP, DELETE = 4, 5
 MT = sentences([6, 7, 8], [7], [8, 6])
@@ -63,7 +63,7 @@ def test_searches_find_what_forcing_scores(combination: Any, attend: str) -> Non
     for search in (Greedy(length_ratio=1.0, length_margin=3), Beam(size=3, length_ratio=1.0, length_margin=3)):
         for row, found in enumerate(search(model, PAIR.sources, constraint=FittingEdits(lengths, (KEEP, DELETE)))):
             best = found[0]
-            alone = tuple(type(each)(*(part[row : row + 1] for part in each[:2])) for each in PAIR.sources)
+            alone = tuple(part(each, slice(row, row + 1)) for each in PAIR.sources)
             forced = model.score(Batch(alone, sentences([*best.symbols]), BATCH.rows[:1]))
             torch.testing.assert_close(forced.log_probs.sum().item(), best.log_prob, rtol=1e-6, atol=1e-6)
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from dragoman.configuration.config import Config, ModelConfig
-from dragoman.data.batch import Batch, Features, Sequence
+from dragoman.data.batch import Batch, Features
 from dragoman.errors import UserError
 from dragoman.model import build
 from dragoman.model.inputs import Regions
@@ -15,7 +15,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.beam import Beam
 from dragoman.search.greedy import Greedy
 from dragoman.search.limits import Limit
-from tests.builders import BATCH, SYMBOLS, noise, sentences, settings, shaken, whole
+from tests.builders import BATCH, SYMBOLS, noise, part, sentences, settings, shaken, whole
 from tests.golden import Golden
 from tests.model import loops
 
@@ -66,7 +66,7 @@ def test_states_of_unequal_sizes_are_combined(name: str, score: str) -> None:
     for row, count in enumerate(COUNTS):
         text = sentences(*[[int(each) for each in BATCH.sources[0][0][row] if each > 3]])
         alone = Features(IMAGES.values[row : row + 1, :count], MASK[row : row + 1, :count])
-        target = type(BATCH.target)(*(part[row : row + 1] for part in BATCH.target[:2]))
+        target = part(BATCH.target, slice(row, row + 1))
         found = model.score(Batch((text, alone), target, np.arange(1)))
         torch.testing.assert_close(found.log_probs[0], scored.log_probs[row])
 
@@ -81,7 +81,8 @@ def test_a_sentence_without_anything_to_look_at_has_probabilities(
 ) -> None:
     """Where nothing is left but what starts the decoder, or nothing at all, all weights are 0."""
     other: dict[str, Any] = {"start_only": ["image"]} if start_only else {}
-    missing = Sequence(*(part.clone() for part in BATCH.sources[0][:2]))
+    missing = part(BATCH.sources[0], ...)
+    missing = missing._replace(mask=missing.mask.clone())
     missing.mask[1] = False
     images = Features(IMAGES.values, IMAGES.mask if start_only else IMAGES.mask & (torch.arange(3) != 1).unsqueeze(1))
     if start_only and combination != "concatenation":

@@ -11,7 +11,7 @@ from dragoman.data.batch import Batch, Sequence
 from dragoman.data.vocabulary import BOS, EOS
 from dragoman.model.output.output import Readout
 from dragoman.model.seq2seq import Seq2Seq
-from tests.builders import BATCH, SIZE, SYMBOLS, build_model, noise, pairs, sentences
+from tests.builders import BATCH, SIZE, SYMBOLS, build_model, noise, pairs, part, sentences
 
 
 def distributions(model: Seq2Seq, source: Sequence, prefix: tuple[int, ...]) -> Tensor:
@@ -66,7 +66,7 @@ def test_the_score_of_a_pair_is_the_product_of_its_steps() -> None:
     assert scores[~BATCH.target.mask].eq(0).all()
     for row in range(3):
         length = int(BATCH.sources[0].mask[row].sum())
-        source = Sequence(*(part[row : row + 1, :length] for part in BATCH.sources[0][:2]))
+        source = part(BATCH.sources[0], (slice(row, row + 1), slice(length)))
         said = BATCH.target.ids[row, BATCH.target.mask[row]].tolist()
         steps = distributions(model, source, tuple(said[:-1]))
         for t, symbol in enumerate(said):

@@ -11,7 +11,7 @@ from torch import Tensor
 from dragoman.data.batch import SourceBatch
 from dragoman.data.vocabulary import EOS, PAD, UNK
 from dragoman.errors import UserError
-from dragoman.model.predictor import Candidate, Narrowed, Prediction, Predictor
+from dragoman.model.predictor import Candidate, Continuations, Narrowed, Prediction, Predictor
 from dragoman.search.beam import Beam
 from dragoman.search.constraints import Constraint, Prefix, Progress, constrained
 from dragoman.search.decoding import Deadline, Proposals, Sentence, Strategy
@@ -177,7 +177,10 @@ class Spelling(Written):
         figure = torch.full((len(symbols),), float(step.state.said.size(1)))
         return Prediction(step.log_probs, step.attention, step.state, figures={"step": figure})
 
-    def expand(self, candidates: Iterable[Candidate], step: Prediction[State]) -> Iterable[Candidate]:
+    def expand(self, candidates: Continuations, step: Prediction[State]) -> Continuations:
+        return [self.spelled(each) for each in candidates]
+
+    def spelled(self, candidates: Iterable[Candidate]) -> Iterable[Candidate]:
         for each in candidates:
             if each.symbol != UNK or each.surface is not None:
                 yield each

@@ -37,7 +37,8 @@ def test_a_run_translates_scores_and_is_described(kind: str, runs: dict[str, Pat
     for translation, score in zip(found, scored, strict=True):
         assert translation.log_prob == pytest.approx(score.log_prob, abs=1e-4)
     assert kind in str(facts(Run.load(runs[kind])))
-    assert dragoman.load([runs[kind], runs["full"]]).translate(LINES)
+    if not OUTPUTS[kind].spells:  # test_characters.py
+        assert dragoman.load([runs[kind], runs["full"]]).translate(LINES)
 
 
 @pytest.mark.parametrize("kind", OUTPUTS)

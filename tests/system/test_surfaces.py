@@ -12,6 +12,7 @@ import dragoman
 from dragoman.configuration.components import Spec
 from dragoman.data.batch import Sequence
 from dragoman.data.dataset import Dataset
+from dragoman.data.surfaces import Surfaces
 from dragoman.data.vocabulary import UNK
 from dragoman.errors import UserError
 from dragoman.run.run import Run
@@ -124,9 +125,8 @@ def test_all_members_number_words_alike(runs: Shell) -> None:
 @pytest.mark.parametrize("name", list(RUNS))
 def test_a_translator_and_the_store_give_a_model_the_same(name: str, runs: Shell) -> None:
     config, translator = Run.load(runs.folder / name).config, load(runs, name)
-    data = Dataset.prepare(
-        config.data, config.text, config.seed, runs.folder / name, surfaces=config.model.output.kind != "full"
-    )
+    asked = Surfaces(extended=config.model.output.kind != "full")
+    data = Dataset.prepare(config.data, config.text, config.seed, runs.folder / name, surfaces=asked)
     texts = [*lines(240, 1), *lines(9, 2, KNOWN)]
     for found in translator.pairs(*zip(*texts, strict=True)):
         if name == "subwords":  # cut anew in every epoch

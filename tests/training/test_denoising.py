@@ -13,6 +13,7 @@ from dragoman.configuration.config import Config
 from dragoman.data.batch import Batch, pad
 from dragoman.data.denoising import MASK, masked, noise
 from dragoman.data.language import Language
+from dragoman.data.surfaces import Surfaces
 from dragoman.data.vocabulary import EOS
 from dragoman.errors import UserError
 from dragoman.run.run import Run
@@ -138,7 +139,7 @@ def test_noise_that_cannot_work_is_told(made: Made, options: dict[str, Any], gol
 
 
 def test_words_that_are_hidden_cannot_be_said(made: Made, monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
-    monkeypatch.setattr("dragoman.model.build.extends", lambda model: True)
+    monkeypatch.setattr("dragoman.model.build.surfaces", lambda model: Surfaces(extended=True))
     with pytest.raises(UserError) as raised:
         made(ALONE)
     golden(str(raised.value))

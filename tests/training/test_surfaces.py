@@ -1,4 +1,4 @@
-"""A model that copies goes on where it was killed."""
+"""A model that copies, reads or spells words outside its vocabulary goes on where it was killed."""
 
 import shutil
 from collections.abc import Callable
@@ -16,10 +16,16 @@ from tests import toy
 
 FEW = {"kind": "word", "size": 3}
 OPTIONS: dict[str, Any] = {
-    "model.output": "pointer_generator",
     "text.source.unit": FEW,
     "text.target.unit": FEW,
     "training.save_every": 1,
+}
+
+
+MODELS: dict[str, dict[str, Any]] = {
+    "copies": {"model.output": "pointer_generator"},
+    "reads": {"model.embedding.source": "character_rnn", "model.embedding.target": "character_cnn"},
+    "spells": {"model.embedding.source": "hybrid", "model.output": {"kind": "hybrid", "size": 8}},
 }
 
 
@@ -28,11 +34,15 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("removed", [False, True])
-def test_killed_and_gone_on_with(removed: bool, corpus: Path, tmp_path: Path, meddle: Callable[..., None]) -> None:
+@pytest.mark.parametrize("model", MODELS)
+def test_killed_and_gone_on_with(
+    model: str, removed: bool, corpus: Path, tmp_path: Path, meddle: Callable[..., None]
+) -> None:
     """With its store, or after that was removed, so that it is written anew."""
+    options = {**OPTIONS, **MODELS[model]}
 
     def train(name: str) -> dict[str, bytes]:
-        folder: RunFolder = session.train(toy.config(corpus, tmp_path / name, OPTIONS), quiet=True)
+        folder: RunFolder = session.train(toy.config(corpus, tmp_path / name, options), quiet=True)
         return {key: each.numpy().tobytes() for key, each in read_tensors(folder.last_state)[0].items()}
 
     def kill(loss: Loss, model: Seq2Seq) -> Loss:

@@ -17,7 +17,7 @@ from dragoman.data.batch import SourceBatch
 from dragoman.data.vocabulary import UNK
 from dragoman.deployment import export
 from dragoman.errors import UserError
-from dragoman.model.predictor import Candidate, Prediction, Predictor
+from dragoman.model.predictor import Continuations, Prediction, Predictor
 from dragoman.model.shapes import Int
 from dragoman.run.run import Run
 from dragoman.training import session
@@ -98,7 +98,7 @@ class Craving(Predictor[Any]):
     def reorder(self, state: Any, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> Any:
         return self.model.reorder(state, rows, sentences)
 
-    def expand(self, candidates: Iterable[Candidate], step: Prediction[Any]) -> Iterable[Candidate]:
+    def expand(self, candidates: Continuations, step: Prediction[Any]) -> Continuations:
         return self.model.expand(candidates, step)
 
 

@@ -56,10 +56,20 @@ class StepsByPosition(NamedTuple):
 class Decoder(nn.Module, ABC):
     """Reads the source and the symbols so far, and computes features that predict the next symbol."""
 
-    features_size: int  # F
+    features_size: int  # F, the path included
     attends: bool  # whether each step reads the source, by attention or through an external memory
     state_shape: StateShape  # of the states that the bridge computes
     reads_ahead = False  # whether it depends on source symbols that attention does not show
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.path: nn.Module | None = None
+
+    @abstractmethod
+    def add_path(self, size: int) -> None:
+        """Append a second vector of this size to the features, for an output that asks for one: it has weights of its
+        own, reads the same state and context, and is not fed back.
+        """
 
     @abstractmethod
     def start(self, memories: tuple[Memory, ...], layers: tuple[CellState, ...]) -> State:

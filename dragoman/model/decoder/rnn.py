@@ -15,7 +15,7 @@ from dragoman.model.decoder.external_memory import Cells, ExternalMemory
 from dragoman.model.decoder.feed import FEEDS, FeatureInputs, FeedKind
 from dragoman.model.decoder.timing import TIMINGS, AttendKind, StepOutput
 from dragoman.model.dropout import Dropout
-from dragoman.model.features import FEATURES, FeaturesKind, Sizes
+from dragoman.model.features import FEATURES, FeaturesKind, Sizes, Tanh
 from dragoman.model.linear import loop
 from dragoman.model.memory import Memory, StateShape
 from dragoman.model.recurrent import CELLS, Cell, CellKind, CellState
@@ -119,6 +119,10 @@ class RnnDecoder(Decoder):
         self.recurrent_dropout = Dropout(recurrent_dropout)
         self.state_shape = StateShape(layers, size, CELLS[cell].components)
 
+    def add_path(self, size: int) -> None:
+        self.path = Tanh(Sizes(self.state_shape.size, self.attention.size, self.input_size, size))
+        self.features_size += size
+
     def start(self, memories: tuple[Memory, ...], layers: tuple[CellState, ...]) -> State:
         like = layers[0][0]
         size = self.state_shape.size
@@ -129,7 +133,7 @@ class RnnDecoder(Decoder):
             recurrent=tuple(
                 self.recurrent_dropout.mask(like, size) for _ in range(len(layers) + (self.second is not None))
             ),
-            features=self.dropout.mask(like, self.features.size),
+            features=self.dropout.mask(like, self.features_size),
         )
         attended = self.attention.prepare(memories)
         cells = self.external.start(memories) if self.external else ()
@@ -141,14 +145,14 @@ class RnnDecoder(Decoder):
     def step(self, embedded: Float[Tensor, "B E"], state: State) -> Step:
         step, state = self._advance(embedded, self.cells[0].project(embedded), state, self.look)
         inputs = FeatureInputs(step.output, step.looked.context, embedded)
-        features = self.feed.features(inputs, lambda: state.step_state.fed)
+        features = self._with_path(self.feed.features(inputs, lambda: state.step_state.fed), inputs)
         return Step(self.dropout.step(features, state.masks.features), step.looked.history.weights, state)
 
     def unroll(self, embedded: Float[Tensor, "B T E"], state: State) -> Unrolled:
         """All steps; whatever does not depend on the loop is computed at once."""
         unrolled = self._unrolled(embedded, state)
         inputs = FeatureInputs(unrolled.outputs, unrolled.reading.context, embedded)
-        features = self.feed.features(inputs, lambda: torch.stack(unrolled.fed, 1))
+        features = self._with_path(self.feed.features(inputs, lambda: torch.stack(unrolled.fed, 1)), inputs)
         features = self.dropout.steps(features, state.masks.features)
         return Unrolled(features, unrolled.weights, unrolled.reading.drawn)
 
@@ -177,6 +181,9 @@ class RnnDecoder(Decoder):
 
     def by_source(self, weights: Float[Tensor, "*_ S"], state: State) -> tuple[Float[Tensor, "*_ _"], ...]:
         return self.attention.by_source(weights, state.source_state)
+
+    def _with_path(self, features: Float[Tensor, "*rows _"], inputs: FeatureInputs) -> Float[Tensor, "*rows F"]:
+        return features if self.path is None else torch.cat([features, self.path(*inputs)], -1)
 
     def _unrolled(self, embedded: Float[Tensor, "B T E"], state: State) -> _UnrolledSteps:
         made, fed = list[StepOutput](), list[Tensor]()

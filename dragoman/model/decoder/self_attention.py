@@ -137,6 +137,10 @@ class SelfAttentionDecoder(Decoder):
         self.features = Linear(size, self.features_size) if self.features_size != size else nn.Identity()
         self.state_shape = StateShape(0, size, 0)
 
+    def add_path(self, size: int) -> None:
+        self.path = nn.Sequential(Linear(self.state_shape.size, size), nn.Tanh())
+        self.features_size += size
+
     def start(self, memories: tuple[Memory, ...], layers: tuple[CellState, ...]) -> State:
         (memory,) = memories
         states = memory.states
@@ -166,4 +170,8 @@ class SelfAttentionDecoder(Decoder):
         for layer, past, source in zip(self.layers, state.step_state, state.source_state, strict=True):
             states, weights, past = layer(states, rotations, seen, past, source)
             step_state.append(past)
-        return self.features(self.norm(states)), weights, tuple(step_state)
+        top = self.norm(states)
+        features = self.features(top)
+        if self.path is not None:
+            features = torch.cat([features, self.path(top)], -1)
+        return features, weights, tuple(step_state)

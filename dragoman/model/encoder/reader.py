@@ -34,7 +34,7 @@ class Reader(nn.Module):
         if isinstance(source, Features):
             return source.values
         assert self.embedding is not None
-        embedded: Tensor = self.embedding(source.ids)
+        embedded: Tensor = self.embedding(*(source.spelled or (source.ids,)))
         return embedded
 
     def forward(self, source: SourceBatch) -> Memory:

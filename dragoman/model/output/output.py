@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.model.memory import Memory
+from dragoman.model.predictor import Continuations
 from dragoman.model.shapes import Bool, Float, Int
 
 ROWS = 512  # symbols of a batch whose distributions are held in memory at once
@@ -34,7 +35,8 @@ class TargetScores(NamedTuple):
 class Readout(NamedTuple):
     """The input of an output for N rows: features and, if it `reads_source`, the attention weights behind them, the
     number of each row's sentence, and what the output has prepared from the sources. `portion` are the symbols of the
-    portion of the training corpus that the rows come from, if it is trained by portions.
+    portion of the training corpus that the rows come from, if it is trained by portions. `words` are the characters of
+    the words that targets number from the size of the vocabulary on, if it spells words (`Spelled`).
     """
 
     features: Float[Tensor, "N F"]
@@ -42,37 +44,49 @@ class Readout(NamedTuple):
     sentences: Int[Tensor, "N"] | None = None
     prepared: Any = ()
     portion: Int[Tensor, "_"] | None = None
+    words: Int[Tensor, "W L"] | None = None
 
     def rows(self, rows: slice) -> "Readout":
         """Some of the rows."""
         sentences = None if self.sentences is None else self.sentences[rows]
         attention = tuple(each[rows] for each in self.attention)
-        return Readout(self.features[rows], attention, sentences, self.prepared, self.portion)
+        return Readout(self.features[rows], attention, sentences, self.prepared, self.portion, self.words)
 
 
 class Distribution(NamedTuple):
-    """log P of the symbols `ids`, or of the whole vocabulary, and the figures of the step."""
+    """log P of the symbols `ids`, or of the whole vocabulary, and the figures of the step. `kept` is what the output
+    will need of each row to `expand` candidates.
+    """
 
     log_probs: Float[Tensor, "N V"]
     ids: Int[Tensor, "V"] | None = None
     figures: Mapping[str, Float[Tensor, "N"]] = {}
+    kept: Any = ()
 
 
 class Output(nn.Module, ABC):
     """The model of the next symbol, whose form nothing outside `output/` knows. A variant is its `log_probs`.
 
     If it `extends` the vocabulary, ids from the vocabulary size on are the words of the sentence outside the
-    vocabulary, in its symbols and in targets.
+    vocabulary, in its symbols and in targets. If it `spells`, they are words of the batch in targets alone
+    (`Readout.words`); its distributions have `<unk>`, which `expand` replaces by words.
     """
 
     reads_source: ClassVar[bool] = False
     extends: ClassVar[bool] = False  # needs the sources as symbols of the target (`Memory.extended`)
-    by_symbol: ClassVar[tuple[str, ...]] = ()  # its parameters with a row for each symbol
+    spells: ClassVar[bool] = False  # whether it spells words outside the vocabulary
+    by_symbol: ClassVar[tuple[str, ...]] = ()  # its parameters with a row for each symbol,
+    by_character: ClassVar[tuple[str, ...]] = ()  # and with a row for each character
     approximates: ClassVar[bool] = False  # whether its training loss is not the sum of -log P
     arranges: ClassVar[bool] = False  # whether its parameters belong to an arrangement of this vocabulary's symbols
     portable: ClassVar[bool] = False  # whether other engines can compute it: log-probabilities from features alone
     partitions: ClassVar[bool] = False  # whether it is trained by portions of the corpus (`Readout.portion`),
     portion: int | None = None  # each with so many distinct target symbols
+
+    @staticmethod
+    def path_size(options: Mapping[str, Any]) -> int:
+        """The size of the second vector of features that it asks for (`Decoder.add_path`), given its options."""
+        return 0
 
     def prepare(self, memories: tuple[Memory, ...]) -> Any:
         """Precompute from the sources, once per batch: nested tuples of tensors, one row per sentence."""
@@ -93,6 +107,10 @@ class Output(nn.Module, ABC):
     def predict(self, readout: Readout) -> Distribution:
         """The distribution of the next symbol, for search."""
         return Distribution(self.log_probs(readout), None, self.figures(readout))
+
+    def expand(self, candidates: Continuations, kept: Any) -> Continuations:
+        """Replace `<unk>` among the candidates by the words that it spells, given what it has `kept` of their rows."""
+        return candidates
 
     def narrowed(self, symbols: Int[Tensor, "_"]) -> "Output | None":
         """An output for these symbols only, in this order, normalised over them; None if that is no faster. Later

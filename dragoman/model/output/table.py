@@ -7,6 +7,7 @@ from dragoman.model.output.full import Full
 from dragoman.model.output.hierarchical import Adaptive, Classes, Huffman
 from dragoman.model.output.output import Output
 from dragoman.model.output.sampled import NoiseContrastive, Partitioned
+from dragoman.model.output.spelling import Hybrid
 
 OUTPUTS: Mapping[str, type[Output]] = {
     "full": Full,
@@ -17,4 +18,5 @@ OUTPUTS: Mapping[str, type[Output]] = {
     "classes": Classes,
     "huffman": Huffman,
     "adaptive": Adaptive,
+    "hybrid": Hybrid,
 }

@@ -43,6 +43,8 @@ def problems(kind: str, config: Config) -> Iterator[str]:
         yield f"{kind} has no smoothed form; set model.output.label_smoothing to 0"
     if OUTPUTS[config.model.output.kind].approximates:
         yield f"{kind} sums exact probabilities, which model.output: {config.model.output.kind} avoids in training"
+    if OUTPUTS[config.model.output.kind].spells:
+        yield f"{kind} knows the symbols of the vocabulary, and model.output: {config.model.output.kind} spells others"
     if config.model.output.options.get("supervised"):
         yield f"{kind} teaches no switch; set model.output.supervised to false"
 

@@ -15,7 +15,10 @@ ROWS, FEATURES = 23, 6
 COUNTS = (3, 0, 0, 23, 50, 7, 7, 1, 0, 12, 90)
 SYMBOLS = SymbolTable(SymbolTable.sized(len(COUNTS)).spellings, COUNTS)
 VARIANTS = [
-    *(Spec(kind) for kind, output in OUTPUTS.items() if not output.reads_source),  # others: test_copying.py
+    *(Spec(kind) for kind, output in OUTPUTS.items() if not (output.reads_source or output.spells)),
+    Spec(
+        "hybrid", {"size": 2, "characters": 3}
+    ),  # what it spells: test_spelling.py; who read the source: test_copying.py
     Spec("classes", {"classes": 1}),
     Spec("classes", {"classes": 4}),
     Spec("classes", {"classes": 100}),

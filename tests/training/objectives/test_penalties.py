@@ -15,7 +15,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training.objectives.penalties import PENALTIES, Coverage, Fertility, Penalty, Supervised
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
 from tests import builders
-from tests.builders import BATCH, build_model, context, noise, shaken
+from tests.builders import BATCH, build_model, context, noise, part, shaken
 from tests.model.loops import array, dot, numbers
 
 SIZE = 4
@@ -123,7 +123,8 @@ def test_padding_has_no_part(kind: str, extreme: float) -> None:
     penalty = shaken(PENALTIES[kind](SIZE))
 
     def wider(sequence: SourceBatch, by: int) -> Sequence:
-        return Sequence(*(functional.pad(part, (0, by)) for part in sequence[:2]))
+        ids, mask = (functional.pad(part, (0, by)) for part in sequence[:2])
+        return Sequence(ids, mask)
 
     assert ALIGNED.links is not None
     wide = Batch(
@@ -146,8 +147,8 @@ def test_a_batch_is_the_sum_of_its_pairs(kind: str) -> None:
             weights[row, None],
             Memory(memory.states[row, None], memory.mask[row, None]),
             Batch(
-                (Sequence(*(part[row, None] for part in ALIGNED.sources[0][:2])),),
-                Sequence(*(part[row, None] for part in ALIGNED.target[:2])),
+                (part(ALIGNED.sources[0], (row, None)),),
+                part(ALIGNED.target, (row, None)),
                 ALIGNED.rows[row : row + 1],
                 ALIGNED.links[row, None],
             ),

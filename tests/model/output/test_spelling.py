@@ -1,0 +1,277 @@
+"""A hybrid of words and characters: what it says of a word is what `<unk>` and its characters have together."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from dragoman.configuration.components import Spec, build
+from dragoman.data.alphabet import Alphabet
+from dragoman.data.batch import Batch, Sequence, Spelled
+from dragoman.data.vocabulary import SPECIALS, UNK, SymbolTable
+from dragoman.deployment.export import unknown_part
+from dragoman.errors import UserError
+from dragoman.model import build as building
+from dragoman.model.decoder.feed import FEEDS
+from dragoman.model.decoder.timing import TIMINGS
+from dragoman.model.embedding import EMBEDDINGS
+from dragoman.model.features import FEATURES
+from dragoman.model.output.output import Readout
+from dragoman.model.output.spelling import Hybrid
+from dragoman.model.output.table import OUTPUTS
+from dragoman.model.predictor import Candidate
+from dragoman.model.recurrent import CELLS
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.search.beam import Beam
+from dragoman.search.candidates import ShortlistPredictor
+from dragoman.search.greedy import Greedy
+from dragoman.training.objectives.teacher_forcing import force
+from tests.builders import BATCH, SYMBOLS, build_model, noise, part, settings, shaken, whole
+from tests.covering import Row, covering
+from tests.derivatives import assert_derivative
+from tests.golden import Golden
+
+WORDS_SIZE, SIZE = 4, 3
+OPTIONS: dict[str, Any] = {"size": SIZE, "characters": 2, "beam": 3}
+OUTPUT: dict[str, Any] = {"kind": "hybrid", **OPTIONS}
+TABLE = SymbolTable.sized(SYMBOLS)
+ALPHABET = Alphabet.of(TABLE)
+OWN = ["17", "4", "999"]
+TARGETS = torch.tensor([5, SYMBOLS + 1, UNK, SYMBOLS + 2, SYMBOLS, 3])
+READ = noise(len(TARGETS), WORDS_SIZE + SIZE, seed=3)
+READOUT = Readout(READ, words=ALPHABET.words(OWN))
+LAYERS = {"kind": "self_attention", "size": 4, "heads": 2, "layers": 1}
+
+
+def hybrid(**options: Any) -> Hybrid:
+    torch.manual_seed(0)
+    made = build(OUTPUTS, Spec("hybrid", {**OPTIONS, **options}), WORDS_SIZE + SIZE, TABLE, None)
+    assert isinstance(made, Hybrid)
+    return shaken(made)
+
+
+def of_words(made: Hybrid) -> tuple[Tensor, list[float]]:
+    """log P of the targets by the softmax, and of the characters of those that have some."""
+    logits = READ[:, :WORDS_SIZE] @ made.words.weight.t() + made.words.bias
+    known = TARGETS.clone()
+    known[TARGETS >= SYMBOLS] = UNK
+    softmax = torch.log_softmax(logits, 1).gather(1, known.unsqueeze(1)).squeeze(1)
+    spelled = [0.0] * len(TARGETS)
+    for row, target in enumerate(TARGETS.tolist()):
+        if target >= SYMBOLS:
+            word = ALPHABET.words([OWN[target - SYMBOLS]])
+            spelled[row] = made.speller(READ[row : row + 1, WORDS_SIZE:], word).log_probs.item()
+    return softmax, spelled
+
+
+@pytest.mark.spec("D15")
+def test_a_word_has_the_probability_of_unk_and_of_its_characters() -> None:
+    made = hybrid()
+    softmax, spelled = of_words(made)
+    scores = made.score_targets(READOUT, TARGETS)
+    assert scores.log_probs.tolist() == pytest.approx(
+        (softmax + torch.tensor(spelled, dtype=torch.float64)).tolist(), abs=1e-12
+    )
+    assert sum(each != 0 for each in spelled) == 3
+    assert made.loss(READOUT, TARGETS).total.item() == pytest.approx(-scores.log_probs.sum().item())
+    assert made.loss(READOUT, TARGETS).symbols == len(TARGETS)
+
+
+@pytest.mark.spec("D15")
+def test_training_weighs_characters() -> None:
+    made = hybrid(alpha=0.3, label_smoothing=0.1)
+    softmax, spelled = of_words(made)
+    smooth = made.words.loss(Readout(READ[:, :WORDS_SIZE]), TARGETS.where(TARGETS < SYMBOLS, UNK)).total
+    assert smooth.item() != pytest.approx(-softmax.sum().item())
+    assert made.loss(READOUT, TARGETS).total.item() == pytest.approx(smooth.item() - 0.3 * sum(spelled))
+
+
+def test_gradients_are_derivatives() -> None:
+    made, features = hybrid(alpha=0.7), READ.clone().requires_grad_()
+    assert_derivative(
+        lambda: made.loss(READOUT._replace(features=features), TARGETS).total, [*made.parameters(), features]
+    )
+
+
+def test_without_words_to_spell_it_is_the_softmax() -> None:
+    made, readout, targets = hybrid(), Readout(READ), torch.tensor([5, UNK, 3, 4, 8, 7])
+    words = Readout(READ[:, :WORDS_SIZE])
+    assert torch.equal(made.log_probs(readout), made.words.log_probs(words))
+    assert torch.equal(made.loss(readout, targets).total, made.words.loss(words, targets).total)
+    assert torch.equal(
+        made.score_targets(READOUT, targets).log_probs, made.words.score_targets(words, targets).log_probs
+    )
+
+
+def test_candidates_for_unk_are_spelled_in_place() -> None:
+    made = hybrid()
+    kept = made.predict(Readout(READ)).kept
+    first = [Candidate(1, 5, -0.1, -1.0), Candidate(0, UNK, -0.5, -1.1), Candidate(1, UNK, -0.2, -9.0)]
+    second = [Candidate(2, UNK, -0.3, -0.3, "known"), Candidate(3, 4, -1.0, -2.0), Candidate(3, UNK, -1.0, -1e999)]
+    one, other = (list(each) for each in made.expand([iter(first), iter(second)], kept))
+    assert other == second
+    assert [each.total for each in one] == sorted((each.total for each in one), reverse=True)
+    assert len(one) == 1 + 3 + 3
+    assert one[0] == first[0]
+    for row, before in ((0, first[1]), (1, first[2])):
+        (spellings,) = made.speller.spell(kept[row : row + 1], 3)
+        found = [each for each in one if each.row == row and each.symbol == UNK]
+        assert [each.surface for each in found] == [each.word for each in spellings]
+        for each, spelling in zip(found, spellings, strict=True):
+            assert each.log_prob == pytest.approx(before.log_prob + spelling.log_prob)
+            assert each.total == pytest.approx(before.total + spelling.log_prob)
+    assert made.expand([iter(first[:1])], kept) == [first[:1]]
+
+
+def spelled_batch() -> Batch:
+    """Targets of which two words have characters."""
+    ids = BATCH.target.ids.clone()
+    ids[0, 1], ids[1, 2] = SYMBOLS + 2, SYMBOLS
+    unknown = BATCH.target.ids.where(ids < SYMBOLS, UNK)
+    return BATCH._replace(target=BATCH.target._replace(ids=unknown, spelled=Spelled(ids, ALPHABET.words(OWN))))
+
+
+def models() -> Iterator[tuple[str, Seq2Seq]]:
+    for feed in ("nothing", "context", "attentional"):
+        yield feed, build_model(output=OUTPUT, decoder={"feed": feed})
+    yield "concat", build_model(output=OUTPUT, decoder={"features": "concat"})
+    yield "deep", build_model(output=OUTPUT, decoder={"features": "deep", "attend": "between"})
+    yield "layers", build_model(output=OUTPUT, encoder=LAYERS, decoder=LAYERS, bridge="none")
+
+
+MODELS = dict(models())
+each_model = pytest.mark.parametrize("name", MODELS)
+
+
+@pytest.mark.spec("D15")
+@each_model
+def test_the_path_has_weights_of_its_own(name: str) -> None:
+    """What begins the characters is `tanh(W' [h_t; c_t] + b')`; `W'` does nothing else."""
+    model, batch = MODELS[name], spelled_batch()
+    state, real = model.begin(batch.sources), batch.target.mask
+    unrolled = model.unroll(state, batch.target.ids)
+    words, starts = unrolled.features.split([model.decoder.features_size - SIZE, SIZE], -1)
+    named = list(model.decoder.named_parameters())
+    path, of_words = ([each for name, each in named if name.startswith(which)] for which in ("path.", "features."))
+
+    def moves(values: Tensor, parameters: list[nn.Parameter]) -> list[bool]:
+        """Which of the parameters the values depend on."""
+        if not parameters:
+            return []
+        found = torch.autograd.grad(values.sum(), parameters, allow_unused=True, retain_graph=True)
+        return [each is not None and bool(each.any()) for each in found]
+
+    assert path
+    assert all(moves(starts, path))
+    assert not any(moves(words, path))
+    fed = name == "attentional"  # the attentional vector is in the next step's state, as ever
+    assert moves(starts, of_words) == [fed] * len(of_words)
+    plain = model.output.loss(model.readouts(unrolled, batch, state), batch.target.labels[real])
+    torch.testing.assert_close(plain.total, -model.score(batch).log_probs.sum())
+
+
+def test_the_path_is_what_the_paper_says() -> None:
+    model, batch = MODELS["concat"], spelled_batch()
+    features = model(batch).features
+    context_and_state, starts = features[..., :-SIZE], features[..., -SIZE:]
+    mix = model.decoder.path.mix if model.decoder.path else nn.Identity()
+    assert isinstance(mix, nn.Linear)
+    torch.testing.assert_close(starts, torch.tanh(context_and_state @ mix.weight.t() + mix.bias))
+
+
+@pytest.mark.spec("D15")
+@each_model
+def test_searches_spell_and_are_scored_the_same(name: str) -> None:
+    """Whatever is found has, with the sentence alone and in its batch, the probability that the model gives it."""
+    model = MODELS[name]
+    assert isinstance(model.output, Hybrid)
+    with torch.no_grad():
+        model.output.words.bias[UNK] += 4.0
+    spelled = 0
+    for search in (Greedy(length_margin=3), Beam(size=3, length_margin=3)):
+        allowed = torch.ones(3, SYMBOLS, dtype=torch.bool)
+        for predictor in (model, ShortlistPredictor(model, allowed)):
+            for source, (best, *_) in enumerate(search(predictor, BATCH.sources)):
+                words = [word for word in best.surfaces if word is not None]
+                spelled += len(words)
+                assert [symbol == UNK for symbol in best.symbols] == [word is not None for word in best.surfaces]
+                scored = model.score(said(source, best.symbols, words)).log_probs[0]
+                assert scored.tolist() == pytest.approx(list(best.log_probs), abs=1e-6)
+    assert spelled > 10
+    with torch.no_grad():
+        model.output.words.bias[UNK] -= 4.0
+
+
+PARTS = {
+    "score": ["additive", "none"],
+    "cell": list(CELLS),
+    "attend": list(TIMINGS),
+    "feed": list(FEEDS),
+    "features": list(FEATURES),
+    "embedding": list(EMBEDDINGS),
+}
+SMALL: dict[str, dict[str, Any]] = {"character_cnn": {"widths": [1, 2], "filters": 1}}
+IMPOSSIBLE = [
+    {"score": "none", "attend": "before"},
+    {"score": "none", "attend": "between"},
+    {"score": "none", "feed": "context"},
+    {"feed": "attentional", "features": "concat"},
+]
+
+
+def possible(parts: Row) -> bool:
+    return not any(pair.items() <= parts.items() for pair in IMPOSSIBLE)
+
+
+@pytest.mark.parametrize("parts", covering(PARTS, possible), ids=lambda parts: "-".join(parts.values()))
+def test_every_two_parts_train_together(parts: dict[str, str]) -> None:
+    """With every embedding of the source, in which one word has no vector."""
+    rest = dict(parts)
+    score, embedding = rest.pop("score"), rest.pop("embedding")
+    options: dict[str, Any] = {
+        "encoder": {"cell": parts["cell"]},
+        "decoder": rest,
+        "embedding": {"source": {"kind": embedding, **SMALL.get(embedding, {})}},
+    }
+    model, batch = build_model(score=score, output=OUTPUT, **options).train(), spelled_batch()
+    (source,) = batch.sources
+    assert isinstance(source, Sequence)
+    ids = source.ids.masked_fill(source.ids == 7, SYMBOLS + 1)
+    batch = batch._replace(sources=(source._replace(spelled=Spelled(ids, ALPHABET.words(OWN))),))
+    parameters, losses = list(model.parameters()), []
+    for _ in range(3):
+        loss = force(model, batch).loss.total
+        losses.append(loss.item())
+        with torch.no_grad():
+            for parameter, gradient in zip(parameters, torch.autograd.grad(loss, parameters), strict=True):
+                parameter.sub_(0.002 * gradient)
+    assert losses[2] < losses[1] < losses[0]
+
+
+def said(source: int, symbols: tuple[int, ...], words: list[str]) -> Batch:
+    """A sentence of BATCH with a target of these symbols, in which these words are spelled."""
+    own = iter(range(len(words)))
+    numbers = [SYMBOLS + next(own) if each == UNK else each for each in symbols]
+    given = torch.tensor([[*symbols, 3]])
+    target = BATCH.target._replace(
+        ids=given,
+        mask=torch.ones_like(given, dtype=torch.bool),
+        spelled=Spelled(torch.tensor([[*numbers, 3]]), ALPHABET.words(words)),
+    )
+    (read,) = BATCH.sources
+    length = int(read.mask[source].sum())
+    return Batch((part(read, (slice(source, source + 1), slice(length))),), target, BATCH.rows[:1])
+
+
+def test_alphabets_have_the_digits_of_a_placeholder() -> None:
+    assert len(ALPHABET) == len(SPECIALS) + 10
+
+
+def test_what_cannot_spell_is_told(golden: Golden) -> None:
+    chained = settings(output=OUTPUT, normaliser={"kind": "hard", "order": 1})
+    golden("; ".join(str(each) for each in building.problems(whole(chained))))
+    with pytest.raises(UserError):
+        building.build(chained, (SYMBOLS,), SYMBOLS)
+    assert unknown_part(MODELS["nothing"]) == "the output Hybrid"
