@@ -3,7 +3,7 @@
 The folder of `--data` has a folder for each corpus, with `train.tsv` and `dev.tsv`, whose headers name the two
 languages. For each corpus a model is trained with the configuration that `init` writes for it, with another seed, and
 with one thing changed at a time (SETTINGS). A setting that is better on most corpora is a reason to change the table of
-`dragoman/corpus/initialise.py`.
+`dragoman/corpus/sizes.py`.
 
 Every row trains until its own stopping (epochs and patience) ends it, as it would for a user, and its minutes stand
 beside: a limit of time that is equal for all would favour what learns fast over what ends better.
@@ -34,8 +34,8 @@ from dragoman.configuration import document
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus import formats
 from dragoman.corpus.examples import read_pairs
-from dragoman.corpus.initialise import SIZES, Corpus, Size, choose, sizes
 from dragoman.corpus.sample import look
+from dragoman.corpus.sizes import SIZES, Corpus, Size, choose, sizes
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import Bleu, Chrf
 from dragoman.training import checks

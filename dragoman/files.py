@@ -23,6 +23,8 @@ except ImportError:  # Windows, where files are not locked
 
 LONGEST_NAME = 200  # bytes of the target's name used in names of files beside it: file systems allow 255
 
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # how a file in it begins
+
 CHUNK = 65_536  # bytes read at a time
 
 LONGEST_TEXT = 50_000  # characters; a limit for the time and memory that segmenting a text takes
@@ -343,7 +345,8 @@ def _decode(data: bytes, name: str, number: int, before: int = 0, *, ends: bool,
         text, _ = codecs.utf_8_decode(data, "strict", whole)
     except UnicodeDecodeError as error:
         where = f"byte 0x{data[error.start]:02X} at column {before + error.start + 1}"
-        raise UserError(f"{name}:{number}: not UTF-8 ({where})") from None
+        advice = "; it seems to be UTF-16, save it as UTF-8" if number == 1 and data[:2] in UTF_16 else ""
+        raise UserError(f"{name}:{number}: not UTF-8 ({where}){advice}") from None
     if number == 1 and not before:
         text = text.removeprefix("\ufeff")
     return text.removesuffix("\n").removesuffix("\r") if ends else text

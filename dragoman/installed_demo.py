@@ -42,11 +42,14 @@ SHOWN = 8  # translations printed, at most
 
 
 class Messages(NamedTuple):
-    """The messages of the program that plays the user's own, those of others, and a line about them."""
+    """The messages of the program that plays the user's own, those of others, and lines about them and about catalogues
+    that cannot be read.
+    """
 
     own: list[Origin]
     others: list[Origin]
     told: str
+    left_out: str
 
 
 def main(folder: Path, language: str) -> None:
@@ -64,6 +67,8 @@ def main(folder: Path, language: str) -> None:
     config = mark(folder, "demo-installed.yaml", parent, data)
     if found:
         _write(found, texts, names)
+        if found.left_out:
+            console.print(printable(found.left_out), markup=False)
         console.print(f"{found.told}, in {texts}", markup=False)
     session.train(checks.load_config(config))
     given = {"data.dev": json.dumps(str(texts / "own.dev.tsv")), "run": json.dumps(str(run))}
@@ -85,7 +90,8 @@ def _messages(language: str) -> Messages:
     """Read the messages of this machine. One that the program and others have belongs to the program."""
     paths = installed.find(language, installed.folders(os.environ))
     cleaner = Cleaner(Rules(drop_copies=True))
-    entries = ((domain, cleaner(unit)) for domain, unit in installed.read(paths))
+    damaged: list[str] = []
+    entries = ((domain, cleaner(unit)) for domain, unit in installed.read(paths, damaged))
     rows = [Origin(entry, domain) for domain, entry in entries if entry]
     counts = Counter(row.origin for row in rows)
     words = Counter[str]()
@@ -104,8 +110,9 @@ def _messages(language: str) -> Messages:
         )
     some = min(OTHERS, len(others))
     others = [others[len(others) * number // some] for number in range(some)]  # spread over all programs
+    left_out = installed.left_out(damaged, paths)
     told = f"{len(others):,} messages of {len(counts) - 1:,} programs, {installed.ENGLISH} to {language}"
-    return Messages(own, others, f"{told}, and {count:,} of '{name}', which plays your own project")
+    return Messages(own, others, f"{told}, and {count:,} of '{name}', which plays your own project", left_out)
 
 
 def _write(found: Messages, texts: Path, names: tuple[str, str]) -> None:

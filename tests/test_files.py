@@ -156,7 +156,7 @@ def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch, golden: Golde
     [
         (b"ok\nna\xefve\n", "2: not UTF-8 (byte 0xEF at column 3)"),
         (b"\xef\xbb\xbfa\xe9\n", "1: not UTF-8 (byte 0xE9 at column 5)"),
-        ("ab\n".encode("utf-16"), "1: not UTF-8 (byte 0xFF at column 1)"),
+        ("ab\n".encode("utf-16"), "1: not UTF-8 (byte 0xFF at column 1); it seems to be UTF-16, save it as UTF-8"),
     ],
 )
 def test_another_encoding_is_told_with_line_and_byte(tmp_path: Path, content: bytes, place: str) -> None:

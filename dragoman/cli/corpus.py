@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from dragoman.cli import outputs
-from dragoman.cli.options import command
-from dragoman.cli.streams import one_line
+from dragoman.cli.options import column_names, command
+from dragoman.cli.streams import one_line, tell
 from dragoman.errors import UserError
 from dragoman.text.printable import printable
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from dragoman.corpus.cleaning import Cleaner
     from dragoman.corpus.parts import Origin
     from dragoman.corpus.unit import Unit
+
+ROWS = 20  # domains that are listed
+SEED = 1
 
 app = typer.Typer()
 
@@ -50,10 +53,12 @@ class CorpusOptions(NamedTuple):
         str | None,
         typer.Option(metavar="LANGUAGE", help="Read the message catalogues of this machine, from English, not FILES."),
     ] = None
-    rows: Annotated[int, typer.Option(min=1, metavar="N", help="Domains to list with --installed.")] = 20
+    rows: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Domains to list with --installed.", show_default="20")
+    ] = None
     dev: Annotated[int, typer.Option(min=0, metavar="N", help="Pairs of PREFIX.dev.tsv.")] = 0
     test: Annotated[int, typer.Option(min=0, metavar="N", help="Pairs of PREFIX.test.tsv.")] = 0
-    seed: Annotated[int, typer.Option(min=0, help="Of the choice of these.")] = 1
+    seed: Annotated[int | None, typer.Option(min=0, help="Of the choice of these.", show_default="1")] = None
     longest: Annotated[int, typer.Option(min=1, metavar="N", help="Characters that a text may have.")] = 1_000
     drop_copies: Annotated[bool, typer.Option("--drop-copies", help="Leave out what is the same as its source.")] = (
         False
@@ -66,15 +71,17 @@ class CorpusOptions(NamedTuple):
 @command(app)
 def corpus(options: CorpusOptions) -> None:
     """Make one clean corpus of files in many formats, or of the programs on this machine; split off dev and test."""
-    from dragoman.cli.init import pair
-
-    names = pair(options.columns)
+    names = column_names(options.columns)
     if bool(options.files) == bool(options.installed):
         raise typer.BadParameter("expected FILES, or --installed LANGUAGE")
     if options.output is None and (options.files or options.dev or options.test):
         raise typer.BadParameter("expected --output PREFIX")
     if options.installed is not None and names:
         raise typer.BadParameter("--columns: is for FILES")
+    if options.installed is None and options.rows is not None:
+        raise typer.BadParameter("--rows: is for --installed")
+    if options.seed is not None and not (options.dev or options.test):
+        raise typer.BadParameter("--seed: is for --dev and --test")
     from dragoman.corpus import parts
     from dragoman.corpus.cleaning import Cleaner, Rules
 
@@ -82,11 +89,16 @@ def corpus(options: CorpusOptions) -> None:
     if options.installed is not None:
         _installed(options, language(options.installed), cleaner)
         return
-    places, names = corpora(options.files or [], names)
+    from dragoman.corpus.corpora import corpora
     from dragoman.corpus.examples import corpus_files
 
-    rows = _cleaned(cleaner, _units(places, names))
-    _write(options, rows, names, parts.FILE, corpus_files(places, *names))
+    places, names, _ = corpora(options.files or [], names)
+
+    def rows() -> "Iterator[Origin]":
+        yield from _cleaned(cleaner, _units(places, names))
+        cleaner.check()
+
+    _write(options, rows(), names, parts.FILE, corpus_files(places, *names))
     typer.echo(str(cleaner))
 
 
@@ -103,32 +115,23 @@ def _installed(options: CorpusOptions, language: str, cleaner: "Cleaner") -> Non
 
     paths = installed.find(language, installed.folders(os.environ))
     counts = Counter[str]()
+    damaged: list[str] = []
 
     def rows() -> "Iterator[Origin]":
-        for row in _cleaned(cleaner, installed.read(paths)):
+        for row in _cleaned(cleaner, installed.read(paths, damaged)):
             counts[row.origin] += 1
             yield row
+        if damaged:
+            tell(installed.left_out(damaged, paths))
+        cleaner.check()
 
     if options.output is None:
         for _ in rows():
             pass
     else:
         _write(options, rows(), (installed.ENGLISH, language), parts.DOMAIN, paths)
-    typer.echo(printable(installed.table(counts, installed.owners(paths), options.rows)))
+    typer.echo(printable(installed.table(counts, installed.owners(paths), options.rows or ROWS)))
     typer.echo(f"\n{cleaner}")
-
-
-def corpora(files: Sequence[str], names: tuple[str, ...]) -> tuple[list[str], tuple[str, ...]]:
-    """What to read, and the names of the two languages: the given ones, or those of the first file."""
-    from dragoman.corpus import formats, objects
-
-    places = list(files)
-    if len(places) == 2 and all(formats.is_json(place) and objects.is_of_one_language(place) for place in places):
-        place, found = objects.pattern(Path(places[0]), Path(places[1]))
-        places, names = [place], names or found
-    if not places[0].endswith(formats.ENDINGS) and not names:
-        raise UserError(f"{places[0]}: which two languages? Say --columns en,de for the texts {places[0]}.en and .de")
-    return places, names or formats.languages(places[0]).names
 
 
 def _units(places: Sequence[str], names: Sequence[str]) -> "Iterator[tuple[str, Unit]]":
@@ -162,5 +165,7 @@ def _write(
     for name in names:
         if name in (third, parts.CONTEXT):
             raise UserError(f"{name}: is the name of another column; call the language otherwise")
-    for path, count in parts.write(rows, prefix, (names[0], names[1]), third, sizes, options.seed).items():
+    for path, count in parts.write(
+        rows, prefix, (names[0], names[1]), third, sizes, SEED if options.seed is None else options.seed
+    ).items():
         typer.echo(printable(f"{path}: {count:,} pairs, columns {', '.join([*names, third, parts.CONTEXT])}"))

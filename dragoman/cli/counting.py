@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dragoman.cli import outputs
+from dragoman.cli.options import column_names
 from dragoman.cli.streams import tell
 from dragoman.corpus.aligners import LONGEST, Method, Symmetrisation, Words
 from dragoman.corpus.pharaoh import Links
@@ -70,20 +71,19 @@ def corpora(
     files: list[Path], columns: str | None, more: str | None, output: Path | None, read: Sequence[Path | None] = ()
 ) -> "tuple[Iterator[Pair], Iterator[Pair]]":
     """The pairs to align, and `more` to learn from. UserError if the output is one of their files, or is `read`."""
-    from dragoman.cli.corpus import corpora as named_corpora
-    from dragoman.cli.init import pair
     from dragoman.corpus import formats
+    from dragoman.corpus.corpora import corpora as named_corpora
+    from dragoman.corpus.corpora import side_by_side
     from dragoman.corpus.examples import corpus_files, parallel, read_pairs
-    from dragoman.corpus.initialise import languages
 
-    names = pair(columns)
+    names = column_names(columns)
     own: list[Path]
     if len(files) == 2 and not formats.of_one_language(*files):
         source, target = own = files
         given = parallel(source, target)
-        names = names or (languages(source, target).names if more else ())
+        names = names or (side_by_side(source, target).names if more else ())
     else:
-        places, names = named_corpora(list(map(str, files)), names)
+        places, names, _ = named_corpora(files, names)
         given, own = read_pairs(places, *names), corpus_files(places, *names)
     also = read_pairs(more, *names) if more else iter(())
     own = [*own, *(corpus_files(more, *names) if more else [])]

@@ -22,9 +22,16 @@ app.add_typer(debug, name="debug")
 @debug.command("data", context_settings=OVERRIDES)
 def debug_data(config: Configuration, threads: Threads = None) -> None:
     """Show statistics and problems of the corpora in a configuration, what they score without a model, and how long
-    training will take here.
+    training will take here; or of a file with both languages.
     """
     file, given = overrides(config)
+    from dragoman.corpus import formats
+
+    if str(file).endswith(formats.ENDINGS):
+        if given:
+            raise typer.BadParameter(f"--{next(iter(given))}: is for a configuration, and {file} is a corpus")
+        _tell_corpus(str(file))
+        return
     from dragoman.cli.outlook import outlook
     from dragoman.configuration import document
     from dragoman.configuration.config import COLUMNS
@@ -58,6 +65,17 @@ def debug_data(config: Configuration, threads: Threads = None) -> None:
 
     for line in outlook(checks.load_config(file, given)):
         _tell(line)
+
+
+def _tell_corpus(place: str) -> None:
+    """The statistics of a file with both languages."""
+    from dragoman.corpus import statistics
+    from dragoman.corpus.corpora import corpora
+
+    _, names, told = corpora([place])
+    for line in told:
+        _tell(one_line(line))
+    _tell(str(statistics.describe(place, *names)))
 
 
 def _schema(wanted: bool) -> bool:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from dragoman.cli.options import Threads
+from dragoman.cli.options import Threads, column_names
 from dragoman.cli.outputs import named
 from dragoman.cli.streams import tell
 
@@ -44,8 +44,9 @@ def init(
     """Write a commented configuration with sizes chosen for your sentence pairs; tell what they score without a model,
     and how long training will take here.
     """
-    names = pair(columns)
-    from dragoman.corpus.initialise import InitOptions, initialise
+    names = column_names(columns)
+    from dragoman.corpus.initialise import initialise
+    from dragoman.corpus.sizes import InitOptions
 
     for line in initialise(source, target, output, dev, names, InitOptions(memory, epochs)):
         tell(line)
@@ -57,11 +58,3 @@ def init(
         tell(line)
     name = shlex.quote(str(output))
     tell(f"What next:\n  dragoman debug data {name}\n  dragoman train {name}")
-
-
-def pair(columns: str | None) -> tuple[str, ...]:
-    """Return the two names of `--columns`."""
-    names = tuple(name.strip() for name in columns.split(",")) if columns is not None else ()
-    if columns is not None and (len(names) != 2 or not all(names) or names[0] == names[1]):
-        raise typer.BadParameter(f"--columns {columns}: expected two names, such as en,de")
-    return names

@@ -153,6 +153,14 @@ def two(candidates: str | None) -> tuple[int, int] | None:
     return int(found[1]), int(found[2])
 
 
+def column_names(columns: str | None) -> tuple[str, ...]:
+    """Return the two names of `--columns`."""
+    names = tuple(name.strip() for name in columns.split(",")) if columns is not None else ()
+    if columns is not None and (len(names) != 2 or not all(names) or names[0] == names[1]):
+        raise typer.BadParameter(f"--columns {columns}: expected two names, such as en,de")
+    return names
+
+
 def overrides(words: Sequence[str]) -> tuple[Path, dict[str, str]]:
     """Return the configuration file and the overrides (`--section.key VALUE` or `--section.key=VALUE`) of a command."""
     files, found = files_and_overrides(words)

@@ -50,7 +50,7 @@ def train(
     With N workers on this machine: torchrun --nproc-per-node N -m -- dragoman train CONFIG
     """
     words = [*config, *(["--device.threads", str(threads)] if threads else [])]
-    checked = _started(start, words) if start else _configured(words)
+    checked = _started(start, words, seeds) if start else _configured(words)
     if seeds:
         _several(configurations(checked, seeds))
     elif folder := _trained(checked):
@@ -105,16 +105,22 @@ def _configured(words: list[str]) -> "Config":
     return checks.load_config(file, given)
 
 
-def _started(start: str, words: list[str]) -> "Config":
+def _started(start: str, words: list[str], seeds: int | None) -> "Config":
     """The configuration of a run that starts from another, told in a line."""
     corpora, given = files_and_overrides(words)
     if not corpora:
         raise typer.BadParameter("--start needs sentence pairs: dragoman train --start RUN corpus.tsv")
+    from dragoman.run.folder import RunFolder
     from dragoman.threads import process
-    from dragoman.training import starting
+    from dragoman.training import folder, starting
 
-    config, told = starting.configure(start, corpora, given)
-    if process().leads:
+    def check(config: "Config") -> None:
+        for each in configurations(config, seeds) if seeds else [config]:
+            folder.check(RunFolder(Path(each.run)), each)
+
+    leads = process().leads  # who alone opens the folder
+    config, told = starting.configure(start, corpora, given, *([check] if leads else []))
+    if leads:
         tell(told)
     return config
 

@@ -4,9 +4,13 @@ import re
 from typing import NamedTuple
 
 MARKS = "_&~"
+LABEL = 10  # words of a text with a mark inside of one, at most: longer ones are sentences about identifiers
+PART = (
+    3  # letters before such a mark, or behind it, at most (Se_lection, Copie_s, not user_name), if both texts have one
+)
 _MARKED = re.compile(rf"(?<!\S)[^\w\s{MARKS}]*?(\w*?)([{MARKS}])([^\W\d_][^\s{MARKS}]*)(?!\S)")
 _BEHIND = re.compile(rf"\s*\([{MARKS}]\w\)")  # in scripts without letters on the keyboard
-_CODE = re.compile(r"[<>{}$%=/\\@#\d]|&\w+;|\w\(|\.\w")  # placeholders, markup, paths, calls: no words of a label
+_CODE = re.compile(r"[<>{}$%=/\\@#\d]|&[\w-]+;|\w\(|\.\w")  # placeholders, markup, paths, calls: no words of a label
 _LETTERS = re.compile(r"[\w-]+")
 _NAME = re.compile(rf"[A-Za-z0-9]*[{MARKS}][A-Za-z0-9]+")
 
@@ -15,21 +19,25 @@ class _Mark(NamedTuple):
     """The only mark of a text, which might be an accelerator."""
 
     mark: str
-    word: str  # with the mark, without punctuation
+    before: str  # the letters of its word on either side
+    behind: str
     name: str  # that it would be a part of if it were none: the ASCII letters and digits around it
-    begins: bool  # a word, or stands inside of one
 
 
 def without(source: str, target: str) -> tuple[str, str]:
     """Both texts without their accelerators, where they have any.
 
-    A mark may be one where it is the only one of its text, stands before a letter, and its word is not in the other
-    text as it is (pg_upgrade, AT&T). One that begins a word with a capital may do so in both (_Name). Inside a word
-    (Sa_ve), it stands before a small letter of a text that begins with no small one, and the other text has one, too:
-    identifiers such as old_role are translated as well.
+    A mark may be one where it is the only one of its text, stands before a letter, and its word is no word of the other
+    text (pg_upgrade, AT&T). One that begins a word with a capital may do so in both (_Name). Inside a word (Sa_ve), it
+    stands before a small letter of a label, which begins with no small one, and the other text has one, too:
+    identifiers such as old_role are translated as well. Where that stands inside a word, too, they look like no
+    identifier (`_divide_no_words`).
     """
     plain = tuple(_BEHIND.sub("", text) for text in (source, target))
     found = [_mark(text) for text in plain]
+    one, two = found
+    if one and two and one.before and two.before and not _divide_no_words(one, two):
+        return source, target
     behind = plain != (source, target)
     kept = []
     for text, here, other, against in zip(plain, found, reversed(found), reversed(plain), strict=True):
@@ -47,15 +55,30 @@ def _mark(text: str) -> _Mark | None:
     before, mark, rest = found.groups()
     letters = _LETTERS.match(rest)
     first = next(filter(str.isalpha, text), "")
-    if before and (rest[0].isupper() or first.islower()):
+    if before and (rest[0].isupper() or first.islower() or len(text.split()) > LABEL):
+        return None
+    if mark == "~" and first.islower():  # about, as in ~half of them
         return None
     word = before + mark + (letters[0] if letters else "")
     name = _NAME.search(word)
-    return _Mark(mark, word, name[0] if name else word, not before)
+    return _Mark(mark, before, letters[0] if letters else "", name[0] if name else word)
 
 
 def _is_one(here: _Mark, against: str, answered: bool) -> bool:
     """Whether the mark is an accelerator; `answered`: the other text has one of the kind."""
-    if here.name in against:
-        return answered and here.begins and here.word[1].isupper()
-    return answered or here.begins
+    if re.search(rf"(?<![A-Za-z0-9]){re.escape(here.name)}(?![A-Za-z0-9])", against):
+        return answered and not here.before and here.behind[:1].isupper()
+    return answered or not here.before
+
+
+def _divide_no_words(source: _Mark, target: _Mark) -> bool:
+    """Whether marks inside words of both texts stand anywhere, and not between two words, which are translated each
+    (user_name and Benutzer_name, R&d and F&e).
+    """
+    if source.name.islower() and target.name.startswith(source.name):  # one that is declined: pg_controlu
+        return False
+    one, other = ((each.before.casefold(), each.behind.casefold()) for each in (source, target))
+    for same, differ in ((0, 1), (1, 0)):
+        if len(one[same]) >= PART and one[same] == other[same] and one[differ][:1] != other[differ][:1]:
+            return False
+    return min(map(len, one)) <= PART and (source.mark != "&" or len("".join(one)) >= PART)

@@ -187,23 +187,35 @@ def _answer(process: subprocess.Popen[str], task: Task, passed: Callable[[], obj
         question.write(json.dumps(task) + "\n")
         question.flush()
         for line in answers:
-            if answer := json.loads(line):
-                found: list[Places] = answer
-                return found
+            answer: str | list[Places] | None = json.loads(line)
+            if isinstance(answer, str):
+                raise UserError(f"the process that aligns has failed: {answer}")
+            if answer is not None:
+                return answer
             passed()
     raise UserError(f"the process that aligns has ended ({process.wait()}): is there too little memory?")
 
 
 def work() -> None:
-    """What such a process does: read a task, write null after each pass and then what it has found, a line each."""
+    """What such a process does: read a task, write null after each pass, and then what it has found or what failed, a
+    line each.
+    """
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # without its parent it has nothing to do
     line = sys.stdin.readline()
     if line.endswith("\n"):
         method, pairs, first = json.loads(line)
-        for answer in _aligned(Task(Method(method), [Words(*pair) for pair in pairs], first)):
+        for answer in _told(Task(Method(method), [Words(*pair) for pair in pairs], first)):
             sys.stdout.write(json.dumps(answer) + "\n")
             sys.stdout.flush()
+
+
+def _told(task: Task) -> Iterator[str | list[Places] | None]:
+    """Yield what `_aligned` yields, and the fault if there is one."""
+    try:
+        yield from _aligned(task)
+    except Exception as error:
+        yield f"{type(error).__name__}: {error}".rstrip(": ").partition("\n")[0]
 
 
 def _aligned(task: Task) -> Iterator[list[Places] | None]:

@@ -8,8 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dragoman.corpus.naming import UNSAID, is_language, matched, two
-from dragoman.corpus.tables import Columns
+from dragoman.corpus.naming import UNSAID, Columns, is_language, matched, two
 from dragoman.corpus.unit import State, Unit, cell
 from dragoman.errors import UserError
 from dragoman.files import read_chunks, shown
@@ -19,6 +18,9 @@ CONTEXT = "\x04"  # stands behind the context of a source
 FORM = "\0"  # stands between the forms of a plural
 PO_ERROR = re.compile(r"\(line (\d+)\)(?:: (.*))?")
 
+# A line with a text, and one whose text is between two quotes; its keyword.
+_BEGUN = re.compile(r'(?:#~\s*)?(?:(msg\w+)(?:\[\d+\])?\s*)?"')
+_WHOLE = re.compile(_BEGUN.pattern + r'(?:[^"\\]|\\.)*"', re.DOTALL)
 _CHARSET = re.compile(r"charset=([\w.:-]+)", re.ASCII)
 _PLURAL = re.compile(r"plural\s*=([^;]*)")
 
@@ -92,11 +94,27 @@ def parsed(path: str) -> Any:
         raise UserError(f"{error.name} is not installed; pip install 'dragoman[formats]' brings it") from error
     data = b"".join(read_chunks(path))
     found = _CHARSET.search(data[:65_536].decode("latin-1"))
+    text = _decoded(data, found[1] if found else "utf-8", path)
+    _check(text.split("\n"), path)
     try:
-        return polib.pofile(_Lines(_decoded(data, found[1] if found else "utf-8", path) + "\n"))
+        return polib.pofile(_Lines(text + "\n"))
     except OSError as error:
         line, about = told.groups() if (told := PO_ERROR.search(str(error))) else ("1", None)
         raise UserError(f"{shown(path)}:{line}: no part of a .po file ({about or 'syntax error'})") from None
+
+
+def _check(lines: Sequence[str], path: str) -> None:
+    """UserError for what polib would read with a letter less, or as a message that is not translated: a text without
+    its quotes, and a file that ends before the translation of a message.
+    """
+    number, keyword = 0, ""
+    for number, line in enumerate(lines, start=1):
+        if begun := _BEGUN.match(line.strip()):
+            keyword = begun[1] or keyword
+            if not _WHOLE.fullmatch(line.strip()):
+                raise UserError(f"{shown(path)}:{number}: no part of a .po file (a text is not between two quotes)")
+    if keyword not in ("", "msgstr"):
+        raise UserError(f"{shown(path)}:{number}: ends before the msgstr of a message")
 
 
 class _Lines(str):

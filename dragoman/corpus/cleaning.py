@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from dragoman.corpus import accelerators
 from dragoman.corpus.unit import State, Unit
+from dragoman.errors import UserError
 from dragoman.text.normalise import Normaliser
 
 LONGEST = 1_000  # default maximal number of characters in a text
@@ -17,6 +18,7 @@ _CREDITS = re.compile(
     r"(name|email) of translators\b.*",
     re.IGNORECASE,
 )
+_normalise = Normaliser(lowercase=False)
 _END = re.compile(r"[\s.:…!?。：！？]+$")
 
 
@@ -38,8 +40,17 @@ class Entry(NamedTuple):
 
     @property
     def key(self) -> str:
-        """A key that sources share if they differ only in letter case, spaces and final punctuation."""
-        return _END.sub("", self.source).casefold() or self.source
+        return key(self.source)
+
+
+def key(source: str) -> str:
+    """A key that sources share if they differ only in letter case, spaces and final punctuation."""
+    source = _one_line(source)
+    return _END.sub("", source).casefold() or source
+
+
+def _one_line(text: str) -> str:
+    return " ".join(_normalise(text).split())
 
 
 class Cleaner:
@@ -49,18 +60,17 @@ class Cleaner:
         self.rules = rules
         self.read = self.kept = 0
         self.dropped = Counter(dict.fromkeys([*DROPPED, DUPLICATE], 0))
-        self.changed = Counter(dict.fromkeys(CHANGED, 0))
-        self._normalise = Normaliser(lowercase=False)
+        self.changed = Counter(dict.fromkeys([ACCELERATORS, *CHANGED], 0))
         self._seen = set[int]()
 
     def __call__(self, unit: Unit) -> Entry | None:
         """Return the cleaned pair, or None if the unit is dropped."""
         self.read += 1
-        source, target = map(self._one_line, unit.texts)
+        source, target = map(_one_line, unit.texts)
         marked = source, target
         if not self.rules.keep_accelerators:
             source, target = accelerators.without(source, target)
-        entry = Entry(source, target, self._one_line(unit.context), unit.state)
+        entry = Entry(source, target, _one_line(unit.context), unit.state)
         for reason, applies in DROPPED.items():
             if applies(entry, self.rules):
                 self.dropped[reason] += 1
@@ -71,12 +81,16 @@ class Cleaner:
             return None
         self._seen.add(both)
         self.kept += 1
-        for what, here in zip(CHANGED, ((source, target) != marked, unit.plural, bool(unit.context)), strict=True):
-            self.changed[what] += here
+        for what, has in CHANGED.items():
+            self.changed[what] += has(unit)
+        self.changed[ACCELERATORS] += (source, target) != marked
         return entry
 
-    def _one_line(self, text: str) -> str:
-        return " ".join(self._normalise(text).split())
+    def check(self) -> None:
+        """UserError if no pair was kept."""
+        if not self.kept:
+            reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.dropped.items() if count)
+            raise UserError(f"no pair is left of {self.read:,} units" + (f" ({reasons})" if reasons else ""))
 
     def __str__(self) -> str:
         """The counts as a table."""
@@ -88,7 +102,12 @@ class Cleaner:
 
 
 DUPLICATE = "pair that was there before"
-CHANGED = "accelerators removed", "forms of a plural", "with a context, in its own column"
+ACCELERATORS = "accelerators removed"
+CHANGED: dict[str, Callable[[Unit], bool]] = {
+    "forms of a plural": lambda unit: unit.plural,
+    "with a context, in its own column": lambda unit: bool(unit.context),
+    "codes without a text, as {1}": lambda unit: unit.marked,
+}
 DROPPED: dict[str, Callable[[Entry, Rules], bool]] = {
     "obsolete": lambda entry, rules: entry.state is State.OBSOLETE,
     "fuzzy": lambda entry, rules: entry.state is State.FUZZY,

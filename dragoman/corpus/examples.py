@@ -5,9 +5,12 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from dragoman.configuration.config import COLUMNS
 from dragoman.corpus import formats, tables
 from dragoman.corpus.features import FORMS, FeatureFile, FeatureFiles, Given, beside
+from dragoman.corpus.filters import Report
 from dragoman.corpus.pharaoh import Gold, read_pharaoh
 from dragoman.errors import UserError
 from dragoman.files import LONGEST_TEXT, existing, read_lines
@@ -45,6 +48,32 @@ def read_examples(
     for number, lines in enumerate(read_texts(where, (*texts, target), list(files.values()))):
         said = iter(lines)
         yield Example(tuple(files[name][number] if name in files else next(said) for name in sources), lines[-1])
+
+
+class Development(NamedTuple):
+    """The examples that models are judged by, and how many there are beside those left out."""
+
+    examples: list[Example]
+    report: Report
+
+
+def read_development(
+    where: str | Path, sources: tuple[str, ...], target: str, features: tuple[str, ...] = ()
+) -> Development:
+    """The examples of a corpus that have a target and at least one source: there is nothing to judge others by.
+    UserError if there are none.
+    """
+    every = list(read_examples(where, sources, target, features))
+    kept = [example for example in every if not is_blank(example.target) and not all(map(is_blank, example.sources))]
+    found = Development(kept, Report(len(every), len(kept), len(every) - len(kept), too_long=0, ratio=0))
+    if not kept:
+        raise UserError(f"{where}: the development corpus is empty" + (f": {found.report}" if every else ""))
+    return found
+
+
+def is_blank(given: Given) -> bool:
+    """Whether it is a text without anything but white space, or an array without regions."""
+    return not (len(given) if isinstance(given, np.ndarray) else str(given).strip())
 
 
 def open_features(where: str | Path | Sequence[str], name: str) -> FeatureFiles:
@@ -138,7 +167,9 @@ def places(where: str | Path | Sequence[str]) -> list[str]:
 def _side(prefix: str, suffix: str) -> Path:
     path = existing(f"{prefix}.{suffix}")
     if not path.exists():
-        raise UserError(f"{path}: no such file (nor {path.name}.gz)")
+        formats.check_template(prefix)
+        both = f"; and {prefix} is no file of both languages ({', '.join(formats.FORMATS)})"
+        raise UserError(f"{path}: no such file (nor {path.name}.gz){both if Path(prefix).is_file() else ''}")
     return path
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.corpus import catalogues, objects, parquet, tables, xml
-from dragoman.corpus.tables import Columns
+from dragoman.corpus.naming import Columns
 from dragoman.corpus.unit import State, Unit
 from dragoman.errors import UserError
 from dragoman.files import existing
@@ -64,6 +64,12 @@ def files(place: str, names: Sequence[str]) -> list[Path]:
         if not existing(path).exists():
             raise UserError(f"{path}: no such file")
     return list(map(existing, each))
+
+
+def check_template(prefix: str) -> None:
+    """UserError if what should be a prefix is a `.pot`, as which catalogues begin."""
+    if prefix.endswith(".pot") and Path(prefix).is_file():
+        raise UserError(f"{prefix}: is a template, which has no translations; name the .po of a language")
 
 
 def stem(place: str) -> str:

@@ -33,11 +33,22 @@ def find(language: str, where: Sequence[Path]) -> list[Path]:
     raise UserError(f"no message catalogues in '{language}' below {places}; languages with most of them: {most}")
 
 
-def read(paths: Iterable[Path]) -> Iterator[tuple[str, Unit]]:
-    """Yield the messages of all catalogues, each with its domain. UserError if a file is damaged."""
+def read(paths: Iterable[Path], damaged: list[str]) -> Iterator[tuple[str, Unit]]:
+    """Yield the messages of all catalogues, each with its domain. Those that cannot be read are left out, since users
+    cannot mend them; what is wrong with each is appended to `damaged`.
+    """
     for path in paths:
-        for unit in catalogues.units(catalogues.mo(str(path))):
-            yield path.stem, unit
+        try:
+            units = list(catalogues.units(catalogues.mo(str(path))))
+        except UserError as error:
+            damaged.append(str(error))
+            continue
+        yield from ((path.stem, unit) for unit in units)
+
+
+def left_out(damaged: Sequence[str], paths: Sequence[Path]) -> str:
+    """Return a line about the catalogues that cannot be read; empty if there are none."""
+    return f"{len(damaged):,} of {len(paths):,} catalogues are left out: {'; '.join(damaged)}" if damaged else ""
 
 
 def owners(paths: Iterable[Path], lists: Path = Path("/var/lib/dpkg/info")) -> dict[str, str]:

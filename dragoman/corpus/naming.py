@@ -1,13 +1,48 @@
-"""Match requested names of languages with those in a file, where en may be called en-US."""
+"""Names of languages and columns: which there are, and which are meant, where en may be called en-US."""
 
+import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from dragoman.corpus import tables
-from dragoman.corpus.tables import CODES, LANGUAGES, ROLES, SHOWN, Columns
 from dragoman.errors import UserError
 
 UNSAID = ""  # a language that the file does not name
+PLAIN = ("source", "target")  # names of unnamed columns
+SHOWN = 40  # characters (or columns) that an error message quotes
+
+# Usual names of columns: their role or their language.
+ROLES = "source target src tgt trg mt hyp hypothesis pe ref reference original translation input output".split()
+CODES = (
+    "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en "
+    "eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv "
+    "ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne "
+    "ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st "
+    "su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu "
+    "ara bel ben bul cat ces cmn cze dan deu dut ell eng est eus fas fin fra fre ger gle glg gre grc hbs heb hin hrv "
+    "hsb hun hye ice ind isl ita jpn kat kaz khm kor lat lav lit mal mar mkd mlt mon msa nld nno nob nor pan per pol "
+    "por ron rum rus san slk slo slv som spa sqi srp swa swe tam tel tgl tha tur ukr urd uzb vie wel yor yue zho zul"
+).split()
+LANGUAGES = (
+    "afrikaans albanian amharic arabic armenian azerbaijani basque belarusian bengali bosnian breton bulgarian "
+    "catalan chinese croatian czech danish dutch english esperanto estonian finnish french galician georgian german "
+    "greek gujarati hausa hebrew hindi hungarian icelandic igbo indonesian irish italian japanese kannada kazakh "
+    "khmer korean kurdish lao latin latvian lithuanian luxembourgish macedonian malay malayalam maltese marathi "
+    "mongolian nepali norwegian pashto persian polish portuguese punjabi romanian russian sanskrit serbian sinhala "
+    "slovak slovenian somali sorbian spanish swahili swedish tamil telugu thai tibetan turkish ukrainian urdu uzbek "
+    "vietnamese welsh wolof xhosa yiddish yoruba zulu"
+).split()
+NUMBERS = ("id", "no")  # beside two other languages, these are row numbers, not Indonesian and Norwegian
+KNOWN = frozenset([*ROLES, *CODES, *LANGUAGES])
+
+_DETAILED = re.compile(r"([a-z]+)[-_ ][a-z0-9]{2,8}")  # en-US, pt_BR, source_text
 _LANGUAGES = frozenset([*CODES, *LANGUAGES]) - frozenset(ROLES)  # mt: machine translation, and not Maltese
+
+
+class Columns(NamedTuple):
+    """The names of the columns or languages that hold a pair, and the line of the header if there is one."""
+
+    names: tuple[str, ...]
+    header: int | None = None
 
 
 def is_language(name: str) -> bool:
@@ -37,6 +72,18 @@ def match(names: Sequence[str], found: Sequence[str]) -> tuple[int | None, ...]:
     return tuple(places.get(number) for number in range(len(names)))
 
 
+def variants(names: Sequence[str], found: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+    """As `match`, but a name that several languages share means all of them: en is en-US and en-GB."""
+    places = match(names, found)
+    left = [place for place in range(len(found)) if place not in places]
+    return tuple(
+        tuple(other for other in left if found[other] and _first(found[other]) == _first(name))
+        if place is None
+        else (place,)
+        for name, place in zip(names, places, strict=True)
+    )
+
+
 def matched(names: Sequence[str], found: Sequence[str], where: str) -> tuple[int, ...]:
     """As `match`, but raises UserError if a name is not there."""
     places = match(names, found)
@@ -58,10 +105,43 @@ def two(found: Sequence[str], wanted: Sequence[str], where: str) -> Columns:
     """
     if wanted:
         matched(wanted, found, where)
-        return Columns(tuple(wanted), None)
+        return Columns(tuple(wanted))
     if len(found) == 2:
-        return Columns(tuple(name or plain for name, plain in zip(found, tables.PLAIN, strict=True)), None)
-    return Columns(tables.two_of(found, wanted, where, "languages that it has"), None)
+        return Columns(tuple(name or plain for name, plain in zip(found, PLAIN, strict=True)))
+    return Columns(two_of(found, wanted, where, "languages that it has"))
+
+
+def two_of(
+    names: Sequence[str], wanted: Sequence[str], where: str, named: str, cells: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Which two of the columns of these names hold the pairs: the `wanted` ones, or those with a usual name. UserError
+    that tells what is there (`cells`, if not the names) where it is not clear.
+    """
+    called = [name for name in names if is_name(name)]
+    if len(called) > 2:
+        called = [name for name in called if name.lower() not in NUMBERS]
+    two = tuple(wanted or (called if len(called) == 2 else names))
+    if len(two) == 2 and set(two) <= set(names):
+        return two
+    found = ", ".join(each[:SHOWN] for each in (cells or names)[:SHOWN])
+    told = f"{len(cells or names)} columns; which two? Say --columns NAME,NAME, {named}"
+    raise UserError(f"{where}: {told} (it has: {found})")
+
+
+def names_columns(cells: Sequence[str]) -> bool:
+    """Whether a first row looks like a header: all of its cells differ, at least two of them (both, if there are two)
+    are usual names of columns, and none looks like a sentence.
+    """
+    named = sum(map(is_name, cells))
+    other = all(len(each.split()) <= 3 and each[-1:] not in (".", "!", "?") for each in cells)
+    return len(set(cells)) == len(cells) and named >= 2 and (named == len(cells) or len(cells) > 2) and other
+
+
+def is_name(cell: str) -> bool:
+    """Whether this is a usual name of a column of texts in one language."""
+    name = cell.strip().lower()
+    detailed = _DETAILED.fullmatch(name)
+    return name in KNOWN or bool(detailed and detailed[1] in KNOWN)
 
 
 def _code(name: str) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from dragoman.corpus.tables import SHOWN, Columns, keys, two_of, value
+from dragoman.corpus.naming import SHOWN, Columns, two_of
+from dragoman.corpus.tables import keys, values
 from dragoman.corpus.unit import Unit, cell
 from dragoman.errors import UserError
 from dragoman.files import read_chunks, shown
@@ -22,11 +23,7 @@ def read(path: str, names: Sequence[str]) -> Iterator[Unit]:
     if EACH in path:
         yield from _side_by_side([path.replace(EACH, name) for name in names])
         return
-    for number, found in enumerate(_list(path), start=1):
-        where = f"{shown(path)}: item {number:,}"
-        if not isinstance(found, dict):
-            raise UserError(f"{where}: expected a JSON object, with a text under each key")
-        yield Unit(tuple(value(found, name, where) for name in names))
+    yield from map(Unit, values(_items(path), names, shown(path)))
 
 
 def languages(path: str, wanted: Sequence[str]) -> Columns:
@@ -34,10 +31,9 @@ def languages(path: str, wanted: Sequence[str]) -> Columns:
     if EACH in path:
         if len(wanted) != 2:
             raise UserError(f"{path}: which two? Say --columns NAME,NAME, as the files are called in place of {EACH}")
-        return Columns(tuple(wanted), None)
-    found: Any = next(iter(_list(path)), {})
-    there = keys(found) if isinstance(found, dict) else []
-    return Columns(two_of(there, wanted, f"{shown(path)}: item 1", "keys that it has"), None)
+        return Columns(tuple(wanted))
+    there = keys((found for found in _list(path) if isinstance(found, dict)), wanted)
+    return Columns(two_of(there or (), wanted, f"{shown(path)}: item 1", "keys that it has"))
 
 
 def pattern(source: Path, target: Path) -> tuple[str, tuple[str, str]]:
@@ -75,6 +71,15 @@ def _flat(found: Any) -> Iterator[tuple[tuple[str, ...], str]]:
         elif isinstance(found, (dict, list)):
             inner = found.items() if isinstance(found, dict) else enumerate(found)
             rest += reversed([((*way, str(key)), each) for key, each in inner])
+
+
+def _items(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects of a list, each with its place."""
+    for number, found in enumerate(_list(path), start=1):
+        where = f"{shown(path)}: item {number:,}"
+        if not isinstance(found, dict):
+            raise UserError(f"{where}: expected a JSON object, with a text under each key")
+        yield where, found
 
 
 def _object(path: str) -> dict[str, Any]:

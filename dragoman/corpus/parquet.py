@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dragoman.corpus.tables import SHOWN, Columns, two_of
+from dragoman.corpus.naming import SHOWN, Columns, two_of
 from dragoman.corpus.unit import Unit, cell
 from dragoman.errors import UserError
 
@@ -29,7 +29,7 @@ def read(path: str, names: Sequence[str]) -> Iterator[Unit]:
 def languages(path: str, wanted: Sequence[str]) -> Columns:
     """Which columns hold the pairs."""
     with _refusals(path):
-        return Columns(two_of(_texts(_opened(path)), wanted, path, "columns of texts"), None)
+        return Columns(two_of(_texts(_opened(path)), wanted, path, "columns of texts"))
 
 
 def _texts(file: Any) -> list[str]:

@@ -1,13 +1,14 @@
 """Clean pairs as files of columns, divided into parts that have no source in common."""
 
 from array import array
-from collections import Counter
 from collections.abc import Iterable
 from contextlib import ExitStack
 from hashlib import blake2b
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import NamedTuple
+
+import numpy as np
 
 from dragoman.corpus.cleaning import Entry
 from dragoman.errors import UserError
@@ -48,18 +49,21 @@ def write(
     with TemporaryFile("w+", encoding="utf-8", newline="\n", dir=prefix.parent) as spool:
         for entry, origin in rows:
             spool.write(f"{entry.source}\t{entry.target}\t{origin}\t{entry.context}\n")
-            lots.append(_lot(entry.key, seed))
+            lots.append(lot(entry.key, seed))
         spool.seek(0)
         _refuse(found.values())  # reading takes time, and what is there by now is somebody else's
-        part_of = _divided(lots, {part: size for part, size in sizes.items() if size})
+        wanted = {part: size for part, size in sizes.items() if size}
+        if len(lots) <= sum(wanted.values()):
+            raise UserError(f"{len(lots):,} pairs are not enough for {' and '.join(f'--{each}' for each in wanted)}")
+        part_of = divided(lots, wanted)
         counts = dict.fromkeys(found, 0)
         try:
             with ExitStack() as stack:
                 files = {part: stack.enter_context(write_atomically(path)) for part, path in found.items()}
                 for file in files.values():
                     file.write("\t".join([*names, third, CONTEXT]) + "\n")
-                for lot, line in zip(lots, spool, strict=True):
-                    part = part_of.get(lot, TRAIN)
+                for number, line in zip(lots, spool, strict=True):
+                    part = part_of.get(number, TRAIN)
                     files[part].write(line)
                     counts[part] += 1
         except BaseException:  # some of them may be there already, and are a part of a corpus
@@ -76,24 +80,20 @@ def _refuse(paths: Iterable[Path]) -> None:
             raise UserError(f"{path}: exists already; choose another --output, or remove it")
 
 
-def _lot(key: str, seed: int) -> int:
+def lot(key: str, seed: int) -> int:
+    """A number for the sources with this key, by which they belong to a part."""
     return int.from_bytes(blake2b(f"{seed}\t{key}".encode(), digest_size=8).digest(), "little")
 
 
-def _divided(lots: "array[int]", sizes: dict[str, int]) -> dict[int, str]:
+def divided(lots: "array[int]", sizes: dict[str, int]) -> dict[int, str]:
     """The part of each lot that is not trained on: the first lots that fit, in ascending order."""
-    if not sizes:
-        return {}
-    counts = Counter(lots)
     found: dict[int, str] = {}
-    rest = iter(sorted(counts))
+    rest = zip(*np.unique(np.frombuffer(lots, np.uint64), return_counts=True), strict=True)
     for part, size in sizes.items():
-        for lot in rest:
-            if counts[lot] <= size:
-                found[lot] = part
-                size -= counts[lot]
+        for number, count in rest:
+            if count <= size:
+                found[int(number)] = part
+                size -= int(count)
             if not size:
                 break
-    if len(lots) <= sum(sizes.values()):
-        raise UserError(f"{len(lots):,} pairs are not enough for {' and '.join(f'--{each}' for each in sizes)}")
     return found

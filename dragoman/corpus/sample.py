@@ -3,13 +3,13 @@
 import re
 from array import array
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from dragoman.corpus.examples import read_pairs
+from dragoman.corpus.examples import Pair, is_blank, read_pairs
 from dragoman.errors import UserError
 from dragoman.text.normalise import Normaliser
 from dragoman.text.tokenise import punctuation
@@ -71,11 +71,13 @@ class Sample(NamedTuple):
     both: Inventory
     shared: float  # overlap of the two languages' letter frequencies, from 0 to 1
     tokenised: bool  # punctuation is separated from words
+    blank: int = 0  # pairs that have an empty side, beside the others
 
     def __str__(self) -> str:
         kind = "tokenised" if self.tokenised else "natural"
+        pairs = f"{self.pairs:,} pairs" + (f" (and {self.blank:,} with an empty side)" if self.blank else "")
         return (
-            f"{self.pairs:,} pairs of {kind} text, {self.words:.1f} words a sentence, 99 % of them up to "
+            f"{pairs} of {kind} text, {self.words:.1f} words a sentence, 99 % of them up to "
             f"{self.longest}; {self.both.words:,} different words, {self.both.characters:,} characters"
         )
 
@@ -87,8 +89,17 @@ def look(where: str, source: str, target: str) -> Sample:
     normalise = Normaliser(lowercase=False)
     words: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
     lengths = array("i")
-    apart = together = pairs = 0
-    stream = read_pairs(where, source, target)
+    apart = together = pairs = blank = 0
+
+    def usable() -> Iterator[Pair]:
+        nonlocal blank
+        for pair in read_pairs(where, source, target):
+            if any(map(is_blank, pair)):
+                blank += 1
+            else:
+                yield pair
+
+    stream = usable()
     for pair in islice(stream, SAMPLED):
         pairs += 1
         for side, text in enumerate(map(normalise, pair)):
@@ -100,8 +111,9 @@ def look(where: str, source: str, target: str) -> Sample:
     if not all(words):
         raise UserError(f"{where}: the corpus is empty (a side has no words)")
     letters = [_letters(side) for side in words]
+    pairs += sum(1 for _ in stream)  # which counts the blank ones, too
     return Sample(
-        pairs=pairs + sum(1 for _ in stream),
+        pairs=pairs,
         words=sum(lengths) / len(lengths),
         longest=int(np.percentile(np.frombuffer(lengths, np.int32), 99)),
         source=Inventory.of(words[0]),
@@ -109,6 +121,7 @@ def look(where: str, source: str, target: str) -> Sample:
         both=Inventory.of(words[0].keys() | words[1].keys()),
         shared=sum(min(share, letters[1].get(letter, 0.0)) for letter, share in letters[0].items()),
         tokenised=apart > together,
+        blank=blank,
     )
 
 

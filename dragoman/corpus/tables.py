@@ -2,46 +2,18 @@
 
 import csv
 import json
-import re
-from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from dragoman.configuration.config import COLUMNS, CSV
+from dragoman.corpus.naming import PLAIN, SHOWN, Columns, match, missing, names_columns, two_of
 from dragoman.corpus.unit import Unit, cell
 from dragoman.errors import UserError
 from dragoman.files import LONGEST_TEXT, read_lines, shown
 
 OBJECTS = (".jsonl", ".jsonl.gz")  # JSON Lines, with the names as keys
 LONGEST_ROW = 10 * LONGEST_TEXT  # characters of a line with all its columns
-PLAIN = ("source", "target")  # names of unnamed columns
-SHOWN = 40  # characters (or columns) that an error message quotes
-
-# Usual names of columns: their role or their language.
-ROLES = "source target src tgt trg mt hyp hypothesis pe ref reference original translation input output".split()
-CODES = (
-    "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en "
-    "eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv "
-    "ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne "
-    "ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st "
-    "su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu "
-    "ara bel ben bul cat ces cmn cze dan deu dut ell eng est eus fas fin fra fre ger gle glg gre grc hbs heb hin hrv "
-    "hsb hun hye ice ind isl ita jpn kat kaz khm kor lat lav lit mal mar mkd mlt mon msa nld nno nob nor pan per pol "
-    "por ron rum rus san slk slo slv som spa sqi srp swa swe tam tel tgl tha tur ukr urd uzb vie wel yor yue zho zul"
-).split()
-LANGUAGES = (
-    "afrikaans albanian amharic arabic armenian azerbaijani basque belarusian bengali bosnian breton bulgarian "
-    "catalan chinese croatian czech danish dutch english esperanto estonian finnish french galician georgian german "
-    "greek gujarati hausa hebrew hindi hungarian icelandic igbo indonesian irish italian japanese kannada kazakh "
-    "khmer korean kurdish lao latin latvian lithuanian luxembourgish macedonian malay malayalam maltese marathi "
-    "mongolian nepali norwegian pashto persian polish portuguese punjabi romanian russian sanskrit serbian sinhala "
-    "slovak slovenian somali sorbian spanish swahili swedish tamil telugu thai tibetan turkish ukrainian urdu uzbek "
-    "vietnamese welsh wolof xhosa yiddish yoruba zulu"
-).split()
-NUMBERS = ("id", "no")  # beside two other languages, these are row numbers, not Indonesian and Norwegian
-KNOWN = frozenset([*ROLES, *CODES, *LANGUAGES])
-
-_DETAILED = re.compile(r"([a-z]+)[-_ ][a-z0-9]{2,8}")  # en-US, pt_BR, source_text
 
 
 class Row(NamedTuple):
@@ -49,13 +21,6 @@ class Row(NamedTuple):
 
     line: int
     cells: list[str]
-
-
-class Columns(NamedTuple):
-    """The names of the columns that hold a pair, and the header if there is one."""
-
-    names: tuple[str, ...]
-    header: Row | None
 
 
 def read_units(path: str, names: Sequence[str]) -> Iterator[Unit]:
@@ -67,116 +32,104 @@ def read_table(path: str, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Yield the texts in the columns with these names, row by row.
 
     In JSON Lines the names are keys. In a TSV (without quoting) or CSV (with quoting if a cell needs it) they are in
-    the header, a first row that contains all of the names; there may be other columns. Without a header, the file must
-    have exactly these columns, in that order. A line end inside a cell becomes a space. A cell with more than
-    LONGEST_TEXT characters is cut after LONGEST_TEXT + 1. Raises a UserError with file and line if a row lacks a column
-    or is malformed.
+    the header, which may have others; it names languages as `naming.match` compares them. A first row is a header if it
+    has all of the names, or if its cells look like names of columns. Without a header, the file must have exactly these
+    columns, in that order. A line end inside a cell becomes a space. A cell with more than LONGEST_TEXT characters is
+    cut after LONGEST_TEXT + 1. Raises a UserError with file and line if a row lacks a column or is malformed, or if a
+    header names other languages.
     """
     if path.endswith(OBJECTS):
-        for found in _objects(path):
-            yield tuple(value(found.values, name, f"{shown(path)}:{found.line}") for name in names)
+        objects = ((f"{shown(path)}:{found.line}", found.values) for found in _objects(path))
+        yield from values(objects, names, shown(path))
         return
     rows = _rows(path)
     first = next(rows, None)
     if first is None:
         return
-    header = _header(first, names, path)
-    places = [header.cells.index(name) for name in names] if header else range(len(names))
-    width = len(first.cells) if header else len(names)
-    for row in rows if header else chain([first], rows):
+    places = _places(first, names, path)
+    width = len(first.cells) if places else len(names)
+    for row in rows if places else chain([first], rows):
         if len(row.cells) != width:
-            raise UserError(_ragged(path, row, width, names, header))
-        yield tuple(cell(row.cells[place]) for place in places)
+            raise UserError(_ragged(path, row, width, () if places else names))
+        yield tuple(cell(row.cells[place]) for place in places or range(width))
 
 
 def header(path: str, names: Sequence[str]) -> Row | None:
     """The header of a file, if `read_table` takes its first row for one."""
     first = next(_rows(path), None) if path.endswith(COLUMNS) else None
-    return _header(first, names, path) if first else None
+    return first if first and _places(first, names, path) else None
 
 
 def about_header(path: str, names: Sequence[str]) -> str | None:
-    """A note for the user if the first row is taken for a header, or looks like one but is taken for a pair."""
-    first = next(_rows(path), None) if path.endswith(COLUMNS) else None
-    if first and _header(first, names, path):
-        return f"line {first.line} is a header and no pair, columns {', '.join(first.cells)}"
-    if first and _names_columns(first.cells):
-        wanted = f"for a header it would have {', '.join(names)}"
-        return f"line {first.line} is taken for a pair ({', '.join(first.cells)}); {wanted}"
-    return None
+    """A note for the user if the first row is taken for a header."""
+    found = header(path, names)
+    return f"line {found.line} is a header and no pair, columns {', '.join(found.cells)}" if found else None
 
 
 def languages(path: str, wanted: Sequence[str] = ()) -> Columns:
     """The two columns that hold the pairs: the `wanted` ones, or those that the first row names as a language, source
     or target.
 
-    The first row is a header if it contains the `wanted` names, or if all of its cells differ, at least two of them
-    (both, if there are two) are such names, and none looks like a sentence. Without a header, two columns are called
-    source and target, or by the `wanted` names. UserError if it is not clear which two columns to use.
+    Without a header (`read_table`), two columns are called source and target, or by the `wanted` names. UserError if it
+    is not clear which two columns to use.
     """
-    cells, header, named = list[str](), None, False
+    where, named = f"{shown(path)}:1", "as line 1 names them"
     if path.endswith(OBJECTS):
-        for row in islice(_objects(path), 1):
-            cells, named = keys(row.values), True
-    else:
-        for header in islice(_rows(path), 1):
-            cells = [each.strip() for each in header.cells]
-            named = _names_columns(cells) or bool(wanted and set(wanted) <= set(cells))
-    if not named and len(cells) <= 2:
-        return Columns(tuple(wanted) or PLAIN, None)
-    return Columns(two_of(cells if named else (), wanted, f"{shown(path)}:1", "as line 1 names them", cells), header)
+        there = keys((row.values for row in _objects(path)), wanted)
+        return Columns(tuple(wanted) or PLAIN if there is None else two_of(there, wanted, where, named))
+    first = next(_rows(path), None)
+    cells = [each.strip() for each in first.cells] if first else []
+    if first and wanted and _places(first, wanted, path):
+        return Columns(tuple(wanted), first.line)
+    names = cells if names_columns(cells) else []
+    if not names and len(cells) <= 2:
+        return Columns(tuple(wanted) or PLAIN)
+    return Columns(two_of(names, wanted, where, named, cells), first.line if first else None)
 
 
-def keys(values: dict[str, Any]) -> list[str]:
-    """Those of texts."""
-    return [key for key, value in values.items() if isinstance(value, str)]
-
-
-def two_of(
-    names: Sequence[str], wanted: Sequence[str], where: str, named: str, cells: Sequence[str] = ()
-) -> tuple[str, ...]:
-    """Which two of the columns of these names hold the pairs, as `languages` says. UserError that tells what is there
-    (`cells`, if not the names) where it is not clear.
+def keys(rows: Iterable[dict[str, Any]], wanted: Sequence[str] = ()) -> list[str] | None:
+    """The keys that have texts, or null in the place of one, in the first row, and in further ones until the `wanted`
+    keys are among them; None if there is no row.
     """
-    called = [name for name in names if is_name(name)]
-    if len(called) > 2:
-        called = [name for name in called if name.lower() not in NUMBERS]
-    two = tuple(wanted or (called if len(called) == 2 else names))
-    if len(two) == 2 and set(two) <= set(names):
-        return two
-    found = ", ".join(each[:SHOWN] for each in (cells or names)[:SHOWN])
-    told = f"{len(cells or names)} columns; which two? Say --columns NAME,NAME, {named}"
-    raise UserError(f"{where}: {told} (it has: {found})")
+    found: dict[str, None] | None = None
+    for values in rows:
+        found = (found or {}) | {key: None for key, value in values.items() if isinstance(value, str | None)}
+        if set(wanted) <= set(found):
+            break
+    return None if found is None else list(found)
 
 
-def _names_columns(cells: Sequence[str]) -> bool:
-    named = sum(map(is_name, cells))
-    other = all(len(each.split()) <= 3 and each[-1:] not in (".", "!", "?") for each in cells)
-    return len(set(cells)) == len(cells) and named >= 2 and (named == len(cells) or len(cells) > 2) and other
-
-
-def is_name(cell: str) -> bool:
-    """Whether this is a usual name of a column of texts in one language."""
-    name = cell.strip().lower()
-    detailed = _DETAILED.fullmatch(name)
-    return name in KNOWN or bool(detailed and detailed[1] in KNOWN)
-
-
-def _header(first: Row, names: Sequence[str], path: str) -> Row | None:
-    """The first row as a header if it contains all of the names. UserError if a name occurs more than once in it."""
+def _places(first: Row, names: Sequence[str], path: str) -> tuple[int, ...] | None:
+    """Where the columns of these names are, if the first row is a header: if it contains all of the names, or names
+    columns as `names_columns` says. UserError if these are not the wanted ones, or a name occurs more than once.
+    """
     cells = [each.strip() for each in first.cells]
-    if len(set(names)) < len(names) or not set(names) <= set(cells):
+    where = f"{shown(path)}:{first.line}"
+    if len(set(names)) < len(names):
         return None
-    for name in names:
-        if cells.count(name) > 1:
-            raise UserError(f"{shown(path)}:{first.line}: more than one column is called {name}")
-    return Row(first.line, cells)
+    if set(names) <= set(cells):
+        for name in names:
+            if cells.count(name) > 1:
+                raise UserError(f"{where}: more than one column is called {name}")
+        return tuple(map(cells.index, names))
+    if not names_columns(cells):
+        return None
+    found = tuple(place for place in match(names, cells) if place is not None)
+    if len(found) < len(names):
+        there, wanted = ", ".join(each[:SHOWN] for each in cells[:SHOWN]), ", ".join(names)
+        raise UserError(
+            f"{where}: seems to name the columns {there}, and not {wanted}; if it is a pair, name them above"
+        )
+    return found
 
 
-def _ragged(path: str, row: Row, width: int, names: Sequence[str], header: Row | None) -> str:
+def _ragged(path: str, row: Row, width: int, wanted: Sequence[str]) -> str:
+    """What is wrong with a row, and which names a header would have (`wanted`) if there is none."""
+    if path.endswith(CSV) and len(row.cells) == 1 and row.cells[0].count(";") >= width - 1:
+        return f"{shown(path)}:{row.line}: seems to be separated by semicolons, expected commas; save it with these"
     mark = "comma" if path.endswith(CSV) else "tab"
     marks = f"one {mark}" if width == 2 else f"{mark}s"
-    hint = "" if header or row.line > 1 else f" (with other columns, line 1 has to name them: {', '.join(names)})"
+    hint = f" (with other columns, line 1 has to name them: {', '.join(wanted)})" if wanted and row.line == 1 else ""
     return f"{shown(path)}:{row.line}: expected {width} columns separated by {marks}, found {len(row.cells)}{hint}"
 
 
@@ -221,14 +174,21 @@ def _objects(path: str) -> Iterator[Object]:
         yield Object(number, found)
 
 
-def value(values: dict[str, Any], name: str, where: str) -> str:
-    """The text under a key. UserError where there is none."""
-    if name not in values:
-        raise UserError(f"{where}: has no key {name}")
-    found = values[name]
-    if not isinstance(found, str):
-        raise UserError(f"{where}: {name}: expected a text, found {json.dumps(found)[:SHOWN]}")
-    return cell(found)
+def values(rows: Iterable[tuple[str, dict[str, Any]]], names: Sequence[str], path: str) -> Iterator[tuple[str, ...]]:
+    """Yield the texts under these keys in each object, which comes with its place; where there is no key, or null, a
+    text is not translated. UserError for anything else, or if no object at all has one of the keys.
+    """
+    never, there = dict.fromkeys(names), dict[str, None]()
+    for where, found in rows:
+        for name in names:
+            if not isinstance(found.get(name), str | None):
+                raise UserError(f"{where}: {name}: expected a text, found {json.dumps(found[name])[:SHOWN]}")
+        if never:
+            never = {name: None for name in never if name not in found}
+            there |= dict.fromkeys(keys([found]) or ())
+        yield tuple(cell(found.get(name) or "") for name in names)
+    for name in never if there else ():
+        raise missing(name, list(there), path)
 
 
 def _lines(path: str) -> Iterator[tuple[int, str]]:

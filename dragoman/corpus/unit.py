@@ -25,6 +25,7 @@ class Unit(NamedTuple):
     state: State = State.GOOD
     context: str = ""  # distinguishes it from other units with the same source
     plural: bool = False  # whether it is a plural form
+    marked: bool = False  # whether inline codes that say nothing of themselves are in the texts as marks, such as {1}
 
 
 def cell(text: str) -> str:

@@ -5,36 +5,29 @@ refused; nothing outside the file is ever read.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, final
 from xml.parsers import expat
 
-from dragoman.corpus.naming import match, matched, missing, two
-from dragoman.corpus.tables import ROLES, Columns
+from dragoman.corpus.inline import Attributes, Inline, told
+from dragoman.corpus.naming import ROLES, Columns, matched, missing, two, variants
 from dragoman.corpus.unit import State, Unit, cell
 from dragoman.errors import UserError
-from dragoman.files import LONGEST_TEXT, read_chunks, shown
+from dragoman.files import read_chunks, shown
 
 DEEPEST = 1_000  # elements in elements
 LONGEST_TAG = 16 * 2**20  # bytes of a file that may come to nothing: a tag or a comment as long as that
 
-Attributes = Mapping[str, str]
-
 
 class Said(NamedTuple):
-    """What a unit of a file has: texts by language, as the file names them and in its order."""
+    """What a unit of a file has: texts by language, as the file names them and in its order, and whether codes that
+    say nothing are marked in them.
+    """
 
-    texts: dict[str, str]
+    texts: dict[str, list[str]]
     state: State = State.GOOD
-
-
-class _Code(NamedTuple):
-    """An inline element: where its text begins, what stands for it if it has none, and what ends it."""
-
-    begin: int
-    instead: str
-    end: str
+    marked: bool = False
 
 
 class Reader(ABC):
@@ -46,13 +39,11 @@ class Reader(ABC):
         self.done: list[Said] = []
         self.tags: list[str] = []
         self._name = name
-        self._text: list[str] | None = None  # of the element that is being read
-        self._size = 0
-        self._codes: list[_Code] = []
+        self._text: Inline | None = None  # of the element that is being read
         self.line = 0
 
     def start(self, tag: str, attributes: Attributes) -> None:
-        """An element begins. Inside a text it is a code, which is what it stands for."""
+        """An element begins."""
         tag = tag.rpartition(":")[2]
         if not self.tags and tag != self.root:
             raise self.fault(f"expected <{self.root}>, found <{tag[:40]}>")
@@ -60,35 +51,23 @@ class Reader(ABC):
             raise self.fault(f"elements in more than {DEEPEST:,} elements")
         self.tags.append(tag)
         if self._text is not None:
-            self._say(attributes.get("dispStart", ""))
-            instead = attributes.get("equiv-text") or attributes.get("disp") or ""
-            self._codes.append(_Code(len(self._text), instead, attributes.get("dispEnd", "")))
+            self._text.start(tag, attributes)
         elif self.opened(tag, self.tags[-2] if len(self.tags) > 1 else "", attributes):
-            self._text, self._size = [], 0
+            self._text = Inline()
 
     def end(self, tag: str) -> None:
         """An element ends."""
         tag = self.tags.pop()
         if self._text is None:
             self.closed(tag, self.tags[-1] if self.tags else "", None)
-        elif self._codes:
-            code = self._codes.pop()
-            if len(self._text) == code.begin:
-                self._say(code.instead)
-            self._say(code.end)
-        else:
-            text, self._text = "".join(self._text), None
+        elif not self._text.end():
+            text, self._text = self._text, None
             self.closed(tag, self.tags[-1], text)
 
     def characters(self, text: str) -> None:
         """Text, or a part of it."""
         if self._text is not None:
-            self._say(text)
-
-    def _say(self, text: str) -> None:
-        if text and self._text is not None and self._size <= LONGEST_TEXT:
-            self._text.append(text)
-            self._size += len(text)
+            self._text.say(text)
 
     def fault(self, what: str) -> UserError:
         """An error at the line that is being read."""
@@ -99,14 +78,14 @@ class Reader(ABC):
         """Whether the text of this element is wanted."""
 
     @abstractmethod
-    def closed(self, tag: str, parent: str, text: str | None) -> None:
+    def closed(self, tag: str, parent: str, text: Inline | None) -> None:
         """The end of an element, with its text if that was wanted."""
 
 
 @final
 class Tmx(Reader):
-    """`<tu>` with a `<tuv xml:lang="en">` for each language, whose text is its `<seg>`. The language that the header
-    says texts were translated from is the first of each.
+    """`<tu>` with a `<tuv xml:lang="en">` for each text, which is its `<seg>`. The language that the header says texts
+    were translated from is the first of each.
     """
 
     root = "tmx"
@@ -114,25 +93,31 @@ class Tmx(Reader):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self._source = self._language = ""
-        self._texts: dict[str, str] = {}
+        self._texts: list[tuple[str, Inline]] = []
 
     def opened(self, tag: str, parent: str, attributes: Attributes) -> bool:
         if tag == "header":
             self._source = attributes.get("srclang", "").lower()
         elif tag == "tu":
-            self._texts = {}
+            self._texts = []
         elif tag == "tuv":
             self._language = attributes.get("xml:lang", attributes.get("lang", ""))
             if not self._language:
                 raise self.fault("<tuv> without xml:lang")
         return tag == "seg" and parent == "tuv"
 
-    def closed(self, tag: str, parent: str, text: str | None) -> None:
+    def closed(self, tag: str, parent: str, text: Inline | None) -> None:
         if text is not None:
-            self._texts.setdefault(self._language, text)
+            self._texts.append((self._language, text))
         elif tag == "tu" and self._texts:
-            first = [name for name in self._texts if name.lower() == self._source]
-            self.done.append(Said({name: self._texts[name] for name in dict.fromkeys([*first, *self._texts])}))
+            names = sorted(
+                dict.fromkeys(name for name, _ in self._texts), key=lambda name: name.lower() != self._source
+            )
+            found: dict[str, list[str]] = {name: [] for name in names}
+            texts, marked = told(text for _, text in self._texts)
+            for (name, _), each in zip(self._texts, texts, strict=True):
+                found[name].append(each)
+            self.done.append(Said(found, marked=marked))
 
 
 @final
@@ -148,7 +133,7 @@ class Xliff(Reader):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self._languages = ["", ""]
-        self._texts = {"source": "", "target": ""}
+        self._texts = {"source": Inline(), "target": Inline()}
         self._state = State.GOOD
 
     def opened(self, tag: str, parent: str, attributes: Attributes) -> bool:
@@ -157,19 +142,20 @@ class Xliff(Reader):
         elif tag == "file" and "source-language" in attributes:
             self._languages = [attributes["source-language"], attributes.get("target-language", "")]
         elif tag in self.UNITS:
-            self._texts = {"source": "", "target": ""}
+            self._texts = {"source": Inline(), "target": Inline()}
             fuzzy = attributes.get("state") == "initial" or attributes.get("approved") == "no"
             self._state = State.FUZZY if fuzzy else State.GOOD
         elif tag == "target" and parent == "trans-unit" and (state := attributes.get("state")):
             self._state = State.FUZZY if state == "new" or state.startswith("needs-") else State.GOOD
         return tag in self._texts and parent in self.UNITS
 
-    def closed(self, tag: str, parent: str, text: str | None) -> None:
+    def closed(self, tag: str, parent: str, text: Inline | None) -> None:
         if text is not None:
             self._texts[tag] = text
         elif tag in self.UNITS:
             languages = self._languages[0] or "source", self._languages[1]
-            self.done.append(Said(dict(zip(languages, self._texts.values(), strict=True)), self._state))
+            (source, target), marked = told(self._texts.values())
+            self.done.append(Said(dict(zip(languages, ([source], [target]), strict=True)), self._state, marked))
 
 
 def said(path: str, kind: type[Reader]) -> Iterator[tuple[int, Said]]:
@@ -213,32 +199,53 @@ def _sound(path: str, parser: expat.XMLParserType) -> Iterator[None]:
 
 
 def read_tmx(path: str, names: Sequence[str]) -> Iterator[Unit]:
-    """The units, empty in languages that they lack. UserError where no unit at all has one of the names."""
+    """The units, empty in languages that they lack; one for each of several texts in a language. UserError where no
+    unit at all has one of the names.
+    """
     never, there = set(names), dict[str, None]()
-    known: dict[tuple[str, ...], tuple[int | None, ...]] = {}
-    for _, (texts, state) in said(path, Tmx):
+    known: dict[tuple[str, ...], tuple[tuple[int, ...], ...]] = {}
+    for _, (texts, state, marked) in said(path, Tmx):
         found = tuple(texts)
         if found not in known:
-            known[found] = match(names, found)
-            never -= {name for name, place in zip(names, known[found], strict=True) if place is not None}
+            known[found] = variants(names, found)
+            never -= {name for name, places in zip(names, known[found], strict=True) if places}
             there |= dict.fromkeys(found)
-        yield Unit(tuple("" if place is None else cell(texts[found[place]]) for place in known[found]), state)
+        every = ([text for place in places for text in texts[found[place]]] for places in known[found])
+        yield from (Unit(tuple(map(cell, each)), state, marked=marked) for each in _combined(every))
     for name in names:
         if there and name in never:
             raise missing(name, list(there), shown(path))
 
 
+def _combined(texts: Iterable[Iterable[str]]) -> Iterator[tuple[str, ...]]:
+    """The first text of each language together, and then each other one with the first of the other languages."""
+    every = [list(dict.fromkeys(filter(str.strip, each))) or [""] for each in texts]
+    first = [each[0] for each in every]
+    yield tuple(first)
+    for place, each in enumerate(every):
+        for other in each[1:]:
+            yield (*first[:place], other, *first[place + 1 :])
+
+
 def read_xliff(path: str, names: Sequence[str]) -> Iterator[Unit]:
     """The units. UserError where a file in it is in other languages."""
-    for line, (texts, state) in said(path, Xliff):
+    for line, (texts, state, marked) in said(path, Xliff):
         found = tuple(texts)
         places = matched(names, found, f"{shown(path)}:{line}")
-        yield Unit(tuple(cell(texts[found[place]]) for place in places), state)
+        yield Unit(tuple(cell(texts[found[place]][0]) for place in places), state, marked=marked)
 
 
 def tmx_languages(path: str, wanted: Sequence[str]) -> Columns:
-    """Which two languages hold the pairs, by the first unit."""
-    return _languages(path, Tmx, wanted)
+    """Which two languages hold the pairs, by the first unit. Any unit may have the wanted ones."""
+    if not wanted:
+        return _languages(path, Tmx, ())
+    left = set(wanted)
+    for _, unit in said(path, Tmx):
+        left -= {name for name, places in zip(wanted, variants(wanted, list(unit.texts)), strict=True) if places}
+        if not left:
+            return Columns(tuple(wanted))
+    list(read_tmx(path, wanted))  # which tells what is not there
+    return Columns(tuple(wanted))
 
 
 def xliff_languages(path: str, wanted: Sequence[str]) -> Columns:
@@ -247,5 +254,5 @@ def xliff_languages(path: str, wanted: Sequence[str]) -> Columns:
 
 
 def _languages(path: str, kind: type[Reader], wanted: Sequence[str]) -> Columns:
-    line, (texts, _) = next(said(path, kind), (1, Said(dict.fromkeys(wanted or ROLES[:2], ""))))
-    return two(list(texts), wanted, f"{shown(path)}:{line}")
+    line, unit = next(said(path, kind), (1, Said({name: [] for name in wanted or ROLES[:2]})))
+    return two(list(unit.texts), wanted, f"{shown(path)}:{line}")

@@ -1,7 +1,7 @@
 """From the user's files to batches: a corpus is prepared once and reopened later."""
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from dragoman.configuration.config import DataConfig, TextConfig
-from dragoman.corpus.examples import Example, read_examples
+from dragoman.corpus.examples import Example, read_development
 from dragoman.corpus.features import Array, FeatureFiles, FeatureSource
 from dragoman.corpus.filters import Report
 from dragoman.data.batch import Batch, SourceBatch, numbered, pad, pad_regions, spelled
@@ -26,7 +26,6 @@ from dragoman.data.source import Source
 from dragoman.data.store import Store
 from dragoman.data.surfaces import NOTHING, ExtendedVocabulary, Surfaces, separated
 from dragoman.data.vocabulary import UNK
-from dragoman.errors import UserError
 from dragoman.text.mark import Symbol
 from dragoman.text.pipeline import Side
 
@@ -39,12 +38,12 @@ EXCHANGED = {"source": "target", "target": "source", "source.text": "target.text
 class Dataset:
     """The prepared training examples and the development examples of a configuration.
 
-    `development` has the examples of each language pair. `sides` are the sources and, last, the target; `arrays` belong
-    to the numeric sources, for which the store has line numbers. `source_dropout` is the probability that a batch omits
-    one of several sources of an example; at least one remains. `join` concatenates the sources into one sequence.
-    `marked`: the first symbol of a source names the target language. `noise` hides symbols of the sources in those
-    parts of the corpus that are `copied`, whose targets are their sources. `surfaces` are what batches have of words
-    outside the vocabularies.
+    `development` has the examples of each language pair; `judged`, by their names, counts them and those left out.
+    `sides` are the sources and, last, the target; `arrays` belong to the numeric sources, for which the store has line
+    numbers. `source_dropout` is the probability that a batch omits one of several sources of an example; at least one
+    remains. `join` concatenates the sources into one sequence. `marked`: the first symbol of a source names the target
+    language. `noise` hides symbols of the sources in those parts of the corpus that are `copied`, whose targets are
+    their sources. `surfaces` are what batches have of words outside the vocabularies.
     """
 
     def __init__(
@@ -61,10 +60,12 @@ class Dataset:
         noise: Infilling | None = None,
         copied: Sequence[bool] = (),
         surfaces: Surfaces = NOTHING,
+        judged: Mapping[str, Report] = {},
     ) -> None:
         self.train = train
         self.development = development
         self.report = Report(**train.notes["report"])
+        self.judged = judged
         self._sides = sides
         self._arrays = arrays
         self._seed = seed
@@ -79,6 +80,11 @@ class Dataset:
     def dev(self) -> list[Example]:
         """All development examples."""
         return [example for examples in self.development for example in examples]
+
+    @property
+    def left_out(self) -> Iterator[str]:
+        """Yield a line about the development examples of each language pair of which some are left out."""
+        return (f"data.dev, {name}: {report}" for name, report in self.judged.items() if report.empty)
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -111,12 +117,11 @@ class Dataset:
         of words outside the vocabularies: batches have ids (`Sequence.extended`) or characters (`Sequence.spelled`) of
         them.
         """
-        development = []
+        development, judged = [], {}
         for pair in data.language_pairs:
             open_sources(data, [*data.train, pair.dev])  # raises if their arrays have different sizes
-            development.append(list(read_examples(pair.dev, pair.sources, pair.target, data.features)))
-            if not development[-1]:
-                raise UserError(f"{pair.dev}: the development corpus is empty")
+            examples, judged[pair.name] = read_development(pair.dev, pair.sources, pair.target, data.features)
+            development.append(examples)
         prepare(data, text, seed, folder, keep_units=keep_units, surfaces=any(surfaces))
         sides = load(data, folder)
         if data.recalled:
@@ -136,6 +141,7 @@ class Dataset:
             noise=noise(data),
             copied=data.copied,
             surfaces=surfaces,
+            judged=judged,
         )
 
     @property

@@ -34,6 +34,7 @@ class Embedding(nn.Module, ABC):
 
     has_table: ClassVar[bool] = False
     reads_characters: ClassVar[bool] = False
+    of_sources_only: ClassVar[bool] = False  # whether it is about words that a decoder never reads
     by_symbol: ClassVar[tuple[str, ...]] = ()
     by_character: ClassVar[tuple[str, ...]] = ()
 
@@ -231,6 +232,7 @@ class Hybrid(Embedding):
 
     has_table = True
     reads_characters = True
+    of_sources_only = True
     by_symbol = ("table",)
     by_character = ("composer.table",)
 

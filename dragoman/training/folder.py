@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -31,15 +31,9 @@ def opened(folder: RunFolder, config: Config) -> Iterator[None]:
     After a failure, a run in which nothing was saved is removed. UserError if the folder is not a run folder, belongs
     to another run, or is in use.
     """
-    if folder.main != folder:
-        raise UserError(f"{folder.path}: is trained with {folder.main.path}; train that")
-    if folder.path.exists() and not folder.path.is_dir():
-        raise UserError(f"{folder.path}: is a file; choose another folder with --run")
-    there = folder.path.exists()
-    with alone(folder.path, f"{folder.path}: another process is training this run"):
-        begun = _begun(folder)
-        if folder.last_state.is_file():
-            _check_same(folder, config)
+    there = _exists(folder)
+    with _alone(folder):
+        begun = _begun(folder, config)
         _sweep(folder)
         if not begun:
             prove(folder)
@@ -49,6 +43,13 @@ def opened(folder: RunFolder, config: Config) -> Iterator[None]:
             if not begun and not folder.last_state.is_file():
                 _discard(folder, whole=not there)
             raise
+
+
+def check(folder: RunFolder, config: Config) -> None:
+    """Raises the UserErrors of `opened` and changes nothing, for a command that has something else to write before."""
+    if _exists(folder):
+        with _alone(folder):
+            _begun(folder, complete(config))
 
 
 def prove(folder: RunFolder) -> None:
@@ -76,9 +77,26 @@ def write_config(folder: RunFolder, config: Config) -> None:
     _write(folder.config, document.dump(config))
 
 
-def _begun(folder: RunFolder) -> bool:
-    """Whether training made the folder; False if it is empty. UserError if something else or another version did."""
+def _exists(folder: RunFolder) -> bool:
+    """UserError if the path is no place for a run."""
+    if folder.main != folder:
+        raise UserError(f"{folder.path}: is trained with {folder.main.path}; train that")
+    if folder.path.exists() and not folder.path.is_dir():
+        raise UserError(f"{folder.path}: is a file; choose another folder with --run")
+    return folder.path.exists()
+
+
+def _alone(folder: RunFolder) -> AbstractContextManager[None]:
+    return alone(folder.path, f"{folder.path}: another process is training this run")
+
+
+def _begun(folder: RunFolder, config: Config) -> bool:
+    """Whether training made the folder; False if it is empty. UserError if something else or another version did, or
+    the run was begun with other options.
+    """
     folder.check_form()
+    if folder.last_state.is_file():
+        _check_same(folder, config)
     if folder.mark.is_file():
         if not folder.proof:
             raise UserError(f"{folder.mark}: was not written by {PROGRAM}; choose another folder with --run")

@@ -65,6 +65,8 @@ def train(config: Config, *, quiet: bool = False) -> RunFolder:
         run.progress.length = run.schedule.length
         sizes = [sum(parameter.numel() for parameter in each.model.parameters()) for each in run.directions]
         journal.say(f"{run.device}; {' and '.join(map('{:,}'.format, sizes))} parameters; {run.data.report}")
+        for line in run.data.left_out:
+            journal.say(line)
         for each in run.directions if workers.leads else ():
             if found := floors.kept(each, anew=not run.saved):
                 journal.say(f"{run.named(each)}without a model: {found}")

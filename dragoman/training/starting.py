@@ -3,7 +3,7 @@
 import filecmp
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 from dragoman.configuration.components import plain
 from dragoman.configuration.config import Config
 from dragoman.corpus import formats
-from dragoman.corpus.dev_split import PARTS, copy
-from dragoman.corpus.examples import Pair, corpus_files, read_pairs
-from dragoman.corpus.initialise import FEW
+from dragoman.corpus.corpora import corpora
+from dragoman.corpus.dev_split import PARTS, Copied, copy
+from dragoman.corpus.examples import Pair, corpus_files, is_blank, read_pairs
+from dragoman.corpus.sizes import FEW
 from dragoman.errors import UserError
 from dragoman.run.run import Run
 from dragoman.training.checks import load_config
@@ -42,27 +43,35 @@ class Started(NamedTuple):
     told: str
 
 
-def configure(place: str, corpora: Sequence[str], given: Mapping[str, str]) -> Started:
-    """The configuration of the run at `place` for the pairs of these corpora (prefixes or files of columns), with the
-    options `given` as YAML. Unless these name development pairs, some are set aside: the pairs are copied to a folder
-    beside the new run's, in two parts. UserError where the run is of more than pairs, or these cannot be read.
+def configure(
+    place: str, files: Sequence[str], given: Mapping[str, str], check: Callable[[Config], None] = lambda config: None
+) -> Started:
+    """The configuration of the run at `place` for the pairs of these files or prefixes, with the options
+    `given` as YAML. Unless these name development pairs, some are set aside: the pairs are copied to a folder
+    beside the new run's, in two parts, after `check`. UserError where the run is of more than pairs, or these cannot
+    be read.
     """
     old = Start.at(place).run
     names = _languages(old)
-    corpus_files(corpora, *names)
+    places = corpora(files, names).places
+    corpus_files(places, *names)
     beside = os.path.normpath(old.folder.path / "..")
-    run = given.get("run", str(Path(beside, f"{old.folder.path.resolve().name}-{_stem(corpora[0])}")))
+    run = given.get("run", str(Path(beside, f"{old.folder.path.resolve().name}-{_stem(files[0])}")))
     values = {**OPTIONS, "run": run, "training.start": place, "text.symbols_of": str(old.folder.path)}
-    values |= dict(_embeddings(old.config)) | dict(_metric(old.config, read_pairs(corpora, *names)))
-    if "data.dev" in given:
-        values, told = {**values, "data.train": list(corpora)}, ""
-    else:
-        folder = Path(f"{run}-data")
-        train, dev = _set_aside(corpora, names, folder)
-        values |= {"data.train": str(folder / "train"), "data.dev": str(folder / "dev")}
-        told = f"{train:,} pairs of {', '.join(corpora)} and {dev:,} for development, both in {folder}; "
+    values |= dict(_embeddings(old.config)) | dict(_metric(old.config, read_pairs(places, *names)))
+    folder, aside = Path(f"{run}-data"), "data.dev" not in given
+    values["data.train"] = str(folder / "train") if aside else list(places)
+    values["data.dev"] = str(folder / "dev")
     written = {key: json.dumps(value, ensure_ascii=False) for key, value in values.items()}
     config = load_config(old.folder.config, {**written, **given})
+    if Path(config.run).resolve() == old.folder.path.resolve():
+        raise UserError(f"{config.run}: is the run to start from; choose another folder with --run")
+    check(config)
+    told = ""
+    if aside:
+        copied = _set_aside(places, names, folder)
+        told = f"{copied.train:,} pairs of {', '.join(places)} and {copied.dev:,} for development, "
+        told += f"both in {folder}{copied.left_out}; "
     rate = config.training.optimiser.options["learning_rate"]
     settings = config.training
     limits = f"learning rate {rate}, at most {settings.epochs} epochs, patience {settings.patience}"
@@ -80,7 +89,8 @@ def _embeddings(config: Config) -> Iterator[tuple[str, Any]]:
 
 def _metric(config: Config, pairs: Iterator[Pair]) -> Iterator[tuple[str, str]]:
     """Yield chrF as what decides, where a run was judged by BLEU and there are too few pairs for that."""
-    few = sum(1 for _ in islice(pairs, FEW)) < FEW
+    whole = (pair for pair in pairs if not any(map(is_blank, pair)))
+    few = sum(1 for _ in islice(whole, FEW)) < FEW
     if few and config.training.metric == "bleu" and "chrf" in (spec.kind for spec in config.metrics):
         yield "training.metric", "chrf"
 
@@ -103,24 +113,22 @@ def _stem(corpus: str) -> str:
     return Path(formats.stem(corpus) if corpus.endswith(formats.ENDINGS) else corpus).name
 
 
-def _set_aside(corpora: Sequence[str], names: tuple[str, str], folder: Path) -> tuple[int, int]:
+def _set_aside(places: Sequence[str], names: tuple[str, str], folder: Path) -> Copied:
     """Copy the pairs to a folder, some of them for development; how many in each part. A folder that has the same pairs
     already stays as it is; UserError if it has others.
     """
 
     def pairs() -> Iterator[Pair]:
-        return read_pairs(corpora, *names)
+        return read_pairs(places, *names)
 
-    if next(pairs(), None) is None:
-        raise UserError(f"{', '.join(corpora)}: the corpus is empty")
     folder.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as above:
         made = Path(above) / folder.name
         made.mkdir()
-        counts = copy(pairs, made, names, aside=True)
+        copied = copy(pairs, ", ".join(places), made, names, aside=True)
         files = [f"{part}.{name}" for part in PARTS for name in names]
         with suppress(OSError):  # it is there, perhaps since just now, from another worker
             made.rename(folder)
         if made.exists() and filecmp.cmpfiles(made, folder, files, shallow=False)[0] != files:
             raise UserError(f"{folder}: exists already and has other pairs; choose another folder with --run")
-    return counts
+    return copied

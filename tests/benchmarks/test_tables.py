@@ -12,7 +12,8 @@ from benchmarks.prepared import Row
 from dragoman.configuration import sections
 from dragoman.configuration.config import Config
 from dragoman.corpus.examples import Pair, read_pairs
-from dragoman.corpus.initialise import SIZES, initialise
+from dragoman.corpus.initialise import initialise
+from dragoman.corpus.sizes import SIZES
 from dragoman.data.recall import MEMORY
 from dragoman.run.run import Run
 from dragoman.training import checks, session

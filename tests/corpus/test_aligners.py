@@ -109,6 +109,17 @@ def test_a_process_that_is_ended_is_told(monkeypatch: pytest.MonkeyPatch, golden
     golden(str(told.value))
 
 
+def test_what_fails_in_a_process_is_told_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, golden: Golden, capfd: pytest.CaptureFixture[str]
+) -> None:
+    fails = "from dragoman.corpus import aligners; aligners._library = lambda module: {}[module]; aligners.work()"
+    monkeypatch.setattr(aligners, "PROGRAM", fails)
+    with pytest.raises(UserError) as raised:
+        aligners._in_processes([Task(Method.ibm1, PAIRS, 0)], 1, lambda: None)
+    golden(str(raised.value))
+    assert capfd.readouterr().err == ""
+
+
 def test_a_missing_library_is_told_with_the_extra(monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
     for module in ("thot", "thot.alignment", "thot.common"):
         monkeypatch.setitem(sys.modules, module, None)

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dragoman.corpus import accelerators, parts
-from dragoman.corpus.cleaning import CHANGED, DROPPED, DUPLICATE, Cleaner, Entry, Rules
+from dragoman.corpus.cleaning import ACCELERATORS, CHANGED, DROPPED, DUPLICATE, Cleaner, Entry, Rules
 from dragoman.corpus.unit import State, Unit
 from dragoman.errors import UserError
 
@@ -28,6 +28,11 @@ from dragoman.errors import UserError
         (("&Open…", "開く(&O)…"), ("Open…", "開く…")),
         (("Sa_ve", "保存 (_V)"), ("Save", "保存")),
         (("File (_F)", "Datei"), ("File", "Datei")),
+        (("Co_lor name:", "Farb_name:"), ("Color name:", "Farbname:")),
+        (("Color _name:", "Farb_name:"), ("Color name:", "Farbname:")),
+        (("Copie_s:", "Kopi_e:"), ("Copies:", "Kopie:")),
+        (("Mi_nority", "Mi_norité"), ("Minority", "Minorité")),
+        (("Background _color", "Hintergrund_farbe"), ("Background color", "Hintergrundfarbe")),
     ],
 )
 def test_accelerators_are_removed(marked: tuple[str, str], plain: tuple[str, str]) -> None:
@@ -58,7 +63,18 @@ def test_accelerators_are_removed(marked: tuple[str, str], plain: tuple[str, str
         ("Could not run pg_upgrade.", "»pg_upgrade« lief nicht."),
         ("R&D", "F&E"),
         ("Guessed pg_control values:", "Geschätzte pg_control-Werte:"),
+        ("Guessed pg_control values:", "Odhadnuté hodnoty pg_controlu:"),
         ("Set wal_level before.", "前にwal_levelを設定してください。"),
+        ("User_name", "Benutzer_name"),
+        ("Max_connections", "Max_verbindungen"),
+        ("Drag&drop", "Ziehen&ablegen"),
+        ("R&d", "F&e"),
+        ("about ~half", "etwa ~die Hälfte"),
+        ("Go back with &BTN-GOBACK;.", "Mit &BTN-GOBACK; geht es zurück."),
+        (
+            "The index, of a list of so many (0, max_length) as it has.",
+            "Der Index, in einer Liste (0, zahl_da), wie sie ist.",
+        ),
         ("a _ b", "a _ b"),
         ("", ""),
     ],
@@ -101,8 +117,8 @@ def test_every_reason_has_a_case() -> None:
 
 def test_what_is_changed_is_counted() -> None:
     cleaner = Cleaner(Rules())
-    cleaner(Unit(("_a", "_b"), context="menu\tbar", plural=True))
-    assert [cleaner.changed[what] for what in CHANGED] == [1, 1, 1]
+    cleaner(Unit(("_a {1}", "_b {1}"), context="menu\tbar", plural=True, marked=True))
+    assert cleaner.changed == dict.fromkeys([ACCELERATORS, *CHANGED], 1)
     assert cleaner(Unit(("c", "c"), context="menu\tbar")) == Entry("c", "c", "menu bar", State.GOOD)
     kept = Cleaner(Rules(keep_accelerators=True))(Unit(("_a", "_b")))
     assert kept is not None

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.corpus.corpora import corpora
 from dragoman.corpus.examples import Pair, alignment_files, corpus_files, read_aligned, read_pairs, sides
 from dragoman.corpus.pharaoh import read_pharaoh
 from dragoman.errors import UserError
@@ -121,3 +122,15 @@ def test_missing_links_are_told(tmp_path: Path, golden: Golden) -> None:
     with pytest.raises(UserError, match=r"corpus\.en-de\.align:") as raised:
         list(read_aligned(prefix, "en", "de"))
     golden(str(raised.value))
+
+
+@pytest.mark.parametrize("name", ["half.yaml", "mine.pot"])
+def test_a_file_that_is_no_prefix_is_told(name: str, tmp_path: Path, golden: Golden) -> None:
+    (tmp_path / name).write_text("run: x\n", "utf-8")
+    for read in (lambda place: corpus_files(place, "en", "de"), lambda place: corpora([place])):
+        with pytest.raises(UserError, match=name) as raised:
+            read(str(tmp_path / name))
+        golden(str(raised.value))
+    for language in ("en", "de"):
+        (tmp_path / f"{name}.{language}").touch()
+    assert len(corpus_files(str(tmp_path / name), "en", "de")) == 2

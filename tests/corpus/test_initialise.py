@@ -1,6 +1,7 @@
 """The first configuration: which files, which sizes."""
 
 import gzip
+import json
 import os
 import random
 import re
@@ -13,13 +14,15 @@ import pytest
 from dragoman.configuration import document, yaml
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DeviceConfig
-from dragoman.corpus import initialise
-from dragoman.corpus.examples import Pair, read_pairs
-from dragoman.corpus.initialise import Corpus, InitOptions, choose, languages
+from dragoman.corpus import cleaning, initialise
+from dragoman.corpus.corpora import side_by_side
+from dragoman.corpus.examples import Pair, read_development, read_pairs
 from dragoman.corpus.sample import Inventory, Sample
+from dragoman.corpus.sizes import Corpus, InitOptions, choose
 from dragoman.errors import UserError
 from dragoman.training import checks, session
 from dragoman.translation.loading import load
+from tests import written
 from tests.forms import validator
 from tests.golden import Golden
 
@@ -39,16 +42,16 @@ def sample(pairs: int = 10_000, shared: float = 0.9, tokenised: bool = False, lo
 @pytest.mark.parametrize(
     ("source", "target", "expected"),
     [
-        ("a/train.en", "a/train.fr", (("en", "fr"), "a/train")),
-        ("train.en.gz", "train.fr", (("en", "fr"), "train")),
-        ("x.lc.en", "x.lc.fr", (("en", "fr"), "x.lc")),
-        ("a/train.en", "b/train.fr", (("en", "fr"), "")),
-        ("english.txt", "french.txt", (("english", "french"), "")),
-        ("english", "french", (("english", "french"), "")),
+        ("a/train.en", "a/train.fr", (("a/train",), ("en", "fr"))),
+        ("train.en.gz", "train.fr", (("train",), ("en", "fr"))),
+        ("x.lc.en", "x.lc.fr", (("x.lc",), ("en", "fr"))),
+        ("a/train.en", "b/train.fr", ((), ("en", "fr"))),
+        ("english.txt", "french.txt", ((), ("english", "french"))),
+        ("english", "french", ((), ("english", "french"))),
     ],
 )
-def test_languages_are_read_from_names(source: str, target: str, expected: tuple[object, str]) -> None:
-    assert languages(Path(source), Path(target)) == (*expected, ())
+def test_languages_are_read_from_names(source: str, target: str, expected: tuple[object, object]) -> None:
+    assert side_by_side(Path(source), Path(target)) == (*expected, ())
 
 
 @pytest.mark.parametrize(
@@ -82,24 +85,24 @@ def test_the_languages_of_a_file_of_columns_are_told(
 def test_columns_that_cannot_be_chosen_are_refused(tmp_path: Path, golden: Golden) -> None:
     write(tmp_path / "x", ["one"], ["un"])
     with pytest.raises(UserError, match=r"^--columns:") as raised:
-        languages(tmp_path / "x.en", tmp_path / "x.fr", ("en", "fr"))
+        initialise.initialise(tmp_path / "x.en", tmp_path / "x.fr", tmp_path / "c.yaml", None, ("en", "fr"))
     golden(str(raised.value))
     (tmp_path / "x.tsv").write_text("a/b\tc\none\tun\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"x\.tsv:") as raised:
-        languages(tmp_path / "x.tsv", None, ("a/b", "c"))
+        initialise.initialise(tmp_path / "x.tsv", None, tmp_path / "c.yaml", None, ("a/b", "c"))
     golden(str(raised.value))
     (tmp_path / "y.tsv").write_text("a\x1b[2J\tc\none\tun\n", encoding="utf-8")
     with pytest.raises(UserError) as raised:
-        languages(tmp_path / "y.tsv", None, ("a\x1b[2J", "c"))
+        initialise.initialise(tmp_path / "y.tsv", None, tmp_path / "c.yaml", None, ("a\x1b[2J", "c"))
     golden(str(raised.value))
     with pytest.raises(UserError, match=r"nothing\.tsv:") as raised:
-        languages(tmp_path / "nothing.tsv", None)
+        initialise.initialise(tmp_path / "nothing.tsv", None, tmp_path / "c.yaml", None)
     golden(str(raised.value))
 
 
 def test_files_of_one_name_do_not_tell_their_languages(golden: Golden) -> None:
     with pytest.raises(UserError, match=r"a/x.txt and b/x.txt:") as raised:
-        languages(Path("a/x.txt"), Path("b/x.txt"))
+        side_by_side(Path("a/x.txt"), Path("b/x.txt"))
     golden(str(raised.value))
 
 
@@ -294,3 +297,51 @@ def test_what_was_seen_decides_the_rest() -> None:
     assert few == 256 + 1 + 90 + 50
     apart = choose(CORPUS, sample(shared=0.1)._replace(target=Inventory(2, 10, 2)), "r").text
     assert [side.unit.options["size"] for side in (apart.source, apart.target)] == [1_000, 256 + 1 + 10 + 1]
+
+
+def half_translated(folder: Path) -> Path:
+    """A catalogue with no translation of every third of its 300 messages, and near twins among its sources."""
+    pytest.importorskip("polib")
+    pairs = [(f"Message {number}", f"Meldung {number}" if number % 3 else "") for number in range(200)]
+    twins = [(f"message  {number}.", f"Die Meldung {number}." if number % 3 else "") for number in range(100)]
+    return Path(written.write(folder, "x.po", pairs + twins))
+
+
+def test_what_is_not_translated_is_neither_set_aside_nor_judged_by(tmp_path: Path, golden: Golden) -> None:
+    config = tmp_path / "c.yaml"
+    told = initialise.initialise(half_translated(tmp_path), None, config, None, ("en", "de"))
+    golden("\n".join(told).replace(str(tmp_path), "."))
+    data = checks.load_config(config).data
+    train, dev = (list(read_pairs(where, "en", "de")) for where in (data.train[0], data.dev))
+    assert all(source.strip() and target.strip() for source, target in train + dev)
+    assert (len(train) + len(dev), len(dev)) == (199, 9)
+    keys = [{cleaning.key(pair.source) for pair in part} for part in (train, dev)]
+    assert not keys[0] & keys[1], "near twins are in one part"
+
+
+def test_development_pairs_of_the_user_with_a_blank_side_are_not_judged_by(tmp_path: Path, golden: Golden) -> None:
+    path = half_translated(tmp_path)
+    told = initialise.initialise(path, None, tmp_path / "c.yaml", str(path), ("en", "de"))
+    assert told[0].startswith("199 pairs (and 101 with an empty side) of natural text")
+    judged = read_development(str(path), ("en",), "de")
+    golden(str(judged.report))
+    assert len(judged.examples) == 199
+    assert all(example.target.strip() for example in judged.examples)
+    write(tmp_path / "x", ["one", " "], ["", "deux"])
+    with pytest.raises(UserError, match=r"x: the development corpus is empty") as raised:
+        read_development(str(tmp_path / "x"), ("en",), "fr")
+    golden(str(raised.value))
+    with pytest.raises(UserError, match=r"x\.en: the corpus is empty") as raised:
+        initialise.initialise(tmp_path / "x.en", tmp_path / "x.fr", tmp_path / "d.yaml", None)
+    golden(str(raised.value))
+    assert not (tmp_path / "d-data").exists()
+
+
+def test_files_of_keys_are_copied_as_texts(tmp_path: Path) -> None:
+    """And not line by line, as two files of text are."""
+    for name, word in (("en", "Message"), ("de", "Meldung")):
+        (tmp_path / f"{name}.json").write_text(json.dumps({f"k{number}": f"{word} {number}" for number in range(40)}))
+    initialise.initialise(tmp_path / "en.json", tmp_path / "de.json", tmp_path / "c.yaml", None)
+    data = checks.load_config(tmp_path / "c.yaml").data
+    found = [pair for place in (data.train[0], data.dev) for pair in read_pairs(place, "en", "de")]
+    assert sorted(found) == sorted(Pair(f"Message {number}", f"Meldung {number}") for number in range(40))

@@ -41,10 +41,20 @@ def test_catalogues_of_a_language_are_found_and_read(machine: Path) -> None:
     folders = installed.folders({"XDG_DATA_DIRS": f"{machine}/share:{machine}/other"})
     paths = installed.find("de", folders)
     assert [path.name for path in paths] == ["cat.mo", "dog.mo", "cow.mo"]
-    assert list(installed.read(paths[:1])) == [
-        ("cat", Unit(("one cat", "ein cat"))),
-        ("cat", Unit(("a", "b"), context="menu")),
-    ]
+    units = [("cat", Unit(("one cat", "ein cat"))), ("cat", Unit(("a", "b"), context="menu"))]
+    damaged: list[str] = []
+    assert list(installed.read(paths[:1], damaged)) == units
+    assert (damaged, installed.left_out(damaged, paths)) == ([], "")
+
+
+def test_a_catalogue_that_cannot_be_read_is_left_out_and_told(machine: Path, golden: Golden) -> None:
+    """Even one whose fault is behind sound messages."""
+    paths = installed.find("de", installed.folders({"XDG_DATA_DIRS": f"{machine}/share:{machine}/other"}))
+    paths[0].write_bytes(b"")
+    paths[1].write_bytes(written.mo([("a", "b"), ("c", "d")])[:-2])
+    damaged: list[str] = []
+    assert {domain for domain, _ in installed.read(paths, damaged)} == {"cow"}
+    golden(installed.left_out(damaged, paths))
 
 
 def test_packages_and_licences_are_told(machine: Path, golden: Golden) -> None:

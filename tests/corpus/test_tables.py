@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.corpus import tables
+from dragoman.corpus import formats, tables
 from dragoman.corpus.tables import header, languages, read_table
 from dragoman.errors import UserError
 from dragoman.files import LONGEST_TEXT
@@ -37,6 +37,23 @@ def test_columns_are_found_by_name_or_else_by_place(
     path = write(tmp_path, name + packed, text)
     assert list(read_table(path, ("en", "de"))) == [('a "b"', "A"), ("c, d", "C")]
     assert (header(path, ("en", "de")) is not None) == named
+
+
+@pytest.mark.parametrize("first", ["de-DE\tEN\tnote", "Target\tsource\tid", "de\tsrc\tid"])
+def test_a_header_may_call_the_languages_otherwise(first: str, tmp_path: Path) -> None:
+    path = write(tmp_path, "x.tsv", f"{first}\nA\ta\t1\n")
+    names = ("source", "target") if "source" in first else ("src", "de") if "src" in first else ("en", "de")
+    assert list(read_table(path, names)) == [("a", "A")]
+    assert languages(path, names) == (names, 1)
+
+
+@pytest.mark.parametrize("first", ["German\tEnglish", "en\tfr", "de-DE\tde-AT", "source\ttarget\tid", "fr\ten\tid"])
+def test_a_header_of_other_languages_is_no_pair(first: str, tmp_path: Path, golden: Golden) -> None:
+    path = write(tmp_path, "x.tsv", first + "\n" + "\t".join("Aa1"[: len(first.split("\t"))]) + "\n")
+    for read in (read_table, languages, header):
+        with pytest.raises(UserError, match=r"x\.tsv:1:") as raised:
+            list(read(path, ("en", "de")) or ())
+        golden(str(raised.value), first)
 
 
 def test_several_sources_are_columns_too(tmp_path: Path) -> None:
@@ -81,13 +98,13 @@ def test_an_empty_file_has_no_rows(name: str, tmp_path: Path) -> None:
         ("x.tsv", "a\tA\nb\n", 2, "expected 2 columns separated by one tab, found 1"),
         ("x.tsv", "en\tde\tx\na\tA\n", 2, "expected 3 columns separated by tabs, found 2"),
         ("x.tsv", "en\tde\ten\na\tA\tb\n", 1, "more than one column is called en"),
-        ("x.csv", "en;de\na;A\n", 1, "expected 2 columns separated by one comma, found 1"),
+        ("x.csv", "en;de\na;A\n", 1, "seems to be separated by semicolons"),
+        ("x.csv", "one\na;A\n", 1, "expected 2 columns separated by one comma, found 1"),
         ("x.csv", 'en,de\n"a\nb",A\nc\n', 4, "expected 2 columns separated by one comma, found 1"),
         ("x.csv", 'en,de\na,A\n"b\nc,C\n', 3, "not a row of CSV"),
         ("x.csv", 'en,de\na"b"c,A\n"b"c,C\n', 3, "not a row of CSV"),
-        ("x.jsonl", '{"en": "a", "de": "A"}\n\n{"en": "b"}\n', 3, "has no key de"),
         ("x.jsonl", '{"en": "a", "de": 3}\n', 1, "de: expected a text, found 3"),
-        ("x.jsonl", '{"en": null, "de": "A"}\n', 1, "en: expected a text, found null"),
+        ("x.jsonl", '{"en": "a"}\n{"en": "b", "de": ["A"]}\n', 2, 'de: expected a text, found ["A"]'),
         ("x.jsonl", '{"en": "a", "de": "A"}\n{"en": \n', 2, "not JSON"),
         ("x.jsonl", "[" * 100_000, 1, "not JSON"),
         ("x.jsonl", '["a", "A"]\n', 1, "expected a JSON object"),
@@ -100,6 +117,22 @@ def test_a_row_that_has_not_what_is_asked_for_is_told(
     with pytest.raises(UserError) as error:
         list(read_table(path, ("en", "de")))
     assert str(error.value).startswith(f"{path}:{place}: {message}")
+
+
+@pytest.mark.parametrize("name", ["x.jsonl", "x.json"])
+def test_a_key_that_is_null_or_missing_is_not_translated(name: str, tmp_path: Path, golden: Golden) -> None:
+    """As in Parquet and in files of keys; but a key that no object has is a mistake."""
+    rows: list[dict[str, str | None]] = [{"en": "a", "de": None}, {"en": "b"}, {"de": "C", "en": "c"}]
+    each = map(json.dumps, rows)
+    path = write(tmp_path, name, "\n".join(each) if name == "x.jsonl" else json.dumps(rows))
+    assert formats.languages(path).names == ("en", "de")
+    assert list(formats.texts(path, ("en", "de"))) == [("a", ""), ("b", ""), ("c", "C")]
+    rows[0].pop("de")
+    later = write(tmp_path, f"y{name[1:]}", "\n".join(map(json.dumps, rows)) if name == "x.jsonl" else json.dumps(rows))
+    assert formats.languages(later, ("en", "de")).names == ("en", "de")
+    with pytest.raises(UserError, match=r"x\.jsonl?: ") as raised:
+        list(formats.texts(path, ("en", "fr")))
+    golden(str(raised.value))
 
 
 @pytest.mark.parametrize("name", ["x.tsv", "x.csv", "x.jsonl"])
@@ -147,7 +180,7 @@ def test_the_first_row_may_name_the_languages(
         ("x.tsv", "src\tmt\tpe\na\tb\tc\n", ()),
         ("x.tsv", "1\tyes\tja\n", ()),
         ("x.tsv", "1\tyes\tja\n", ("en", "de")),
-        ("x.tsv", "en\tde\nyes\tja\n", ("en", "ge")),
+        ("x.tsv", "en\tde\nyes\tja\n", ("en", "fr")),
         ("x.tsv", "en\tde\tHere it is.\n", ()),
         ("x.jsonl", '{"a": "1", "b": "2", "c": "3"}\n', ()),
         ("x.jsonl", '{"en": "1", "de": "2"}\n', ("en", "fr")),

@@ -83,7 +83,7 @@ def test_batches_spell_the_corpus(tmp_path: Path, unit: Mapping[str, Any], joint
     assert spelled(data, list(range(len(KEPT)))) == [(SOURCE[row], TARGET[row]) for row in KEPT]
     assert data.batch(np.array([2, 3]), 0).rows.tolist() == [2, 3]
     assert data.report == Report(30, 20, 10, 0, 0)
-    assert data.dev == [Example((source,), target) for source, target in zip(SOURCE, TARGET, strict=True)]
+    assert data.dev == [Example((SOURCE[row],), TARGET[row]) for row in KEPT]
     assert (data.sources[0].vocabulary == data.target.vocabulary) is joint
 
 
@@ -172,6 +172,8 @@ def test_pairs_are_filtered_by_symbols(tmp_path: Path) -> None:
     settings = settings.model_copy(update={"max_length": 3, "max_ratio": 2.0})
     data = Dataset.prepare(settings, text(), 1, tmp_path / "run")
     assert data.report == Report(4, 1, empty=1, too_long=1, ratio=1)
+    assert data.judged == {"en-de": Report(4, 3, empty=1, too_long=0, ratio=0)}
+    assert [example.target for example in data.dev] == ["A B C", "A", "A B"]
     assert spelled(data, [0]) == [("a b c", "A B")]
 
 
@@ -394,6 +396,8 @@ def test_faults_of_the_corpus_are_told(tmp_path: Path, golden: Golden) -> None:
         ("useless", ["a", ""], ["", "B"], r"train: no pair to train on: 0 of 2 pairs \(left out: 2 with"),
     ):
         settings = corpus(tmp_path / name, source, target)
+        if name == "useless":
+            settings = settings.model_copy(update={"dev": corpus(tmp_path / "useful").dev})
         with pytest.raises(UserError, match=message):
             Dataset.prepare(settings, text(), 1, tmp_path / name / "run")
         assert not (tmp_path / name / "run" / "data").exists()

@@ -138,6 +138,7 @@ def test_self_attention_trains_on_either_side(encoder: Any, decoder: Any, score:
 REFUSED: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
     ({"score": "dot", "decoder": {"size": 5}}, ("attention", "score"), "size 5 with encoder states of size 4"),
     ({"score": "scaled_dot", "encoder": {"size": 5}}, ("attention", "score"), "use 'bilinear'"),
+    ({"embedding": {"target": "hybrid"}}, ("embedding", "target"), "is for words of sources"),
     ({"score": "dott"}, ("attention", "score", "kind"), "did you mean 'dot'"),
     ({"score": {"kind": "additive", "sise": 3}}, ("attention", "score", "sise"), "did you mean 'size'"),
     ({"score": {"kind": "none", "size": 3}}, ("attention", "score", "size"), "'none' has no options"),

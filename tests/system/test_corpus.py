@@ -38,6 +38,13 @@ def test_files_of_any_format_become_one_corpus(shell: Shell, golden: Golden) -> 
     ]
 
 
+def test_two_files_of_text_are_a_corpus(shell: Shell) -> None:
+    for name, text in (("en", "a cow\n"), ("de", "eine Kuh\n")):
+        shell.write(f"text.{name}", text)
+    assert shell("corpus", "text.en", "text.de", "-o", "c").code == 0
+    assert lines(shell, "c.tsv") == ["en\tde\tfile\tcontext", "a cow\teine Kuh\ttext\t"]
+
+
 def test_what_is_written_is_read_by_init(shell: Shell) -> None:
     written.write(shell.folder, "x.tmx", [(f"text {number}", f"Text {number}") for number in range(200)])
     made = shell("corpus", "x.tmx", "-o", "c", "--dev", "20", "--test", "30")
@@ -59,6 +66,14 @@ def test_training_reads_every_format(name: str, shell: Shell) -> None:
     units = [f"--text.{side}.unit.size=280" for side in ("source", "target")]
     trained = shell("train", "c.yaml", *small, *units, "--training.metric=loss", "--run=run")
     assert trained.code == 0, trained.err
+
+
+def test_a_corpus_is_looked_at_without_a_configuration(shell: Shell, golden: Golden) -> None:
+    written.write(shell.folder, "x.tsv", SMALL)
+    looked = shell("debug", "data", "x.tsv")
+    assert looked.code == 0, looked.err
+    golden(looked.out)
+    assert shell("debug", "data", "x.tsv", "--seed", "3").code == 2
 
 
 def test_two_files_of_keys_are_a_corpus(shell: Shell) -> None:
@@ -89,6 +104,13 @@ def test_what_is_installed_becomes_a_corpus(shell: Shell, monkeypatch: pytest.Mo
         "many\tviele\tcat\t",
     ]
     golden(shell.fails("corpus", "--installed", "xx"))
+    (folder / "zero.mo").write_bytes(b"")
+    again = shell("corpus", "--installed", "de")
+    assert (again.code, again.out) == (0, listed.out)
+    golden(again.err)
+    (folder / "cat.mo").unlink()
+    golden(shell("corpus", "--installed", "de", "-o", "d").err)
+    assert not (shell.folder / "d.tsv").exists()
 
 
 @pytest.mark.parametrize(
@@ -104,15 +126,22 @@ def test_what_is_installed_becomes_a_corpus(shell: Shell, monkeypatch: pytest.Mo
         "x.tsv -o z --installed de",
         "x.tsv -o z --dev 9",
         "c.tsv -o z",
+        "e.tsv -o z",
         "x.tsv -o -",
         "--installed ../de",
+        "x.tsv -o z --rows 3",
+        "x.tsv -o z --seed 2",
+        "m.pot -o z",
+        "m.pot -o z --columns en,de",
     ],
 )
 def test_mistakes_are_told_and_nothing_is_written(words: str, shell: Shell, golden: Golden) -> None:
     pytest.importorskip("polib")
     written.write(shell.folder, "x.tsv", SMALL)
     shell.write("y.tsv", "mine")
+    shell.write("m.pot", 'msgid "a"\nmsgstr ""\n')
     shell.write("c.tsv", "file\tde\na\tb\n")
+    shell.write("e.tsv", "en\tde\na\t\n\tb\nc\t \n")
     before = {path: path.read_bytes() for path in shell.folder.iterdir()}
     made = shell("corpus", *words.split(), *(["--columns", "file,de"] if words.startswith("c.") else []))
     if made.code != 2:  # usage, which typer tells

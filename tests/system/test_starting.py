@@ -161,6 +161,18 @@ def test_what_cannot_be_started_is_told(other: Shell, golden: Golden) -> None:
     assert not list((other.folder / "runs").glob(".*"))
 
 
+@pytest.mark.parametrize("options", ["--run=runs/toy", "--run=runs/other", "--run=new.tsv", "--run=runs --seeds=2"])
+def test_a_command_that_is_refused_leaves_nothing(options: str, other: Shell, golden: Golden) -> None:
+    """Whatever stands in the place of the run: the one to start from, another, a file, or what is no run."""
+    assert other("train", "toy.yaml", "--run=runs/other", "--training.steps=1").code == 0
+    (other.folder / "runs-4").mkdir()
+    other.write("runs-4/mine", "mine")
+    before = kept(other.folder)
+    golden(other.fails(*WORDS, *options.split()))
+    assert kept(other.folder) == before
+    assert not list(other.folder.rglob("*-data"))
+
+
 def test_a_run_of_more_than_pairs_of_texts_needs_a_configuration(other: Shell, golden: Golden) -> None:
     config = other.folder / "runs" / "toy" / "config.yaml"
     config.write_text(config.read_text("utf-8").replace("alignments: false", "alignments: true"), "utf-8")

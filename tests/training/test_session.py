@@ -190,3 +190,14 @@ def test_the_same_command_makes_the_run_and_says_what_it_does(
     assert lines[2].split()[:2] == ["step", "1"]
     assert lines[3].startswith("model.safetensors: the best, of step 1  loss ")
     assert folder.weights().is_file()
+
+
+def test_development_pairs_that_are_left_out_are_told(
+    made: Callable[..., Config], corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, more in (("en", "one\n"), ("fr", "\n")):
+        (tmp_path / f"mine.{name}").write_text((corpus / f"dev.{name}").read_text("utf-8") + more, "utf-8")
+    session.train(made({"data.dev": str(tmp_path / "mine")}))
+    count = len((corpus / "dev.en").read_text("utf-8").splitlines())
+    said = f"data.dev, en-fr: {count} of {count + 1} pairs (left out: 1 with an empty side)"
+    assert capsys.readouterr().err.splitlines()[1] == said

@@ -1,0 +1,113 @@
+"""Sizes of models that suit a corpus, and the configuration with them."""
+
+from typing import Any, NamedTuple
+
+from dragoman.configuration.components import Spec
+from dragoman.configuration.config import Config
+from dragoman.corpus.sample import Sample
+
+FEW = 10_000  # pairs below which BLEU is near 0, or jumps about, for much of a training: chrF decides there
+JOINT = 0.5  # least share of common letters (Sample.shared) for which languages share an inventory
+FEW_EPOCHS = 10  # in so many, or fewer, a network does not learn its pairs by heart, and needs little dropout
+
+
+class Corpus(NamedTuple):
+    """The corpora as a configuration names them: prefixes (or files of columns) and the languages."""
+
+    train: str
+    dev: str
+    source: str
+    target: str
+
+
+class InitOptions(NamedTuple):
+    """What the user asks for: a model that reads a translation memory, and the number of epochs."""
+
+    memory: bool = False
+    epochs: int | None = None
+
+
+DEFAULTS = InitOptions()
+
+
+class Size(NamedTuple):
+    """Sizes for corpora of at most `pairs` pairs."""
+
+    pairs: float
+    symbols: int
+    embedding: int
+    encoder: int
+    decoder: int
+    dropout: float
+    batch: int
+    epochs: int
+
+
+# More pairs allow more symbols and a wider network, and need less dropout.
+SIZES = (
+    Size(5_000, 1_000, 128, 128, 256, 0.4, 32, 100),
+    Size(20_000, 2_000, 128, 128, 256, 0.35, 32, 60),
+    Size(100_000, 6_000, 192, 192, 384, 0.35, 64, 45),
+    Size(1_000_000, 12_000, 256, 256, 512, 0.2, 80, 20),
+    Size(float("inf"), 24_000, 512, 512, 1024, 0.1, 128, 8),
+)
+
+
+def sizes(pairs: int) -> Size:
+    """The line of the table for a corpus of so many pairs."""
+    return next(size for size in SIZES if pairs <= size.pairs)
+
+
+def choose(
+    corpus: Corpus, sample: Sample, run: str, options: InitOptions = DEFAULTS, size: Size | None = None
+) -> Config:
+    """A configuration of this size, by default one that suits the corpus: conditional GRU, additive attention, tied
+    embeddings. With a number of epochs, the learning rate falls over all of them.
+    """
+    size = size or sizes(sample.pairs)
+    text = _text(sample, size)
+    embedded, dropout, epochs = 0.2, size.dropout, options.epochs or size.epochs
+    if epochs <= FEW_EPOCHS < size.epochs:
+        embedded, dropout = 0.1, min(0.15, dropout)
+    schedule = Spec("cosine", {"warmup": 0.1}) if options.epochs else Spec("plateau", {"warmup": 300})
+    memory = {"memory": Spec("nearest", {"threshold": 0.4})} if options.memory else {}
+    rest = {"layers": 1, "dropout": dropout}
+    looks = {"attend": "between", "feed": "nothing", "features": "deep"}
+    bleu, chrf = Spec("bleu", {"tokenise": "none"} if sample.tokenised else {}), Spec("chrf")
+    metrics = [chrf, bleu] if sample.pairs < FEW else [bleu, chrf]
+    return Config.model_validate(
+        {
+            "run": run,
+            "data": {**corpus._asdict(), **memory, "max_length": max(100, 50 * round(1 + 1.6 * sample.longest / 50))},
+            "text": text,
+            "model": {
+                "embedding": {"size": size.embedding, "dropout": embedded, "tie": "all" if text["joint"] else "output"},
+                "combination": "hierarchical" if options.memory else "concatenation",
+                "encoder": Spec("rnn", {"cell": "gru", "size": size.encoder, "direction": "bidirectional", **rest}),
+                "decoder": Spec("rnn", {"cell": "gru", "size": size.decoder, **looks, **rest}),
+                "output": Spec("full", {"label_smoothing": 0.1}),
+            },
+            "training": {
+                "epochs": epochs,
+                "batch": {"size": size.batch},
+                "optimiser": Spec("adam", {"learning_rate": 0.001}),
+                "schedule": schedule,
+                "validate_every": 2_000 if sample.pairs > 200_000 else None,
+                "metric": metrics[0].kind,
+            },
+            "search": Spec("beam", {"size": 5}),
+            "metrics": metrics,
+        }
+    )
+
+
+def _text(sample: Sample, size: Size) -> dict[str, Any]:
+    """The options of the text of both sides, with one inventory for both if their letters are alike."""
+    joint = sample.shared >= JOINT
+    tokeniser = "whitespace" if sample.tokenised else "punctuation"
+    symbols = {
+        side: sample.both.symbols(size.symbols) if joint else inventory.symbols(size.symbols // 2)
+        for side, inventory in (("source", sample.source), ("target", sample.target))
+    }
+    sides = {side: {"tokeniser": tokeniser, "unit": Spec("bpe", {"size": count})} for side, count in symbols.items()}
+    return {"joint": joint, **sides}
