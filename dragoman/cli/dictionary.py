@@ -68,7 +68,7 @@ def _by_attention(options: Options) -> Iterator[Linked]:
     outputs.check([("--output", options.output)], (source, target), [run])
     translator = load(run, weights=options.weights)
     texts = [number for number, each in enumerate(translator.sources) if isinstance(each, Language)]
-    if not (texts and translator.attends):
+    if not (texts and translator.codec.attends):
         raise UserError(f"{run}: attends to no words, by which translations could be found")
     for portion in pairs.scored(translator, source, target, given=options.arrays or (), to=options.to):
         for scored in portion:

@@ -166,7 +166,7 @@ def translate(options: Options) -> None:
         dictionary=options.dictionary or (),
         replace_unk=options.replace_unk,
     )
-    if options.via and translator.unknown and translator.unknown.dictionaries:
+    if options.via and translator.codec.unknown and translator.codec.unknown.dictionaries:
         raise UserError("--via: a dictionary has words of two languages, and a third stands between; leave out one")
     if options.via and not translator.marks:
         raise UserError("--via: goes by way of another language, and this run has no others (data.pairs)")

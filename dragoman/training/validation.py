@@ -22,7 +22,7 @@ from dragoman.run.folder import RunFolder
 from dragoman.search.ensemble import Ensemble
 from dragoman.text.mark import Symbol
 from dragoman.translation.inputs import ModelInputs
-from dragoman.translation.loading import model_conventions
+from dragoman.translation.loading import codec
 from dragoman.translation.result import Result
 from dragoman.translation.translation import Translation
 from dragoman.translation.translator import Translator
@@ -94,18 +94,15 @@ class Validator:
 
     def _translator(self, model: Seq2Seq, pair: LanguagePair) -> Translator:
         """The translator of a pair. Texts that are to be copied have noise, the same at each validation."""
-        config, known = self.config, model_conventions(self.config, self.sources, self.folder.path)
+        config, known = self.config, codec(self.config, self.sources, self.target, self.folder.path)
         if (hides := noise(config.data)) and pair.target in pair.sources:
 
             def masks(symbols: list[Symbol]) -> list[Symbol]:
                 return masked(hides, symbols, f"{config.seed}:dev:{' '.join(map(str, symbols))}")
 
             assert isinstance(known.reading, ModelInputs)
-            known = known._replace(reading=replace(known.reading, noise=masks))
-        translator = Translator(model, known, self.target, config.training.search, self.device)
-        if not config.replace_unk:
-            translator.unknown = None
-        return translator
+            known = replace(known, reading=replace(known.reading, noise=masks))
+        return Translator(model, known, config.training.search, self.device)
 
     def _measured(self, translator: Translator, pair: LanguagePair) -> Validation:
         """The result on the development set of one pair."""

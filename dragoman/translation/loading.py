@@ -25,8 +25,9 @@ from dragoman.run.run import Run
 from dragoman.search import candidates as lists
 from dragoman.search.candidates import CandidateList
 from dragoman.search.ensemble import Ensemble
+from dragoman.translation.codec import Codec
 from dragoman.translation.inputs import CombinedInputs, ModelInputs
-from dragoman.translation.translator import ModelConventions, Translator
+from dragoman.translation.translator import Translator
 from dragoman.translation.unknown import UnknownWords
 
 Engine = Literal["torch", "int8", "onnx"]
@@ -70,12 +71,11 @@ def load(
     members = [_of_run(run, weights, engine, chosen, memory) for run in runs]
     translator = members[0] if len(members) == 1 else _together(folders, members)
     translator.constraints = runs[0].config.constraints
-    given = _files(dictionary)
+    translator.codec.unknown = None
     if runs[0].config.replace_unk if replace_unk is None else replace_unk:
         own = [run.folder.dictionary for run in reversed(runs) if run.folder.dictionary.is_file()]
-        translator.unknown = UnknownWords(translator.target, dictionaries(translator, [*own, *given]))
-    else:
-        translator.unknown = None
+        known = dictionaries(translator, [*own, *_files(dictionary)])
+        translator.codec.unknown = UnknownWords(translator.target, known)
     if engine == "int8":
         translator.way = Int8(nn.ModuleList(member.model for member in members))
     if candidates:
@@ -92,7 +92,7 @@ def dictionaries(translator: Translator, files: Sequence[str | Path]) -> dict[st
     UserError if a file is none, or the model attends to no text.
     """
     texts = [source.name for source in translator.asked if isinstance(source, Language)]
-    if files and not (texts and translator.attends):
+    if files and not (texts and translator.codec.attends):
         lacking = "has no attention (model.attention.score: none)" if texts else "reads no text"
         raise UserError(f"{files[0]}: a dictionary translates the words attended to, and this run {lacking}")
     own = (translator.edits, *translator.targets)
@@ -121,7 +121,7 @@ def _of_run(run: Run, weights: str | None, engine: Engine, device: Device, memor
     """The translator of one run."""
     data, folder = run.config.data, run.folder.path
     known = recall(data, run.sources, folder, memory) if data.recalled else None
-    rest = model_conventions(run.config, run.sources, folder, known), run.target, run.config.search, device
+    rest = codec(run.config, run.sources, run.target, folder, known), run.config.search, device
     if engine == "onnx":
         translator = Translator(lambda: run.model(predictor.weights), *rest)
         predictor = onnx.read(run, weights, device.threads, lambda: translator.model.output)
@@ -150,7 +150,7 @@ def _check_symbols(folders: Sequence[str | Path], members: Sequence[Translator])
                 f"{folder}: writes other symbols than {folders[0]}; runs that translate together have learnt the same "
                 "(from the same target texts, with text.joint: false where their sources differ)"
             )
-        if member.surfaces.target:
+        if member.codec.surfaces.target:
             raise UserError(f"{folder}: spells words of its own (model.output: hybrid), for which several cannot vote")
         if member.marks != first.marks or member.edits != first.edits:
             raise UserError(f"{folder}: means something else by its symbols than {folders[0]} (data.pairs, data.edits)")
@@ -165,11 +165,14 @@ def _together(folders: Sequence[str | Path], members: Sequence[Translator]) -> T
     """The translator of several runs as an ensemble. UserError if they do not fit together."""
     _check_symbols(folders, members)
     first = members[0]
-    readings = CombinedInputs(tuple(cast(ModelInputs, member.reading) for member in members))
-    unsaid = {mark: sorted(set.intersection(*(set(each.foreign[mark]) for each in members))) for mark in first.foreign}
-    surfaces = Surfaces(*map(any, zip(*(member.surfaces for member in members), strict=True)))
-    attends = any(member.attends for member in members)
-    known = ModelConventions(readings, first.edited, first.marks, unsaid, surfaces, attends)
+    readings = CombinedInputs(tuple(cast(ModelInputs, member.codec.reading) for member in members))
+    unsaid = {
+        mark: sorted(set.intersection(*(set(each.codec.foreign[mark]) for each in members)))
+        for mark in first.codec.foreign
+    }
+    surfaces = Surfaces(*map(any, zip(*(member.codec.surfaces for member in members), strict=True)))
+    attends = any(member.codec.attends for member in members)
+    known = Codec(readings, first.target, first.edited, first.marks, unsaid, surfaces, attends)
 
     def scorer() -> Ensemble:
         return Ensemble([member.model for member in members], readings.counts)
@@ -177,19 +180,26 @@ def _together(folders: Sequence[str | Path], members: Sequence[Translator]) -> T
     try:
         predictors = [member.predictor for member in members if member.predictor]
         predictor = Ensemble(predictors, readings.counts) if predictors else None
-        translator = Translator(scorer if predictor else scorer(), known, first.target, first.search, first.device)
+        translator = Translator(scorer if predictor else scorer(), known, first.search, first.device)
     except ValueError as error:
         raise UserError(f"{', '.join(map(str, folders))}: {error}") from error
     translator.predictor = predictor
     return translator
 
 
-def model_conventions(
-    config: Config, sources: tuple[Source, ...], folder: Path, memory: Recall | None = None
-) -> ModelConventions:
-    """The conventions of a model trained with this configuration in this run folder."""
+def codec(
+    config: Config, sources: tuple[Source, ...], target: Language, folder: Path, memory: Recall | None = None
+) -> Codec:
+    """The codec of a model trained with this configuration in this run folder."""
     taught_end = any(spec.options.get("unlinked") == "end" for spec in config.training.penalties)
-    unsaid, surfaces = foreign(config.data, folder), build.surfaces(config.model)
-    reading = ModelInputs(sources, config.data.join, taught_end, memory, spells=surfaces.sources)
-    attends = config.model.attention.score.kind != "none"
-    return ModelConventions(reading, config.data.edited, target_marks(config.data), unsaid, surfaces, attends)
+    surfaces = build.surfaces(config.model)
+    return Codec(
+        ModelInputs(sources, config.data.join, taught_end, memory, spells=surfaces.sources),
+        target,
+        config.data.edited,
+        target_marks(config.data),
+        foreign(config.data, folder),
+        surfaces,
+        attends=config.model.attention.score.kind != "none",
+        unknown=UnknownWords(target) if config.replace_unk else None,
+    )

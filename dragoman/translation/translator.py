@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,7 +18,6 @@ from dragoman.corpus.pharaoh import Links
 from dragoman.data.batch import Batch, pad
 from dragoman.data.language import Language
 from dragoman.data.source import Source, only_text, the_text
-from dragoman.data.surfaces import Surfaces
 from dragoman.data.vocabulary import UNK
 from dragoman.devices import Device
 from dragoman.errors import UserError
@@ -48,33 +47,16 @@ from dragoman.text.edits import OPERATIONS
 from dragoman.text.mark import Mark, Symbol
 from dragoman.text.pipeline import WordsOf
 from dragoman.translation import inputs
-from dragoman.translation.inputs import CombinedInputs, Encoded, ModelInputs, Text
-from dragoman.translation.outputs import ModelOutputs
+from dragoman.translation.codec import BATCH, ROWS, Codec, by_length, listed
+from dragoman.translation.inputs import Encoded, Text
 from dragoman.translation.streaming import ArrivingText, spoken
-from dragoman.translation.translation import SHORT, Scored, StreamedWord, Translation, steps
-from dragoman.translation.unknown import UnknownWords, substituted
+from dragoman.translation.translation import SHORT, Scored, StreamedWord, Translation
 
-Item = TypeVar("Item")
-
-BATCH = 4096  # source symbols times beam size in a batch
 SPARE = 3  # spare hypotheses kept for each entry of an n-best list, as several may spell one text
-SCORE = "score([source], [target])"
-ROWS = 320  # maximal sentences times beam size: a CPU is not faster with more, and each row has log P of all symbols
-
-
-class ModelConventions(NamedTuple):
-    """How a model reads its sources, and what its symbols mean."""
-
-    reading: ModelInputs | CombinedInputs
-    edited: int | None = None  # the number of the source that the model edits
-    marks: Mapping[str, Mark] = {}  # the mark before a source, for each target language of a multilingual model
-    foreign: Mapping[Mark, list[int]] = {}  # symbol ids forbidden for each target language
-    surfaces: Surfaces = Surfaces()  # what it needs of words outside its vocabularies
-    attends: bool = True  # whether it has attention
 
 
 class Translator:
-    """A model with its conventions, a search and a device.
+    """A model with its codec, a search and a device.
 
     With a `predictor`, the search uses that instead of the model. A `model` given as a function is loaded when it is
     first needed.
@@ -83,20 +65,17 @@ class Translator:
     def __init__(
         self,
         model: Seq2Seq | Ensemble | Callable[[], Seq2Seq | Ensemble],
-        taught: ModelConventions,
-        target: Language,
+        codec: Codec,
         search: Spec,
         device: Device,
     ) -> None:
         self._given = model
-        self.reading, edited, self.marks, self.foreign, self.surfaces, self.attends = taught
-        self.writing = ModelOutputs(target, edited, self.surfaces.extended)
+        self.codec = codec
         self.search = search
         self.device = device
         self.predictor: Predictor[Any] | None = None  # what the search uses, if not the model
         self.candidates: CandidateList | None = None  # the symbols that translations are restricted to
         self.constraints: tuple[Spec, ...] = ()  # those that the configuration names
-        self.unknown: UnknownWords | None = UnknownWords(target)  # what becomes of `<unk>`; None: it is written so
         self.way: linear.LinearBackend | None = None  # how linear maps are computed when translating
 
     def __repr__(self) -> str:
@@ -106,16 +85,16 @@ class Translator:
 
     @property
     def target(self) -> Language:
-        return self.writing.target
+        return self.codec.target
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        return self.reading.sources
+        return self.codec.reading.sources
 
     @property
     def asked(self) -> tuple[Source, ...]:
         """The sources that a user gives; a translation memory fills the others, unless they are given too."""
-        return self.reading.asked
+        return self.codec.reading.asked
 
     @property
     def source(self) -> Language:
@@ -137,7 +116,7 @@ class Translator:
     @property
     def edited(self) -> int | None:
         """The number of the source that the model edits."""
-        return self.writing.edited
+        return self.codec.edited
 
     @property
     def edits(self) -> str | None:
@@ -147,16 +126,12 @@ class Translator:
     @property
     def targets(self) -> tuple[str, ...]:
         """The target languages."""
-        return tuple(self.marks) or (self.target.name,)
+        return self.codec.targets
 
-    def _mark(self, to: str | None) -> list[Mark]:
-        """The mark before a source that is translated to this language. UserError if the run does not have it."""
-        known = ", ".join(self.targets)
-        if to is None and len(self.targets) > 1:
-            raise UserError(f"to which language? This run translates to {known} (--to LANGUAGE)")
-        if to is not None and to not in self.targets:
-            raise UserError(f"this run does not translate to {to}, but to {known}")
-        return [self.marks[to or self.targets[0]]] if self.marks else []
+    @property
+    def marks(self) -> Mapping[str, Mark]:
+        """The mark before a source for each target language, if there are several."""
+        return self.codec.marks
 
     def translate(
         self,
@@ -187,7 +162,7 @@ class Translator:
         `search` replaces the run's own search, and `beam_size` the size of its beam (that of beam search, if it has
         none). UserError if it cannot give `n_best` translations, or if `to` is missing or none of the run's languages.
         """
-        texts = _listed(texts, "translate([text])")
+        texts = listed(texts, "translate([text])")
         if n_best < 1:
             raise ValueError(f"n_best: expected at least 1, found {n_best}")
         spec = search or self.search
@@ -195,13 +170,13 @@ class Translator:
             spec = with_beam(spec, beam_size)
         if isinstance(self.predictor or self._given, Ensemble) and spec.options.get("coverage_penalty"):
             raise UserError("search.coverage_penalty looks at one model's attention, and several translate together")
-        if exact and not self.reading.recall:
+        if exact and not self.codec.reading.recall:
             raise UserError("this run has no translation memory to find exact matches in (data.memory)")
         searcher, deadline = components.build(SEARCHES, spec), None if timeout is None else Deadline(timeout)
-        mark = self._mark(to)
-        given = [self.reading.given(text) for text in texts]
-        encoded = [self.reading.encoded(each, mark) for each in given]
-        prefix = None if prefix is None else _listed(prefix, "translate([text], prefix=[text])")
+        mark = self.codec.mark(to)
+        given = [self.codec.reading.given(text) for text in texts]
+        encoded = [self.codec.reading.encoded(each, mark) for each in given]
+        prefix = None if prefix is None else listed(prefix, "translate([text], prefix=[text])")
         prefixes = self._prefixes(prefix, encoded, mark)
         found: dict[int, list[Hypothesis]] = {}
         kept = self._remembered(given, prefix, to) if exact else {}
@@ -222,25 +197,21 @@ class Translator:
             found.update(zip(numbers, searched, strict=True))
         for number, hypotheses in found.items():
             begun = len(prefixes[number]) if prefixes else 0
-            kept[number] = self._translation(given[number], encoded[number], hypotheses, n_best, begun)
-        return [kept[number] if number in kept else self._nothing(each) for number, each in enumerate(given)]
+            kept[number] = self.codec.translation(given[number], encoded[number], hypotheses, n_best, begun)
+        return [kept[number] if number in kept else self.codec.nothing(each) for number, each in enumerate(given)]
 
     def _remembered(
         self, given: Sequence[tuple[Given, ...]], prefix: Sequence[str] | None, to: str | None
     ) -> dict[int, Translation]:
         """The translations that the memory has of these very texts, by their numbers."""
         begins = prefix or [""] * len(given)
-        every = ((number, self.reading.remembered(each)) for number, each in enumerate(given))
+        every = ((number, self.codec.reading.remembered(each)) for number, each in enumerate(given))
         found = {number: text for number, text in every if text is not None and text.startswith(begins[number])}
         scored = self.score([given[number] for number in found], list(found.values()), to=to)
         return {
             number: replace(each.translation, text=text)
             for (number, text), each in zip(found.items(), scored, strict=True)
         }
-
-    def _nothing(self, given: tuple[Given, ...]) -> Translation:
-        left_out = inputs.left_out(given, [])
-        return Translation(self.reading.nothing(given), "", [], 0.0, 0.0, (), left_out=left_out)
 
     def simultaneous(
         self, words: Iterable[str], *, to: str | None = None, wait: int | None = None
@@ -260,16 +231,16 @@ class Translator:
             raise UserError("a source that is still arriving has to be the only one, and translated")
         if self.predictor or self.way or self.candidates:
             raise UserError("a source that is still arriving is translated by engine torch, without candidates")
-        if self.writing.extends:
+        if self.codec.writing.extends:
             raise UserError("a text is not translated while the source arrives by an output that says words of it")
-        if self.surfaces.sources or self.surfaces.target:
+        if self.codec.surfaces.sources or self.codec.surfaces.target:
             raise UserError(
                 "a text is not translated while the source arrives by a model that reads or spells characters"
             )
         if not self.model.emission.direct:
             raise UserError("a text is not translated while the source arrives by hard attention of order: 1")
         limit = components.build(SEARCHES, self.search).limit
-        mark = self._mark(to)
+        mark = self.codec.mark(to)
         text = ArrivingText(words, self.source, mark)
         rest = self.model, text, limit, self.device.torch_device
         model: StreamingPredictor
@@ -279,17 +250,17 @@ class Translator:
             model = Adaptive(*rest)
         else:
             raise UserError("this model does not decide when to read (it has no term shift); use --wait K")
-        decided = self._one_by_one(stream(model, All(self._constraints(mark, [self.attends]))))
+        decided = self._one_by_one(stream(model, All(self._constraints(mark, [self.codec.attends]))))
         return spoken(decided, self.target, text, partial(self._streamed, text.symbols))
 
     def _streamed(
         self, source: list[Symbol], unknown: list[int], words: WordsOf, attention: NDArray[np.float64]
     ) -> dict[int, str]:
         """What words of these numbers become while the source arrives."""
-        if self.unknown is None:
+        if self.codec.unknown is None:
             return {}
-        seen, _ = self.reading.seen(("",), [source], words, (attention,))
-        return {word: text for word, (text, _) in self.unknown.replaced(unknown, seen).items()}
+        seen, _ = self.codec.reading.seen(("",), [source], words, (attention,))
+        return {word: text for word, (text, _) in self.codec.unknown.replaced(unknown, seen).items()}
 
     def _one_by_one(self, decided: Iterator[EmittedSymbol]) -> Iterator[EmittedSymbol]:
         """The same symbols, each computed with the threads for one row."""
@@ -313,8 +284,8 @@ class Translator:
 
     def left_out(self, text: Text) -> int:
         """How many symbols of a text are not read because it has more than LONGEST."""
-        given, mark = self.reading.given(text), [*self.marks.values()][:1]
-        return inputs.left_out(given, self.reading.encoded(given, mark))
+        given, mark = self.codec.reading.given(text), [*self.marks.values()][:1]
+        return inputs.left_out(given, self.codec.reading.encoded(given, mark))
 
     def hypotheses(
         self,
@@ -333,13 +304,13 @@ class Translator:
         `seeds` the seeds of each sentence's random numbers, if the search draws any.
         """
         encoded = [inputs.cut(each, inputs.LONGEST) for each in encoded]
-        read = self.reading.batch(encoded, self.writing.vocabularies(encoded))
+        read = self.codec.reading.batch(encoded, self.codec.writing.vocabularies(encoded))
         sources = tuple(each.to(self.device.torch_device) for each in read)
         prefix = pad(prefixes).ids.to(self.device.torch_device) if prefixes else None
         model: Predictor[Any] = self.predictor or self.scorer
         if self.candidates:
             model = shortlisted(model, self.candidates.allowed(sources, prefix))
-        constraints = self._constraints(mark, [self.attends and inputs.has_text(each) for each in encoded])
+        constraints = self._constraints(mark, [self.codec.attends and inputs.has_text(each) for each in encoded])
         if prefix is not None:
             constraints.append(Prefix(prefix))
         if self.edited is not None:
@@ -366,8 +337,8 @@ class Translator:
             return []
         if len(prefix) != len(encoded):
             raise ValueError(f"{len(prefix)} prefixes and {len(encoded)} texts: every text needs its prefix")
-        forbidden = {UNK, *(number for each in mark for number in self.foreign[each])}
-        found = [self.writing.prefix(each, text, forbidden) for each, text in zip(encoded, prefix, strict=True)]
+        forbidden = {UNK, *(number for each in mark for number in self.codec.foreign[each])}
+        found = [self.codec.writing.prefix(each, text, forbidden) for each, text in zip(encoded, prefix, strict=True)]
         named = self._named_constraints(len(found))
         broken = first_forbidden(pad(found).ids.to(self.device.torch_device), All(named)) if named and found else None
         if broken is not None:
@@ -379,9 +350,9 @@ class Translator:
         where no source word can take its place: without attention, or without a text (`worded`).
         """
         found = self._named_constraints(len(worded))
-        if self.unknown and not all(worded):
+        if self.codec.unknown and not all(worded):
             found.append(NoUnknownIn(~torch.tensor(worded, device=self.device.torch_device)))
-        symbols = [number for each in mark for number in self.foreign[each]]
+        symbols = [number for each in mark for number in self.codec.foreign[each]]
         if symbols:
             found.append(ForbiddenSymbols(symbols, len(self.target.vocabulary), self.device.torch_device))
         return found
@@ -397,23 +368,11 @@ class Translator:
         """
         found: dict[int, Scored] = {}
         with torch.inference_mode():
-            for pairs, batch in self._batches(sources, targets, self._mark(to)):
+            for pairs, batch in self.codec.batches(sources, targets, to):
                 with self._threads(len(pairs)):
-                    scored = self.scorer.score(batch)
-                for row, (given, symbols, target) in enumerate(pairs):
-                    written, words = self.writing.written(symbols, target)
-                    weights = tuple(part[row, : len(target)].float().cpu().numpy() for part in scored.attention)
-                    log_probs = scored.log_probs[row, : len(target) + 1].double()
-                    figures = {name: each[row, : len(target) + 1].tolist() for name, each in scored.figures.items()}
-                    seen, sentinel = self.reading.seen(given, symbols, words, weights)
-                    found[int(batch.rows[row])] = Scored(
-                        log_probs.sum().item(),
-                        seen,
-                        self.target.text.decode(written),
-                        words.words,
-                        steps(target, words.word_of, log_probs.tolist(), figures),
-                        sentinel,
-                    )
+                    scored = self.scorer.score(batch.to(self.device.torch_device))
+                every = enumerate(zip(batch.rows, pairs, strict=True))
+                found.update({int(number): self.codec.scored(pair, scored, row) for row, (number, pair) in every})
         return [found[number] for number in range(len(found))]
 
     def align(self, sources: Sequence[Text], targets: Sequence[str], *, to: str | None = None) -> list[Links]:
@@ -424,91 +383,5 @@ class Translator:
         """The pairs in batches of similar length; `rows` are their numbers. Overlong sentences are truncated. `to` is
         the language of the targets, if the run has several.
         """
-        return (batch for _, batch in self._batches(sources, targets, self._mark(to), inputs.LONGEST))
-
-    def _batches(
-        self, sources: Sequence[Text], targets: Sequence[str], mark: list[Mark], longest: int | None = None
-    ) -> Iterator[tuple[list[tuple[tuple[Given, ...], list[Encoded], list[Symbol]]], Batch]]:
-        """Batches of pairs, each as texts with their symbols (at most `longest` on each side), and as a `Batch`."""
-        sources, targets = _listed(sources, SCORE), _listed(targets, SCORE)
-        if len(sources) != len(targets):
-            raise ValueError(f"{len(sources)} sources and {len(targets)} targets: every source needs its target")
-        for each in targets:
-            if not isinstance(each, str):
-                raise TypeError(f"{self.target.name}: expected a text, found {type(each).__name__}")
-        given = [self.reading.given(text) for text in sources]
-        cut = [inputs.cut(self.reading.encoded(each, mark), longest) for each in given]
-        encoded = [(source, self.writing.symbols(source, y, longest)) for source, y in zip(cut, targets, strict=True)]
-        lengths = [max(inputs.length(source), len(target)) + 1 for source, target in encoded]
-        most = BATCH if all(isinstance(source, Language) for source in self.sources) else ROWS  # regions take room
-        for numbers in by_length(range(len(encoded)), lengths, BATCH, most):
-            pairs = [(given[number], *encoded[number]) for number in numbers]
-            texts, said = [symbols for _, symbols, _ in pairs], [[symbols] for _, _, symbols in pairs]
-            words = self.writing.vocabularies(texts)
-            target = inputs.sequence(said, self.target, words, self.surfaces.target)
-            batch = Batch(self.reading.batch(texts, words), target, np.array(numbers))
-            yield pairs, batch.to(self.device.torch_device)
-
-    def _translation(
-        self, given: tuple[Given, ...], encoded: list[Encoded], hypotheses: list[Hypothesis], n_best: int, begun: int
-    ) -> Translation:
-        """The best of these hypotheses, with the next best as alternatives: `n_best` different texts in all. Their
-        first `begun` symbols are a prefix that was asked for.
-        """
-        found = dict[str, Translation]()
-        for hypothesis in hypotheses:
-            if len(found) == n_best:
-                break
-            translation = self._told(given, encoded, hypothesis, begun)
-            found.setdefault(translation.text, translation)
-        best, *others = found.values()
-        return replace(best, alternatives=tuple(others))
-
-    def _told(
-        self, given: tuple[Given, ...], encoded: list[Encoded], hypothesis: Hypothesis, begun: int
-    ) -> Translation:
-        """A hypothesis as text, with the attention to the sources."""
-        said = self.writing.symbols_of(encoded, hypothesis)
-        written, words = self.writing.written(encoded, said)
-        weights = tuple(part[:-1] for part in hypothesis.attention)
-        figures = {name: each.tolist() for name, each in hypothesis.figures.items()}
-        seen, sentinel = self.reading.seen(given, inputs.cut(encoded, inputs.LONGEST), words, weights)
-        unknown = self.writing.unknown(hypothesis, words)
-        found = self.unknown.replaced(unknown, seen) if self.unknown else {}
-        surfaces = self.target.text.unit.surfaces(written)
-        kept = sum(map(len, surfaces[:begun]))
-        text, other = substituted(
-            "".join(surfaces), words.spans, {word: text for word, (text, _) in found.items()}, kept
-        )
-        return Translation(
-            seen,
-            text,
-            [other.get(number, word) for number, word in enumerate(words.words)],
-            hypothesis.score,
-            hypothesis.log_prob,
-            steps(said, words.word_of, hypothesis.log_probs, figures),
-            sentinel,
-            left_out=inputs.left_out(given, encoded),
-            replaced=tuple(replacement for _, replacement in found.values()),
-        )
-
-
-def _listed(given: Iterable[Item], example: str) -> list[Item]:
-    """The texts as a list. TypeError if it is a single text, or no texts at all."""
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise TypeError(f"expected a list of texts, as in {example}, found {type(given).__name__}")
-    return list(given)
-
-
-def by_length(numbers: Sequence[int], lengths: Sequence[int], symbols: int, most: int) -> Iterator[list[int]]:
-    """Groups of sentences of similar length, longest first: each has at most `symbols` symbols including padding, and
-    at most `most` sentences.
-    """
-    group: list[int] = []
-    for number in sorted(numbers, key=lambda each: (-lengths[each], each)):
-        if group and (len(group) == most or (len(group) + 1) * lengths[group[0]] > symbols):
-            yield group
-            group = []
-        group.append(number)
-    if group:
-        yield group
+        every = self.codec.batches(sources, targets, to, inputs.LONGEST)
+        return (batch.to(self.device.torch_device) for _, batch in every)

@@ -101,7 +101,7 @@ def test_operations_are_no_text(shell: Shell) -> None:
     assert done.code == 0, done.err
     assert "<keep>" not in done.out
     translator = dragoman.load(shell.folder / "run")
-    assert translator.writing.written([[], ["<keep>", "un"]], list(OPERATIONS[:1]))[0] == ["<keep>", "un"]
+    assert translator.codec.writing.written([[], ["<keep>", "un"]], list(OPERATIONS[:1]))[0] == ["<keep>", "un"]
 
 
 @pytest.mark.spec("C13")
@@ -114,7 +114,7 @@ def test_operations_fit_the_sentence_and_attention_is_by_words_of_the_result(she
             for seen in each.sources:
                 assert seen.attention.shape == (len(each.words), len(seen.words))
     search = components.build(SEARCHES, translator.search)
-    searched = translator.hypotheses(search, [translator.reading.encoded(each) for each in sources])
+    searched = translator.hypotheses(search, [translator.codec.reading.encoded(each) for each in sources])
     keep, delete = translator.target.vocabulary.ids(OPERATIONS)
     for (best, *_), (_, before) in zip(searched, sources, strict=True):
         assert sum(symbol in (keep, delete) for symbol in best.symbols) <= len(before.split())
@@ -130,13 +130,13 @@ def test_no_text_is_twice_in_an_n_best_list(shell: Shell) -> None:
     sources = list(zip(lines(shell, "test.en"), lines(shell, "test.mt"), strict=True))
     found = [[each.text for each in best.n_best] for best in translator.translate(sources, n_best=3)]
     assert all(len(set(texts)) == len(texts) for texts in found)
-    encoded = [translator.reading.encoded(each) for each in sources]
+    encoded = [translator.codec.reading.encoded(each) for each in sources]
     searched = translator.hypotheses(components.build(SEARCHES, translator.search), encoded, 3)
     missing = 0
     for (_, before), texts, hypotheses in zip(sources, found, searched, strict=True):
         said = (translator.target.vocabulary.marked(each.symbols) for each in hypotheses)
         encoded_before: list[Encoded] = [[], list(before.split())]
-        made = [translator.writing.written(encoded_before, each)[0] for each in said]
+        made = [translator.codec.writing.written(encoded_before, each)[0] for each in said]
         once = list(dict.fromkeys(map(" ".join, made)))
         assert texts[: len(once)] == once
         missing += len(hypotheses) - len(once)

@@ -22,9 +22,10 @@ from dragoman.training import session, trainer
 from dragoman.training.trainer import train
 from dragoman.training.training import Training
 from dragoman.training.validation import Likelihood, Validation, likelihood
+from dragoman.translation.codec import Codec
 from dragoman.translation.inputs import ModelInputs
 from dragoman.translation.result import Result
-from dragoman.translation.translator import ModelConventions, Translator
+from dragoman.translation.translator import Translator
 from tests import toy
 from tests.builders import BATCH, build_model
 from tests.forms import results
@@ -85,8 +86,8 @@ def test_perplexity_is_the_exponential_of_any_loss_and_always_a_number() -> None
 @pytest.mark.spec("G3")
 def test_scores_are_sacrebleus_of_the_translations_of_the_development_data(run: Training) -> None:
     found = run.validator(run.model)
-    known = ModelConventions(ModelInputs(run.data.sources))
-    translator = Translator(run.model, known, run.data.target, run.config.training.search, run.device)
+    known = Codec(ModelInputs(run.data.sources), run.data.target)
+    translator = Translator(run.model, known, run.config.training.search, run.device)
     texts = [translation.text for translation in translator.translate([each.sources[0] for each in run.data.dev])]
     references = [[each.target for each in run.data.dev]]
     assert [translation.text for translation in found.translations] == texts

@@ -34,10 +34,11 @@ from dragoman.search.ensemble import Ensemble
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.search import Search
 from dragoman.training import session
-from dragoman.translation import inputs
+from dragoman.translation import codec, inputs
 from dragoman.translation import translator as module
+from dragoman.translation.codec import by_length
 from dragoman.translation.translation import Scored
-from dragoman.translation.translator import Translator, by_length
+from dragoman.translation.translator import Translator
 from tests import toy
 from tests.golden import Golden
 
@@ -313,7 +314,7 @@ def test_scores_keep_the_order_and_do_not_depend_on_the_batch(
 ) -> None:
     sources, targets = zip(*toy.pairs(9, 6), strict=True)
     whole = translator.score(sources, targets)
-    monkeypatch.setattr(module, "BATCH", 9)
+    monkeypatch.setattr(codec, "BATCH", 9)
     for one, other in zip(whole, translator.score(sources, targets), strict=True):
         assert one.log_prob == pytest.approx(other.log_prob, abs=1e-4)
         assert (one.words, one.source_words) == (other.words, other.source_words)
@@ -328,7 +329,7 @@ def test_empty_sides_have_scores_too(translator: Translator) -> None:
 
 
 def test_pairs_come_in_batches_with_their_numbers(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BATCH", 12)
+    monkeypatch.setattr(codec, "BATCH", 12)
     sources, targets = zip(*toy.pairs(9, 6), strict=True)
     rows: list[int] = []
     for batch in translator.pairs(sources, targets):
@@ -554,7 +555,7 @@ def test_translations_keep_to_the_constraints_of_the_configuration(
         assert [found.text for found in each.translate(TEXTS, search=greedy)] == wanted
     spoken = one.simultaneous(TEXTS[0].split(), wait=1000)
     assert [word.text for word in spoken] == wanted[0].split()
-    one.constraints, one.unknown = (), None
+    one.constraints, one.codec.unknown = (), None
     assert "<unk>" in one.translate(TEXTS[:1], search=greedy)[0].text
 
 

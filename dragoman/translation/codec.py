@@ -1,0 +1,185 @@
+"""Texts to the input of a model, and what it says back to texts: all that a translator does beside the search."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from dragoman.corpus.features import Given
+from dragoman.data.batch import Batch
+from dragoman.data.language import Language
+from dragoman.data.surfaces import NOTHING, Surfaces
+from dragoman.errors import UserError
+from dragoman.model.predictor import ScoredBatch
+from dragoman.search.hypothesis import Hypothesis
+from dragoman.text.mark import Mark, Symbol
+from dragoman.translation import inputs
+from dragoman.translation.inputs import CombinedInputs, Encoded, ModelInputs, Text
+from dragoman.translation.outputs import ModelOutputs
+from dragoman.translation.translation import Scored, Translation, steps
+from dragoman.translation.unknown import UnknownWords, substituted
+
+Item = TypeVar("Item")
+
+BATCH = 4096  # source symbols times beam size in a batch
+ROWS = 320  # maximal sentences times beam size: a CPU is not faster with more, and each row has log P of all symbols
+SCORE = "score([source], [target])"
+
+
+class Pair(NamedTuple):
+    """What is given for each source, its symbols, and those of the target."""
+
+    given: tuple[Given, ...]
+    encoded: list[Encoded]
+    target: list[Symbol]
+
+
+@dataclass
+class Codec:
+    """How a model reads its sources, and what its symbols mean.
+
+    `edited` is the number of the source that the model edits. `marks` has the mark before a source for each target
+    language of a multilingual model, `foreign` the symbol ids that are forbidden for each. `surfaces`: what the model
+    needs of words outside its vocabularies. `attends`: whether it has attention. `unknown`: what becomes of `<unk>`;
+    None: it is written so.
+    """
+
+    reading: ModelInputs | CombinedInputs
+    target: Language
+    edited: int | None = None
+    marks: Mapping[str, Mark] = field(default_factory=dict)
+    foreign: Mapping[Mark, list[int]] = field(default_factory=dict)
+    surfaces: Surfaces = NOTHING
+    attends: bool = True
+    unknown: UnknownWords | None = None
+
+    @cached_property
+    def writing(self) -> ModelOutputs:
+        return ModelOutputs(self.target, self.edited, self.surfaces.extended)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The target languages."""
+        return tuple(self.marks) or (self.target.name,)
+
+    def mark(self, to: str | None) -> list[Mark]:
+        """The mark before a source that is translated to this language. UserError if the run does not have it."""
+        known = ", ".join(self.targets)
+        if to is None and len(self.targets) > 1:
+            raise UserError(f"to which language? This run translates to {known} (--to LANGUAGE)")
+        if to is not None and to not in self.targets:
+            raise UserError(f"this run does not translate to {to}, but to {known}")
+        return [self.marks[to or self.targets[0]]] if self.marks else []
+
+    def batches(
+        self, sources: Sequence[Text], targets: Sequence[str], to: str | None, longest: int | None = None
+    ) -> Iterator[tuple[list[Pair], Batch]]:
+        """Batches of pairs of similar length, each as texts with their symbols (at most `longest` on each side), and as
+        a `Batch`, whose `rows` are their numbers. `to` is the language of the targets, if there are several.
+        """
+        mark = self.mark(to)
+        sources, targets = listed(sources, SCORE), listed(targets, SCORE)
+        if len(sources) != len(targets):
+            raise ValueError(f"{len(sources)} sources and {len(targets)} targets: every source needs its target")
+        for each in targets:
+            if not isinstance(each, str):
+                raise TypeError(f"{self.target.name}: expected a text, found {type(each).__name__}")
+        given = [self.reading.given(text) for text in sources]
+        cut = [inputs.cut(self.reading.encoded(each, mark), longest) for each in given]
+        encoded = [(source, self.writing.symbols(source, y, longest)) for source, y in zip(cut, targets, strict=True)]
+        lengths = [max(inputs.length(source), len(target)) + 1 for source, target in encoded]
+        most = BATCH if all(isinstance(source, Language) for source in self.reading.sources) else ROWS  # regions: room
+        for numbers in by_length(range(len(encoded)), lengths, BATCH, most):
+            pairs = [Pair(given[number], *encoded[number]) for number in numbers]
+            texts, said = [pair.encoded for pair in pairs], [[pair.target] for pair in pairs]
+            words = self.writing.vocabularies(texts)
+            target = inputs.sequence(said, self.target, words, self.surfaces.target)
+            yield pairs, Batch(self.reading.batch(texts, words), target, np.array(numbers))
+
+    def nothing(self, given: tuple[Given, ...]) -> Translation:
+        """The translation of a blank text."""
+        left_out = inputs.left_out(given, [])
+        return Translation(self.reading.nothing(given), "", [], 0.0, 0.0, (), left_out=left_out)
+
+    def translation(
+        self, given: tuple[Given, ...], encoded: list[Encoded], hypotheses: list[Hypothesis], n_best: int, begun: int
+    ) -> Translation:
+        """The best of these hypotheses, with the next best as alternatives: `n_best` different texts in all. Their
+        first `begun` symbols are a prefix that was asked for.
+        """
+        found = dict[str, Translation]()
+        for hypothesis in hypotheses:
+            if len(found) == n_best:
+                break
+            translation = self._told(given, encoded, hypothesis, begun)
+            found.setdefault(translation.text, translation)
+        best, *others = found.values()
+        return replace(best, alternatives=tuple(others))
+
+    def _told(
+        self, given: tuple[Given, ...], encoded: list[Encoded], hypothesis: Hypothesis, begun: int
+    ) -> Translation:
+        """A hypothesis as text, with the attention to the sources."""
+        said = self.writing.symbols_of(encoded, hypothesis)
+        written, words = self.writing.written(encoded, said)
+        weights = tuple(part[:-1] for part in hypothesis.attention)
+        figures = {name: each.tolist() for name, each in hypothesis.figures.items()}
+        seen, sentinel = self.reading.seen(given, inputs.cut(encoded, inputs.LONGEST), words, weights)
+        unknown = self.writing.unknown(hypothesis, words)
+        found = self.unknown.replaced(unknown, seen) if self.unknown else {}
+        surfaces = self.target.text.unit.surfaces(written)
+        kept = sum(map(len, surfaces[:begun]))
+        text, other = substituted(
+            "".join(surfaces), words.spans, {word: text for word, (text, _) in found.items()}, kept
+        )
+        return Translation(
+            seen,
+            text,
+            [other.get(number, word) for number, word in enumerate(words.words)],
+            hypothesis.score,
+            hypothesis.log_prob,
+            steps(said, words.word_of, hypothesis.log_probs, figures),
+            sentinel,
+            left_out=inputs.left_out(given, encoded),
+            replaced=tuple(replacement for _, replacement in found.values()),
+        )
+
+    def scored(self, pair: Pair, scored: ScoredBatch, row: int) -> Scored:
+        """A pair with the scores of its row in a batch."""
+        steps_said = len(pair.target) + 1
+        written, words = self.writing.written(pair.encoded, pair.target)
+        weights = tuple(part[row, : len(pair.target)].float().cpu().numpy() for part in scored.attention)
+        log_probs = scored.log_probs[row, :steps_said].double()
+        figures = {name: each[row, :steps_said].tolist() for name, each in scored.figures.items()}
+        seen, sentinel = self.reading.seen(pair.given, pair.encoded, words, weights)
+        return Scored(
+            log_probs.sum().item(),
+            seen,
+            self.target.text.decode(written),
+            words.words,
+            steps(pair.target, words.word_of, log_probs.tolist(), figures),
+            sentinel,
+        )
+
+
+def listed(given: Iterable[Item], example: str) -> list[Item]:
+    """The texts as a list. TypeError if it is a single text, or no texts at all."""
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise TypeError(f"expected a list of texts, as in {example}, found {type(given).__name__}")
+    return list(given)
+
+
+def by_length(numbers: Sequence[int], lengths: Sequence[int], symbols: int, most: int) -> Iterator[list[int]]:
+    """Groups of sentences of similar length, longest first: each has at most `symbols` symbols including padding, and
+    at most `most` sentences.
+    """
+    group: list[int] = []
+    for number in sorted(numbers, key=lambda each: (-lengths[each], each)):
+        if group and (len(group) == most or (len(group) + 1) * lengths[group[0]] > symbols):
+            yield group
+            group = []
+        group.append(number)
+    if group:
+        yield group
