@@ -16,7 +16,11 @@ from tests import builders
 TIES = ("none", "output", "languages", "all")
 CASES: dict[str, dict[str, Any]] = {
     **{f"source {kind}": {"embedding": {"source": kind}} for kind in EMBEDDINGS},
-    **{f"target {kind}": {"embedding": {"target": kind}} for kind in EMBEDDINGS},
+    **{
+        f"target {kind}": {"embedding": {"target": kind}}
+        for kind, part in EMBEDDINGS.items()
+        if not part.of_sources_only
+    },
     **{f"output {kind}": {"output": {"kind": kind}} for kind in OUTPUTS},
     **{f"term {kind}": {"terms": kind} for kind in TERMS if TERMS[kind].reads_symbols},
     **{f"tie {tie}": {"embedding": {"tie": tie}, "decoder": {"features": "deep"}} for tie in TIES},

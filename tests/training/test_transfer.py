@@ -56,7 +56,11 @@ CASES: dict[str, dict[str, Any]] = {
     **{f"tie {tie}": tied(tie) for tie in ("none", "output", "languages", "all")},
     **{f"bpe, tie {tie}": {**BPE, **tied(tie)} for tie in ("none", "all")},
     **{f"source {kind}": {"model.embedding.source": kind} for kind in EMBEDDINGS},
-    **{f"target {kind}": {"model.embedding.target": kind} for kind in EMBEDDINGS},
+    **{
+        f"target {kind}": {"model.embedding.target": kind}
+        for kind, part in EMBEDDINGS.items()
+        if not part.of_sources_only
+    },
     **{f"output {kind}": {"model.output": kind} for kind in OUTPUTS},
     "term": {"model.attention.terms": "coverage_embedding"},
 }
