@@ -1,5 +1,6 @@
 """`dragoman debug`: check corpora and configurations before training."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -34,26 +35,26 @@ def debug_data(config: Configuration, threads: Threads = None) -> None:
         return
     from dragoman.cli.outlook import outlook
     from dragoman.configuration import document
-    from dragoman.configuration.config import COLUMNS
-    from dragoman.corpus import statistics, tables
+    from dragoman.corpus import statistics
     from dragoman.corpus.examples import feature_files, read_examples
     from dragoman.corpus.features import FeatureFile
     from dragoman.run.folder import RunFolder
+    from dragoman.text.protection import Protection
 
     RunFolder.check_config(file)
     found = document.load(file, given)  # the parts of the model, which need torch, are checked after the corpora
+    protection = Protection.of(found.text.protect)
     data, tokenisers = found.data, (found.text.source.tokeniser, found.text.target.tokeniser)
     for pair in data.language_pairs:
         texts = tuple(name for name in pair.sources if name not in data.features)
         for name, where in (("train", pair.train), ("dev", (pair.dev,))):
-            for place in where:
-                header = tables.about_header(place, (*texts, pair.target)) if place.endswith(COLUMNS) else None
-                if header:
-                    _tell(f"data.{name}: {place}: {one_line(header)}\n")
+            _tell_headers(f"data.{name}", where, (*texts, pair.target))
             for source in texts if where else ():
                 about = f", {source} and {pair.target}" if data.pairs or len(pair.sources) > 1 else ""
                 described = statistics.describe(where, source, pair.target, sources=texts, tokenisers=tokenisers)
                 _tell(f"data.{name}: {', '.join(where)}{about}\n{described}\n")
+                if protection and name == "train":
+                    _tell(f"{statistics.describe_spans(where, source, pair.target, protection, sources=texts)}\n")
             for path in (path for each in data.features for path in feature_files(where, each)):
                 _tell(f"data.{name}: {path}\n{statistics.describe_features(FeatureFile(path))}\n")
             if data.features:
@@ -65,6 +66,16 @@ def debug_data(config: Configuration, threads: Threads = None) -> None:
 
     for line in outlook(checks.load_config(file, given)):
         _tell(line)
+
+
+def _tell_headers(key: str, places: Sequence[str], names: Sequence[str]) -> None:
+    """What the first lines of files with columns seem to be."""
+    from dragoman.configuration.config import COLUMNS
+    from dragoman.corpus import tables
+
+    for place in places:
+        if place.endswith(COLUMNS) and (header := tables.about_header(place, names)):
+            _tell(f"{key}: {place}: {one_line(header)}\n")
 
 
 def _tell_corpus(place: str) -> None:

@@ -76,7 +76,9 @@ def _read(run: "Run", source: Path, target: Path) -> "tuple[Column, Column]":
     """Return the pairs of two text files that are fit for training."""
     from dragoman.corpus.filters import Filters
     from dragoman.data.lexicon import columns
+    from dragoman.text.protection import Protection
 
     one_stream(source, target)
     filters = Filters(max_length=run.config.data.max_length, max_ratio=run.config.data.max_ratio)
-    return columns(source, target, (run.source, run.target), filters)
+    protection = Protection.of(run.config.text.protect)
+    return columns(source, target, (run.source, run.target), filters, protection)

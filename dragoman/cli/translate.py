@@ -32,11 +32,12 @@ from dragoman.cli.resuming import done_before, kept, left_behind, noting
 from dragoman.cli.streams import PORTION, Output, Portion, is_typed, one_line, output, portions, tell, warn
 from dragoman.corpus.pharaoh import pharaoh
 from dragoman.errors import UserError
-from dragoman.files import all_written
+from dragoman.files import all_written, shown
 
 if TYPE_CHECKING:
     from dragoman.configuration.components import Spec
     from dragoman.corpus.features import Given
+    from dragoman.translation.demands import Asked
     from dragoman.translation.translation import Translation
     from dragoman.translation.translator import Translator
 
@@ -119,6 +120,24 @@ class Options(NamedTuple):
             "--replace-unk/--no-replace-unk", help="Whether source words take the place of <unk>; they do by default."
         ),
     ] = None
+    glossary: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Terms with their translations (TSV), which translations have to contain."),
+    ] = None
+    glossary_weight: Annotated[
+        float | None,
+        typer.Option(min=0, metavar="W", help="Favour the terms by W nats for each symbol, and do not require them."),
+    ] = None
+    keep: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="Terms that are not translated, one per line.")
+    ] = None
+    protect: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KIND",
+            help="What comes through verbatim: placeholders, tags, ..., or pattern=REGEX; may be repeated.",
+        ),
+    ] = None
     threads: Threads = None
 
     @property
@@ -157,6 +176,7 @@ def translate(options: Options) -> None:
         )
         follow(translator, source, options.output, done, wait=options.wait, to=options.to)
         return
+    demanded = _demanded(options)
     translator = load(
         runs,
         weights=options.weights,
@@ -173,10 +193,10 @@ def translate(options: Options) -> None:
     if fills:
         search = sources.search_of(translator, options.search, options.beam)
         named = Path(f"{source} (texts to translate)")  # in warnings, before the number of one
-        translated = partial(_translated, translator, source=named, options=options, search=search)
+        translated = partial(_translated, translator, source=named, options=options, search=search, demanded=demanded)
         catalogue.fill(source, options.output, translator, options.to, translated)
         return
-    _translate(translator, source, options, done, asked)
+    _translate(translator, source, options, done, asked, demanded)
 
 
 def _split(words: Sequence[Path]) -> tuple[list[Path], Path]:
@@ -193,6 +213,7 @@ def _check(options: Options, runs: Sequence[Path], source: Path, memory: Sequenc
     read = [source, *(Path(each.partition("=")[2]) for each in options.source or ()), *memory]
     read += [options.prefix] if options.prefix else []
     read += _dictionaries(options)
+    read += [*(options.glossary or ()), *(options.keep or ())]
     read += [RunFolder(run).weights(options.weights) for run in runs if options.weights]
     outputs.check(written, read, runs)
     if options.via and (options.alignments or options.json or options.show):
@@ -201,6 +222,10 @@ def _check(options: Options, runs: Sequence[Path], source: Path, memory: Sequenc
         raise UserError(
             "--dictionary: is for what takes the place of <unk>, and --no-replace-unk leaves it; leave out one"
         )
+    if options.via and (options.glossary or options.keep or options.protect):
+        raise UserError("--via: terms and spans would have to be those of the translation in between; leave out one")
+    if options.glossary_weight is not None and not (options.glossary or options.keep):
+        raise UserError("--glossary-weight: there are no terms (--glossary, --keep)")
     if options.alignments and options.json:
         raise UserError("--alignments: the objects of --json have them; leave out one")
     if options.resume and not options.resumable:
@@ -233,6 +258,9 @@ def _check_following(options: Options, runs: Sequence[Path]) -> None:
         "--prefix": options.prefix,
         "--memory": options.memory,
         "--exact": options.exact,
+        "--glossary": options.glossary,
+        "--keep": options.keep,
+        "--protect": options.protect,
         "several RUNs": len(runs) > 1,
     }
     for option, given in refused.items():
@@ -284,11 +312,30 @@ def _asked(
         "--exact": options.exact,
         "--dictionary": digests(_dictionaries(options)),
         "--replace-unk": options.replace_unk,
+        "--glossary": digests(options.glossary or ()),
+        "--glossary-weight": options.glossary_weight,
+        "--keep": digests(options.keep or ()),
+        "--protect": options.protect,
     }
 
 
+def _demanded(options: Options) -> "Asked":
+    """Return the terms and the protected spans that translations have to contain."""
+    from dragoman.text import glossary
+    from dragoman.text.protection import Protection
+    from dragoman.translation.demands import Asked
+
+    terms = [*map(glossary.read, options.glossary or ()), *map(glossary.read_kept, options.keep or ())]
+    return Asked(glossary.together(terms), options.glossary_weight or None, Protection.named(options.protect or ()))
+
+
 def _translate(
-    translator: "Translator", source: Path, options: Options, done: int | None, asked: Mapping[str, Any]
+    translator: "Translator",
+    source: Path,
+    options: Options,
+    done: int | None,
+    asked: Mapping[str, Any],
+    demanded: "Asked",
 ) -> None:
     """Translate line by line, after the lines that are done."""
     from dragoman.cli import sources
@@ -305,7 +352,7 @@ def _translate(
         stack.enter_context(left_behind(target, resumable=options.resumable))
         advance = stack.enter_context(progress(source, target, done or 0))
         for portion in portions(lines, options.batch_lines or PORTION, typed=is_typed(source), done=done or 0):
-            found = _translated(translator, portion, source, options, search)
+            found = _translated(translator, portion, source, options, search, demanded)
             noted(portion.lines)
             for number, translation in enumerate(found, start=portion.first - 1):
                 _write(texts, number, translation, options)
@@ -316,7 +363,12 @@ def _translate(
 
 
 def _translated(
-    translator: "Translator", portion: "Portion[tuple[Given, ...]]", source: Path, options: Options, search: "Spec"
+    translator: "Translator",
+    portion: "Portion[tuple[Given, ...]]",
+    source: Path,
+    options: Options,
+    search: "Spec",
+    demanded: "Asked",
 ) -> "list[Translation]":
     """Return the translations of some lines."""
     translated = partial(translator.translate, beam_size=options.beam, search=search)
@@ -326,8 +378,16 @@ def _translated(
         between = translated(given, to=options.via)
         warn(source, portion.first, (translation.left_out for translation in between))
         given = [(translation.text,) for translation in between]
-    found = translated(given, to=options.to, n_best=options.n_best or 1, prefix=prefix, exact=options.exact)
+    found = translated(
+        given, to=options.to, n_best=options.n_best or 1, prefix=prefix, exact=options.exact, asked=demanded
+    )
     warn(source, portion.first, (translation.left_out for translation in found))
+    for number, translation in enumerate(found, start=portion.first):
+        missing = [each.text for each in translation.spans if each.target is None]
+        if options.glossary_weight is None:
+            missing += [each.text for each in translation.terms if each.target is None]
+        if missing:
+            tell(f"{shown(source)}:{number}: not in the translation: {', '.join(missing)}")
     return found
 
 

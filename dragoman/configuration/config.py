@@ -235,6 +235,9 @@ class TextConfig(Section):
     symbols_of: Text | None = Field(
         None, description="run whose symbols are used, with the options it has here; null = they are learnt"
     )
+    protect: Annotated[tuple[Spec, ...], Several] = Field(
+        (), description="what comes through verbatim, as a mark that the model sees in its place; none = nothing"
+    )
     source: LanguageConfig = Field(LanguageConfig(), description="the language translated from, or each of several")
     target: LanguageConfig = Field(LanguageConfig(), description="the language translated to")
 

@@ -26,6 +26,8 @@ def contradictions(config: Config) -> Iterator[Problem]:
     yield from _mixture(data)
     if data.noise.kind != "none":
         yield from _noise(data)
+    if text.protect:
+        yield from _protection(data)
     if data.join and (len(data.sides) == 1 or data.features or not text.joint):
         yield Problem(("data", "join"), "is for several texts in one inventory (text.joint: true)")
     if training.source_dropout and len(data.sides) == 1:
@@ -124,6 +126,19 @@ def _noise(data: DataConfig) -> Iterator[Problem]:
     for name in ("alignments", "edits", "features"):
         if getattr(data, name) and not data.pairs:
             yield Problem(("data", name), "not for data.noise, which hides part of a text")
+
+
+def _protection(data: DataConfig) -> Iterator[Problem]:
+    """Marks stand for spans in a text that is written, and hide words from links and noise."""
+    path = ("text", "protect")
+    if data.edits is not None:
+        yield Problem(path, "is of a text that is written, and this run writes edits of one (data.edits)")
+    if data.alignments:
+        yield Problem(path, "puts marks in the place of words, and data.alignments are links between words")
+    if data.noise.kind != "none":
+        yield Problem(path, "needs all of the source, and data.noise hides parts of it")
+    if data.source and set(data.source) <= set(data.features):
+        yield Problem(path, "is of sources that are texts (data.features are not)")
 
 
 def _memory(data: DataConfig) -> Iterator[Problem]:

@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dragoman.corpus.characters import Unusual
-from dragoman.corpus.examples import read_aligned
+from dragoman.corpus.examples import read_aligned, read_examples
 from dragoman.corpus.features import FeatureFile
 from dragoman.corpus.survey import Survey
 from dragoman.errors import UserError
 from dragoman.text.normalise import Normaliser
+from dragoman.text.protection import Protection
 from dragoman.text.tokenise import TOKENISERS
 
 SHOWN_LINES = 5  # lines listed for each finding
@@ -88,6 +89,36 @@ class LinkReport(NamedTuple):
     def __str__(self) -> str:
         line = f"links: {self.sure:,} sure, {self.possible:,} merely possible; {100 * self.without:.1f} %"
         return "\n".join([f"{line} of target words have none", *map(str, self.findings)])
+
+
+class SpanReport(NamedTuple):
+    """The numbers of protected spans in the first texts and in the targets, and of those that both sides have."""
+
+    source: int
+    target: int
+    matched: int
+    findings: tuple[Finding, ...]
+
+    def __str__(self) -> str:
+        line = f"protected spans: {self.source:,} in a source, {self.target:,} in a target, {self.matched:,} in both"
+        return "\n".join([line, *map(str, self.findings)])
+
+
+def describe_spans(
+    where: str | Path | Sequence[str], source: str, target: str, protection: Protection, *, sources: tuple[str, ...]
+) -> SpanReport:
+    """Read a corpus and report on the spans that training puts marks for."""
+    first = second = both = 0
+    alone = list[str]()
+    for number, example in enumerate(read_examples(where, sources, target), start=1):
+        text = str(example.sources[sources.index(source)])
+        read, written = len(protection.find(text)), len(protection.find(example.target))
+        matched = len(protection.masked_pair([text], example.target).spans)
+        first, second, both = first + read, second + written, both + matched
+        if max(read, written) > matched:
+            alone.append(str(number))
+    findings = (Finding("pairs with a span that one side has alone", len(alone), tuple(alone[:SHOWN_LINES])),)
+    return SpanReport(first, second, both, findings if alone else ())
 
 
 class FeatureReport(NamedTuple):

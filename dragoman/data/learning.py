@@ -14,7 +14,8 @@ from dragoman.data.vocabulary import Vocabulary
 from dragoman.errors import UserError
 from dragoman.files import LONGEST_TEXT
 from dragoman.text.pipeline import Side, TextPipeline
-from dragoman.text.unit import UnfitUnitError
+from dragoman.text.protection import Protection
+from dragoman.text.unit import MARKS, UnfitUnitError
 
 
 def open_sources(data: DataConfig, where: str | Sequence[str]) -> dict[Side, FeatureFiles]:
@@ -29,19 +30,21 @@ def names(data: DataConfig) -> dict[Side, str]:
 
 @dataclass(frozen=True)
 class Lines:
-    """The normalised training sentences from which one inventory is learnt, without sentences too long for any model.
-    They can be iterated repeatedly.
+    """The normalised training sentences from which one inventory is learnt, without sentences too long for any model,
+    and with marks in the place of protected spans. They can be iterated repeatedly.
     """
 
     data: DataConfig
     pipelines: tuple[TextPipeline | None, ...]  # one per language; None leaves it out
+    protection: Protection | None = None
 
     def __len__(self) -> int:
         examples = sum(1 for _ in _texts(self.data))
         return examples * sum(pipeline is not None for pipeline in self.pipelines)
 
     def __iter__(self) -> Iterator[str]:
-        for texts in _texts(self.data):
+        for raw in _texts(self.data):
+            texts = self.protection.masked_pair(raw[:-1], raw[-1]).texts if self.protection else raw
             for pipeline, text in zip(self.pipelines, texts, strict=True):
                 if pipeline and len(text) <= LONGEST_TEXT:
                     yield pipeline.normalise(text)
@@ -75,14 +78,20 @@ def learn(data: DataConfig, text: TextConfig, seed: int) -> dict[Side, Source]:
     read = [name for side, name in names(data).items() if side != "target" and name not in data.features]
     sources = [new_pipeline(text.source) for name in read if name not in data.recalled]
     pipelines = (*sources, new_pipeline(text.target))
+    protection = Protection.of(text.protect)
     if text.joint:
-        _fit(pipelines[0], Lines(data, pipelines), "text.source" if sources else "text.target", seed)
+        _fit(pipelines[0], Lines(data, pipelines, protection), "text.source" if sources else "text.target", seed)
         for pipeline in pipelines[1:]:
             pipeline.unit.restore(pipelines[0].unit.learnt())
     else:
         for number, pipeline in enumerate(pipelines):
             alone = tuple(each if each is pipeline else None for each in pipelines)
-            _fit(pipeline, Lines(data, alone), "text.source" if number < len(sources) else "text.target", seed)
+            _fit(
+                pipeline,
+                Lines(data, alone, protection),
+                "text.source" if number < len(sources) else "text.target",
+                seed,
+            )
     rest, arrays = iter(pipelines), open_sources(data, data.train)
 
     def language(name: str) -> Language:
@@ -113,6 +122,9 @@ def taken(data: DataConfig, text: TextConfig, run: str) -> dict[Side, Source]:
             raise UserError(
                 f"text.{key}: differs from that of {run} (text.symbols_of); take `text` from its config.yaml"
             )
+        if (MARKS[0] in language.text.unit.inventory) != bool(text.protect):
+            differs = "is not empty" if not text.protect else "is empty"
+            raise UserError(f"text.protect: {differs} in {run} (text.symbols_of); take `text` from its config.yaml")
         inventories.add(tuple(language.text.unit.inventory))
         found[side] = language
     if text.joint and len(inventories) > 1:
@@ -142,7 +154,7 @@ def _places(data: DataConfig) -> str:
 
 def _fit(text: TextPipeline, lines: Lines, key: str, seed: int) -> None:
     try:
-        text.unit.fit(lines, seed)
+        text.unit.fit(lines, seed, MARKS if lines.protection else ())
     except UnfitUnitError as error:
         raise UserError(f"{key}.unit: {error}") from error
 

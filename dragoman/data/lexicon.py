@@ -14,6 +14,7 @@ from dragoman.data.preparation import BLOCK
 from dragoman.data.store import Column, Rows
 from dragoman.data.vocabulary import PAD, SPECIALS
 from dragoman.errors import UserError
+from dragoman.text.protection import Protection
 
 ITERATIONS = 5
 LINKS = 1 << 19  # pairs of positions in memory at a time
@@ -42,11 +43,19 @@ class Table(NamedTuple):
 
 
 def columns(
-    source: Path, target: Path, languages: tuple[Language, Language], filters: Filters
+    source: Path,
+    target: Path,
+    languages: tuple[Language, Language],
+    filters: Filters,
+    protection: Protection | None = None,
 ) -> tuple[Column, Column]:
-    """The ids of the pairs in two text files that pass the filters. UserError if there are none."""
+    """The ids of the pairs in two text files that pass the filters, with marks for protected spans. UserError if there
+    are none.
+    """
     parts: list[tuple[Rows, Rows]] = []
-    for block in sides(parallel(source, target), BLOCK):
+    read = parallel(source, target)
+    masked = (protection.masked_pair(pair[:1], pair[1]).texts for pair in read) if protection else read
+    for block in sides(masked, BLOCK):
         (first, written), (second, also) = (_rows(*each) for each in zip(languages, block, strict=True))
         kept = filters.keep(np.where(written, first.lengths - 1, 0), np.where(also, second.lengths - 1, 0))
         parts.append((first.chosen(kept), second.chosen(kept)))

@@ -27,6 +27,7 @@ from dragoman.files import LONGEST_TEXT
 from dragoman.text.edits import operations
 from dragoman.text.mark import Symbol
 from dragoman.text.pipeline import Side
+from dragoman.text.protection import Protection
 from dragoman.text.unit import flat
 
 STORE = "data"
@@ -46,11 +47,11 @@ def prepare(
     if _fingerprint_of(folder / STORE) == fingerprint and (keep_units or _readable(data, text, folder)):
         return
     if keep_units:
-        _write(data, load(data, folder), fingerprint, folder / STORE, surfaces=surfaces)
+        _write(data, text, load(data, folder), fingerprint, folder / STORE, surfaces=surfaces)
         return
     # Without a store, units and vocabularies of a killed preparation cannot be mistaken for those of an older one.
     discard(folder / STORE)
-    _write(data, learn(data, text, seed), fingerprint, folder / STORE, learnt=True, surfaces=surfaces)
+    _write(data, text, learn(data, text, seed), fingerprint, folder / STORE, learnt=True, surfaces=surfaces)
 
 
 def load(data: DataConfig, folder: Path) -> dict[Side, Source]:
@@ -106,6 +107,7 @@ def _fingerprint_of(store: Path) -> str | None:
 
 def _write(
     data: DataConfig,
+    text: TextConfig,
     sources: dict[Side, Source],
     fingerprint: str,
     folder: Path,
@@ -134,6 +136,7 @@ def _write(
     if data.recalled:
         keep(data, folder.parent)
         memory = recall(data, sources.values(), folder.parent)
+    protection = Protection.of(text.protect)
     reports, parts = [], list[int]()
     vocabulary = languages["target"].vocabulary
     spoken = {name: np.zeros(len(vocabulary), np.bool_) for name in target_marks(data)}
@@ -142,7 +145,8 @@ def _write(
         for pair in data.trained:
             filters = Filters(max_length=data.max_length, max_ratio=data.max_ratio)
             kept = [0] * len(pair.train)
-            for corpus, block in _blocks(data, pair, languages, arrays, filters, surfaces, memory):
+            reading = data, pair, languages, arrays, filters, surfaces
+            for corpus, block in _blocks(*reading, memory, protection):
                 store.append(block)
                 kept[corpus] += len(block["target"].lengths)
                 tally.add(block)
@@ -197,6 +201,7 @@ def _blocks(
     filters: Filters,
     surfaces: bool,
     memory: Recall | None,
+    protection: Protection | None,
 ) -> Iterator[tuple[int, dict[str, Rows]]]:
     """The columns of the store for the examples of a pair that pass the filters, in blocks, each with the number of its
     corpus among those of the pair.
@@ -206,7 +211,8 @@ def _blocks(
     remembered = [side for side, name in names(data).items() if name in data.recalled]
     mark = languages["source"].vocabulary.ids([target_marks(data)[pair.target]]) if data.pairs else []
     for corpus, block in _read(data, pair, gold):
-        given = dict(zip(languages, _recalled(data, block, memory) if memory else block, strict=True))
+        every = _recalled(data, block, memory) if memory else block
+        given = dict(zip(languages, _masked(every, protection) if protection else every, strict=True))
         texts = {side: list(map(languages[side].text.normalise, given[side])) for side in languages}
         # Text that is too long for any model is not segmented; it is filtered as too long for this one.
         cut = {side: ["" if len(text) > LONGEST_TEXT else text for text in texts[side]] for side in languages}
@@ -255,6 +261,12 @@ def _recalled(data: DataConfig, block: tuple[list[str], ...], memory: Recall) ->
     asked = block[texts_in(data, data.trained[0]).index(memory.asked)]
     found = (memory.texts(source, target) for source, target in zip(asked, block[-1], strict=True))
     return (*block[:-1], *map(list, zip(*found, strict=True)), block[-1])
+
+
+def _masked(block: tuple[list[str], ...], protection: Protection) -> tuple[list[str], ...]:
+    """The sides of a block, the target last, with marks for the spans that come through."""
+    found = [protection.masked_pair(sources, target).texts for *sources, target in zip(*block, strict=True)]
+    return tuple(map(list, zip(*found, strict=True)))
 
 
 def _unknown(language: Language, texts: list[str], rows: Rows) -> Iterator[list[Symbol]]:

@@ -51,6 +51,13 @@ class Prediction(Generic[Tree]):
         known = here[columns] == symbols
         return self.log_probs.gather(1, columns).masked_fill(~known, float("-inf"))
 
+    def columns_of(self, symbols: Int[Tensor, "R K"]) -> tuple[Int[Tensor, "P"], Int[Tensor, "P"]]:
+        """The rows and columns of the symbols given for each row, of those that have a column."""
+        here = self.symbols
+        columns = torch.searchsorted(here, symbols.contiguous()).clamp(max=len(here) - 1)
+        rows, places = (here[columns] == symbols).nonzero(as_tuple=True)
+        return rows, columns[rows, places]
+
     def over(self, symbols: Int[Tensor, "C"]) -> Float[Tensor, "R C"]:
         """log P of these symbols in every row; -inf for a symbol without a column."""
         return self.of_rows(symbols.expand(len(self.log_probs), -1))

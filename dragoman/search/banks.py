@@ -48,7 +48,7 @@ def _following(rows: Sequence[Node], prediction: Prediction[Any], progress: Prog
     log_probs = prediction.of_rows(progress.following).tolist()
     for row, columns in enumerate(zip(progress.following.tolist(), log_probs, strict=True)):
         for symbol, log_prob in zip(*columns, strict=True):
-            if symbol != PAD:
+            if symbol != PAD and log_prob > float("-inf"):
                 yield Candidate(row, symbol, log_prob, rows[row].total + log_prob)
 
 
@@ -57,7 +57,8 @@ def banked(candidates: list[tuple[int, Candidate]], width: int) -> list[Candidat
     equally among the banks (one for each number of missing symbols), with places left over given to the best. Both
     best first.
     """
-    ranked = sorted(candidates, key=lambda each: -each[1].total)
+    possible = [each for each in candidates if each[1].total > float("-inf")]
+    ranked = sorted(possible, key=lambda each: -each[1].total)
     fulfilled = [each for missing, each in ranked if not missing]
     ends = [each for each in fulfilled[:width] if each.symbol == EOS]
     banks = defaultdict[int, list[Candidate]](list)
@@ -67,4 +68,5 @@ def banked(candidates: list[tuple[int, Candidate]], width: int) -> list[Candidat
     share = max(1, width // max(1, len(banks)))
     first = [each for missing in sorted(banks) for each in banks[missing][:share]][:width]
     rest = sorted((each for bank in banks.values() for each in bank[share:]), key=lambda each: -each.total)
+    rest += [each for _, each in candidates if each.total == float("-inf") and each.symbol != EOS]  # fill the places
     return [*ends, *sorted([*first, *rest[: width - len(first)]], key=lambda each: -each.total)]

@@ -16,10 +16,13 @@ State = Any  # nested tuples of tensors: one row per sentence at first, then one
 
 
 class Progress(NamedTuple):
-    """How many required symbols each row still lacks, and which symbols would advance it, padded with PAD."""
+    """How many required symbols each row still lacks, which symbols would advance it, padded with PAD, and how many
+    more it would lack after any other symbol (0 if not given).
+    """
 
     missing: Int[Tensor, "R"]
     following: Int[Tensor, "R K"]
+    losing: Int[Tensor, "R"] | None = None
 
 
 class ConstraintContext(NamedTuple):
@@ -36,6 +39,11 @@ class Constraint(ABC):
     Allowed symbols keep the log-probability that the model gives them.
     """
 
+    @property
+    def refuses(self) -> bool:
+        """Whether `refused` may say so of any continuation."""
+        return False
+
     @abstractmethod
     def start(self) -> State:
         """The state before the first symbol, one row per sentence."""
@@ -51,6 +59,12 @@ class Constraint(ABC):
     def progress(self, state: State) -> Progress | None:
         """What is still missing; None if nothing is required. A translation ends only when nothing is missing."""
         return None
+
+    def refused(self, state: State, rows: Sequence[int], symbols: Sequence[int]) -> list[bool]:
+        """Which of these continuations, a row with a symbol each, are not allowed after all. A search asks it of the
+        few that it is about to consider, so that the answer may take time.
+        """
+        return [False] * len(rows)
 
 
 @final
@@ -78,7 +92,16 @@ class All(Constraint):
         if not demands:
             return None
         missing = torch.stack([each.missing for each in demands]).sum(0)
-        return Progress(missing, torch.cat([each.following for each in demands], 1))
+        losing = torch.stack([each.missing * 0 if each.losing is None else each.losing for each in demands]).sum(0)
+        return Progress(missing, torch.cat([each.following for each in demands], 1), losing)
+
+    @property
+    def refuses(self) -> bool:
+        return any(each.refuses for each in self._constraints)
+
+    def refused(self, state: State, rows: Sequence[int], symbols: Sequence[int]) -> list[bool]:
+        every = [each.refused(own, rows, symbols) for each, own in zip(self._constraints, state, strict=True)]
+        return [any(found) for found in zip(*every, strict=True)]
 
 
 @final
@@ -208,18 +231,21 @@ def constrained(
     left: Int[Tensor, "R"] | None = None,
 ) -> Float[Tensor, "R C"]:
     """The log-probabilities of these symbols under the constraint, changed in place: -inf for symbols that are not
-    allowed, for the end while something is missing, and for all but required symbols in rows with no more symbols
-    `left` than are missing. If the model rules out everything allowed, the allowed symbols get NEVER; if nothing is
-    allowed, the end does.
+    allowed and, while something is missing, for the end, and for all but required symbols in rows that have no more
+    symbols `left` than would be missing then or whose most probable symbol is the end. If the model rules out all that
+    is allowed, it gets NEVER; if nothing is allowed, the end does.
     """
     allowed, progress = constraint.allowed(state, symbols), constraint.progress(state)
     allowed = allowed & (symbols != PAD) & (symbols != BOS)
     if progress and progress.missing.any():
-        missing, following = progress
-        allowed = allowed & ((missing == 0).unsqueeze(1) | (symbols != EOS))
+        missing, following, losing = progress
+        free = (missing == 0) | (symbols[log_probs.masked_fill(~allowed, float("-inf")).argmax(1)] != EOS)
         if left is not None:
-            advancing = (following.unsqueeze(2) == symbols).any(1)
-            allowed = allowed & ((missing == 0) | (missing < left)).unsqueeze(1) | (allowed & advancing)
+            free &= (missing == 0) | (missing + (0 if losing is None else losing) < left)
+        advancing = (following.unsqueeze(2) == symbols).any(1)
+        free |= ~(allowed & advancing).any(1)
+        allowed = allowed & ((missing == 0).unsqueeze(1) | (symbols != EOS))
+        allowed = allowed & (free.unsqueeze(1) | advancing)
     found = log_probs.masked_fill_(~allowed, float("-inf"))
     stuck = found.amax(1) == float("-inf")
     if stuck.any():
@@ -227,3 +253,37 @@ def constrained(
         nothing = ~possible.any(1, keepdim=True) & (symbols == EOS)
         found[stuck] = found[stuck].masked_fill(possible | nothing, NEVER)
     return found
+
+
+class Refusals:
+    """Rules out, in place of log P (R, C) of these symbols, continuations that a constraint refuses. If it refuses all
+    of a sentence, which has `width` rows, they go on as if it refused none.
+    """
+
+    def __init__(
+        self,
+        constraint: Constraint,
+        state: State,
+        log_probs: Float[Tensor, "R C"],
+        symbols: Int[Tensor, "C"],
+        width: int,
+    ) -> None:
+        self._constraint = constraint
+        self._state = state
+        self._log_probs = log_probs
+        self._symbols = symbols
+        self._width = width
+        self._before = log_probs.clone()
+        self._free = torch.zeros(len(log_probs), dtype=torch.bool, device=log_probs.device)
+
+    def rule_out(self, rows: Int[Tensor, "P"], columns: Int[Tensor, "P"]) -> bool:
+        """Ask about these rows, each with a column. Returns whether any was ruled out."""
+        asked = (self._log_probs[rows, columns] > float("-inf")) & ~self._free[rows]
+        rows, columns = rows[asked], columns[asked]
+        refused = self._constraint.refused(self._state, rows.tolist(), self._symbols[columns].tolist())
+        bad = torch.tensor(refused, dtype=torch.bool, device=rows.device)
+        self._log_probs[rows[bad], columns[bad]] = float("-inf")
+        nothing = (self._log_probs.amax(1) == float("-inf")).view(-1, self._width).all(1)
+        self._free |= nothing.repeat_interleave(self._width)
+        self._log_probs[self._free] = self._before[self._free]
+        return bool(bad.any())

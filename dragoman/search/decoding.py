@@ -15,7 +15,7 @@ from dragoman.model.predictor import Candidate, Prediction, Predictor
 from dragoman.model.shapes import Float, Int
 from dragoman.model.state import select
 from dragoman.search.banks import by_progress
-from dragoman.search.constraints import Constraint, constrained
+from dragoman.search.constraints import Constraint, Progress, Refusals, constrained
 from dragoman.search.hypothesis import End, Hypothesis, Node, Paths, nothing
 from dragoman.search.limits import forbid, number
 
@@ -177,8 +177,10 @@ class Decoding:
         self, rows: list[Node], prediction: Prediction[Any], constraint: Any, sentences: list[Sentence]
     ) -> Sequence[Iterable[Candidate]]:
         """The candidates of every sentence, best first."""
-        log_probs, width = prediction.log_probs, len(rows) // len(sentences)
-        found = self.strategy.propose(log_probs.view(len(sentences), width, -1), sentences)
+        width = len(rows) // len(sentences)
+        progress = self.constraint.progress(constraint) if self.constraint else None
+        missing = progress if progress and progress.missing.any() else None
+        found = self._proposed(prediction, constraint, missing, sentences)
         symbols = prediction.at(found.columns).tolist()
 
         def candidates(first: int, *proposed: list[Any]) -> Iterator[Candidate]:
@@ -189,7 +191,24 @@ class Decoding:
         of_rows = [[0] * len(each) for each in symbols] if found.rows is None else found.rows.tolist()
         every = zip(range(0, len(rows), width), of_rows, symbols, found.log_probs.tolist(), strict=True)
         expanded = self.model.expand([candidates(*each) for each in every], prediction)
-        progress = self.constraint.progress(constraint) if self.constraint else None
-        if self.constraint and progress and progress.missing.any():
-            return by_progress(expanded, rows, prediction, progress, self.constraint, constraint, self.strategy.width)
+        if self.constraint and missing and self.strategy.width > 1:
+            return by_progress(expanded, rows, prediction, missing, self.constraint, constraint, self.strategy.width)
         return expanded
+
+    def _proposed(
+        self, prediction: Prediction[Any], state: Any, missing: Progress | None, sentences: list[Sentence]
+    ) -> Proposals:
+        """What the strategy proposes, once what the constraint refuses of it has been ruled out."""
+        log_probs = prediction.log_probs
+        by_sentence = log_probs.view(len(sentences), -1, log_probs.size(1))
+        if not (self.constraint and self.constraint.refuses):
+            return self.strategy.propose(by_sentence, sentences)
+        refusals = Refusals(self.constraint, state, log_probs, prediction.symbols, by_sentence.size(1))
+        if missing:
+            refusals.rule_out(*prediction.columns_of(missing.following))
+        first = torch.arange(0, len(log_probs), by_sentence.size(1), device=self.device).unsqueeze(1)
+        while True:
+            found = self.strategy.propose(by_sentence, sentences)
+            rows = first.expand_as(found.columns) if found.rows is None else first + found.rows
+            if not refusals.rule_out(rows.flatten(), found.columns.flatten()):
+                return found

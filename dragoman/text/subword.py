@@ -57,7 +57,7 @@ class Subword(Unit):
         pieces: list[str] = self._processor.id_to_piece(list(range(self._processor.vocab_size())))
         return pieces[UNKNOWN_ID + 1 :]
 
-    def fit(self, lines: Iterable[str], seed: int) -> None:
+    def fit(self, lines: Iterable[str], seed: int, reserved: Sequence[str] = ()) -> None:
         """Learn the inventory. Lines that can be counted are read again, with less coverage, if they have too many
         different characters for the inventory.
         """
@@ -65,7 +65,7 @@ class Subword(Unit):
         coverages = COVERAGES if isinstance(lines, Sized) else COVERAGES[:1]
         for coverage in coverages:
             try:
-                model = self._trained(_chosen(lines, share, seed), coverage)
+                model = self._trained(_chosen(lines, share, seed), coverage, reserved)
             except TooManyCharactersError:
                 if coverage == coverages[-1]:
                     raise
@@ -73,16 +73,19 @@ class Subword(Unit):
                 self.restore(model)
                 return
 
-    def _trained(self, lines: Iterable[str], coverage: float) -> bytes:
-        """Learn an inventory that covers this share of the characters; returns sentencepiece's model file."""
+    def _trained(self, lines: Iterable[str], coverage: float, reserved: Sequence[str]) -> bytes:
+        """Learn an inventory that covers this share of the characters; returns sentencepiece's model file. The reserved
+        symbols are beside the `size` others.
+        """
         model = io.BytesIO()
         try:
             sentencepiece.SentencePieceTrainer.train(
                 sentence_iterator=_portions(lines),
                 model_writer=model,
                 model_type=self.kind,
-                vocab_size=self.size + 1,
+                vocab_size=self.size + 1 + len(reserved),
                 unk_id=UNKNOWN_ID,
+                user_defined_symbols=list(reserved),
                 bos_id=-1,
                 eos_id=-1,
                 pad_id=-1,
@@ -95,18 +98,21 @@ class Subword(Unit):
                 minloglevel=2,
             )
         except RuntimeError as error:
-            raise self._explained(str(error)) from error
+            raise self._explained(str(error), 1 + len(reserved)) from error
         return model.getvalue()
 
-    def _explained(self, message: str) -> Exception:
+    def _explained(self, message: str, beside: int) -> Exception:
+        """The error as the user is told of it; `beside` symbols are not counted in the size."""
         largest = _TOO_LARGE.search(message)
         if largest:
-            return UnfitUnitError(f"size {self.size} is larger than the corpus allows, at most {int(largest[1]) - 1}")
+            return UnfitUnitError(
+                f"size {self.size} is larger than the corpus allows, at most {int(largest[1]) - beside}"
+            )
         least = _TOO_SMALL.search(message)
         if least:
             return TooManyCharactersError(
                 f"size {self.size} is too small for the {BYTES} bytes and the characters in use,"
-                f" at least {int(least[1]) - 1}"
+                f" at least {int(least[1]) - beside}"
             )
         if "sentences_.empty()" in message:
             return UnfitUnitError("the corpus is empty, there is nothing to learn units from")

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,10 @@ JOINER = "\uffed"  # marks the side of a word that has no space
 UNKNOWN = "<unk>"
 REPLACEMENT = "\ufffd"
 ANCHOR = "\uffff"  # no character of any text, so that no symbol reaches from it into what follows
+
+# The marks of protected spans (`protection.py`): private-use characters, which are symbols by themselves in every unit.
+MARKS: Final = tuple(map(chr, range(0x10FF00, 0x10FF10)))
+MARK: Final = re.compile(f"[{MARKS[0]}-{MARKS[-1]}]")
 
 # A text may contain these characters itself. They, and the private-use character that escapes them, become two.
 _ESCAPE = "\ue000"
@@ -61,9 +65,10 @@ class Unit(ABC):
         return False
 
     @abstractmethod
-    def fit(self, lines: Iterable[str], seed: int) -> None:
-        """Learn the inventory from normalised lines, which are read once if they have no length. UnfitUnitError if they
-        do not suffice for it.
+    def fit(self, lines: Iterable[str], seed: int, reserved: Sequence[str] = ()) -> None:
+        """Learn the inventory from normalised lines, which are read once if they have no length. The `reserved`
+        characters (MARKS) are symbols of it, whether the lines have them or not, and are in no other one.
+        UnfitUnitError if the lines do not suffice for it.
         """
 
     @abstractmethod

@@ -3,11 +3,14 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from dragoman.configuration.components import Count
 from dragoman.text.subword import Bpe, Unigram
-from dragoman.text.tokenise import Tokeniser, punctuation
-from dragoman.text.unit import JOINER, SPACE, UnfitUnitError, Unit, escape, spell, unescape
+from dragoman.text.tokenise import Span, Tokeniser, punctuation
+from dragoman.text.unit import JOINER, MARK, SPACE, UnfitUnitError, Unit, escape, spell, unescape
+
+GLUE = JOINER + JOINER  # between what has no space between it, where neither side has a joiner
 
 
 class Listed(Unit):
@@ -21,16 +24,17 @@ class Listed(Unit):
     def inventory(self) -> list[str]:
         return list(self._inventory)
 
-    def learn(self, lines: Iterable[str], size: int | None, minimum_frequency: int) -> None:
-        """Keep the `size` most frequent symbols (None: all) that occur at least `minimum_frequency` times.
-        UnfitUnitError if there are no symbols at all.
+    def learn(self, lines: Iterable[str], size: int | None, minimum_frequency: int, reserved: Sequence[str]) -> None:
+        """Keep the `reserved` symbols and the `size` most frequent other ones (None: all) that occur at least
+        `minimum_frequency` times. UnfitUnitError if there are no symbols at all.
         """
         counts: Counter[str] = Counter()
         for line in lines:
             counts.update(self.encode(line))
-        frequent = (item for item in counts.items() if item[1] >= minimum_frequency)
+        known = set(reserved)
+        frequent = (item for item in counts.items() if item[1] >= minimum_frequency and item[0] not in known)
         ranked = sorted(frequent, key=lambda item: (-item[1], item[0]))
-        self._inventory = [symbol for symbol, _ in ranked[:size]]
+        self._inventory = [*reserved, *(symbol for symbol, _ in ranked[:size])]
         if not counts:
             raise UnfitUnitError("the corpus is empty, there is nothing to learn units from")
 
@@ -48,7 +52,8 @@ class Words(Listed):
     """Words as the tokeniser splits them; words outside the inventory are unknown.
 
     A joiner (U+FFED) marks a side of a symbol without a space: `l'` + joiner, joiner + `.`. White space other than a
-    single space is a symbol too, so that decoding restores every text exactly.
+    single space is a symbol too, so that decoding restores every text exactly. The mark of a protected span is the same
+    symbol everywhere: if it touches a word or another mark, a symbol of two joiners stands between them.
     """
 
     whole_words = True
@@ -60,20 +65,22 @@ class Words(Listed):
         self.size = size
         self.minimum_frequency = minimum_frequency
 
-    def fit(self, lines: Iterable[str], seed: int) -> None:
+    def fit(self, lines: Iterable[str], seed: int, reserved: Sequence[str] = ()) -> None:
         """Learn the `size` most frequent words, or all of them if there are fewer."""
-        self.learn(lines, self.size, self.minimum_frequency)
+        self.learn(lines, self.size, self.minimum_frequency, [*reserved, GLUE] if reserved else [])
 
     def encode(self, text: str, sample: int | None = None) -> list[str]:
         symbols: list[str] = []
         position = 0
         marked = escape(text) != text
-        for begin, end in self.tokeniser(text):
+        for begin, end in self._spans(text):
             word = escape(text[begin:end]) if marked else text[begin:end]
             gap = text[position:begin]
             if symbols and not gap:
                 # The joiner is attached to the punctuation, so that a word is the same symbol everywhere.
-                if text[begin].isalnum():
+                if glued(text, begin):
+                    symbols.append(GLUE)
+                elif text[begin].isalnum() or MARK.match(text, begin):
                     symbols[-1] += JOINER
                 else:
                     word = JOINER + word
@@ -84,6 +91,18 @@ class Words(Listed):
         if position < len(text):
             symbols.append(_white(text[position:]))
         return symbols
+
+    def _spans(self, text: str) -> list[Span]:
+        """The spans of words, with each mark apart."""
+        spans = self.tokeniser(text)
+        if not MARK.search(text):
+            return spans
+        cut = {place for match in MARK.finditer(text) for place in match.span()}
+        return [
+            (max(begin, left), min(end, right))
+            for begin, end in spans
+            for left, right in pairwise(sorted({begin, end, *(place for place in cut if begin < place < end)}))
+        ]
 
     def surfaces(self, symbols: Sequence[str]) -> list[str]:
         surfaces = []
@@ -97,6 +116,12 @@ class Words(Listed):
         return surfaces
 
 
+def glued(text: str, place: int) -> bool:
+    """Whether a mark touches a word or another mark at this place."""
+    marks = [MARK.match(text, place - 1), MARK.match(text, place)]
+    return all(mark or letter.isalnum() for mark, letter in zip(marks, text[place - 1 :], strict=False)) and any(marks)
+
+
 def _white(gap: str) -> str:
     return JOINER + escape(gap).replace(" ", SPACE) + JOINER
 
@@ -108,8 +133,8 @@ class Characters(Listed):
         super().__init__(tokeniser)
         self.minimum_frequency = minimum_frequency
 
-    def fit(self, lines: Iterable[str], seed: int) -> None:
-        self.learn(lines, None, self.minimum_frequency)
+    def fit(self, lines: Iterable[str], seed: int, reserved: Sequence[str] = ()) -> None:
+        self.learn(lines, None, self.minimum_frequency, reserved)
 
     def encode(self, text: str, sample: int | None = None) -> list[str]:
         return list(escape(text).replace(" ", SPACE))

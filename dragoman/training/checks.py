@@ -13,6 +13,7 @@ from dragoman.configuration.messages import nearest
 from dragoman.corpus.formats import ENDINGS
 from dragoman.corpus.memory import MEMORIES
 from dragoman.data.denoising import NOISES
+from dragoman.errors import UserError
 from dragoman.evaluation.metrics import METRICS
 from dragoman.model import build
 from dragoman.model.attention.normalisers import NORMALISERS
@@ -20,6 +21,7 @@ from dragoman.model.attention.terms.table import TERMS
 from dragoman.run.folder import RunFolder
 from dragoman.search.constraints import CONSTRAINTS
 from dragoman.search.table import SEARCHES
+from dragoman.text.protection import KINDS
 from dragoman.text.units import UNITS
 from dragoman.training.objectives.objective import check_learnable, check_normalised
 from dragoman.training.objectives.penalties import PENALTIES
@@ -31,6 +33,7 @@ from dragoman.training.schedule import SCHEDULES
 TABLES: sections.Tables = {
     ("data", "memory"): MEMORIES,
     ("data", "noise"): NOISES,
+    ("text", "protect"): KINDS,
     ("text", "source", "unit"): UNITS,
     ("text", "target", "unit"): UNITS,
     ("training", "objective"): OBJECTIVES,
@@ -60,6 +63,7 @@ def problems(config: Config) -> list[Problem]:
         found.append(Problem(("training", "schedule"), str(error)))
     objective = OBJECTIVES[config.training.objective.kind]
     found += [Problem(("training", "objective"), message) for message in objective.problems(config)]
+    found += _protection(config.text)
     found += _sources(config)
     found += _noise(config)
     found += _features(config)
@@ -72,6 +76,15 @@ def problems(config: Config) -> list[Problem]:
     if config.training.start_share and not config.training.start:
         found.append(Problem(("training", "start_share"), "there is no run to start from (training.start)"))
     return found
+
+
+def _protection(text: TextConfig) -> Iterator[Problem]:
+    """Regular expressions that are none."""
+    for number, spec in enumerate(text.protect):
+        try:
+            components.build(KINDS, spec)
+        except UserError as error:
+            yield Problem(("text", "protect", number, "regex"), str(error))
 
 
 def _sources(config: Config) -> Iterator[Problem]:

@@ -14,10 +14,13 @@ from dragoman.data.surfaces import NOTHING, Surfaces
 from dragoman.errors import UserError
 from dragoman.model.predictor import ScoredBatch
 from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.spans import Accepts, Only
 from dragoman.text.mark import Mark, Symbol
-from dragoman.translation import inputs
+from dragoman.translation import inputs, spans
+from dragoman.translation.demands import Asked, Demands, Edges
 from dragoman.translation.inputs import CombinedInputs, Encoded, ModelInputs, Text
 from dragoman.translation.outputs import ModelOutputs
+from dragoman.translation.spans import Marked
 from dragoman.translation.translation import Scored, Translation, steps
 from dragoman.translation.unknown import UnknownWords, substituted
 
@@ -29,11 +32,25 @@ SCORE = "score([source], [target])"
 
 
 class Pair(NamedTuple):
-    """What is given for each source, its symbols, and those of the target."""
+    """What is given for each source, the same with marks, its symbols, and those of the target."""
 
     given: tuple[Given, ...]
+    marked: Marked
     encoded: list[Encoded]
     target: list[Symbol]
+
+
+class Checks(NamedTuple):
+    """What `Accepted` asks of beginnings of translations, by the number of their sentence."""
+
+    faithful: Accepts
+    only: Only
+
+    def of(self, numbers: Sequence[int]) -> "Checks":
+        """The same of a batch of sentences with these numbers."""
+        return Checks(
+            lambda place, ids: self.faithful(numbers[place], ids), lambda place, ids: self.only(numbers[place], ids)
+        )
 
 
 @dataclass
@@ -73,6 +90,44 @@ class Codec:
             raise UserError(f"this run does not translate to {to}, but to {known}")
         return [self.marks[to or self.targets[0]]] if self.marks else []
 
+    def marked(self, given: tuple[Given, ...], target: str | None = None) -> Marked:
+        """Texts with marks for what comes through, if the model was taught any."""
+        return spans.marked(self.reading.protection, self.reading.sources, given, target)
+
+    def demands(self, asked: Asked, given: Sequence[Marked], encoded: Sequence[list[Encoded]]) -> Sequence[Demands]:
+        """What is demanded of the translation of each text. UserError if the run cannot meet it."""
+        if not asked:
+            return ()
+        if self.edited is not None:
+            raise UserError("terms and protected spans are of a text that is written, and this run writes edits of one")
+        if asked.protection and self.reading.protection:
+            raise UserError(
+                "protect: this run was trained with marks for what it protects (text.protect); leave it out"
+            )
+        found, edges = [], Edges(self.target)
+        for each, symbols in zip(given, encoded, strict=True):
+            name, text = spans.first_text(self.reading.sources, each.given)
+            found.append(Demands(asked, each, name, text, edges, self.writing.numbering(symbols)))
+        return found
+
+    def checks(self, given: Sequence[Marked], encoded: Sequence[list[Encoded]], demands: Sequence[Demands]) -> Checks:
+        """For the sentence of a number and the symbols of its translation, or of the beginning of one: whether it has
+        no other spans than the source and terms that are whole words; and which symbols have to follow.
+        """
+        protection = self.reading.protection
+
+        def faithful(number: int, ids: Sequence[int]) -> bool:
+            said = self.writing.named(encoded[number], ids)
+            if protection and not spans.faithful(protection, self.target, given[number], ids, said):
+                return False
+            return not demands or demands[number].met(ids, list(map(str, said)))
+
+        def only(number: int, ids: Sequence[int]) -> list[int] | None:
+            said = map(str, self.writing.named(encoded[number], ids))
+            return demands[number].only(ids, list(said)) if demands else None
+
+        return Checks(faithful, only)
+
     def batches(
         self, sources: Sequence[Text], targets: Sequence[str], to: str | None, longest: int | None = None
     ) -> Iterator[tuple[list[Pair], Batch]]:
@@ -87,12 +142,14 @@ class Codec:
             if not isinstance(each, str):
                 raise TypeError(f"{self.target.name}: expected a text, found {type(each).__name__}")
         given = [self.reading.given(text) for text in sources]
-        cut = [inputs.cut(self.reading.encoded(each, mark), longest) for each in given]
-        encoded = [(source, self.writing.symbols(source, y, longest)) for source, y in zip(cut, targets, strict=True)]
-        lengths = [max(inputs.length(source), len(target)) + 1 for source, target in encoded]
+        read = [self.marked(each, target) for each, target in zip(given, targets, strict=True)]
+        cut = [inputs.cut(self.reading.encoded(each.given, mark), longest) for each in read]
+        every = zip(given, read, cut, strict=True)
+        found = [Pair(*each, self.writing.symbols(each[2], each[1].target, longest)) for each in every]
+        lengths = [max(inputs.length(pair.encoded), len(pair.target)) + 1 for pair in found]
         most = BATCH if all(isinstance(source, Language) for source in self.reading.sources) else ROWS  # regions: room
-        for numbers in by_length(range(len(encoded)), lengths, BATCH, most):
-            pairs = [Pair(given[number], *encoded[number]) for number in numbers]
+        for numbers in by_length(range(len(found)), lengths, BATCH, most):
+            pairs = [found[number] for number in numbers]
             texts, said = [pair.encoded for pair in pairs], [[pair.target] for pair in pairs]
             words = self.writing.vocabularies(texts)
             target = inputs.sequence(said, self.target, words, self.surfaces.target)
@@ -104,7 +161,13 @@ class Codec:
         return Translation(self.reading.nothing(given), "", [], 0.0, 0.0, (), left_out=left_out)
 
     def translation(
-        self, given: tuple[Given, ...], encoded: list[Encoded], hypotheses: list[Hypothesis], n_best: int, begun: int
+        self,
+        given: tuple[Given, ...],
+        marked: Marked,
+        encoded: list[Encoded],
+        hypotheses: list[Hypothesis],
+        n_best: int,
+        begun: int,
     ) -> Translation:
         """The best of these hypotheses, with the next best as alternatives: `n_best` different texts in all. Their
         first `begun` symbols are a prefix that was asked for.
@@ -113,15 +176,15 @@ class Codec:
         for hypothesis in hypotheses:
             if len(found) == n_best:
                 break
-            translation = self._told(given, encoded, hypothesis, begun)
+            translation = self._told(given, marked, encoded, hypothesis, begun)
             found.setdefault(translation.text, translation)
         best, *others = found.values()
         return replace(best, alternatives=tuple(others))
 
     def _told(
-        self, given: tuple[Given, ...], encoded: list[Encoded], hypothesis: Hypothesis, begun: int
+        self, given: tuple[Given, ...], marked: Marked, encoded: list[Encoded], hypothesis: Hypothesis, begun: int
     ) -> Translation:
-        """A hypothesis as text, with the attention to the sources."""
+        """A hypothesis as text, with the attention to the sources. Spans take the place of their marks last."""
         said = self.writing.symbols_of(encoded, hypothesis)
         written, words = self.writing.written(encoded, said)
         weights = tuple(part[:-1] for part in hypothesis.attention)
@@ -135,15 +198,16 @@ class Codec:
             "".join(surfaces), words.spans, {word: text for word, (text, _) in found.items()}, kept
         )
         return Translation(
-            seen,
-            text,
-            [other.get(number, word) for number, word in enumerate(words.words)],
+            marked.seen(seen),
+            marked.text(text),
+            marked.words([other.get(number, word) for number, word in enumerate(words.words)]),
             hypothesis.score,
             hypothesis.log_prob,
-            steps(said, words.word_of, hypothesis.log_probs, figures),
+            steps(list(map(spans.name, said)), words.word_of, hypothesis.log_probs, figures),
             sentinel,
             left_out=inputs.left_out(given, encoded),
             replaced=tuple(replacement for _, replacement in found.values()),
+            spans=marked.kept(text),
         )
 
     def scored(self, pair: Pair, scored: ScoredBatch, row: int) -> Scored:
@@ -156,10 +220,10 @@ class Codec:
         seen, sentinel = self.reading.seen(pair.given, pair.encoded, words, weights)
         return Scored(
             log_probs.sum().item(),
-            seen,
-            self.target.text.decode(written),
-            words.words,
-            steps(pair.target, words.word_of, log_probs.tolist(), figures),
+            pair.marked.seen(seen),
+            pair.marked.text(self.target.text.decode(written)),
+            pair.marked.words(words.words),
+            steps(list(map(spans.name, pair.target)), words.word_of, log_probs.tolist(), figures),
             sentinel,
         )
 

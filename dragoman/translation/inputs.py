@@ -21,6 +21,8 @@ from dragoman.evaluation import alignment
 from dragoman.files import LONGEST_TEXT
 from dragoman.text.mark import Mark, Symbol
 from dragoman.text.pipeline import WordsOf
+from dragoman.text.protection import Protection
+from dragoman.text.unit import MARKS
 from dragoman.translation.translation import SourceAttention, by_words
 
 # The maximal number of source symbols that are read; `Translation.left_out` counts the rest. Text beyond LONGEST_TEXT
@@ -38,6 +40,7 @@ class ModelInputs:
     """The sources of a model. `joined`: it reads all of them as one sequence. `taught_end`: it was taught to attend to
     the end symbol from words without a counterpart. `recall` fills some of the sources from a translation memory.
     `noise` hides symbols of a text, as in training. `spells`: it reads the characters of words outside the vocabulary.
+    `protection`: it was taught marks in the place of what that finds.
     """
 
     sources: tuple[Source, ...]
@@ -46,6 +49,7 @@ class ModelInputs:
     recall: Recall | None = None
     noise: Callable[[list[Symbol]], list[Symbol]] | None = None
     spells: bool = False
+    protection: Protection | None = None
 
     @property
     def asked(self) -> tuple[Source, ...]:
@@ -175,6 +179,11 @@ class CombinedInputs:
         return self._all.asked
 
     @property
+    def protection(self) -> Protection | None:
+        """What all models were taught marks for."""
+        return self.members[0].protection
+
+    @property
     def counts(self) -> tuple[int, ...]:
         """How many sequences each model reads."""
         return tuple(1 if member.joined else len(member.sources) for member in self.members)
@@ -236,8 +245,8 @@ def spelled(encoded: Encoded) -> list[str]:
 
 
 def has_text(encoded: Sequence[Encoded]) -> bool:
-    """Whether any source is a text that is not blank."""
-    return any(isinstance(each, list) and spelled(each) for each in encoded)
+    """Whether any source has a symbol of text, and not marks of protected spans alone."""
+    return any(isinstance(each, list) and set(spelled(each)).difference(MARKS) for each in encoded)
 
 
 def cut(encoded: Sequence[Encoded], longest: int | None) -> list[Encoded]:

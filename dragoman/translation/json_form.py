@@ -83,6 +83,25 @@ class ReplacedForm(Form):
     dictionary: bool = Field(description="whether a dictionary translated it; false = it stands there as it is")
 
 
+Place = Annotated[list[Count], Field(min_length=2, max_length=2)]  # in characters, begin and end
+
+
+class SpanForm(Form):
+    """A span of a source that comes through verbatim."""
+
+    text: Text = Field(description="the span")
+    source: Text = Field(description="the name of its source")
+    place: Place = Field(description="where it stands there, in characters from 0: begin and end")
+    target: Place | None = Field(description="where it stands in the translation; null if it does not")
+
+
+class TermForm(SpanForm):
+    """A term of a glossary in a source."""
+
+    text: Text = Field(description="the term, as it is written there")
+    forms: list[Text] = Field(description="the forms of its translation, of which the translation is to have one")
+
+
 class EditForm(Form):
     """A word of the edited source, of the translation, or of both."""
 
@@ -121,6 +140,8 @@ class TranslationForm(Form):
         None, description="for each target word the weight that went to no source, if the model has a sentinel"
     )
     replaced: list[ReplacedForm] = Field([], description="the words that stand for `<unk>`, and what they come from")
+    spans: list[SpanForm] = Field([], description="the protected spans of the source, in their order")
+    terms: list[TermForm] = Field([], description="the terms of a glossary in the source, in their order")
     left_out: Count = Field(0, description="symbols at the end of overlong sources that were not read")
     reference: Text | None = Field(None, description="the translation by a person")
     pair: Text | None = Field(None, description="of a run with several pairs of languages, which one: en-de")

@@ -25,6 +25,7 @@ from dragoman.run.run import Run
 from dragoman.search import candidates as lists
 from dragoman.search.candidates import CandidateList
 from dragoman.search.ensemble import Ensemble
+from dragoman.text.protection import Protection
 from dragoman.translation.codec import Codec
 from dragoman.translation.inputs import CombinedInputs, ModelInputs
 from dragoman.translation.translator import Translator
@@ -154,6 +155,8 @@ def _check_symbols(folders: Sequence[str | Path], members: Sequence[Translator])
             raise UserError(f"{folder}: spells words of its own (model.output: hybrid), for which several cannot vote")
         if member.marks != first.marks or member.edits != first.edits:
             raise UserError(f"{folder}: means something else by its symbols than {folders[0]} (data.pairs, data.edits)")
+        if member.codec.reading.protection != first.codec.reading.protection:
+            raise UserError(f"{folder}: protects other spans than {folders[0]} (text.protect)")
         for source in member.sources:
             spec = source.text.spec if isinstance(source, Language) else {}
             way = spec.get("lowercase"), spec.get("tokeniser")
@@ -194,7 +197,14 @@ def codec(
     taught_end = any(spec.options.get("unlinked") == "end" for spec in config.training.penalties)
     surfaces = build.surfaces(config.model)
     return Codec(
-        ModelInputs(sources, config.data.join, taught_end, memory, spells=surfaces.sources),
+        ModelInputs(
+            sources,
+            config.data.join,
+            taught_end,
+            memory,
+            spells=surfaces.sources,
+            protection=Protection.of(config.text.protect),
+        ),
         target,
         config.data.edited,
         target_marks(config.data),

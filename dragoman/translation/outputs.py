@@ -46,7 +46,7 @@ class ModelOutputs:
 
     def symbols_of(self, encoded: list[Encoded], hypothesis: Hypothesis) -> list[Symbol]:
         """The symbols of a translation of these sources; those outside the vocabulary by their spelling."""
-        marked = self._numbering(encoded).marked(hypothesis.symbols)
+        marked = self.named(encoded, hypothesis.symbols)
         every = zip(marked, hypothesis.surfaces, strict=True)
         return [symbol if surface is None else surface for symbol, surface in every]
 
@@ -55,6 +55,10 @@ class ModelOutputs:
         """The numbers of the words in which a hypothesis has an `<unk>`."""
         every = zip(hypothesis.symbols, hypothesis.surfaces, words.word_of, strict=True)
         return sorted({word for symbol, surface, word in every if symbol == UNK and surface is None and word >= 0})
+
+    def named(self, encoded: list[Encoded], ids: Sequence[int]) -> list[Symbol]:
+        """The symbols with these numbers in a translation of these sources."""
+        return self.numbering(encoded).marked(ids)
 
     def vocabularies(self, encoded: Iterable[Sequence[Encoded]]) -> list[ExtendedVocabulary] | None:
         """The target vocabulary extended by the words of each sentence, if the model asks for them."""
@@ -69,7 +73,7 @@ class ModelOutputs:
         symbols = self.target.text.encode(text[:LONGEST_TEXT])
         if len(symbols) > LONGEST:
             raise UserError(f"prefix: has {len(symbols):,} symbols, more than {LONGEST} ({SHORT.repr(text)})")
-        ids = self._numbering(encoded).ids(symbols)
+        ids = self.numbering(encoded).ids(symbols)
         for symbol, number in zip(symbols, ids, strict=True):
             if number in forbidden:
                 raise UserError(
@@ -77,7 +81,7 @@ class ModelOutputs:
                 )
         return ids
 
-    def _numbering(self, encoded: list[Encoded]) -> Numbering:
+    def numbering(self, encoded: list[Encoded]) -> Numbering:
         """The numbering of the symbols of a sentence's translation, from the part of the sentence that is read."""
         return self._extended(cut(encoded, LONGEST)) if self.extends else self.target.vocabulary
 

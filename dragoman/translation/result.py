@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,13 @@ from dragoman.translation.json_form import (
     MatchForm,
     ReplacedForm,
     SourceForm,
+    SpanForm,
     StepForm,
+    TermForm,
     TranslationForm,
     problem,
 )
-from dragoman.translation.translation import Replacement, SourceAttention, Step, Translation
+from dragoman.translation.translation import AppliedTerm, KeptSpan, Replacement, SourceAttention, Step, Translation
 from dragoman.visualisation.changes import Revision
 
 PLACES = 6  # decimals of every number
@@ -142,6 +144,8 @@ def _form(given: Translation, **beside: Any) -> TranslationForm:
         sources=list(map(_source_form, translation.sources)),
         sentinel=_list(translation.sentinel),
         replaced=[ReplacedForm(**each._asdict()) for each in translation.replaced],
+        spans=[SpanForm(**_placed(each)) for each in translation.spans],
+        terms=[TermForm(**_placed(each), forms=list(each.forms)) for each in translation.terms],
         left_out=translation.left_out,
         alternatives=[_form(each) for each in translation.alternatives],
         **beside,
@@ -160,6 +164,11 @@ def _source_form(seen: SourceAttention) -> SourceForm:
         match=MatchForm(source=seen.match.source, score=round(seen.match.score, PLACES)) if seen.match else None,
         alignment=sorted(map(list, seen.alignment)),
     )
+
+
+def _placed(each: KeptSpan | AppliedTerm) -> dict[str, Any]:
+    target = None if each.target is None else list(each.target)
+    return {"text": each.text, "source": each.source, "place": list(each.place), "target": target}
 
 
 def _list(weights: NDArray[np.float64] | None) -> list[float] | None:
@@ -187,6 +196,11 @@ def _translation(form: TranslationForm) -> Translation:
         tuple(map(_translation, form.alternatives)),
         form.left_out,
         tuple(Replacement(**each.model_dump()) for each in form.replaced),
+        tuple(KeptSpan(each.text, each.source, _place(each.place), _place(each.target)) for each in form.spans),
+        tuple(
+            AppliedTerm(each.text, each.source, _place(each.place), _place(each.target), tuple(each.forms))
+            for each in form.terms
+        ),
     )
 
 
@@ -198,6 +212,14 @@ def _seen(source: SourceForm, words: int) -> SourceAttention:
     return SourceAttention(
         source.name, source.text, source.words, attention, share, end, regions=source.regions, match=match
     )
+
+
+@overload
+def _place(found: list[int]) -> tuple[int, int]: ...
+@overload
+def _place(found: None) -> None: ...
+def _place(found: list[int] | None) -> tuple[int, int] | None:
+    return None if found is None else (found[0], found[1])
 
 
 def _array(weights: list[float] | None) -> NDArray[np.float64] | None:

@@ -93,6 +93,29 @@ class Replacement(NamedTuple):
     dictionary: bool
 
 
+class KeptSpan(NamedTuple):
+    """A protected span: its text, the source that it stands in, where it stands there, and where in the translation, in
+    characters from begin to end; None if it does not.
+    """
+
+    text: str
+    source: str
+    place: tuple[int, int]
+    target: tuple[int, int] | None
+
+
+class AppliedTerm(NamedTuple):
+    """A term of a glossary: as it is written in the named source, where it stands there and in the translation, in
+    characters from begin to end (None if it does not), and the forms that it may have.
+    """
+
+    text: str
+    source: str
+    place: tuple[int, int]
+    target: tuple[int, int] | None
+    forms: tuple[str, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Translation:
     """A translation with the model's attention.
@@ -105,7 +128,8 @@ class Translation:
     the steps, by name. `replaced` tells which words stand for `<unk>`; the steps keep that name. `alternatives` are the
     next best translations, as many as requested; `n_best` is this one followed by those, each text once. `left_out`
     counts the symbols at the end of overlong sources that were not read; text after the first 50,000 characters is not
-    segmented, so there it counts characters. `dragoman.Result` writes and reads a translation as JSON.
+    segmented, so there it counts characters. `spans` are the protected ones of the source, `terms` those of a glossary
+    in it. `dragoman.Result` writes and reads a translation as JSON.
     """
 
     sources: tuple[SourceAttention, ...]
@@ -118,6 +142,8 @@ class Translation:
     alternatives: tuple["Translation", ...] = ()
     left_out: int = 0
     replaced: tuple[Replacement, ...] = ()
+    spans: tuple[KeptSpan, ...] = ()
+    terms: tuple[AppliedTerm, ...] = ()
 
     @property
     def n_best(self) -> tuple["Translation", ...]:

@@ -40,19 +40,27 @@ from dragoman.search.constraints import (
 from dragoman.search.decoding import Deadline
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.phrases import Favoured, Phrases
 from dragoman.search.search import Search
+from dragoman.search.spans import Accepted
 from dragoman.search.streaming import Adaptive, EmittedSymbol, StreamingPredictor, WaitK, stream
 from dragoman.search.table import SEARCHES, with_beam
 from dragoman.text.edits import OPERATIONS
 from dragoman.text.mark import Mark, Symbol
 from dragoman.text.pipeline import WordsOf
-from dragoman.translation import inputs
-from dragoman.translation.codec import BATCH, ROWS, Codec, by_length, listed
+from dragoman.text.unit import MARKS
+from dragoman.translation import inputs, spans
+from dragoman.translation.codec import BATCH, ROWS, Checks, Codec, by_length, listed
+from dragoman.translation.demands import Asked, Demands, told
 from dragoman.translation.inputs import Encoded, Text
+from dragoman.translation.spans import Marked
 from dragoman.translation.streaming import ArrivingText, spoken
 from dragoman.translation.translation import SHORT, Scored, StreamedWord, Translation
 
 SPARE = 3  # spare hypotheses kept for each entry of an n-best list, as several may spell one text
+
+
+NOTHING_ASKED = Asked()
 
 
 class Translator:
@@ -144,6 +152,7 @@ class Translator:
         prefix: Sequence[str] | None = None,
         timeout: float | None = None,
         exact: bool = False,
+        asked: Asked = NOTHING_ASKED,
     ) -> list[Translation]:
         """Translate each text, in order; the translation of an empty or blank text is empty. The `n_best` translations
         are different texts; there are fewer if the search has not finished that many different ones.
@@ -158,6 +167,9 @@ class Translator:
 
         `exact`: a text that the translation memory has is translated as it is there, without a search (unless that does
         not begin with its prefix); its attention is that of forced decoding.
+
+        `asked`: terms of a glossary, and what is protected though the run knows no marks for it; `Translation.terms`
+        and `spans` tell what came of it.
 
         `search` replaces the run's own search, and `beam_size` the size of its beam (that of beam search, if it has
         none). UserError if it cannot give `n_best` translations, or if `to` is missing or none of the run's languages.
@@ -175,29 +187,44 @@ class Translator:
         searcher, deadline = components.build(SEARCHES, spec), None if timeout is None else Deadline(timeout)
         mark = self.codec.mark(to)
         given = [self.codec.reading.given(text) for text in texts]
-        encoded = [self.codec.reading.encoded(each, mark) for each in given]
+        read = list(map(self.codec.marked, given))
+        encoded = [self.codec.reading.encoded(each.given, mark) for each in read]
         prefix = None if prefix is None else listed(prefix, "translate([text], prefix=[text])")
-        prefixes = self._prefixes(prefix, encoded, mark)
+        prefixes = self._prefixes(prefix, read, encoded, mark)
+        demands = self.codec.demands(asked, read, encoded)
         found: dict[int, list[Hypothesis]] = {}
         kept = self._remembered(given, prefix, to) if exact else {}
         full = [number for number, symbols in enumerate(encoded) if any(len(each) > len(mark) for each in symbols)]
         full = [number for number in full if number not in kept]
         lengths, width = [min(inputs.length(each), inputs.LONGEST) for each in encoded], searcher.width
-        for numbers in by_length(full, lengths, BATCH // width, max(1, ROWS // width)):
-            searched = self.hypotheses(
-                searcher,
-                [encoded[number] for number in numbers],
-                n_best,
-                mark,
-                SPARE * (n_best - 1),
-                prefixes=[prefixes[number] for number in numbers] if prefixes else None,
-                seeds=numbers,
-                deadline=deadline,
-            )
-            found.update(zip(numbers, searched, strict=True))
-        for number, hypotheses in found.items():
+
+        def search_for(some: Sequence[int], checks: Checks | None = None) -> None:
+            for numbers in by_length(some, lengths, BATCH // width, max(1, ROWS // width)):
+                searched = self.hypotheses(
+                    searcher,
+                    [encoded[number] for number in numbers],
+                    n_best,
+                    mark,
+                    SPARE * (n_best - 1),
+                    prefixes=[prefixes[number] for number in numbers] if prefixes else None,
+                    seeds=numbers,
+                    deadline=deadline,
+                    checks=checks and checks.of(numbers),
+                    demands=[demands[number] for number in numbers] if demands else (),
+                )
+                found.update(zip(numbers, searched, strict=True))
+
+        checks = self.codec.checks(read, encoded, demands)
+        search_for(full)
+        if self.codec.reading.protection or demands:  # what comes out is rarely anything else, and looking takes time
+            search_for([n for n, (best, *_) in found.items() if not checks.faithful(n, best.symbols)], checks)
+        for number, (best, *others) in found.items():
+            every = [best, *(each for each in others if checks.faithful(number, each.symbols))]
+            every = [demands[number].without_bonus(each) for each in every] if demands else every
             begun = len(prefixes[number]) if prefixes else 0
-            kept[number] = self.codec.translation(given[number], encoded[number], hypotheses, n_best, begun)
+            sentence = given[number], read[number], encoded[number]
+            kept[number] = self.codec.translation(*sentence, every, n_best, begun)
+        kept |= {number: told(kept[number], each) for number, each in enumerate(demands) if number in kept}
         return [kept[number] if number in kept else self.codec.nothing(each) for number, each in enumerate(given)]
 
     def _remembered(
@@ -231,6 +258,10 @@ class Translator:
             raise UserError("a source that is still arriving has to be the only one, and translated")
         if self.predictor or self.way or self.candidates:
             raise UserError("a source that is still arriving is translated by engine torch, without candidates")
+        if self.codec.reading.protection:
+            raise UserError(
+                "a text is not translated while the source arrives by a run with text.protect: spans are whole"
+            )
         if self.codec.writing.extends:
             raise UserError("a text is not translated while the source arrives by an output that says words of it")
         if self.codec.surfaces.sources or self.codec.surfaces.target:
@@ -285,7 +316,7 @@ class Translator:
     def left_out(self, text: Text) -> int:
         """How many symbols of a text are not read because it has more than LONGEST."""
         given, mark = self.codec.reading.given(text), [*self.marks.values()][:1]
-        return inputs.left_out(given, self.codec.reading.encoded(given, mark))
+        return inputs.left_out(given, self.codec.reading.encoded(self.codec.marked(given).given, mark))
 
     def hypotheses(
         self,
@@ -298,19 +329,37 @@ class Translator:
         prefixes: Sequence[list[int]] | None = None,
         seeds: Sequence[int] = (),
         deadline: Deadline | None = None,
+        checks: Checks | None = None,
+        demands: Sequence[Demands] = (),
     ) -> list[list[Hypothesis]]:
         """Search one batch of sentences, given as symbols of each source: `n_best` hypotheses each and up to `spare`
         more, best first. `mark` stands before the sources. `prefixes` are the ids that each translation begins with,
-        `seeds` the seeds of each sentence's random numbers, if the search draws any.
+        `seeds` the seeds of each sentence's random numbers, if the search draws any. `checks` are what `Accepted`
+        asks of beginnings, `demands` those of each sentence.
         """
         encoded = [inputs.cut(each, inputs.LONGEST) for each in encoded]
         read = self.codec.reading.batch(encoded, self.codec.writing.vocabularies(encoded))
         sources = tuple(each.to(self.device.torch_device) for each in read)
         prefix = pad(prefixes).ids.to(self.device.torch_device) if prefixes else None
         model: Predictor[Any] = self.predictor or self.scorer
-        if self.candidates:
-            model = shortlisted(model, self.candidates.allowed(sources, prefix))
         constraints = self._constraints(mark, [self.codec.attends and inputs.has_text(each) for each in encoded])
+        always = [] if prefix is None else [prefix]
+        if self.codec.reading.protection:
+            device = self.device.torch_device
+            each_mark = spans.each_mark(encoded, self.target, device, apart=checks is not None)
+            constraints.append(each_mark)
+            always.append(each_mark.progress(each_mark.start()).following)
+        if any(each.required.wanted for each in demands):
+            constraints.append(Phrases([each.required for each in demands], self.device.torch_device))
+        if demands:
+            always.append(pad([each.symbols for each in demands]).ids.to(self.device.torch_device))
+        if checks:
+            constraints.append(Accepted(len(encoded), *checks, self.device.torch_device))
+        if self.candidates:
+            model = shortlisted(model, self.candidates.allowed(sources, torch.cat(always, 1) if always else None))
+        if any(each.favoured.wanted for each in demands):
+            favoured = Phrases([each.favoured for each in demands], self.device.torch_device)
+            model = Favoured(model, favoured, demands[0].weight)
         if prefix is not None:
             constraints.append(Prefix(prefix))
         if self.edited is not None:
@@ -330,7 +379,11 @@ class Translator:
             )
 
     def _prefixes(
-        self, prefix: list[str] | None, encoded: Sequence[list[Encoded]], mark: Sequence[Mark]
+        self,
+        prefix: list[str] | None,
+        given: Sequence[Marked],
+        encoded: Sequence[list[Encoded]],
+        mark: Sequence[Mark],
     ) -> list[list[int]]:
         """The ids that each translation begins with. UserError if the model cannot produce them."""
         if prefix is None:
@@ -338,7 +391,10 @@ class Translator:
         if len(prefix) != len(encoded):
             raise ValueError(f"{len(prefix)} prefixes and {len(encoded)} texts: every text needs its prefix")
         forbidden = {UNK, *(number for each in mark for number in self.codec.foreign[each])}
-        found = [self.codec.writing.prefix(each, text, forbidden) for each, text in zip(encoded, prefix, strict=True)]
+        protection, texts = self.codec.reading.protection, prefix
+        if protection:
+            texts = [each.prefix(text, protection) for each, text in zip(given, prefix, strict=True)]
+        found = [self.codec.writing.prefix(each, text, forbidden) for each, text in zip(encoded, texts, strict=True)]
         named = self._named_constraints(len(found))
         broken = first_forbidden(pad(found).ids.to(self.device.torch_device), All(named)) if named and found else None
         if broken is not None:
@@ -353,6 +409,8 @@ class Translator:
         if self.codec.unknown and not all(worded):
             found.append(NoUnknownIn(~torch.tensor(worded, device=self.device.torch_device)))
         symbols = [number for each in mark for number in self.codec.foreign[each]]
+        if self.codec.reading.protection:  # which marks are said is for the sources to tell
+            symbols = [*set(symbols).difference(self.target.vocabulary.ids(MARKS)), *spans.unsaid(self.target)]
         if symbols:
             found.append(ForbiddenSymbols(symbols, len(self.target.vocabulary), self.device.torch_device))
         return found

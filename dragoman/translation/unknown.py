@@ -8,6 +8,7 @@ import numpy as np
 from dragoman.corpus.dictionary import Dictionary
 from dragoman.data.language import Language
 from dragoman.text.tokenise import Span
+from dragoman.text.unit import MARK
 from dragoman.translation.translation import Replacement, SourceAttention
 
 
@@ -17,7 +18,8 @@ class UnknownWords:
     or f itself if no dictionary has it (Luong et al. 2015). `dictionaries` are by source.
 
     f is the word of highest weight in all texts; a sentinel, an end symbol, a mark and regions are no words. If no word
-    has any weight, it is the word that the whole translation attended to least. Of equal words it is the first.
+    has any weight, it is the word that the whole translation attended to least. Of equal words it is the first. Marks
+    of protected spans are no words, and left out where a word has them.
     """
 
     target: Language
@@ -32,8 +34,9 @@ class UnknownWords:
         weights = np.nan_to_num(np.concatenate([source.attention for source in texts], 1))
         row = weights[word] if weights[word].any() else -weights.sum(0)
         places = [(source, place) for source in texts for place in range(len(source.words))]
-        source, place = places[int(row.argmax())]
-        known, copied = self.dictionaries.get(source.name), source.words[place]
+        worded = [bool(MARK.sub("", source.words[place])) for source, place in places]
+        source, place = places[int(np.where(worded, row, -np.inf).argmax())]
+        known, copied = self.dictionaries.get(source.name), MARK.sub("", source.words[place])
         found = known.translation(copied) if known else None
         text = self.target.text.normalise(copied if found is None else found)
         return text, Replacement(word, source.name, place, dictionary=found is not None)

@@ -43,7 +43,7 @@ COMMANDS = {
         "init train.en train.fr --dev dev -o new.yaml", rf"new\.yaml|{SCHEMA}", ("new.yaml", "dragoman.schema.json")
     ),
     "init, setting pairs aside": Command(
-        "init mono.en mono.fr -o aside.yaml", rf"aside\.yaml|aside-data(/.*)?|{SCHEMA}"
+        "init mono.en mono.fr -o aside.yaml", rf"aside\.yaml|aside-data(/.*)?|{SCHEMA}", ("aside.yaml",)
     ),
     "init over a file": Command("init train.en train.fr -o toy.yaml", refused=True),
     "corpus": Command("corpus test -o made --columns en,fr", r"made\.tsv", ("made.tsv",)),
@@ -80,6 +80,11 @@ COMMANDS = {
     ),
     "translate what is packed": Command(
         "translate runs/toy packed.en -o packed.fr --resume", r"packed\.fr(\.partial.*)?", ("packed.fr",)
+    ),
+    "translate with terms": Command(
+        "translate runs/toy test.en -o found.fr --keep names --glossary terms.tsv --protect numbers --resume",
+        r"found\.fr(\.partial.*)?",
+        ("found.fr",),
     ),
     "translate over its source": Command("translate runs/toy test.en -o test.en", refused=True),
     "postedit": Command(
@@ -155,6 +160,8 @@ def furnish(folder: Path) -> Path:
     for number, (name, count) in enumerate({"one": 60, "two": 30}.items()):
         messages = {(f"{name} {source}", target) for source, target in toy.pairs(count, number)}
         (catalogues / f"{name}.mo").write_bytes(written.mo(sorted(messages)))
+    (folder / "terms.tsv").write_text("one\tsix\ntwo\tdeux\n", "utf-8")
+    (folder / "names").write_text("three\n", "utf-8")
     _paint(folder)
     (folder / "mine/config.yaml").write_text(f"# Mine, with remarks.\n{config}", "utf-8")
     (folder / "mine/data/header.json").write_text('{"version": 1}', "utf-8")

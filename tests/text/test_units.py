@@ -284,7 +284,7 @@ def test_of_too_many_lines_a_seeded_sample_is_learnt_from(monkeypatch: pytest.Mo
     read: list[str] = []
     learnt = fitted("bpe").learnt()
 
-    def recorded(unit: Bpe, lines: Iterable[str], coverage: float) -> bytes:
+    def recorded(unit: Bpe, lines: Iterable[str], coverage: float, reserved: object) -> bytes:
         read[:] = lines
         return learnt
 

@@ -20,6 +20,7 @@ from dragoman.errors import UserError
 from dragoman.model.predictor import Continuations, Prediction, Predictor
 from dragoman.model.shapes import Int
 from dragoman.run.run import Run
+from dragoman.text.unit import MARKS
 from dragoman.training import session
 from dragoman.translation.result import Result
 from dragoman.translation.translation import Replacement, SourceAttention, Translation
@@ -164,6 +165,12 @@ def test_the_word_of_highest_weight_is_copied(weights: list[float], place: int, 
     seen = source("en", "a b c", [[0.5, 0.5, 0.0], weights])
     assert unknown.replaced([1], [seen]) == {1: ("abc"[place], Replacement(1, "en", place, dictionary=False))}
     assert unknown.replaced([], [seen]) == {}
+
+
+def test_marks_of_protected_spans_are_not_copied(run: Path) -> None:
+    unknown = UnknownWords(dragoman.load(run).target)
+    seen = source("en", f"{MARKS[0]} one{MARKS[1]}", [[0.9, 0.1]])
+    assert unknown.replaced([0], [seen]) == {0: ("one", Replacement(0, "en", 1, dictionary=False))}
 
 
 @pytest.mark.spec("D2")

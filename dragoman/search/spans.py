@@ -1,0 +1,89 @@
+"""Constraints for protected spans: each mark as often as the source has it, and nothing that looks like a span."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias, final
+
+import torch
+from torch import Tensor
+
+from dragoman.data.vocabulary import EOS, PAD
+from dragoman.model.shapes import Bool, Int
+from dragoman.search.constraints import Constraint, Progress, State
+
+Accepts: TypeAlias = Callable[[int, Sequence[int]], bool]
+Only: TypeAlias = Callable[[int, Sequence[int]], list[int] | None]
+
+
+@final
+class EachMark(Constraint):
+    """Translations have each of the `marks` (M,), in ascending order, as often as `wanted` (B, M) says, wherever the
+    model wants them. With a symbol for a `space`, there is room for one before each mark at the length limit, too.
+    """
+
+    def __init__(self, wanted: Int[Tensor, "B M"], marks: Int[Tensor, "M"], space: int | None = None) -> None:
+        self._wanted = wanted
+        self._marks = marks
+        self._space = PAD if space is None else space
+
+    def start(self) -> State:
+        return self._wanted, torch.full_like(self._wanted[:, 0], self._space)
+
+    def allowed(self, state: State, symbols: Int[Tensor, "C"]) -> Bool[Tensor, "R C"]:
+        place = torch.searchsorted(self._marks, symbols).clamp(max=len(self._marks) - 1)
+        allowed: Tensor = (state[0] > 0)[:, place] | (self._marks[place] != symbols)
+        return allowed
+
+    def advance(self, symbols: Int[Tensor, "R"], state: State) -> State:
+        said = (symbols.unsqueeze(1) == self._marks).long()
+        return (state[0] - said).clamp(min=0), symbols
+
+    def progress(self, state: State) -> Progress:
+        wanted, last = state
+        missing, following = wanted.sum(1), self._marks.where(wanted > 0, PAD)
+        if self._space == PAD:
+            return Progress(missing, following)
+        apart = (last != self._space) & (missing > 0)
+        spaces = torch.full_like(last, PAD).masked_fill(apart, self._space)
+        done = ((missing > 0) & ~apart).long()
+        return Progress(2 * missing - done, torch.cat([following, spaces.unsqueeze(1)], 1), done)
+
+
+@final
+class Accepted(Constraint):
+    """Translations of which every beginning is accepted, given the number of the sentence and its symbols. The end is
+    accepted wherever it is allowed. Behind a beginning that is not, everything is. If `only` names symbols behind a
+    beginning, no other would be accepted.
+    """
+
+    def __init__(self, sentences: int, accepts: Accepts, only: Only, device: torch.device) -> None:
+        self._sentences = torch.arange(sentences, device=device)
+        self._accepts = accepts
+        self._only = only
+
+    def start(self) -> State:
+        return self._sentences, self._sentences.new_zeros(len(self._sentences), 0)
+
+    def allowed(self, state: State, symbols: Int[Tensor, "C"]) -> Bool[Tensor, "R C"]:
+        sentences, said = (each.tolist() for each in state)
+        allowed = symbols.new_ones(len(said), len(symbols), dtype=torch.bool)
+        for row, each in enumerate(zip(sentences, said, strict=True)):
+            only = self._only(*each)
+            if only is not None:
+                allowed[row] = torch.isin(symbols, symbols.new_tensor(only))
+        return allowed
+
+    def advance(self, symbols: Int[Tensor, "R"], state: State) -> State:
+        sentences, said = state
+        return sentences, torch.cat([said, symbols.unsqueeze(1)], 1)
+
+    @property
+    def refuses(self) -> bool:
+        return True
+
+    def refused(self, state: State, rows: Sequence[int], symbols: Sequence[int]) -> list[bool]:
+        sentences, said = (each.tolist() for each in state)
+        lost = {row for row in set(rows) if not self._accepts(sentences[row], said[row])}
+        return [
+            symbol != EOS and row not in lost and not self._accepts(sentences[row], [*said[row], symbol])
+            for row, symbol in zip(rows, symbols, strict=True)
+        ]

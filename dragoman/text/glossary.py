@@ -1,0 +1,132 @@
+"""Glossaries: terms whose translation is given, and terms that stay as they are."""
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from dragoman.configuration.messages import shown
+from dragoman.errors import UserError
+from dragoman.files import read_lines
+from dragoman.files import shown as file_shown
+from dragoman.text.normalise import Normaliser
+
+# Scripts without spaces between words: in these, a term may begin and end anywhere.
+SPACELESS: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+_PIECE = re.compile(rf"[{SPACELESS}]|(?:(?![{SPACELESS}])\w)+|[^\w\s]")
+_FORMS = "|"  # between forms in a column
+
+_normalise = Normaliser(lowercase=False)
+
+
+class Term(NamedTuple):
+    """A term and the forms of its translation, of which one is used; none: it stays as it is."""
+
+    source: str
+    forms: tuple[str, ...] = ()
+
+
+class FoundTerm(NamedTuple):
+    """A term in a text, where it stands, and the forms of its translation in its letter case."""
+
+    text: str
+    begin: int
+    end: int
+    forms: tuple[str, ...]
+
+
+class Glossary:
+    """Terms by the pieces that they begin with. They are found in any letter case."""
+
+    def __init__(self, terms: Iterable[Term] = ()) -> None:
+        self.terms = tuple(terms)
+        self._by_first: dict[str, list[Term]] = {}
+        for term in sorted(self.terms, key=lambda term: -len(term.source)):
+            first = _PIECE.match(term.source)
+            if first:
+                self._by_first.setdefault(first[0].lower(), []).append(term)
+
+    def __len__(self) -> int:
+        return len(self.terms)
+
+    def find(self, text: str) -> list[FoundTerm]:
+        """The terms of a text from left to right, whole words alone; of those that begin first, the longest."""
+        pieces = [match.span() for match in _PIECE.finditer(text)] if self.terms else []
+        ends, found, position = {end for _, end in pieces}, list[FoundTerm](), 0
+        for begin, end in pieces:
+            for term in self._by_first.get(text[begin:end].lower(), ()) if begin >= position else ():
+                position = begin + len(term.source)
+                said = text[begin:position]
+                if position in ends and said.lower() == term.source.lower():
+                    found.append(FoundTerm(said, begin, position, _forms(term, said, first=not text[:begin].strip())))
+                    break
+                position = begin
+        return found
+
+
+def spaceless(character: str) -> bool:
+    """Whether a character is of a script without spaces between words."""
+    return re.match(f"[{SPACELESS}]", character) is not None
+
+
+def whole(text: str, begin: int, end: int) -> bool:
+    """Whether what stands there are whole words."""
+    pieces = [match.span() for match in _PIECE.finditer(text)]
+    return begin in {first for first, _ in pieces} and end in {last for _, last in pieces}
+
+
+def _forms(term: Term, said: str, *, first: bool) -> tuple[str, ...]:
+    """The forms for a term that is written so. One with a capital letter may owe it to being the first word."""
+    if not term.forms:
+        return (said,)
+    if said == term.source:
+        return term.forms
+    if said.isupper() and len(said) > 1:
+        return tuple(form.upper() for form in term.forms)
+    if said[0].isupper() and term.source[0].islower():
+        capitals = [form[:1].upper() + form[1:] for form in term.forms]
+        return tuple(dict.fromkeys([*capitals, *(term.forms if first else ())]))
+    return term.forms
+
+
+def read(path: Path) -> Glossary:
+    """Read a TSV file: a term, its translation, and further forms of that, between tabs or `|`. A term without a
+    translation, or whose translation is the same, stays as it is. A first line `source target` is a header. UserError
+    names the file and line of anything else.
+    """
+    return Glossary(_terms(path, keep=False))
+
+
+def read_kept(path: Path) -> Glossary:
+    """Read a file of terms that stay as they are, one on each line. UserError as above."""
+    return Glossary(_terms(path, keep=True))
+
+
+def _terms(path: Path, *, keep: bool) -> list[Term]:
+    terms, lines = list[Term](), dict[str, int]()
+    for number, line in enumerate(read_lines(path), start=1):
+        place = f"{file_shown(path)}:{number}"
+        columns = [_normalise(column).strip() for column in line.split("\t")]
+        if not any(columns) or (number == 1 and columns[:2] == ["source", "target"]):
+            continue
+        source, *targets = columns
+        if keep and any(targets):
+            raise UserError(f"{place}: expected a term alone, which stays as it is, found {shown(line)}")
+        if not _PIECE.match(source):
+            raise UserError(f"{place}: expected a term, a tab and its translation, found {shown(line)}")
+        if source.lower() in lines:
+            raise UserError(
+                f"{place}: {shown(source)} is in line {lines[source.lower()]} already; give its forms there"
+            )
+        lines[source.lower()] = number
+        forms = tuple(dict.fromkeys(form.strip() for each in targets for form in each.split(_FORMS) if form.strip()))
+        terms.append(Term(source, () if forms == (source,) else forms))
+    return terms
+
+
+def together(glossaries: Sequence[Glossary]) -> Glossary:
+    """All terms; where several have the same one, the first decides."""
+    found: dict[str, Term] = {}
+    for term in (term for each in glossaries for term in each.terms):
+        found.setdefault(term.source.lower(), term)
+    return Glossary(found.values())

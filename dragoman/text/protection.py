@@ -1,0 +1,206 @@
+"""Protected spans: what comes through a translation verbatim, such as placeholders; marks stand for it meanwhile."""
+
+import re
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from dragoman.configuration import components
+from dragoman.configuration.components import Spec
+from dragoman.errors import UserError
+from dragoman.text.tokenise import Span
+from dragoman.text.unit import MARK, MARKS, REPLACEMENT
+
+Pattern: TypeAlias = re.Pattern[str]
+
+_GONE = str.maketrans(dict.fromkeys(MARKS, REPLACEMENT))
+
+_ATTRIBUTE = r"""\s+[\w:@.-]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>=]+))?"""
+_IN_URL = '[^\\s<>"()\u00ab\u00bb\u2000-\U0010ffff]'  # Japanese, for instance, goes on behind it without a space
+
+
+def placeholders() -> Pattern:
+    """What programs put other text in the place of, in the notations of C, Python, Qt, JavaScript, Java, Ruby, ICU and
+    the shell, and the escapes of line breaks and tabs: `%d`, `%1$s`, `%(count)s`, `%L1`, `{name}`, `{{name}}`, `${x}`,
+    `$x`, `%{x}`, `#{x}`, `$t(x)`, `%name%`, `\\n`, `%%`; and `[X12X]`.
+    """
+    return re.compile(
+        r"""
+        %(?:\d+\$|\(\w[^()\s]*\))[-+#0]*(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh?|ll?|[qjzt])?[a-zA-Z@]  # %1$s %(count)s
+      | %L\d{1,2} | %[A-Za-z_]\w+%(?![%\w]) | %%                                                  # %L1 %name%
+      | (?<!\d)%[-+#0]*(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh?|ll?|[qjzt])?[a-zA-Z@]                   # %d %-5.2f %lu
+      | %\d{1,2}                                                                                  # %1
+      | [$\#%]?\{\{[^{}]*\}\} | [$\#%]?\{[^{}\s]*\}                                               # {{ x }} {x} ${x}
+      | \{\s*\w*\s*(?:,\s*\w+\s*){0,2}\}                                                          # {n, number}
+      | \$\w+(?:\$|\([^()\s]*\))? | \[[A-Z]+\d+[A-Z]*\] | \\[nrt]                                 # $x $x$ $t(x) \n
+        """,
+        re.VERBOSE,
+    )
+
+
+def tags() -> Pattern:
+    """Tags, comments and entities of XML and HTML: `<b>`, `</b>`, `<a href="...">`, `<br/>`, `<0>`, `&amp;`."""
+    return re.compile(rf"<!--.*?-->|</?\w[\w:.-]*(?:{_ATTRIBUTE})*\s*/?>|&(?:\w+|\#\d+|\#[xX][0-9a-fA-F]+);", re.DOTALL)
+
+
+def urls() -> Pattern:
+    """Addresses of the web, and others with `://`, without the punctuation behind them."""
+    return re.compile(
+        rf"(?:(?<![A-Za-z])[A-Za-z][A-Za-z0-9+.-]*://|(?<!\w)www\.)(?:{_IN_URL}|\({_IN_URL}*\))+(?<![.,;:!?'])"
+    )
+
+
+def emails() -> Pattern:
+    """Addresses of people: `name@example.org`."""
+    return re.compile(r"[A-Za-z0-9._%+\u00c0-\u024f-]+@[A-Za-z0-9\u00c0-\u024f-]+(?:\.[A-Za-z0-9\u00c0-\u024f-]+)+")
+
+
+def numbers() -> Pattern:
+    """Numbers in digits, with what joins them: `7`, `-2`, `1,000.5`, `10:30`, `2024-01-31`, `0x1F`. Digits behind a
+    letter (`mp3`) are none.
+    """
+    return re.compile(
+        r"(?<![\dA-Za-z_\u00c0-\u052f])(?:0[xX][0-9a-fA-F]+\b|(?:(?<![\w.,)\]%])[-+\u2212])?\d+(?:[.,:/\u00a0\u202f-]\d+)*)"
+    )
+
+
+def whitespace() -> Pattern:
+    """Line breaks and tabs with the space around them, and several spaces in a row."""
+    return re.compile(r"\s*[\t-\r\x1c-\x1e\x85\u2028\u2029]\s*|[ ]{2,}")
+
+
+def pattern(*, regex: str) -> Pattern:
+    """What a regular expression of Python finds. UserError if it is none."""
+    try:
+        return re.compile(regex)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise UserError(f"'{regex}' is no regular expression: {error}") from None
+
+
+KINDS: Mapping[str, Callable[..., Pattern]] = {
+    "placeholders": placeholders,
+    "tags": tags,
+    "urls": urls,
+    "emails": emails,
+    "numbers": numbers,
+    "whitespace": whitespace,
+    "pattern": pattern,
+}
+
+
+class ProtectedSpan(NamedTuple):
+    """A span of a text, and the mark in its place."""
+
+    mark: str
+    text: str
+    begin: int
+    end: int
+
+
+class Masked(NamedTuple):
+    """Texts with marks, and what the marks stand for: `spans` of the text with this `number`, in their order."""
+
+    texts: tuple[str, ...]
+    spans: tuple[ProtectedSpan, ...] = ()
+    number: int = 0
+
+    def verbatim(self) -> dict[str, deque[str]]:
+        """The spans of each mark in their order."""
+        found: dict[str, deque[str]] = {}
+        for span in self.spans:
+            found.setdefault(span.mark, deque()).append(span.text)
+        return found
+
+
+class Protection:
+    """What is protected: all that these patterns find. Two are equal if they protect the same."""
+
+    def __init__(self, patterns: Sequence[Pattern]) -> None:
+        self.patterns = (*patterns, MARK)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Protection) and self.patterns == other.patterns
+
+    def __hash__(self) -> int:
+        return hash(self.patterns)
+
+    @classmethod
+    def of(cls, kinds: Sequence[Spec]) -> "Protection | None":
+        """What parts of the table KINDS find; None if there are none. UserError for one that is not valid."""
+        return cls([components.build(KINDS, spec) for spec in kinds]) if kinds else None
+
+    @classmethod
+    def named(cls, kinds: Sequence[str]) -> "Protection | None":
+        """The same of kinds as a command has them: their names, or `pattern=REGEX`."""
+        split = (each.partition("=") for each in kinds)
+        return cls.of([Spec(kind, {"regex": regex} if equals else {}) for kind, equals, regex in split])
+
+    def find(self, text: str) -> list[Span]:
+        """The spans of a text from left to right, none in another: of those that begin first, the longest."""
+        found = list[Span]()
+        ahead = list(self._after(text, self.patterns, 0))
+        while ahead:
+            begin, end = min((span for _, span in ahead), key=lambda span: (span[0], -span[1]))
+            found.append((begin, end))
+            late = [each for each, span in ahead if span[0] < end]
+            ahead = [(each, span) for each, span in ahead if span[0] >= end]
+            ahead += self._after(text, late, end)
+        return found
+
+    @staticmethod
+    def _after(text: str, patterns: Sequence[Pattern], begin: int) -> Iterator[tuple[Pattern, Span]]:
+        """Yield each pattern with the first span from `begin` on that it finds and that is not empty."""
+        for each in patterns:
+            found = next((match.span() for match in each.finditer(text, begin) if match[0]), None)
+            if found:
+                yield each, found
+
+    def masked(self, texts: Sequence[str]) -> Masked:
+        """Texts to translate, with marks for the spans of the first that is not blank, numbered from left to right; all
+        beyond the last mark share that one. In the others, spans that are the same have the same mark, and further
+        spans stay.
+        """
+        number = next((number for number, text in enumerate(texts) if text.strip()), 0)
+        return self._masked(texts, number, self.find(texts[number])) if texts else Masked(())
+
+    def masked_pair(self, sources: Sequence[str], target: str) -> Masked:
+        """The same of texts and their translation, which comes last. Only spans that both have get marks; what one of
+        them has alone stays.
+        """
+        number = next((number for number, text in enumerate(sources) if text.strip()), 0)
+        left = Counter(target[begin:end] for begin, end in self.find(target))
+        kept = list[Span]()
+        for begin, end in self.find(sources[number]) if sources else ():
+            if left[sources[number][begin:end]] and len(kept) < len(MARKS):
+                left[sources[number][begin:end]] -= 1
+                kept.append((begin, end))
+        return self._masked((*sources, target), number, kept)
+
+    def _masked(self, texts: Sequence[str], number: int, places: list[Span]) -> Masked:
+        last = len(MARKS) - 1
+        spans = [
+            ProtectedSpan(MARKS[min(place, last)], texts[number][begin:end], begin, end)
+            for place, (begin, end) in enumerate(places)
+        ]
+        own = _replaced(texts[number], [((each.begin, each.end), each.mark) for each in spans])
+        counts = Counter(each.mark for each in spans)
+        alone = [each for each in spans if counts[each.mark] == 1]
+        others = [own if place == number else self.like(text, alone) for place, text in enumerate(texts)]
+        return Masked(tuple(others), tuple(spans), number)
+
+    def like(self, text: str, spans: Sequence[ProtectedSpan]) -> str:
+        """A text with the marks of these spans in the place of the same ones, each used once, from left to right."""
+        left: dict[str, deque[str]] = {}
+        for each in spans:
+            left.setdefault(each.text, deque()).append(each.mark)
+        found = [(span, left.get(text[slice(*span)])) for span in self.find(text)] if text else []
+        return _replaced(text, [(span, marks.popleft()) for span, marks in found if marks])
+
+
+def _replaced(text: str, marks: Sequence[tuple[Span, str]]) -> str:
+    """A text with marks in the place of spans, and no others."""
+    parts, position = list[str](), 0
+    for (begin, end), mark in marks:
+        parts += [text[position:begin].translate(_GONE), mark]
+        position = end
+    return "".join([*parts, text[position:].translate(_GONE)])

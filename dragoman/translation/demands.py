@@ -1,0 +1,223 @@
+"""What a user demands of translations: terms of a glossary, and spans that come through though the model knows no marks
+for them.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import accumulate
+from typing import NamedTuple
+
+from dragoman.data.language import Language
+from dragoman.data.surfaces import Numbering
+from dragoman.data.vocabulary import UNK
+from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.phrases import CLASSES, Phrase, SentencePhrases, bonuses
+from dragoman.text.glossary import FoundTerm, Glossary, spaceless, whole
+from dragoman.text.protection import Protection
+from dragoman.text.tokenise import Span
+from dragoman.translation.spans import WORD, Marked
+from dragoman.translation.translation import AppliedTerm, KeptSpan, Translation
+
+OPEN, CLINGING, MERGING = range(CLASSES)  # what may stand before a phrase
+
+
+class Asked(NamedTuple):
+    """What holds for all texts. With a `weight`, terms are favoured, not required."""
+
+    glossary: Glossary = Glossary()
+    weight: float | None = None
+    protection: Protection | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.glossary.terms or self.protection)
+
+
+class Edges:
+    """The characters at which the symbols of a language begin and end in the middle of others."""
+
+    def __init__(self, target: Language) -> None:
+        self.target = target
+        self._classes: dict[int, int] = {}
+        self._firsts: dict[int, str] = {}
+
+    def first(self, number: int) -> str:
+        """The first character of a symbol; none if it has no text of its own."""
+        if number not in self._firsts:
+            self._firsts[number] = self._piece(number)[:1]
+        return self._firsts[number]
+
+    def class_of(self, number: int) -> int:
+        """The class of a symbol by its last character."""
+        if number not in self._classes:
+            last = self._piece(number)[-1:]
+            clings = _clings(last) or last in tuple("@/%:,")
+            self._classes[number] = CLINGING if clings else MERGING if last in tuple("$#{<&\\[") else OPEN
+        return self._classes[number]
+
+    def _piece(self, number: int) -> str:
+        (symbol,) = self.target.vocabulary.symbols([min(number, len(self.target.vocabulary) - 1)])
+        return self.target.text.unit.piece(symbol)
+
+
+class Reading(NamedTuple):
+    """A translation as its symbols spell it, where a phrase has begun in it, and the places of spans and terms."""
+
+    text: str
+    begun: int
+    verbatim: list[Span]
+    terms: list[Span]
+
+
+class Demands:
+    """What is demanded of the translation of a text: the protected spans of the text, and its terms."""
+
+    def __init__(self, asked: Asked, given: Marked, name: str, text: str, edges: "Edges", known: Numbering) -> None:
+        self._asked = asked
+        self._protection = asked.protection
+        self._given = given
+        self._edges, target = edges, edges.target
+        self._target = target
+        self._name = name
+        self.text = text
+        self.spans = asked.protection.find(text) if asked.protection else []
+        found = asked.glossary.find(text)
+        self.terms = [
+            each for each in found if not any(first < each.end and each.begin < last for first, last in self.spans)
+        ]
+        verbatim = [list(_spellings(target, text[slice(*span)], known)) for span in self.spans]
+        terms = list({term.forms: self._terms(term, known) for term in self.terms}.values())
+        hard = [*zip(self.spans, verbatim, strict=True), *(((-1, -1), each) for each in terms if not asked.weight)]
+        self._places = [span for span, spellings in hard if spellings]
+        self._verbatim = sum(map(bool, verbatim))
+        self.required = SentencePhrases([each for _, each in hard if each], edges.class_of, self._fits)
+        soft = [each for each in terms if each] if asked.weight else []
+        self.favoured = SentencePhrases(soft, edges.class_of, self._fits)
+
+    def _fits(self, number: int, phrase: Phrase, before: int) -> bool:
+        """Whether a phrase may begin there: if not behind a space, then behind nothing that it would become one with,
+        and directly behind a span only if it is there in the text.
+        """
+        first = self._edges.first(phrase[0])
+        if before == OPEN or first == " ":
+            return True
+        if before >= CLASSES:
+            here, there = self._places[before - CLASSES], self._places[number]
+            return here[1] == there[0] >= 0
+        return before != (CLINGING if _clings(first) else MERGING)
+
+    def _terms(self, term: FoundTerm, known: Numbering) -> list[Phrase]:
+        forms = [self._target.text.normalise(form) for form in term.forms]
+        return [
+            spelling for form in forms for spelling in _spellings(self._target, form, known, glued=spaceless(form[0]))
+        ]
+
+    @property
+    def weight(self) -> float:
+        return self._asked.weight or 0.0
+
+    @property
+    def symbols(self) -> list[int]:
+        """All symbols of the phrases."""
+        every = (*self.required.wanted, *self.favoured.wanted)
+        return sorted({number for wanted in every for phrase in wanted for number in phrase})
+
+    def met(self, ids: Sequence[int], symbols: Sequence[str]) -> bool:
+        """Whether a translation, or the beginning of one, has no span but those of the text, and its terms are whole
+        words. A span may have begun at its end.
+        """
+        read = self._read(ids, symbols)
+        if self._protection and self._protection.find(read.text[: read.begun]) != read.verbatim:
+            return False
+        return all(whole(read.text, *place) for place in read.terms)
+
+    def only(self, ids: Sequence[int], symbols: Sequence[str]) -> list[int] | None:
+        """The symbols that a span goes on with which has begun and cannot be left, as what there is of it looks like
+        another one.
+        """
+        following = self.required.following(tuple(ids)) if self._protection else []
+        if not following or not self._protection:
+            return None
+        read = self._read(ids, symbols)
+        return None if self._protection.find(f"{read.text} ") == read.verbatim else following
+
+    def _read(self, ids: Sequence[int], symbols: Sequence[str]) -> "Reading":
+        places, begun = self.required.places(tuple(ids))
+        written = [WORD if number == UNK else symbol for number, symbol in zip(ids, symbols, strict=True)]
+        surfaces = self._target.text.unit.surfaces(written)
+        ends, text = [0, *accumulate(map(len, surfaces))], "".join(surfaces)
+        found = [(each.number, _stripped(text, ends[each.begin], ends[each.end])) for each in places]
+        verbatim = [place for number, place in found if number < self._verbatim]
+        terms = [place for number, place in found if number >= self._verbatim]
+        return Reading(text, ends[begun], verbatim, terms)
+
+    def without_bonus(self, hypothesis: Hypothesis) -> Hypothesis:
+        """The hypothesis with the model's own log-probabilities."""
+        weight = self._asked.weight
+        if not weight or not self.favoured.wanted:
+            return hypothesis
+        added = bonuses(self.favoured, hypothesis.symbols, weight)
+        own = tuple(log_prob - bonus for log_prob, bonus in zip(hypothesis.log_probs, added, strict=True))
+        return replace(hypothesis, log_probs=own)
+
+    def kept(self, text: str) -> tuple[KeptSpan, ...]:
+        """Where the spans stand in a translation."""
+        left: dict[str, deque[Span]] = {}
+        for begin, end in self._protection.find(text) if self._protection else ():
+            left.setdefault(text[begin:end], deque()).append((begin, end))
+        there = ((self.text[slice(*span)], span) for span in self.spans)
+        return tuple(
+            KeptSpan(said, self._name, span, left[said].popleft() if left.get(said) else None) for said, span in there
+        )
+
+    def applied(self, text: str) -> tuple[AppliedTerm, ...]:
+        """The terms of the text, and where a form of their translation stands."""
+        return tuple(
+            AppliedTerm(
+                self._given.text(term.text),
+                self._name,
+                (self._given.place(term.begin), self._given.place(term.end)),
+                next(_found(text, [self._target.text.normalise(form) for form in term.forms]), None),
+                term.forms,
+            )
+            for term in self.terms
+        )
+
+
+def _clings(character: str) -> bool:
+    """Whether a character belongs to one of its kind before it."""
+    return (character.isalnum() and not spaceless(character)) or character in tuple("_+-.\u2212")
+
+
+def _spellings(target: Language, text: str, known: Numbering, *, glued: bool = True) -> Iterator[Phrase]:
+    """Yield the symbols of a text at the beginning of a translation and within it, behind a space or not (`glued`);
+    none that have unknown symbols.
+    """
+    unit = target.text.unit
+    ways = [unit.encode(text), unit.segments(f" {text}"), unit.segments(text) if glued else []]
+    for way in dict.fromkeys(map(tuple, ways)):
+        ids = known.ids(way)
+        if ids and UNK not in ids:
+            yield tuple(ids)
+
+
+def _stripped(text: str, begin: int, end: int) -> Span:
+    """The place without a space before it."""
+    return begin + len(text[begin:end]) - len(text[begin:end].lstrip(" ")), end
+
+
+def _found(text: str, forms: Sequence[str]) -> Iterator[Span]:
+    """Yield the places of these forms, as whole words."""
+    for form in forms:
+        begin = text.find(form)
+        while begin >= 0:
+            if whole(text, begin, begin + len(form)):
+                yield begin, begin + len(form)
+            begin = text.find(form, begin + 1)
+
+
+def told(found: Translation, demands: Demands) -> Translation:
+    """The translation, and the next best ones, with what came of what was demanded."""
+    others = tuple(told(each, demands) for each in found.alternatives)
+    spans = demands.kept(found.text) or found.spans
+    return replace(found, alternatives=others, spans=spans, terms=demands.applied(found.text))

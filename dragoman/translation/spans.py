@@ -1,0 +1,147 @@
+"""Protected spans of a user's texts: marks in their place for the model, and the spans in the place of marks again."""
+
+import re
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+import torch
+
+from dragoman.corpus.features import Given
+from dragoman.data.language import Language
+from dragoman.data.source import Source
+from dragoman.data.vocabulary import UNK
+from dragoman.errors import UserError
+from dragoman.search.spans import EachMark
+from dragoman.text.mark import Symbol
+from dragoman.text.protection import Masked, ProtectedSpan, Protection
+from dragoman.text.tokenise import Span
+from dragoman.text.unit import MARK, MARKS, SPACE
+from dragoman.translation.inputs import Encoded, spelled
+from dragoman.translation.translation import SHORT, KeptSpan, SourceAttention
+
+LEAD: Final = "<0xF4>"  # the first byte of a mark in UTF-8, and of no character with a meaning
+WORD: Final = "u"  # stands for what is unknown
+_APART: Final = re.compile(f"({MARK.pattern})")
+
+
+class Marked(NamedTuple):
+    """What there is for each source, and a target if one is given, with marks for the protected `spans` of the named
+    source.
+    """
+
+    given: tuple[Given, ...]
+    target: str = ""
+    spans: tuple[ProtectedSpan, ...] = ()
+    source: str = ""
+
+    def restored(self, pieces: Sequence[str]) -> tuple[list[str], list[tuple[ProtectedSpan, Span]]]:
+        """The pieces of a text with the spans in the place of marks, and each of these spans with its place in the
+        text.
+        """
+        left: dict[str, deque[ProtectedSpan]] = {}
+        for span in self.spans:
+            left.setdefault(span.mark, deque()).append(span)
+        texts, places, end = list[str](), list[tuple[ProtectedSpan, Span]](), 0
+        for piece in pieces:
+            parts = _APART.split(piece)
+            for number, part in enumerate(parts):
+                if left.get(part):
+                    span = left[part].popleft()
+                    parts[number] = span.text
+                    places.append((span, (end, end + len(span.text))))
+                end += len(parts[number])
+            texts.append("".join(parts))
+        return texts, places
+
+    def place(self, place: int) -> int:
+        """A place in the source with marks as one in the source as given."""
+        longer = (0 if each.begin - begin >= place else len(each.text) - 1 for begin, each in self._shifted())
+        return place + sum(longer)
+
+    def _shifted(self) -> Iterator[tuple[int, ProtectedSpan]]:
+        """Yield the spans, each with how much longer the ones before it are than their marks."""
+        longer = 0
+        for each in self.spans:
+            yield longer, each
+            longer += len(each.text) - 1
+
+    def text(self, text: str) -> str:
+        """A text with the spans in the place of marks."""
+        return "".join(self.restored([text])[0])
+
+    def words(self, words: Sequence[str]) -> list[str]:
+        """The words of a text with the spans in the place of marks."""
+        return self.restored(words)[0] if self.spans else list(words)
+
+    def seen(self, sources: tuple[SourceAttention, ...]) -> tuple[SourceAttention, ...]:
+        """The same of sources."""
+        return tuple(each._replace(words=self.words(each.words)) for each in sources) if self.spans else sources
+
+    def kept(self, text: str) -> tuple[KeptSpan, ...]:
+        """Where each span stands in a translation, given with marks."""
+        places = dict(self.restored([text])[1])
+        return tuple(KeptSpan(each.text, self.source, (each.begin, each.end), places.get(each)) for each in self.spans)
+
+    def prefix(self, text: str, protection: Protection) -> str:
+        """The beginning of a translation with marks. UserError if it has a span that the source has not."""
+        found = protection.like(text, self.spans)
+        if self.text(found) != text or len(protection.find(text)) != len(MARK.findall(found)):
+            raise UserError(f"prefix: {SHORT.repr(text)} has a protected span that the source has not (text.protect)")
+        return found
+
+
+def marked(
+    protection: Protection | None, sources: Sequence[Source], given: tuple[Given, ...], target: str | None = None
+) -> Marked:
+    """Texts to translate with marks; if there is a target, in it too, and only for spans that come through there."""
+    texts = [place for place, each in enumerate(sources) if isinstance(each, Language)]
+    if protection is None or not all(isinstance(given[place], str) for place in texts):
+        return Marked(given, target or "")
+    read = [str(given[place]) for place in texts]
+    found: Masked = protection.masked(read) if target is None else protection.masked_pair(read, target)
+    there = dict(zip(texts, found.texts, strict=False))
+    changed = tuple(there.get(place, each) for place, each in enumerate(given))
+    name = sources[texts[found.number]].name if texts else ""
+    return Marked(changed, "" if target is None else found.texts[-1], found.spans, name)
+
+
+def first_text(sources: Sequence[Source], given: tuple[Given, ...]) -> tuple[str, str]:
+    """The name of the first source that is a text and not blank, and the text."""
+    texts = [(each.name, str(text)) for each, text in zip(sources, given, strict=True) if isinstance(each, Language)]
+    return next((each for each in texts if each[1].strip()), ("", ""))
+
+
+def each_mark(encoded: Sequence[Sequence[Encoded]], target: Language, device: torch.device, *, apart: bool) -> EachMark:
+    """The constraint that each sentence has the marks of its sources, given as the symbols that are read. `apart`: with
+    room for spaces between them.
+    """
+    ids = dict(zip(target.vocabulary.ids(MARKS), MARKS, strict=True))
+    rows = list[list[int]]()
+    for sources in encoded:
+        wanted = Counter[str]()
+        for each in sources:  # what a further source has is in the first, too
+            wanted |= Counter(symbol for symbol in spelled(each) if symbol in MARKS)
+        rows.append([wanted[ids[number]] for number in sorted(ids)])
+    (space,) = target.vocabulary.ids([SPACE])
+    marks = torch.tensor(sorted(ids), device=device)
+    return EachMark(torch.tensor(rows, device=device), marks, space if apart and space != UNK else None)
+
+
+def unsaid(target: Language) -> list[int]:
+    """Symbols that no translation with marks has: with this byte, another character could be taken for a mark."""
+    return [number for number in target.vocabulary.ids([LEAD]) if number != UNK]
+
+
+def faithful(
+    protection: Protection, target: Language, given: Marked, ids: Sequence[int], said: Sequence[Symbol]
+) -> bool:
+    """Whether nothing in a translation, or in the beginning of one, looks like a span but the spans themselves."""
+    written = [WORD if number == UNK else str(symbol) for number, symbol in zip(ids, said, strict=True)]
+    pieces, places = given.restored(target.text.unit.surfaces(written))
+    return protection.find("".join(pieces)) == [place for _, place in places]
+
+
+def name(symbol: Symbol) -> Symbol:
+    """A symbol as results show it."""
+    return f"<span{1 + MARKS.index(symbol)}>" if symbol in MARKS else symbol

@@ -1,0 +1,122 @@
+"""Phrases that are required: whatever is said, the rest fits into what is said to be missing."""
+
+import random
+from itertools import pairwise
+
+import pytest
+import torch
+
+from dragoman.data.vocabulary import EOS
+from dragoman.search.beam import Beam
+from dragoman.search.greedy import Greedy
+from dragoman.search.phrases import Favoured, Phrase, Phrases, SentencePhrases, bonuses
+from dragoman.search.spans import Accepted, EachMark
+from tests.builders import build_model, sentences
+from tests.search.toys import A, B, C, Chances, Prefix, Written
+
+SEARCHES = [Greedy(length_margin=20), Beam(size=3, length_margin=20), Beam(size=1, length_margin=0, length_ratio=0.01)]
+SOURCES = [[4, 5], [6], [5, 5, 4]]
+
+
+def drawn(draw: random.Random) -> SentencePhrases:
+    """A few phrases of a few symbols, that have much in common; some may not stand behind each other."""
+    wanted: list[list[Phrase]] = [
+        [tuple(draw.choices((A, B, C), k=draw.randint(1, 3))) for _ in range(draw.randint(1, 2))]
+        for _ in range(draw.randint(1, 3))
+    ]
+    if draw.random() < 0.5:
+        return SentencePhrases(wanted)
+    spaced: list[list[Phrase]] = [[*each, *[(7, *phrase) for phrase in each]] for each in wanted]
+    return SentencePhrases(
+        spaced, lambda symbol: int(symbol != 7), lambda _, phrase, before: before == 0 or phrase[0] == 7
+    )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_advances_lowers_what_is_missing_and_nothing_raises_it_further_than_told(seed: int) -> None:
+    draw = random.Random(seed)
+    for _ in range(40):
+        phrases, symbols = drawn(draw), list[int]()
+        said = phrases.start
+        while True:
+            missing, following, losing = phrases.progress(said)
+            if not missing:
+                break
+            assert following
+            symbol = draw.choice(following if len(symbols) > 4 else (A, B, C, 7, 8))
+            said = phrases.after(said, symbol)
+            symbols.append(symbol)
+            assert phrases.lacking(said) < missing if symbol in following else phrases.lacking(said) <= missing + losing
+        places, begun = phrases.places(tuple(symbols))
+        assert sorted(each.number for each in places) == list(range(len(phrases.wanted)))
+        assert all(tuple(symbols[each.begin : each.end]) in phrases.wanted[each.number] for each in places)
+        assert all(one.end <= other.begin for one, other in pairwise(places))
+        assert begun == len(symbols)
+
+
+@pytest.mark.parametrize("search", SEARCHES, ids=["greedy", "beam", "no room"])
+def test_a_translation_ends_when_all_is_said(search: Greedy | Beam) -> None:
+    model = build_model(symbols=7, spread=1.0, seed=2)
+    wanted: list[list[list[Phrase]]] = [[[(A, B, A)], [(C, C)]], [], [[(B,), (C, B)], [(B,)]]]
+    phrases = [SentencePhrases(each) for each in wanted]
+    found = search(model, (sentences(*SOURCES),), constraint=Phrases(phrases, torch.device("cpu")))
+    for each, (best, *_) in zip(phrases, found, strict=True):
+        places, _ = each.places(best.symbols)
+        assert sorted(place.number for place in places) == list(range(len(each.wanted)))
+
+
+@pytest.mark.parametrize("search", SEARCHES[:2], ids=["greedy", "beam"])
+def test_marks_stand_where_the_model_wants_them_and_no_more_often_than_they_are_wanted(search: Greedy | Beam) -> None:
+    def chances(word: int, said: Prefix) -> Chances:
+        return (
+            {C: 0.6, A: 0.3, EOS: 0.1}
+            if len(said) == 1
+            else {B: 0.5, A: 0.2, EOS: 0.3}
+            if not said
+            else {A: 0.5, EOS: 0.5}
+        )
+
+    marks = EachMark(torch.tensor([[1, 1], [0, 0], [0, 2]]), torch.tensor([A, C]))
+    found = [best.symbols for best, *_ in search(Written(chances), (sentences(*SOURCES),), constraint=marks)]
+    assert [(each.count(A), each.count(C)) for each in found] == [(1, 1), (0, 0), (0, 2)]
+    assert found[0][:2] == (B, C)
+
+
+def test_at_the_limit_there_is_room_for_a_space_before_each_mark() -> None:
+    marks = EachMark(torch.tensor([[2, 1]]), torch.tensor([A, C]), space=B)
+    accepts = Accepted(1, lambda _, said: (A, A) not in pairwise(said), lambda *_: None, torch.device("cpu"))
+    state = marks.start()
+    assert marks.progress(state).missing.tolist() == [5]
+    state = marks.advance(torch.tensor([A]), state)
+    missing, following, losing = marks.progress(state)
+    assert (missing.tolist(), following.tolist(), losing is not None and losing.tolist()) == ([4], [[A, C, B]], [0])
+    assert marks.progress(
+        marks.advance(torch.tensor([C]), marks.advance(torch.tensor([A]), state))
+    ).missing.tolist() == [0]
+    assert accepts.refused(accepts.advance(torch.tensor([A]), accepts.start()), [0, 0, 0], [A, B, EOS]) == [
+        True,
+        False,
+        False,
+    ]
+
+
+def test_what_is_refused_is_not_said_though_it_is_most_probable() -> None:
+    def accepts(sentence: int, said: list[int]) -> bool:
+        return C not in said[1:]
+
+    constraint = Accepted(3, accepts, lambda sentence, said: [B] if said == [A] else None, torch.device("cpu"))  # type: ignore[arg-type]
+    model = Written(lambda word, said: {C: 0.5, A: 0.3, B: 0.1, EOS: 0.1} if len(said) < 3 else {C: 0.9, EOS: 0.1})
+    for search in SEARCHES[:2]:
+        for best, *_ in search(model, (sentences(*SOURCES),), constraint=constraint):
+            assert C not in best.symbols[1:]
+            assert best.symbols[:1] != (A,) or best.symbols[1:2] in ((B,), ())
+
+
+def test_a_favoured_phrase_has_its_bonus_and_no_other() -> None:
+    phrases = SentencePhrases([[(A, B)]])
+    assert list(bonuses(phrases, [C, A, B, A], 2.0)) == [0.0, 2.0, 2.0, 0.0, 0.0]
+    model = Written(lambda word, said: {C: 0.6, A: 0.2, B: 0.1, EOS: 0.1} if len(said) < 2 else {EOS: 1.0})
+    for weight, best in ((0.5, (C, C)), (3.0, (A, B))):
+        favoured = Favoured(model, Phrases([phrases], torch.device("cpu")), weight)
+        ((found, *_),) = Greedy()(favoured, (sentences([4]),))
+        assert found.symbols == best

@@ -1,0 +1,79 @@
+"""Terms in texts, and the files that they come from."""
+
+from pathlib import Path
+
+import pytest
+
+from dragoman.errors import UserError
+from dragoman.text.glossary import Glossary, Term, read, read_kept, together, whole
+from tests.golden import Golden
+
+
+def forms(text: str, *terms: Term) -> list[tuple[str, tuple[str, ...]]]:
+    return [(each.text, each.forms) for each in Glossary(terms).find(text)]
+
+
+def test_whole_words_are_found_the_longest_first() -> None:
+    terms = Term("print", ("drucken",)), Term("print queue", ("Warteschlange",)), Term("C++"), Term("印刷", ("a",))
+    text = "print queue of the printer: print, C++; 今印刷中"
+    assert [each for each, _ in forms(text, *terms)] == ["print queue", "print", "C++", "印刷"]
+    (first, *_) = Glossary(terms).find(text)
+    assert text[first.begin : first.end] == "print queue"
+    assert whole("a print", 2, 7)
+    assert not whole("printer", 0, 5)
+    assert not whole("a print", 3, 7)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a printer", ("der Drucker", "Drucker")),
+        ("a PRINTER", ("DER DRUCKER", "DRUCKER")),
+        ("a Printer", ("Der Drucker", "Drucker")),
+        ("Printer!", ("Der Drucker", "Drucker", "der Drucker")),
+        ("a pRinter", ("der Drucker", "Drucker")),
+    ],
+)
+def test_letter_case_is_that_of_the_source(text: str, expected: tuple[str, ...]) -> None:
+    assert forms(text, Term("printer", ("der Drucker", "Drucker")))[0][1] == expected
+
+
+def test_a_term_with_capitals_keeps_them() -> None:
+    assert forms("an iPhone, GNU, gnu", Term("iPhone", ("iPhone X",)), Term("GNU", ("GNU's",))) == [
+        ("iPhone", ("iPhone X",)),
+        ("GNU", ("GNU's",)),
+        ("gnu", ("GNU's",)),
+    ]
+    assert forms("Linux LINUX", Term("linux")) == [("Linux", ("Linux",)), ("LINUX", ("LINUX",))]
+
+
+def test_a_file_has_terms_with_their_forms(tmp_path: Path) -> None:
+    path = tmp_path / "terms.tsv"
+    path.write_text("source\ttarget\nprinter\tDrucker | Druckers\tDruckern\n\nGNU\nLinux\tLinux\n", "utf-8")
+    assert read(path).terms == (Term("printer", ("Drucker", "Druckers", "Druckern")), Term("GNU"), Term("Linux"))
+    path.write_text("GNU\nLinux\n", "utf-8")
+    assert read_kept(path).terms == (Term("GNU"), Term("Linux"))
+
+
+def test_of_several_files_the_first_decides() -> None:
+    both = together([Glossary([Term("a", ("b",))]), Glossary([Term("A", ("c",)), Term("d")])])
+    assert both.terms == (Term("a", ("b",)), Term("d"))
+    assert len(both) == 2
+    assert Glossary().find("a") == []
+
+
+@pytest.mark.parametrize("text", ["\tDrucker", "a\tb\nA\tc", " \tx"])
+def test_a_line_without_a_term_is_told(tmp_path: Path, golden: Golden, text: str) -> None:
+    path = tmp_path / "terms.tsv"
+    path.write_text(f"printer\tDrucker\n{text}\n", "utf-8")
+    with pytest.raises(UserError) as told:
+        read(path)
+    golden(str(told.value).replace(str(tmp_path), "."))
+
+
+def test_a_list_of_terms_to_keep_has_no_translations(tmp_path: Path, golden: Golden) -> None:
+    path = tmp_path / "kept.txt"
+    path.write_text("GNU\nprinter\tDrucker\n", "utf-8")
+    with pytest.raises(UserError) as told:
+        read_kept(path)
+    golden(str(told.value).replace(str(tmp_path), "."))

@@ -1,0 +1,152 @@
+"""What is protected, in each notation; and marks for it, in a text and in a pair."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.configuration.components import Spec
+from dragoman.errors import UserError
+from dragoman.text.protection import KINDS, Protection
+from dragoman.text.unit import MARKS
+from dragoman.training.checks import load_config
+from tests.golden import Golden
+
+ALL = Protection([build() for name, build in KINDS.items() if name != "pattern"])
+WHOLE = {  # each is one span of its kind
+    "placeholders": [
+        *("%d", "%1$s", "%(count)s", "%-5.2f", "%*s", "%.*f", "%lu", "%zd", "%%", "%1", "%L1", "%n", "%@", "%name%"),
+        *("{}", "{0}", "{name}", "{0:.2f}", "{{x}}", "{{ x }}", "{n, number}", "${x}", "$x", "%{x}", "#{x}", "$t(a.b)"),
+        *("[X12X]", "\\n", "{user.name!r}"),
+    ],
+    "tags": [
+        *("<b>", "</b>", "<br/>", "<br />", '<a href="x>y">', "<a href='{url}' hidden>", "<0>", "</0>", "<x:y>"),
+        *("&amp;", "&#160;", "&#xA0;", "<!-- a\nb -->"),
+    ],
+    "urls": ["https://example.org", "http://a.b/c_(d)?e={f}&g=1#h", "ftp://x/y", "www.example.org", "file:///etc"],
+    "emails": ["a@b.org", "first.last+tag@sub.example.org"],
+    "numbers": ["7", "-2", "+3", "1,000.5", "10:30", "2024-01-31", "1/2", "0x1F", "1.2.3", "10\u202f000"],
+    "whitespace": ["\n", " \n\t", "  ", "\t"],
+}
+NONE = {
+    "placeholders": ["50 % of", "100%ige", "a { b c } d", "$ 5", "[1]", "[note]"],
+    "tags": ["a < b", "1 <2", "R&D", "&;", "<>"],
+    "urls": ["http:", "a://", "wwww.x"],
+    "emails": ["a@b", "@a.b"],
+    "numbers": ["mp3", "x86_64", "A4"],
+    "whitespace": ["a b c"],
+}
+
+
+def found(text: str, *kinds: str) -> list[str]:
+    protection = Protection.of([Spec(kind) for kind in kinds])
+    assert protection
+    return [text[begin:end] for begin, end in protection.find(text)]
+
+
+@pytest.mark.parametrize("kind", WHOLE)
+def test_every_notation_is_one_span(kind: str) -> None:
+    for text in WHOLE[kind]:
+        assert found(text, kind) == [text]
+        assert found(f"a {text} b" if kind != "whitespace" else f"a{text}b", kind) == [text]
+
+
+@pytest.mark.parametrize("kind", NONE)
+def test_what_only_looks_like_it_is_none(kind: str) -> None:
+    for text in NONE[kind]:
+        assert found(text, kind) == []
+
+
+def test_what_touches_a_span_is_not_a_part_of_it() -> None:
+    assert found("(%d) of %d%%: https://example.org/x, (see www.a.b).", *WHOLE)[:3] == ["%d", "%d", "%%"]
+    assert found("(https://example.org/x), www.a.b.", "urls") == ["https://example.org/x", "www.a.b"]
+    assert found("{a}{b}%d%s", "placeholders") == ["{a}", "{b}", "%d", "%s"]
+
+
+def test_of_spans_that_begin_together_the_longest_is_one() -> None:
+    assert found('<a href="{url}">%d</a> see {{x}}', *WHOLE) == ['<a href="{url}">', "%d", "</a>", "{{x}}"]
+
+
+def test_a_pattern_of_the_users_own_is_a_kind_like_others() -> None:
+    named = Protection.named(["tags", r"pattern=@@\w+@@"])
+    assert named == Protection.of([Spec("tags"), Spec("pattern", {"regex": r"@@\w+@@"})])
+    assert named
+    assert [named.find("<b>@@x@@")[number] for number in (0, 1)] == [(0, 3), (3, 8)]
+    assert Protection.named([]) is None
+
+
+def test_a_pattern_that_finds_nothing_at_all_protects_nothing() -> None:
+    assert Protection([re.compile("x*")]).find("aaxxa") == [(2, 4)]
+
+
+def test_marks_are_numbered_from_left_to_right_and_the_last_one_stands_for_all_beyond() -> None:
+    text = "".join(f"{{{number}}}" for number in range(20))
+    masked = ALL.masked([text])
+    assert masked.texts == ("".join([*MARKS, *MARKS[-1:] * 4]),)
+    assert [span.text for span in masked.spans] == [f"{{{number}}}" for number in range(20)]
+    assert list(masked.verbatim()[MARKS[-1]]) == [f"{{{number}}}" for number in range(15, 20)]
+
+
+def test_further_texts_have_the_marks_of_the_same_spans() -> None:
+    first, second = MARKS[:2]
+    masked = ALL.masked(["", "%d of %s", "%s %s %x"])
+    assert masked.texts == ("", f"{first} of {second}", f"{second} %s %x")
+    assert masked.number == 1
+
+
+def test_in_a_pair_only_what_both_have_gets_a_mark() -> None:
+    first, second = MARKS[:2]
+    masked = ALL.masked_pair(["%d %s %d %x"], "%x %d")
+    assert masked.texts == (f"{first} %s %d {second}", f"{second} {first}")
+    assert ALL.masked_pair([], "%d").texts == ("%d",)
+    assert ALL.masked_pair([" "], "%d").texts == (" ", "%d")
+
+
+def test_a_text_with_a_mark_of_its_own_is_not_mistaken() -> None:
+    masked = ALL.masked([f"a{MARKS[3]}"])
+    assert masked.texts == (f"a{MARKS[0]}",)
+    assert masked.spans[0].text == MARKS[3]
+    assert ALL.masked_pair([f"a{MARKS[3]}"], "b").texts == ("a\ufffd", "b")
+
+
+@given(st.lists(st.sampled_from([*"ab .5-%d{}<>&;@:/", "%s", "{x}", "<b>", "\n", MARKS[0]])).map("".join))
+def test_spans_put_back_give_the_text(text: str) -> None:
+    masked, left = ALL.masked([text]), None
+    left = masked.verbatim()
+    assert "".join(left[each].popleft() if each in left else each for each in masked.texts[0]) == text
+    assert [text[span.begin : span.end] for span in masked.spans] == [span.text for span in masked.spans]
+
+
+def test_a_kind_or_a_pattern_that_is_none_is_told(golden: Golden) -> None:
+    for kinds in (["placeholder"], ["pattern=("], ["pattern"], ["tags=x"]):
+        with pytest.raises(UserError) as told:
+            Protection.named(kinds)
+        golden(str(told.value))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"data.edits": "en"},
+        {"data.alignments": "true", "training.penalties": "supervised"},
+        {"data.source": "fr", "data.noise": "infilling"},
+        {"data.features": "[en]"},
+    ],
+    ids=str,
+)
+def test_where_marks_would_hide_something_they_are_refused(
+    tmp_path: Path, golden: Golden, data: dict[str, str]
+) -> None:
+    (tmp_path / "run.yaml").write_text("data: {source: en, target: fr, train: t, dev: d}\n", "utf-8")
+    with pytest.raises(UserError) as told:
+        load_config(tmp_path / "run.yaml", {"text.protect": "[tags, {kind: pattern, regex: x}]", **data})
+    golden("\n".join(line for line in str(told.value).split("\n") if "text.protect" in line))
+
+
+def test_a_regular_expression_of_a_configuration_is_checked(tmp_path: Path, golden: Golden) -> None:
+    (tmp_path / "run.yaml").write_text("data: {source: en, target: fr, train: t, dev: d}\n", "utf-8")
+    with pytest.raises(UserError) as told:
+        load_config(tmp_path / "run.yaml", {"text.protect": "{kind: pattern, regex: '('}"})
+    golden(str(told.value))

@@ -1,0 +1,239 @@
+"""Protected spans come through a translation verbatim, each exactly once, whatever the model has learnt."""
+
+import random
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import dragoman
+from dragoman.cli import app
+from dragoman.configuration.components import Spec
+from dragoman.errors import UserError
+from dragoman.text.glossary import Glossary, Term
+from dragoman.text.protection import Protection
+from dragoman.training import session
+from dragoman.translation.demands import Asked
+from dragoman.translation.translator import Translator
+from tests import toy
+
+KINDS = ["placeholders", "tags", "urls", "emails", "numbers"]
+INVENTORY = [
+    *"%d %s %1$s %2$s %(count)s %-5.2f %% %1 {name} {} {0:.2f} {{x}} ${x} $x #{y} [X12X] <b> </b> <br/> &amp;".split(),
+    *('<a href="%s">', "<a href='{url}'>", "{{ x }}", '{"%d"}', "https://example.org/a?b={c}", "www.example.org/(x)"),
+    *"a.b@example.org 5 -5 1,000.5 10:30 2024-01-31 0x1F \U0010ff00 \U0010ff0f".split(),
+]
+WORDS = [*toy.WORDS, "One", "FIVE", "(", ")", '"', ".", ",", "…", "☃", "é", "-", ":", "="]
+UNITS: dict[str, dict[str, Any]] = {
+    "word": {"kind": "word"},
+    "character": {"kind": "character"},
+    "bpe": {"kind": "bpe", "size": 310, "dropout": 0.2},
+    "unigram": {"kind": "unigram", "size": 300},
+}
+FOUND = Protection.of([Spec(kind) for kind in KINDS])
+
+
+def sentence(draw: random.Random, spans: list[str]) -> str:
+    """Words and spans, with one space between them, several or none; spans are repeated and adjacent."""
+    parts = [draw.choice(spans if draw.random() < 0.4 else WORDS) for _ in range(draw.randint(1, 9))]
+    return "".join(part + draw.choice(["", " ", " ", " ", "  "]) for part in parts).strip() or "one"
+
+
+def spans_of(text: str) -> Counter[str]:
+    assert FOUND
+    return Counter(text[begin:end] for begin, end in FOUND.find(text))
+
+
+def corpus(folder: Path) -> Path:
+    """Toy pairs with spans that both sides have, and some that one has alone."""
+    toy.corpus(folder)
+    draw = random.Random(3)
+    for name, count in (("train", 80), ("dev", 8)):
+        lines = []
+        for source, target in toy.pairs(count, len(name), 4):
+            span, other = draw.sample(INVENTORY, 2)
+            more = f" {other}" if draw.random() < 0.2 else ""
+            lines.append((f"{source} {span}{more}", f"({span}) {target}" + f" {draw.choice(INVENTORY)}" * (not more)))
+        toy.write(folder, name, lines)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Runs with each kind of symbols, trained for three steps; that of words writes in lower case."""
+    folder = tmp_path_factory.mktemp("spans")
+    return {name: trained(corpus(folder), name, {"text.protect": KINDS}) for name in UNITS}
+
+
+@pytest.fixture(scope="module")
+def runs(folders: dict[str, Path]) -> dict[str, Translator]:
+    return {name: dragoman.load(folder) for name, folder in folders.items()}
+
+
+@pytest.fixture(scope="module")
+def free(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Translator]:
+    """The same without marks, but for words, most of whose spans are unknown."""
+    folder = tmp_path_factory.mktemp("free")
+    return {name: dragoman.load(trained(corpus(folder), name, {})) for name in UNITS if name != "word"}
+
+
+@pytest.fixture(scope="module")
+def translator(tmp_path_factory: pytest.TempPathFactory) -> Translator:
+    return dragoman.load(toy.trained(tmp_path_factory.getbasetemp()))
+
+
+def trained(folder: Path, name: str, options: dict[str, Any]) -> Path:
+    units = {"text.source.unit": UNITS[name], "text.target.unit": UNITS[name], "text.target.lowercase": name == "word"}
+    every = {"training.epochs": None, "training.steps": 3, **options, **units}
+    return session.train(toy.config(folder, folder / name, every), quiet=True).path
+
+
+@pytest.mark.parametrize("search", [Spec("greedy"), Spec("beam", {"size": 3})], ids=str)
+@pytest.mark.parametrize("unit", UNITS)
+def test_each_span_stands_in_the_translation_once_and_no_other(
+    runs: dict[str, Translator], unit: str, search: Spec
+) -> None:
+    draw = random.Random(7)
+    texts = [sentence(draw, INVENTORY) for _ in range(60)]
+    for text, found in zip(texts, runs[unit].translate(texts, search=search), strict=True):
+        assert spans_of(found.text) == spans_of(text), (text, found.text)
+        assert sorted(found.text[slice(*each.target or ())] for each in found.spans) == sorted(
+            spans_of(text).elements()
+        )
+        assert [text[slice(*each.place)] for each in found.spans] == [each.text for each in found.spans]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("search", [Spec("greedy"), Spec("beam", {"size": 3})], ids=str)
+@pytest.mark.parametrize("unit", UNITS)
+def test_of_ten_thousand_translations_all_have_each_span_once(
+    runs: dict[str, Translator], unit: str, search: Spec
+) -> None:
+    draw = random.Random(f"{unit} {search}")
+    texts = [sentence(draw, INVENTORY) for _ in range(10_000 // 2 // len(UNITS))]
+    found = runs[unit].translate(texts, search=search)
+    assert [text for text, each in zip(texts, found, strict=True) if spans_of(text) != spans_of(each.text)] == []
+
+
+def test_what_is_between_spans_and_around_them_is_written_as_the_model_says(runs: dict[str, Translator]) -> None:
+    """No space is invented or lost, by whatever symbols a text is spelled."""
+    text = 'one (%d) two{name}three "%s" <b>four</b>.%%%d  {x}{x} , 5'
+    for translator in runs.values():
+        (scored,) = translator.score([text], [text])
+        lower = translator.target.text.normalise.lowercase
+        assert scored.text == (text.lower().replace("{name}", "{name}") if lower else text)
+        assert "".join(scored.words) == scored.text.replace(" ", "").replace("\ufffd", "")
+        assert [step.symbol for step in scored.steps if "span" in step.symbol][:3] == ["<span1>", "<span2>", "<span3>"]
+
+
+def test_letter_case_is_changed_around_spans_alone(runs: dict[str, Translator]) -> None:
+    (found,) = runs["word"].translate(["ONE %D {NAME} <A HREF='X'>"])
+    assert all(span in found.text for span in ("%D", "{NAME}", "<A HREF='X'>"))
+
+
+def test_every_one_of_the_n_best_has_the_spans(runs: dict[str, Translator]) -> None:
+    text = "one %d of {name} <b>two</b>"
+    for translator in runs.values():
+        (found,) = translator.translate([text], n_best=3, beam_size=6)
+        assert len({each.text for each in found.n_best}) == len(found.n_best) > 1
+        assert all(spans_of(each.text) == spans_of(text) for each in found.n_best)
+
+
+def test_a_forced_beginning_may_have_spans_of_the_source_and_no_others(runs: dict[str, Translator]) -> None:
+    for translator in runs.values():
+        (found,) = translator.translate(["one %d of {name}"], prefix=["{name}"])
+        assert found.text.startswith("{name}")
+        assert spans_of(found.text) == Counter(["%d", "{name}"])
+        for prefix in ("%s", "{name} {name}"):
+            with pytest.raises(UserError, match="prefix"):
+                translator.translate(["one %d of {name}"], prefix=[prefix])
+
+
+def test_models_together_keep_spans_as_one_does(runs: dict[str, Translator], folders: dict[str, Path]) -> None:
+    both = dragoman.load([folders["word"], folders["word"]])
+    text = "one %d of {name}"
+    assert both.translate([text])[0].text == runs["word"].translate([text])[0].text
+
+
+def test_spans_are_whole_so_no_text_is_translated_while_it_arrives(runs: dict[str, Translator]) -> None:
+    with pytest.raises(UserError, match=r"text\.protect"):
+        list(runs["bpe"].simultaneous(["one", "%d"], wait=1))
+
+
+def test_a_translation_in_json_tells_where_the_spans_are(runs: dict[str, Translator]) -> None:
+    (found,) = runs["bpe"].translate(["one %d"])
+    read = dragoman.Result.from_line(dragoman.Result(found).line()).translation
+    assert read.spans == found.spans
+    assert [(span.text, span.source, span.place) for span in read.spans] == [("%d", "en", (4, 6))]
+
+
+def test_without_marks_spans_come_through_by_their_own_symbols(free: dict[str, Translator]) -> None:
+    """Nested, repeated and adjacent ones too, by every search."""
+    asked = Asked(protection=FOUND)
+    for name, translator in free.items():
+        draw = random.Random(name)
+        texts = [sentence(draw, [span for span in INVENTORY if span.isascii()]) for _ in range(4)]
+        for search in (Spec("greedy"), Spec("beam", {"size": 3})):
+            for text, found in zip(texts, translator.translate(texts, search=search, asked=asked), strict=True):
+                assert spans_of(found.text) == spans_of(text), (name, text, found.text)
+
+
+def test_every_term_is_in_the_translation(free: dict[str, Translator]) -> None:
+    """In one of its forms and in the letter case of the source, which a first word may have from its place."""
+    terms = Term("two", ("cinq", "quatre")), Term("three four", ("six six",)), Term("one"), Term("six", ("un",))
+    wanted = {
+        "five two": ["cinq|quatre"],
+        "three four one": ["six six", "one"],
+        "Two three": ["[Cc]inq|[Qq]uatre"],
+        "five Two": ["Cinq|Quatre"],
+        "SIX three four": ["UN", "six six"],
+        "two two two": ["cinq|quatre"],
+    }
+    for name, translator in free.items():
+        if name == "character":  # has no capital letters
+            continue
+        every = translator.translate(list(wanted), asked=Asked(Glossary(terms)))
+        for found, forms in zip(every, wanted.values(), strict=True):
+            assert all(re.search(rf"\b(?:{form})\b", found.text) for form in forms), (name, found.text, forms)
+            assert all(term.target and found.text[slice(*term.target)] in term.forms for term in found.terms)
+
+
+def test_a_favoured_term_is_likelier_and_told_with_its_own_probability(translator: Translator) -> None:
+    glossary = Glossary([Term("two", ("cinq",))])
+    free, *_ = translator.translate(["one two three"])
+    for weight, there in ((0.01, False), (20.0, True)):
+        (found,) = translator.translate(["one two three"], asked=Asked(glossary, weight))
+        assert ("cinq" in found.text) is there
+        assert (found.terms[0].target is not None) is there
+        (scored,) = translator.score(["one two three"], [found.text])
+        assert found.log_prob == pytest.approx(scored.log_prob, abs=1e-4)
+    assert free.text == "trois deux un"
+
+
+def test_marks_are_candidates_wherever_their_sentence_has_them(folders: dict[str, Path]) -> None:
+    candidates = dragoman.load(folders["word"], candidates=lexicon(folders["word"]))
+    for text in ("one %d {name}", "two <b>three</b>"):
+        assert spans_of(candidates.translate([text])[0].text) == spans_of(text)
+
+
+def lexicon(folder: Path) -> tuple[int, int]:
+    """Candidates that few symbols are among, from the prepared corpus of a run."""
+    done = CliRunner().invoke(app, ["lexicon", str(folder)])
+    assert done.exit_code == 0, done.output
+    return 3, 1
+
+
+def test_a_memory_has_the_marks_of_its_sentence(tmp_path: Path) -> None:
+    """And what it has alone stays text there, which no translation may take over."""
+    options = {"text.protect": KINDS, "data.memory": {"kind": "nearest", "threshold": 0.1}}
+    model = dragoman.load(trained(corpus(tmp_path), "bpe", options))
+    text = "one two %d three"
+    (found,) = model.translate([text])
+    assert spans_of(found.text) == Counter(["%d"])
+    (again,) = model.translate([(text, "%d deux %s")])
+    assert again.sources[1].text == "%d deux %s"
+    assert "%d" in again.sources[1].words
+    assert spans_of(again.text) == Counter(["%d"])
