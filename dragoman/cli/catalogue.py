@@ -14,7 +14,7 @@ from dragoman.translation.translation import Translation
 from dragoman.translation.translator import Translator
 
 CATALOGUE = ".po"
-LINES = (CATALOGUE, ".tsv")  # of the endings of corpora, those that can be translated: columns are several sources
+LINES = (CATALOGUE, ".tsv", ".tsv.gz")  # endings of corpora that can be translated: columns are several sources
 MOST = 64  # texts that are translated at a time
 
 

@@ -83,7 +83,7 @@ def units(catalogue: Catalogue) -> Iterator[Unit]:
 def po(path: str) -> Catalogue:
     """What is in a `.po`."""
     entries = parsed(path)
-    return Catalogue(map(_message, entries), *said(entries.metadata, path))
+    return Catalogue(map(_message, entries), *read_header(entries.metadata, path))
 
 
 def parsed(path: str) -> Any:
@@ -147,7 +147,7 @@ def mo(path: str) -> Catalogue:
     charset = found[1] if found else "utf-8"
     lines = (line.partition(":") for line in _decoded(header, charset, path).split("\n"))
     messages = (_of_bytes(*pair, lambda each: _decoded(each, charset, path)) for pair in rest)
-    return Catalogue(messages, *said({key.strip(): value.strip() for key, _, value in lines}, path))
+    return Catalogue(messages, *read_header({key.strip(): value.strip() for key, _, value in lines}, path))
 
 
 def _texts(data: bytes, path: str) -> Iterator[tuple[bytes, bytes]]:
@@ -190,7 +190,7 @@ def _decoded(data: bytes, charset: str, path: str) -> str:
         raise UserError(f"{shown(path)}:{line}: is not in the encoding that it is said to be in ({charset})") from None
 
 
-def said(metadata: dict[str, str], path: str) -> tuple[tuple[str, str], int]:
+def read_header(metadata: dict[str, str], path: str) -> tuple[tuple[str, str], int]:
     """The languages, and the form of a plural that means one."""
     source, target = (metadata.get(key, UNSAID).strip() for key in ("X-Source-Language", "Language"))
     name, folders = Path(path).name.partition(".")[0], Path(path).parts[-3:-2]

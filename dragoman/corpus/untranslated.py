@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from dragoman.corpus.catalogues import parsed, said
+from dragoman.corpus.catalogues import parsed, read_header
 from dragoman.corpus.naming import matched
 from dragoman.errors import UserError
 from dragoman.files import shown
@@ -28,7 +28,7 @@ class Untranslated:
 
     def __init__(self, path: str, names: tuple[str, str]) -> None:
         self._file = parsed(path)
-        languages, self._singular = said(self._file.metadata, path)
+        languages, self._singular = read_header(self._file.metadata, path)
         if matched(names, languages, shown(path)) != (0, 1):
             raise UserError(f"{shown(path)}: is a translation of {languages[0]}, and the run translates {names[0]}")
         self._gaps = [gap for entry in self._file if not entry.obsolete for gap in self._of(entry)]

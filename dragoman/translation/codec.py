@@ -144,8 +144,10 @@ class Codec:
         given = [self.reading.given(text) for text in sources]
         read = [self.marked(each, target) for each, target in zip(given, targets, strict=True)]
         cut = [inputs.cut(self.reading.encoded(each.given, mark), longest) for each in read]
-        every = zip(given, read, cut, strict=True)
-        found = [Pair(*each, self.writing.symbols(each[2], each[1].target, longest)) for each in every]
+        found = [
+            Pair(texts, marked, symbols, self.writing.symbols(symbols, marked.target, longest))
+            for texts, marked, symbols in zip(given, read, cut, strict=True)
+        ]
         lengths = [max(inputs.length(pair.encoded), len(pair.target)) + 1 for pair in found]
         most = BATCH if all(isinstance(source, Language) for source in self.reading.sources) else ROWS  # regions: room
         for numbers in by_length(range(len(found)), lengths, BATCH, most):

@@ -1,5 +1,6 @@
 """`dragoman translate RUN messages.po`."""
 
+import gzip
 from pathlib import Path
 
 import polib
@@ -44,6 +45,11 @@ def test_what_is_about_lines_is_refused(words: str, copied: Shell, golden: Golde
 def test_other_files_of_several_languages_are_refused(name: str, copied: Shell, golden: Golden) -> None:
     copied.write(name, "{}")
     golden(copied.fails("translate", "runs/toy", name))
+
+
+def test_packed_columns_are_lines(copied: Shell) -> None:
+    (copied.folder / "x.tsv.gz").write_bytes(gzip.compress(b"one two\n"))
+    assert len(copied("translate", "runs/toy", "x.tsv.gz").lines) == 1
 
 
 def test_a_catalogue_of_another_language_is_refused(copied: Shell, golden: Golden) -> None:
