@@ -1,5 +1,6 @@
 """The tables whose rows are trainings: sound rows, each trained once, that become lines and pictures."""
 
+import json
 import time
 from argparse import Namespace
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import postediting, provenance, sizes, small, sources, trainings
+from benchmarks import postediting, provenance, rare, sizes, small, sources, trainings
 from benchmarks.prepared import Row
 from dragoman.configuration import sections
 from dragoman.configuration.config import Config
@@ -15,6 +16,7 @@ from dragoman.corpus.examples import Pair, read_pairs
 from dragoman.corpus.initialise import initialise
 from dragoman.corpus.sizes import SIZES
 from dragoman.data.recall import MEMORY
+from dragoman.errors import UserError
 from dragoman.run.run import Run
 from dragoman.training import checks, session
 from tests import toy
@@ -337,3 +339,83 @@ def test_differences_are_bold_beyond_what_two_seeds_differ() -> None:
 def test_a_folder_without_corpora_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert sizes.main(["--data", str(tmp_path), "--folder", str(tmp_path / "table")]) == 1
     assert "expected a folder for each corpus" in capsys.readouterr().err
+
+
+@pytest.fixture
+def tokenised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Namespace:
+    """Two corpora of `make rare-table`, one of them questions, and tiny models; the options of the command."""
+    (tmp_path / "data" / "toy").mkdir(parents=True)
+    for seed, (part, count) in enumerate({"train": 40, "dev": 8, "test": 8}.items()):
+        for name, texts in zip(("ja", "en"), zip(*toy.pairs(count, seed), strict=True), strict=True):
+            lines(tmp_path / "data" / "toy", f"{part}.{name}", list(texts))
+    sentences = [
+        {
+            "text": f"which number1 and number10 in {part}",
+            "variables": {"number1": "7", "number10": "8"},
+            "question-split": part,
+        }
+        for part in ("train", "train", "dev", "test")
+    ]
+    query = {"sql": ['SELECT f(number1,"number10");', "SELECT another;"], "sentences": sentences}
+    (tmp_path / "data" / "questions.json").write_text(json.dumps([query]), "utf-8")
+    (tmp_path / "words.yaml").write_text(
+        "data: {source: x, target: y, train: t, dev: d}\nrun: runs/x\n" + TINY.replace("METRIC", "bleu")
+    )
+    monkeypatch.setattr(rare, "WORDS", tmp_path / "words.yaml")
+    corpora = {
+        rare.FIRST: rare.Corpus("toy", "ja", "en"),
+        "question-sql": rare.Corpus("questions.json", "question", "sql"),
+    }
+    monkeypatch.setattr(rare, "CORPORA", corpora)
+    return Namespace(folder=tmp_path / "table", data=tmp_path / "data")
+
+
+@pytest.mark.parametrize("row", rare.rows(), ids=lambda row: row.name)
+def test_every_row_of_rare_is_a_sound_configuration(row: Row, tmp_path: Path) -> None:
+    corpus = rare.CORPORA[row.name.partition(", ")[0]]
+    options = Namespace(folder=tmp_path / "table", data=tmp_path)
+    place = tmp_path / corpus.place
+    if place.suffix:
+        place.parent.mkdir()
+        place.write_text("[]", "utf-8")
+    config = rare.config(row, options)
+    assert (config.data.source, config.data.target) == ((corpus.source,), corpus.target)
+    assert [problem for problem in checks.problems(config) if "data" not in problem.path] == []
+
+
+@pytest.mark.spec("D2", "D3", "D5")
+def test_rows_of_rare_are_told_by_what_stands_for_unknown_words(
+    tokenised: Namespace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("thot")
+    every = {row.name: row for row in rare.rows()}
+    names = ["ja-en, words, copied", "ja-en, subwords, seed 1", "ja-en, subwords, seed 2"]
+    tiny = {"training.epochs": "1", "search": "{kind: greedy, length_ratio: 1, length_margin: 2}"}
+    fewer = {f"text.{side}.unit": "{kind: bpe, size: 300}" for side in ("source", "target")}
+    for name in names:
+        more = {**tiny, **(fewer if "subwords" in name else {})}
+        rare.work(every[name]._replace(overrides={**every[name].overrides, **more}), tokenised)
+    assert rare.main(["--folder", str(tokenised.folder), "--data", str(tokenised.data), "--only", *names]) == 0
+    told = [line.split(" | ") for line in capsys.readouterr().out.splitlines()]
+    assert told[0] == ["| ", "for `<unk>`", "dev BLEU", "dev exact", "minutes |"]
+    assert [(line[0], line[1]) for line in told[2:]] == [
+        *((f"| {names[0]}", way) for way in rare.WAYS),
+        (f"| {names[1]}", ""),
+        (f"| {names[2]}", ""),
+        ("| ja-en, subwords, 2 seeds together", ""),
+    ]
+    options = ["--folder", str(tokenised.folder), "--data", str(tokenised.data), "--only", names[0], "--test"]
+    assert rare.main(options) == 0
+    assert "| test BLEU | test exact | minutes |" in capsys.readouterr().out
+
+
+def test_questions_have_the_values_of_their_variables(tokenised: Namespace) -> None:
+    found = list(rare.questions(tokenised.data / "questions.json", "dev"))
+    assert found == [("which 7 and 8 in dev", 'SELECT f ( 7 , " 8 " ) ;')]
+    assert len(list(rare.questions(tokenised.data / "questions.json", "train"))) == 2
+
+
+def test_a_dictionary_that_cannot_be_counted_is_told(tokenised: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rare, "_read", lambda *_: [Pair("", "")])
+    with pytest.raises(UserError):
+        rare.dictionary(rare.FIRST, tokenised)

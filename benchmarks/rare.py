@@ -1,0 +1,237 @@
+"""What to do about rare words: `make rare-table`.
+
+Four corpora of tokenised text: sentences (ja-en), product documentation (lv-en), descriptions of lines of Python
+(anno-code) and questions to SQL (question-sql). The folder of `--data` has them as they are published, in the places
+that CORPORA names.
+
+A row is a training. Words of configs/rare/words.yaml have a vector if they are frequent enough; what stands for the
+others in a translation makes several lines of a row: `<unk>`, a word of the source, or the translation of that word in
+a dictionary, which is counted from the training pairs (extra `align`). Other rows copy, or read and write characters or
+subwords. For each line the table has BLEU of the tokens as they are, the percentage of exact matches, and the minutes
+of processor time that the training took. `--test` adds the test sets. Started again, it continues where it stopped.
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import dragoman
+from benchmarks import provenance, trainings
+from benchmarks.prepared import Row, write
+from benchmarks.trainings import Table, markdown, result, trained
+from dragoman.configuration.config import Config, DeviceConfig
+from dragoman.corpus.examples import Pair, read_pairs
+from dragoman.errors import UserError
+from dragoman.evaluation.metrics import Bleu, ExactMatch
+from dragoman.files import existing, read_lines
+from dragoman.training import checks
+
+WORDS = Path(__file__).resolve().parent.parent / "configs" / "rare" / "words.yaml"
+PARTS = ("dev", "test")
+
+
+class Corpus(NamedTuple):
+    """A place below the folder of `--data`: the beginning of the names of its files, or a file of questions. `options`
+    suit its size.
+    """
+
+    place: str
+    source: str
+    target: str
+    options: Mapping[str, str] = MappingProxyType({})
+
+
+FIRST = "ja-en"
+CORPORA = {
+    FIRST: Corpus("enja_nmt_tips", "ja", "en"),
+    "lv-en": Corpus("msdocs_lven", "lv", "en", {"training.epochs": "12", "training.batch.size": "48"}),
+    "anno-code": Corpus("django_code", "anno", "code", {"training.epochs": "15"}),
+    "question-sql": Corpus("text2sql/geography.json", "question", "sql", {"training.epochs": "120"}),
+}
+COPIED = {"model.output": "{kind: pointer_generator, label_smoothing: 0.1}"}
+HYBRID = {"model.embedding.source": "hybrid", "model.output": "{kind: hybrid, size: 256, label_smoothing: 0.1}"}
+CHARACTERS = {"text.source.unit": "character", "text.target.unit": "character", "data.max_length": "200"}
+SUBWORDS = {"text.source.unit": "{kind: bpe, size: 2000}", "text.target.unit": "{kind: bpe, size: 2000}"}
+SEEDS = (1, 2, 3)  # of the subwords, which also translate together
+WAYS = {  # what may stand for `<unk>`, and how a translator is loaded for it
+    "`<unk>`": {"replace_unk": False},
+    "a source word": {},
+    "its translation": {"dictionary": True},
+}
+
+
+class Score(NamedTuple):
+    """BLEU of the tokens as they are, and the percentage of exact matches."""
+
+    bleu: float
+    exact: float
+
+
+class Result(NamedTuple):
+    """Scores by what stands for `<unk>` and by part of the corpus, and minutes of processor time."""
+
+    scores: Mapping[str, Mapping[str, Score]]
+    minutes: float
+
+
+def rows() -> list[Row]:
+    """Return the rows: words, and words that are copied, of each corpus; of the first, the other ways as well."""
+    of_all: dict[str, dict[str, str]] = {"words": {}, "words, copied": COPIED}
+    of_first = {
+        **of_all,
+        "words, copied as taught": {"model.output": "{kind: pointer, supervised: true, label_smoothing: 0.1}"},
+        "words, read by two LSTMs": {"model.embedding.source": "{kind: character_rnn, hidden: 128}"},
+        "words, read by convolutions": {"model.embedding.source": "character_cnn"},
+        "words, read and spelled": HYBRID,
+        "characters": CHARACTERS,
+        **{f"subwords, seed {seed}": {**SUBWORDS, "seed": str(seed)} for seed in SEEDS},
+    }
+    return [
+        Row(f"{corpus}, {name}", WORDS, {**CORPORA[corpus].options, **options})
+        for corpus in CORPORA
+        for name, options in (of_first if corpus == FIRST else of_all).items()
+    ]
+
+
+TABLE = Table(
+    "benchmarks.rare",
+    str(__doc__),
+    lambda _: rows(),
+    folder="runs/rare-table",
+    data="data",
+    epochs=None,
+    flags={"--test": "also show the scores of the test sets"},
+)
+
+
+def config(row: Row, options: argparse.Namespace) -> Config:
+    """Return a row's configuration with its data and run folder."""
+    corpus, _ = _named(row)
+    files = {f"data.{part}": _part(corpus, part, options) for part in ("train", "dev")}
+    places = {key: str(place) for key, place in {"run": options.folder / row.slug, **files}.items()}
+    languages = {"data.source": CORPORA[corpus].source, "data.target": CORPORA[corpus].target}
+    return checks.load_config(row.config, {**places, **languages, "device.threads": "1", **row.overrides})
+
+
+def _named(row: Row) -> tuple[str, str]:
+    """Return the corpus of a row, and what is done with it."""
+    corpus, _, name = row.name.partition(", ")
+    return corpus, name
+
+
+def _part(corpus: str, part: str, options: argparse.Namespace) -> Path:
+    """Return a part of a corpus, as `data.train` names one. Questions become a file of two columns."""
+    place = options.data / CORPORA[corpus].place
+    if place.suffix != ".json":
+        return Path(place / part)
+    path: Path = options.folder / "texts" / f"{corpus}.{part}.tsv"
+    if not path.is_file():
+        names = (CORPORA[corpus].source, CORPORA[corpus].target)
+        write(path, map("\t".join, [names, *questions(place, part)]))
+    return path
+
+
+def questions(path: Path, part: str) -> Iterator[tuple[str, str]]:
+    """Yield the questions of a part, split by question, and the first SQL of each, both with the values of variables
+    (Finegan-Dollak et al. 2018). Quotation marks, brackets and commas are tokens.
+    """
+    for query in json.loads("\n".join(read_lines(existing(path)))):
+        for sentence in query["sentences"]:
+            if sentence["question-split"] == part:
+                texts = (sentence["text"], query["sql"][0])
+                question, sql = (_tokenised(_filled(text, sentence["variables"])) for text in texts)
+                yield question, sql
+
+
+def _filled(text: str, variables: Mapping[str, str]) -> str:
+    for name in sorted(variables, key=len, reverse=True):  # `name1` begins `name10`
+        text = text.replace(name, variables[name])
+    return text
+
+
+def _tokenised(text: str) -> str:
+    return " ".join(re.sub(r"([\"'(),;])", r" \1 ", text).split())
+
+
+def work(row: Row, options: argparse.Namespace) -> None:
+    """Train a row, translate with it, and write its result beside its run."""
+    made = config(row, options)
+    made_with = provenance.of(made)
+    run, minutes = trained(row, made, options)
+    scores = {way: scored([run], _named(row)[0], options, way) for way in (WAYS if _says_unknown(made) else [""])}
+    provenance.write(result(row, options), Result(scores, minutes)._asdict(), made_with)
+
+
+def _says_unknown(made: Config) -> bool:
+    """Tell whether `<unk>` may be in translations: not in those of subwords, characters and words that are spelled."""
+    return made.text.target.unit.kind == "word" and made.model.output.kind != "hybrid"
+
+
+def scored(runs: Sequence[Path], corpus: str, options: argparse.Namespace, way: str = "") -> dict[str, Score]:
+    """Return the scores of runs that translate together, by part of the corpus."""
+    given: dict[str, Any] = dict(WAYS.get(way, {}))
+    if given.pop("dictionary", False):
+        given["dictionary"] = dictionary(corpus, options)
+    model = dragoman.load(runs, device=DeviceConfig(threads=1), **given)
+    found = {}
+    for part in PARTS:
+        pairs = _read(corpus, part, options)
+        texts = [translation.text for translation in model.translate([pair.source for pair in pairs])]
+        right = [[pair.target for pair in pairs]]
+        found[part] = Score(*(metric.corpus(texts, right).value for metric in (Bleu(tokenise="none"), ExactMatch())))
+    return found
+
+
+def _read(corpus: str, part: str, options: argparse.Namespace) -> list[Pair]:
+    return list(read_pairs(_part(corpus, part, options), CORPORA[corpus].source, CORPORA[corpus].target))
+
+
+def dictionary(corpus: str, options: argparse.Namespace) -> Path:
+    """Return the dictionary of a corpus, which is counted from its training pairs when it is first asked for."""
+    path: Path = options.folder / "texts" / f"{corpus}.dictionary.tsv"
+    if not path.is_file():
+        sides = path.with_suffix(".source"), path.with_suffix(".target")
+        for side, texts in zip(sides, zip(*_read(corpus, "train", options), strict=True), strict=True):
+            write(side, texts)
+        command = [sys.executable, "-m", "dragoman", "dictionary", *map(str, sides), "--tokeniser", "whitespace"]
+        done = subprocess.run([*command, "-o", str(path)], stderr=subprocess.PIPE, text=True, check=False)
+        if done.returncode:
+            raise UserError(done.stderr.strip())
+    return path
+
+
+def show(every: list[Row], options: argparse.Namespace) -> None:
+    found = {row.name: _result(row, options) for row in every}
+    seeds = [row for row in every if _named(row)[1].startswith("subwords")]
+    if len(seeds) > 1:
+        scores = {"": scored([options.folder / row.slug for row in seeds], FIRST, options)}
+        minutes = sum(found[row.name].minutes for row in seeds)
+        found[f"{FIRST}, subwords, {len(seeds)} seeds together"] = Result(scores, minutes)
+    parts = PARTS if options.test else PARTS[:1]
+    lines = []
+    for name, each in found.items():
+        for way, by_part in each.scores.items():
+            cells = (f"{value:.1f}" for part in parts for value in by_part[part])
+            lines.append((name, way, *cells, f"{each.minutes:.1f}"))
+    heads = [f"{part} {figure}" for part in parts for figure in ("BLEU", "exact")]
+    markdown(("", "for `<unk>`", *heads, "minutes"), *lines)
+
+
+def _result(row: Row, options: argparse.Namespace) -> Result:
+    read = provenance.read(result(row, options))
+    scores = {way: {part: Score(*each) for part, each in parts.items()} for way, parts in read["scores"].items()}
+    return Result(scores, read["minutes"])
+
+
+def main(arguments: list[str] | None = None) -> int:
+    return trainings.main(TABLE, work, show, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
