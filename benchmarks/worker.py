@@ -26,6 +26,9 @@ from dragoman.training.objectives.objective import Objective
 from dragoman.training.progress import Progress
 from dragoman.training.stopping import Stop
 from dragoman.training.workers import Workers
+from dragoman.translation.generator import Task
+from dragoman.translation.sentence import Sentence
+from dragoman.translation.spans import Marked
 
 PRODUCT = 1024  # rows and columns of the matrices whose products measure the rate of this machine
 PRODUCTS = 8  # products in a round
@@ -102,16 +105,17 @@ def decode(job: Job) -> None:
     candidates = (job.candidates[0], job.candidates[1]) if job.candidates else None
     folder = Path(job.folder).parent / "run"
     translator = dragoman.load(folder, device=config.device, engine=job.engine, candidates=candidates)
-    sentences = [[list[Symbol](line.split())] for line in job.sentences()]
+    symbols = [list[Symbol](line.split()) for line in job.sentences()]
+    sentences = [Sentence(number, (), Marked(()), [each]) for number, each in enumerate(symbols)]
     batches = [sentences[begin : begin + job.rows] for begin in range(0, len(sentences), job.rows)]
     length = {"length_ratio": 1e-9, "length_margin": job.length - 1}  # the end symbol is added
     spec = Spec("greedy", length) if job.beam == 1 else Spec("beam", {"size": job.beam, **length})
-    search = components.build(SEARCHES, spec)
+    task = Task(components.build(SEARCHES, spec))
     rounds = Devices(translator.device.torch_device)
 
     def work() -> None:
         for batch in batches:
-            found = translator.hypotheses(search, batch)
+            found = translator.generator.hypotheses(task, batch)
             rounds.count(sum(len(best.symbols) + 1 for best, *_ in found), len(batch))
 
     rounds.repeat(work)

@@ -89,7 +89,7 @@ def test_translations_slip_and_repeat_nothing(run: RunFolder) -> None:
         assert max(Counter(pairwise(text.split())).values(), default=1) == 1
     best = translator.translate(texts, search=components.Spec("epsilon_greedy", {"epsilon": 0.0}))
     assert 0 < sum(one != other.text for one, other in zip(found, best, strict=True)) < 40
-    translator.constraints = ()
+    translator.generator.constraints = ()
     assert any(
         max(Counter(pairwise(each.text.split())).values(), default=1) > 1 for each in translator.translate(texts)
     )

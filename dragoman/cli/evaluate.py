@@ -248,17 +248,17 @@ def _with_candidates(
     from dragoman.cli.scores import named
     from dragoman.evaluation.metrics import Score
 
-    assert translator.candidates is not None
+    assert translator.generator.candidates is not None
     batches = (each for _, lines in references for each in translator.pairs(sources.lines, lines, to=options.to))
-    found = translator.candidates.coverage(batches)
+    found = translator.generator.candidates.coverage(batches)
     percentage = 100 * found.covered / max(1, found.symbols)
     mean = f"{found.candidates / max(1, found.sentences):.0f}"
-    signature = f"symbols:{found.symbols}|mean:{mean}|of:{translator.candidates.symbols}"
+    signature = f"symbols:{found.symbols}|mean:{mean}|of:{translator.generator.candidates.symbols}"
     scores = [
         *_scores(_translated(translator, sources, options), references, options),
         Score("Covered", percentage, signature),
     ]
-    return named(scores, f"{_signature(options)}|candidates:{translator.candidates.name}")
+    return named(scores, f"{_signature(options)}|candidates:{translator.generator.candidates.name}")
 
 
 def _scores(found: "Text", references: "Sequence[Text]", options: Options) -> "list[Score]":

@@ -11,15 +11,16 @@ from dragoman.corpus.features import Given
 from dragoman.data.batch import Batch
 from dragoman.data.language import Language
 from dragoman.data.surfaces import NOTHING, Surfaces
+from dragoman.data.vocabulary import UNK
 from dragoman.errors import UserError
 from dragoman.model.predictor import ScoredBatch
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.spans import Accepts, Only
 from dragoman.text.mark import Mark, Symbol
 from dragoman.translation import inputs, spans
-from dragoman.translation.demands import Asked, Demands, Edges
+from dragoman.translation.demands import NOTHING_ASKED, Asked, Demands, Edges
 from dragoman.translation.inputs import CombinedInputs, Encoded, ModelInputs, Text
 from dragoman.translation.outputs import ModelOutputs
+from dragoman.translation.sentence import Sentence
 from dragoman.translation.spans import Marked
 from dragoman.translation.translation import Scored, Translation, steps
 from dragoman.translation.unknown import UnknownWords, substituted
@@ -38,19 +39,6 @@ class Pair(NamedTuple):
     marked: Marked
     encoded: list[Encoded]
     target: list[Symbol]
-
-
-class Checks(NamedTuple):
-    """What `Accepted` asks of beginnings of translations, by the number of their sentence."""
-
-    faithful: Accepts
-    only: Only
-
-    def of(self, numbers: Sequence[int]) -> "Checks":
-        """The same of a batch of sentences with these numbers."""
-        return Checks(
-            lambda place, ids: self.faithful(numbers[place], ids), lambda place, ids: self.only(numbers[place], ids)
-        )
 
 
 @dataclass
@@ -94,39 +82,56 @@ class Codec:
         """Texts with marks for what comes through, if the model was taught any."""
         return spans.marked(self.reading.protection, self.reading.sources, given, target)
 
-    def demands(self, asked: Asked, given: Sequence[Marked], encoded: Sequence[list[Encoded]]) -> Sequence[Demands]:
-        """What is demanded of the translation of each text. UserError if the run cannot meet it."""
-        if not asked:
-            return ()
+    def sentence(
+        self,
+        number: int,
+        given: tuple[Given, ...],
+        mark: Sequence[Mark] = (),
+        prefix: str | None = None,
+        asked: Asked = NOTHING_ASKED,
+    ) -> Sentence:
+        """The text of this number. UserError if the model cannot produce the prefix or meet what is asked."""
+        marked = self.marked(given)
+        found = Sentence(number, given, marked, self.reading.encoded(marked.given, mark))
+        if prefix is not None:
+            found = found._replace(prefix=self._prefix(found, prefix, mark))
+        return found._replace(demands=self._demands(found, asked)) if asked else found
+
+    def _prefix(self, sentence: Sentence, prefix: str, mark: Sequence[Mark]) -> list[int]:
+        """The ids that the translation begins with."""
+        protection = self.reading.protection
+        text = sentence.marked.prefix(prefix, protection) if protection else prefix
+        forbidden = {UNK, *(number for each in mark for number in self.foreign[each])}
+        return self.writing.prefix(sentence.encoded, text, forbidden)
+
+    def _demands(self, sentence: Sentence, asked: Asked) -> Demands:
+        """What is demanded of the translation."""
         if self.edited is not None:
             raise UserError("terms and protected spans are of a text that is written, and this run writes edits of one")
         if asked.protection and self.reading.protection:
             raise UserError(
                 "protect: this run was trained with marks for what it protects (text.protect); leave it out"
             )
-        found, edges = [], Edges(self.target)
-        for each, symbols in zip(given, encoded, strict=True):
-            name, text = spans.first_text(self.reading.sources, each.given)
-            found.append(Demands(asked, each, name, text, edges, self.writing.numbering(symbols)))
-        return found
+        name, text = spans.first_text(self.reading.sources, sentence.marked.given)
+        return Demands(asked, sentence.marked, name, text, self._edges, self.writing.numbering(sentence.encoded))
 
-    def checks(self, given: Sequence[Marked], encoded: Sequence[list[Encoded]], demands: Sequence[Demands]) -> Checks:
-        """For the sentence of a number and the symbols of its translation, or of the beginning of one: whether it has
-        no other spans than the source and terms that are whole words; and which symbols have to follow.
+    @cached_property
+    def _edges(self) -> Edges:
+        return Edges(self.target)
+
+    def faithful(self, sentence: Sentence, ids: Sequence[int]) -> bool:
+        """Whether a translation, or the beginning of one, has no other spans than the source, and terms that are whole
+        words.
         """
-        protection = self.reading.protection
+        said, protection = self.writing.named(sentence.encoded, ids), self.reading.protection
+        if protection and not spans.faithful(protection, self.target, sentence.marked, ids, said):
+            return False
+        return not sentence.demands or sentence.demands.met(ids, list(map(str, said)))
 
-        def faithful(number: int, ids: Sequence[int]) -> bool:
-            said = self.writing.named(encoded[number], ids)
-            if protection and not spans.faithful(protection, self.target, given[number], ids, said):
-                return False
-            return not demands or demands[number].met(ids, list(map(str, said)))
-
-        def only(number: int, ids: Sequence[int]) -> list[int] | None:
-            said = map(str, self.writing.named(encoded[number], ids))
-            return demands[number].only(ids, list(said)) if demands else None
-
-        return Checks(faithful, only)
+    def only(self, sentence: Sentence, ids: Sequence[int]) -> list[int] | None:
+        """The symbols that have to follow the beginning of a translation, if not any may."""
+        said = map(str, self.writing.named(sentence.encoded, ids))
+        return sentence.demands.only(ids, list(said)) if sentence.demands else None
 
     def batches(
         self, sources: Sequence[Text], targets: Sequence[str], to: str | None, longest: int | None = None
@@ -162,40 +167,34 @@ class Codec:
         left_out = inputs.left_out(given, [])
         return Translation(self.reading.nothing(given), "", [], 0.0, 0.0, (), left_out=left_out)
 
-    def translation(
-        self,
-        given: tuple[Given, ...],
-        marked: Marked,
-        encoded: list[Encoded],
-        hypotheses: list[Hypothesis],
-        n_best: int,
-        begun: int,
-    ) -> Translation:
-        """The best of these hypotheses, with the next best as alternatives: `n_best` different texts in all. Their
-        first `begun` symbols are a prefix that was asked for.
+    def translation(self, sentence: Sentence, hypotheses: Sequence[Hypothesis], n_best: int) -> Translation:
+        """The best of these hypotheses, with the next best that are faithful as alternatives: `n_best` different texts
+        in all.
         """
         found = dict[str, Translation]()
-        for hypothesis in hypotheses:
+        for number, hypothesis in enumerate(hypotheses):
             if len(found) == n_best:
                 break
-            translation = self._told(given, marked, encoded, hypothesis, begun)
-            found.setdefault(translation.text, translation)
+            if not number or self.faithful(sentence, hypothesis.symbols):
+                translation = self._told(sentence, hypothesis)
+                found.setdefault(translation.text, translation)
         best, *others = found.values()
         return replace(best, alternatives=tuple(others))
 
-    def _told(
-        self, given: tuple[Given, ...], marked: Marked, encoded: list[Encoded], hypothesis: Hypothesis, begun: int
-    ) -> Translation:
+    def _told(self, sentence: Sentence, hypothesis: Hypothesis) -> Translation:
         """A hypothesis as text, with the attention to the sources. Spans take the place of their marks last."""
+        if sentence.demands:
+            hypothesis = sentence.demands.without_bonus(hypothesis)
+        marked, encoded = sentence.marked, sentence.encoded
         said = self.writing.symbols_of(encoded, hypothesis)
         written, words = self.writing.written(encoded, said)
         weights = tuple(part[:-1] for part in hypothesis.attention)
         figures = {name: each.tolist() for name, each in hypothesis.figures.items()}
-        seen, sentinel = self.reading.seen(given, inputs.cut(encoded, inputs.LONGEST), words, weights)
+        seen, sentinel = self.reading.seen(sentence.given, inputs.cut(encoded, inputs.LONGEST), words, weights)
         unknown = self.writing.unknown(hypothesis, words)
         found = self.unknown.replaced(unknown, seen) if self.unknown else {}
         surfaces = self.target.text.unit.surfaces(written)
-        kept = sum(map(len, surfaces[:begun]))
+        kept = sum(map(len, surfaces[: len(sentence.prefix)]))
         text, other = substituted(
             "".join(surfaces), words.spans, {word: text for word, (text, _) in found.items()}, kept
         )
@@ -207,7 +206,7 @@ class Codec:
             hypothesis.log_prob,
             steps(list(map(spans.name, said)), words.word_of, hypothesis.log_probs, figures),
             sentinel,
-            left_out=inputs.left_out(given, encoded),
+            left_out=inputs.left_out(sentence.given, encoded),
             replaced=tuple(replacement for _, replacement in found.values()),
             spans=marked.kept(text),
         )

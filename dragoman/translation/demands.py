@@ -33,6 +33,9 @@ class Asked(NamedTuple):
         return bool(self.glossary.terms or self.protection)
 
 
+NOTHING_ASKED = Asked()
+
+
 class Edges:
     """The characters at which the symbols of a language begin and end in the middle of others."""
 
@@ -216,8 +219,10 @@ def _found(text: str, forms: Sequence[str]) -> Iterator[Span]:
             begin = text.find(form, begin + 1)
 
 
-def told(found: Translation, demands: Demands) -> Translation:
+def told(found: Translation, demands: Demands | None) -> Translation:
     """The translation, and the next best ones, with what came of what was demanded."""
+    if demands is None:
+        return found
     others = tuple(told(each, demands) for each in found.alternatives)
     spans = demands.kept(found.text) or found.spans
     return replace(found, alternatives=others, spans=spans, terms=demands.applied(found.text))

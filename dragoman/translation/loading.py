@@ -71,16 +71,16 @@ def load(
         raise UserError(f"{', '.join(map(str, folders))}: has no translation memory to replace (data.memory)")
     members = [_of_run(run, weights, engine, chosen, memory) for run in runs]
     translator = members[0] if len(members) == 1 else _together(folders, members)
-    translator.constraints = runs[0].config.constraints
+    translator.generator.constraints = runs[0].config.constraints
     translator.codec.unknown = None
     if runs[0].config.replace_unk if replace_unk is None else replace_unk:
         own = [run.folder.dictionary for run in reversed(runs) if run.folder.dictionary.is_file()]
         known = dictionaries(translator, [*own, *_files(dictionary)])
         translator.codec.unknown = UnknownWords(translator.target, known)
     if engine == "int8":
-        translator.way = Int8(nn.ModuleList(member.model for member in members))
+        translator.generator.backend = Int8(nn.ModuleList(member.model for member in members))
     if candidates:
-        translator.candidates = CandidateList(list(map(_lexicon, runs)), *candidates, chosen.torch_device)
+        translator.generator.candidates = CandidateList(list(map(_lexicon, runs)), *candidates, chosen.torch_device)
     return translator
 
 
@@ -126,7 +126,7 @@ def _of_run(run: Run, weights: str | None, engine: Engine, device: Device, memor
     if engine == "onnx":
         translator = Translator(lambda: run.model(predictor.weights), *rest)
         predictor = onnx.read(run, weights, device.threads, lambda: translator.model.output)
-        translator.predictor = predictor
+        translator.generator.predictor = predictor
         return translator
     model = run.model(weights).to(device.torch_device)
     if engine == "int8" and not model.output.portable:
@@ -181,12 +181,12 @@ def _together(folders: Sequence[str | Path], members: Sequence[Translator]) -> T
         return Ensemble([member.model for member in members], readings.counts)
 
     try:
-        predictors = [member.predictor for member in members if member.predictor]
+        predictors = [member.generator.predictor for member in members if member.generator.predictor]
         predictor = Ensemble(predictors, readings.counts) if predictors else None
         translator = Translator(scorer if predictor else scorer(), known, first.search, first.device)
     except ValueError as error:
         raise UserError(f"{', '.join(map(str, folders))}: {error}") from error
-    translator.predictor = predictor
+    translator.generator.predictor = predictor
     return translator
 
 

@@ -119,13 +119,19 @@ def each_mark(encoded: Sequence[Sequence[Encoded]], target: Language, device: to
     ids = dict(zip(target.vocabulary.ids(MARKS), MARKS, strict=True))
     rows = list[list[int]]()
     for sources in encoded:
-        wanted = Counter[str]()
-        for each in sources:  # what a further source has is in the first, too
-            wanted |= Counter(symbol for symbol in spelled(each) if symbol in MARKS)
+        wanted = marks_of(sources)
         rows.append([wanted[ids[number]] for number in sorted(ids)])
     (space,) = target.vocabulary.ids([SPACE])
     marks = torch.tensor(sorted(ids), device=device)
     return EachMark(torch.tensor(rows, device=device), marks, space if apart and space != UNK else None)
+
+
+def marks_of(sources: Sequence[Encoded]) -> Counter[str]:
+    """How often the translation of these sources has each mark."""
+    found = Counter[str]()
+    for each in sources:  # what a further source has is in the first, too
+        found |= Counter(symbol for symbol in spelled(each) if symbol in MARKS)
+    return found
 
 
 def unsaid(target: Language) -> list[int]:

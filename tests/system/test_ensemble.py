@@ -170,9 +170,9 @@ def test_runs_translate_together_in_8_bit_integers(shell: Shell) -> None:
     for plain, found in zip(dragoman.load(folders).translate(texts), together.translate(texts), strict=True):
         assert plain.log_prob != found.log_prob
         assert plain.log_prob == pytest.approx(found.log_prob, abs=0.3)
-    assert isinstance(together.way, Int8)
+    assert isinstance(together.generator.backend, Int8)
     assert isinstance(together.scorer, Ensemble)
-    rounded = {id(part.weight) for part in together.way.rounded}
+    rounded = {id(part.weight) for part in together.generator.backend.rounded}
     for model in together.scorer.models:
         assert isinstance(model, Seq2Seq)
         assert rounded & set(map(id, model.parameters()))

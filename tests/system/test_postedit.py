@@ -16,6 +16,7 @@ from dragoman.run.run import Run
 from dragoman.search.table import SEARCHES
 from dragoman.text.edits import OPERATIONS
 from dragoman.training import session
+from dragoman.translation.generator import Task
 from dragoman.translation.inputs import Encoded
 from dragoman.visualisation.changes import Change, Revision
 from tests import toy
@@ -113,8 +114,9 @@ def test_operations_fit_the_sentence_and_attention_is_by_words_of_the_result(she
             assert each.words == each.text.split()
             for seen in each.sources:
                 assert seen.attention.shape == (len(each.words), len(seen.words))
-    search = components.build(SEARCHES, translator.search)
-    searched = translator.hypotheses(search, [translator.codec.reading.encoded(each) for each in sources])
+    task = Task(components.build(SEARCHES, translator.search))
+    sentences = [translator.codec.sentence(number, given) for number, given in enumerate(sources)]
+    searched = translator.generator.hypotheses(task, sentences)
     keep, delete = translator.target.vocabulary.ids(OPERATIONS)
     for (best, *_), (_, before) in zip(searched, sources, strict=True):
         assert sum(symbol in (keep, delete) for symbol in best.symbols) <= len(before.split())
@@ -130,8 +132,9 @@ def test_no_text_is_twice_in_an_n_best_list(shell: Shell) -> None:
     sources = list(zip(lines(shell, "test.en"), lines(shell, "test.mt"), strict=True))
     found = [[each.text for each in best.n_best] for best in translator.translate(sources, n_best=3)]
     assert all(len(set(texts)) == len(texts) for texts in found)
-    encoded = [translator.codec.reading.encoded(each) for each in sources]
-    searched = translator.hypotheses(components.build(SEARCHES, translator.search), encoded, 3)
+    task = Task(components.build(SEARCHES, translator.search), 3)
+    sentences = [translator.codec.sentence(number, given) for number, given in enumerate(sources)]
+    searched = translator.generator.hypotheses(task, sentences)
     missing = 0
     for (_, before), texts, hypotheses in zip(sources, found, searched, strict=True):
         said = (translator.target.vocabulary.marked(each.symbols) for each in hypotheses)

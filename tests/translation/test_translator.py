@@ -32,11 +32,11 @@ from dragoman.run.run import Run
 from dragoman.search.constraints import CONSTRAINTS, Constraint, ConstraintContext
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.search import Search
 from dragoman.training import session
-from dragoman.translation import codec, inputs
-from dragoman.translation import translator as module
+from dragoman.translation import codec, generator, inputs
 from dragoman.translation.codec import by_length
+from dragoman.translation.generator import Task
+from dragoman.translation.sentence import Sentence
 from dragoman.translation.translation import Scored
 from dragoman.translation.translator import Translator
 from tests import toy
@@ -129,7 +129,7 @@ def test_other_texts_in_the_batch_change_nothing(
     size: int, translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alone = [translator.translate([text])[0] for text in TEXTS]
-    monkeypatch.setattr(module, "BATCH", size)
+    monkeypatch.setattr(generator, "BATCH", size)
     for one, other in zip(translator.translate(TEXTS), alone, strict=True):
         assert (one.text, one.words, one.source_words) == (other.text, other.words, other.source_words)
         assert (one.score, one.log_prob) == pytest.approx((other.score, other.log_prob), abs=1e-5)
@@ -196,17 +196,19 @@ def test_lists_alternatives_the_best_first(translator: Translator) -> None:
 def test_a_list_of_one_text_alone_is_shorter_than_asked_for(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = translator.hypotheses
+    real = translator.generator.hypotheses
 
-    def repeated(search: Search, encoded: Any, *rest: Any, **options: Any) -> list[list[Hypothesis]]:
-        return [[found[0], *found] for found in real(search, encoded, *rest, **options)]
+    def repeated(*rest: Any, **options: Any) -> list[list[Hypothesis]]:
+        return [[found[0], *found] for found in real(*rest, **options)]
 
     wanted = [[each.text for each in found.n_best] for found in translator.translate(TEXTS[:3], n_best=2)]
-    monkeypatch.setattr(translator, "hypotheses", repeated)
+    monkeypatch.setattr(translator.generator, "hypotheses", repeated)
     assert [[each.text for each in found.n_best] for found in translator.translate(TEXTS[:3], n_best=2)] == wanted
-    monkeypatch.setattr(
-        translator, "hypotheses", lambda *all, **options: [[found[0]] * 4 for found in repeated(*all, **options)]
-    )
+
+    def four_times(*rest: Any, **options: Any) -> list[list[Hypothesis]]:
+        return [[found[0]] * 4 for found in repeated(*rest, **options)]
+
+    monkeypatch.setattr(translator.generator, "hypotheses", four_times)
     (found,) = translator.translate(["one two"], n_best=2)
     assert [each.text for each in found.n_best] == [found.text] == ["deux un"]
 
@@ -354,15 +356,15 @@ def test_groups_hold_every_sentence_once_within_the_budget(lengths: list[int], b
 def test_no_more_rows_are_searched_at_once_than_allowed(
     translator: Translator, beam: int, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "ROWS", 6)
+    monkeypatch.setattr(generator, "ROWS", 6)
     sizes: list[int] = []
-    real = translator.hypotheses
+    real = translator.generator.hypotheses
 
-    def seen(search: Search, encoded: Sequence[Any], *rest: Any, **options: Any) -> list[list[Hypothesis]]:
-        sizes.append(len(encoded))
-        return real(search, encoded, *rest, **options)
+    def seen(task: Task, batch: Sequence[Sentence], **options: Any) -> list[list[Hypothesis]]:
+        sizes.append(len(batch))
+        return real(task, batch, **options)
 
-    monkeypatch.setattr(translator, "hypotheses", seen)
+    monkeypatch.setattr(translator.generator, "hypotheses", seen)
     texts = ["one two"] * 7
     assert len(translator.translate(texts, beam_size=beam)) == 7
     assert max(sizes) == most
@@ -422,7 +424,7 @@ class NotTwice(Constraint):
 def test_a_prefix_that_breaks_a_constraint_is_told(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(cast(dict[str, Any], CONSTRAINTS), "not_twice", NotTwice)
     translator = dragoman.load(run)
-    translator.constraints = (Spec("not_twice"),)
+    translator.generator.constraints = (Spec("not_twice"),)
     texts = ["one two", "six", "four"]
     first, _, _ = translator.translate(texts, prefix=["deux un deux", "", "un"])
     assert first.text.split()[:3] == ["deux", "un", "deux"]
@@ -555,7 +557,7 @@ def test_translations_keep_to_the_constraints_of_the_configuration(
         assert [found.text for found in each.translate(TEXTS, search=greedy)] == wanted
     spoken = one.simultaneous(TEXTS[0].split(), wait=1000)
     assert [word.text for word in spoken] == wanted[0].split()
-    one.constraints, one.codec.unknown = (), None
+    one.generator.constraints, one.codec.unknown = (), None
     assert "<unk>" in one.translate(TEXTS[:1], search=greedy)[0].text
 
 

@@ -134,7 +134,7 @@ def others(folder: Path) -> dict[str, Path]:
 
 def craving(*runs: Path, **options: Any) -> Translator:
     translator = dragoman.load(list(runs), **options)
-    translator.predictor = Craving(translator.predictor or translator.scorer)
+    translator.generator.predictor = Craving(translator.generator.predictor or translator.scorer)
     return translator
 
 
