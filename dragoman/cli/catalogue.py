@@ -43,9 +43,10 @@ def fill(
             some: list[tuple[Given, ...]] = [(text,) for text in texts[first : first + MOST]]
             found += [translation.text for translation in translated(Portion(first + 1, some))]
             advance(len(found) - first)
+    filled, count = catalogue.filled(found)
     with output(target) as file:
-        file.write(catalogue.filled(found).removesuffix("\n").split("\n"))
-    tell(f"{shown(path)}: {len(catalogue):,} messages had no translation; theirs are marked as fuzzy")
+        file.write(filled.removesuffix("\n").split("\n"))
+    tell(f"{shown(path)}: {count:,} of {len(catalogue):,} messages without a translation have one now, marked as fuzzy")
 
 
 def _names(translator: Translator) -> tuple[str, str]:

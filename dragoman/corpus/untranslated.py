@@ -46,17 +46,19 @@ class Untranslated:
             one = form == self._singular and len(forms) > 1
             yield Gap(entry, form, entry.msgid if one else entry.msgid_plural)
 
-    def filled(self, translations: Sequence[str]) -> str:
-        """The file with the translations of its `texts`, marked as fuzzy. A message keeps its line breaks, and the
-        spaces around its lines; one of whose lines a translation is empty stays as it is.
+    def filled(self, translations: Sequence[str]) -> tuple[str, int]:
+        """The file with the translations of its `texts`, marked as fuzzy, and how many messages these are. A message
+        keeps its line breaks, and the spaces around its lines; one of whose lines a translation is empty stays as it
+        is.
         """
-        rest = iter(translations)
+        rest, count = iter(translations), 0
         for entry, form, text in self._gaps:
             lines = text.split("\n")
             translated = [next(rest) if line.strip() else "" for line in lines]
             both = list(zip(lines, translated, strict=True))
             if any(line.strip() and not new for line, new in both):
                 continue
+            count += 1
             found = "\n".join(line.replace(line.strip(), new, 1) for line, new in both)
             if form is None:
                 entry.msgstr = found
@@ -65,4 +67,4 @@ class Untranslated:
             if FUZZY not in entry.flags:
                 entry.flags.append(FUZZY)
         self._file.metadata["Content-Type"] = "text/plain; charset=UTF-8"
-        return str(self._file)
+        return str(self._file), count

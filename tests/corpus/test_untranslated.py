@@ -56,7 +56,8 @@ def place(tmp_path: Path) -> Path:
 def test_what_is_not_translated_is_filled_and_nothing_else(place: Path) -> None:
     catalogue = Untranslated(str(place), ("en", "cs"))
     assert catalogue.texts == ["save", "two", "lines", "%d file", "%d files"]
-    text = catalogue.filled([f"<{each}>" for each in catalogue.texts])
+    text, count = catalogue.filled([f"<{each}>" for each in catalogue.texts])
+    assert count == len(catalogue) == 4
     before, after = polib.pofile(str(place)), polib.pofile(text)
     assert after.metadata == {**before.metadata, "Content-Type": "text/plain; charset=UTF-8"}
     opened, closed, saved, lines, plural, old = after
@@ -72,7 +73,9 @@ def test_what_is_not_translated_is_filled_and_nothing_else(place: Path) -> None:
 
 def test_a_message_without_a_translation_of_every_line_stays_as_it_is(place: Path) -> None:
     catalogue = Untranslated(str(place), ("en", "cs"))
-    after = polib.pofile(catalogue.filled(["", "one", "", "a", ""]))
+    filled, count = catalogue.filled(["", "one", "", "a", ""])
+    assert (count, len(catalogue)) == (1, 4)
+    after = polib.pofile(filled)
     assert [each.msgstr for each in after[2:4]] == ["", ""]
     assert not after[3].flags
     assert after[4].msgstr_plural == {0: "a", 1: "%d soubory", 2: ""}
