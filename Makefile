@@ -10,7 +10,7 @@ LOWEST := .venv-lowest
 unexport PYTHONDONTWRITEBYTECODE # modules are compiled once, and not in each of the many processes that tests start
 
 .NOTPARALLEL: # the tests' summary is the last thing that `make check` says
-.PHONY: demo lint quick test check lowest soak mutants bench attention-table small-table sizes-table sources-table postediting-table length-plot zero-shot tasks-table busy-table vocabulary-table rare-table spec
+.PHONY: demo lint quick test check lowest soak mutants bench attention-table small-table sizes-table sources-table postediting-table length-plot zero-shot tasks-table busy-table vocabulary-table rare-table outputs-table spec
 
 demo: $(CORE)
 	$(BIN)/dragoman demo
@@ -74,6 +74,9 @@ vocabulary-table: $(CORE)
 
 rare-table: $(DEV)
 	$(BIN)/python -m benchmarks.rare $(OPTIONS)
+
+outputs-table: $(CORE)
+	$(BIN)/python -m benchmarks.outputs $(OPTIONS)
 
 spec: $(CORE)
 	$(BIN)/python -m tools.spec --write

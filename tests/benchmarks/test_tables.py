@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import postediting, provenance, rare, sizes, small, sources, trainings
+from benchmarks import outputs, postediting, provenance, rare, sizes, small, sources, trainings
 from benchmarks.prepared import Row
 from dragoman.configuration import sections
 from dragoman.configuration.config import Config
@@ -419,3 +419,36 @@ def test_a_dictionary_that_cannot_be_counted_is_told(tokenised: Namespace, monke
     monkeypatch.setattr(rare, "_read", lambda *_: [Pair("", "")])
     with pytest.raises(UserError):
         rare.dictionary(rare.FIRST, tokenised)
+
+
+@pytest.fixture
+def messages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Namespace:
+    """The corpora of `make outputs-table`, and tiny models; the options of the command."""
+    for seed, language in enumerate(("de", "fi", "cs", "fr", "es")):
+        for part, count in (("train", 40), ("dev", 8)):
+            lines(tmp_path, f"{part}.en-{language}.tsv", [f"en\t{language}", *map("\t".join, toy.pairs(count, seed))])
+    monkeypatch.setattr(outputs, "DEV", 15)
+    return Namespace(folder=tmp_path / "table", data=tmp_path)
+
+
+@pytest.mark.parametrize("row", outputs.rows(), ids=lambda row: row.name)
+def test_every_row_of_outputs_is_a_sound_configuration(row: Row, messages: Namespace) -> None:
+    config = outputs.config(row, messages)
+    assert list(checks.problems(config)) == []
+    assert f"{config.text.target.unit.options['size']:,} words, {config.model.output.kind}" == row.name
+    assert len(config.data.pairs) == (1 if row.name.startswith("50,000") else 5)
+
+
+@pytest.mark.spec("D6", "D7", "D8")
+def test_rows_of_outputs_are_told(messages: Namespace, capsys: pytest.CaptureFixture[str]) -> None:
+    every = {row.name: row for row in outputs.rows()}
+    names = ["50,000 words, huffman", "200,000 words, nce"]
+    tiny = {"training.steps": "2", "model.decoder.size": "8", "search": "{kind: greedy, length_ratio: 1}"}
+    for name in names:
+        outputs.work(every[name]._replace(overrides={**every[name].overrides, **tiny}), messages)
+    assert outputs.main(["--folder", str(messages.folder), "--data", str(messages.data), "--only", *names]) == 0
+    told = [line.split(" | ") for line in capsys.readouterr().out.splitlines()]
+    assert told[0] == ["| ", "perplexity", "BLEU", "minutes |"]
+    assert [line[0] for line in told[2:]] == [f"| {name}" for name in names]
+    assert all(1 < float(line[1]) < 1000 for line in told[2:])
+    assert len(list(read_pairs(messages.folder / "texts" / "dev-3.en-fi.tsv", "en", "fi"))) == 3
