@@ -1,7 +1,7 @@
 """Glossaries: terms whose translation is given, and terms that stay as they are."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -10,6 +10,7 @@ from dragoman.errors import UserError
 from dragoman.files import read_lines
 from dragoman.files import shown as file_shown
 from dragoman.text.normalise import Normaliser
+from dragoman.text.tokenise import Span
 
 # Scripts without spaces between words: in these, a term may begin and end anywhere.
 SPACELESS: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
@@ -73,6 +74,16 @@ def whole(text: str, begin: int, end: int) -> bool:
     """Whether what stands there are whole words."""
     pieces = [match.span() for match in _PIECE.finditer(text)]
     return begin in {first for first, _ in pieces} and end in {last for _, last in pieces}
+
+
+def occurrences(text: str, forms: Sequence[str]) -> Iterator[Span]:
+    """Yield the places of these forms, as whole words."""
+    for form in forms:
+        begin = text.find(form)
+        while begin >= 0:
+            if whole(text, begin, begin + len(form)):
+                yield begin, begin + len(form)
+            begin = text.find(form, begin + 1)
 
 
 def _forms(term: Term, said: str, *, first: bool) -> tuple[str, ...]:

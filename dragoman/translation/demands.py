@@ -13,7 +13,7 @@ from dragoman.data.surfaces import Numbering
 from dragoman.data.vocabulary import UNK
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.phrases import CLASSES, Phrase, SentencePhrases, bonuses
-from dragoman.text.glossary import FoundTerm, Glossary, spaceless, whole
+from dragoman.text.glossary import FoundTerm, Glossary, occurrences, spaceless, whole
 from dragoman.text.protection import Protection
 from dragoman.text.tokenise import Span
 from dragoman.translation.spans import WORD, Marked
@@ -73,15 +73,28 @@ class Reading(NamedTuple):
 
 
 class Demands:
-    """What is demanded of the translation of a text: the protected spans of the text, and its terms."""
+    """What is demanded of the translation of a text: the protected spans of the text, and its terms. The search is to
+    see to all of it if it is `strict`, or else to the spans alone.
+    """
 
-    def __init__(self, asked: Asked, given: Marked, name: str, text: str, edges: "Edges", known: Numbering) -> None:
+    def __init__(
+        self,
+        asked: Asked,
+        given: Marked,
+        name: str,
+        text: str,
+        edges: "Edges",
+        known: Numbering,
+        *,
+        strict: bool = False,
+    ) -> None:
         self._asked = asked
+        self._known = known
         self._protection = asked.protection
         self._given = given
         self._edges, target = edges, edges.target
         self._target = target
-        self._name = name
+        self.name = name
         self.text = text
         self.spans = asked.protection.find(text) if asked.protection else []
         found = asked.glossary.find(text)
@@ -90,12 +103,22 @@ class Demands:
         ]
         verbatim = [list(_spellings(target, text[slice(*span)], known)) for span in self.spans]
         terms = list({term.forms: self._terms(term, known) for term in self.terms}.values())
-        hard = [*zip(self.spans, verbatim, strict=True), *(((-1, -1), each) for each in terms if not asked.weight)]
+        self.places = not (strict or asked.weight)
+        searched = terms if strict and not asked.weight else []
+        hard = [*zip(self.spans, verbatim, strict=True), *(((-1, -1), each) for each in searched)]
         self._places = [span for span, spellings in hard if spellings]
         self._verbatim = sum(map(bool, verbatim))
         self.required = SentencePhrases([each for _, each in hard if each], edges.class_of, self._fits)
         soft = [each for each in terms if each] if asked.weight else []
         self.favoured = SentencePhrases(soft, edges.class_of, self._fits)
+
+    def strictly(self) -> "Demands":
+        """The same, with all of it for the search to see to."""
+        return Demands(self._asked, self._given, self.name, self.text, self._edges, self._known, strict=True)
+
+    def lacks(self, found: Translation) -> bool:
+        """Whether terms are not in the translation that a search could see to."""
+        return self.places and any(term.target is None for term in self.applied(found.text))
 
     def _fits(self, number: int, phrase: Phrase, before: int) -> bool:
         """Whether a phrase may begin there: if not behind a space, then behind nothing that it would become one with,
@@ -170,7 +193,7 @@ class Demands:
             left.setdefault(text[begin:end], deque()).append((begin, end))
         there = ((self.text[slice(*span)], span) for span in self.spans)
         return tuple(
-            KeptSpan(said, self._name, span, left[said].popleft() if left.get(said) else None) for said, span in there
+            KeptSpan(said, self.name, span, left[said].popleft() if left.get(said) else None) for said, span in there
         )
 
     def applied(self, text: str) -> tuple[AppliedTerm, ...]:
@@ -178,9 +201,9 @@ class Demands:
         return tuple(
             AppliedTerm(
                 self._given.text(term.text),
-                self._name,
+                self.name,
                 (self._given.place(term.begin), self._given.place(term.end)),
-                next(_found(text, [self._target.text.normalise(form) for form in term.forms]), None),
+                next(occurrences(text, [self._target.text.normalise(form) for form in term.forms]), None),
                 term.forms,
             )
             for term in self.terms
@@ -207,16 +230,6 @@ def _spellings(target: Language, text: str, known: Numbering, *, glued: bool = T
 def _stripped(text: str, begin: int, end: int) -> Span:
     """The place without a space before it."""
     return begin + len(text[begin:end]) - len(text[begin:end].lstrip(" ")), end
-
-
-def _found(text: str, forms: Sequence[str]) -> Iterator[Span]:
-    """Yield the places of these forms, as whole words."""
-    for form in forms:
-        begin = text.find(form)
-        while begin >= 0:
-            if whole(text, begin, begin + len(form)):
-                yield begin, begin + len(form)
-            begin = text.find(form, begin + 1)
 
 
 def told(found: Translation, demands: Demands | None) -> Translation:

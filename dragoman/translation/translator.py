@@ -151,13 +151,21 @@ class Translator:
         sentences = self._sentences(texts, task.mark, prefixes, asked)
         found = self._remembered(sentences, prefixes, to) if exact else {}
         full = [each for each in sentences if any(len(symbols) > len(task.mark) for symbols in each.encoded)]
-        hypotheses = self.generator.generate(task, [each for each in full if each.number not in found])
-        for number, every in hypotheses.items():
-            found[number] = self.codec.translation(sentences[number], every, n_best)
+        found |= self._searched(task, [each for each in full if each.number not in found])
+        lacking = [each for each in full if each.demands and each.demands.lacks(found[each.number])]
+        found |= self._searched(
+            task, [each._replace(demands=each.demands.strictly()) for each in lacking if each.demands]
+        )
         return [
             told(found[each.number], each.demands) if each.number in found else self.codec.nothing(each.given)
             for each in sentences
         ]
+
+    def _searched(self, task: Task, sentences: Sequence[Sentence]) -> dict[int, Translation]:
+        """The translations of these sentences by their numbers."""
+        known = {each.number: each for each in sentences}
+        every = self.generator.generate(task, sentences)
+        return {number: self.codec.translation(known[number], each, task.n_best) for number, each in every.items()}
 
     def _task(
         self, n_best: int, search: Spec | None, beam_size: int | None, timeout: float | None, mark: Sequence[Mark]

@@ -10,16 +10,21 @@ from tests.system.conftest import Shell
 def test_terms_are_in_the_translations_and_what_is_not_is_told(trained: Shell, tmp_path: Path) -> None:
     (tmp_path / "terms.tsv").write_text("two\tcinq\nfour\tneuf\n", "utf-8")
     (tmp_path / "kept").write_text("six\n", "utf-8")
+    (tmp_path / "prefixes").write_text(f"\n\n{' '.join(['quatre'] * 20)}\n", "utf-8")  # no room behind
     asked = ["--glossary", str(tmp_path / "terms.tsv"), "--keep", str(tmp_path / "kept"), "--json"]
-    done = trained("translate", "runs/toy", *asked, stdin="one two\nsix four\n")
-    first, second = (Result.from_line(line).translation for line in done.out.splitlines())
-    assert "cinq" in first.text.split()
-    assert "six" in second.text.split()
-    assert [(term.text, term.forms, term.target is None) for term in second.terms] == [
+    asked += ["--prefix", str(tmp_path / "prefixes")]
+    done = trained("translate", "runs/toy", *asked, stdin="one two\nsix four\nsix four\n")
+    assert done.code == 0, done.err
+    first, second, third = (Result.from_line(line).translation for line in done.out.splitlines())
+    assert "cinq" in first.words
+    assert {"neuf", "six"} <= set(second.words)  # a word that the model does not have
+    assert third.text.startswith("quatre quatre")
+    assert [(term.text, term.forms, term.target is None) for term in third.terms] == [
         ("six", ("six",), False),
         ("four", ("neuf",), True),
     ]
-    assert done.err.count(":2: not in the translation: four") == 1
+    assert done.err.count(":3: not in the translation: four") == 1
+    assert done.err.count("not in the translation") == 1
 
 
 def test_what_does_not_go_together_is_told(trained: Shell, tmp_path: Path, golden: Golden) -> None:
