@@ -1,0 +1,124 @@
+"""Minimum risk training: what a metric finds better becomes more probable."""
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Final, TypeAlias, final
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from dragoman.configuration.config import Config
+from dragoman.data.batch import Batch, pad
+from dragoman.data.vocabulary import EOS
+from dragoman.model import build
+from dragoman.model.decoder.decoder import State
+from dragoman.model.output.output import Loss
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.model.shapes import Float
+from dragoman.model.state import first_tensor, select
+from dragoman.training.objectives.drawing import drawn
+from dragoman.training.objectives.objective import Objective, ObjectiveContext
+
+Said: TypeAlias = tuple[int, ...]  # the symbols of a translation without its end
+LONGER: Final = (1.5, 5)  # most symbols that are drawn: so many times those of the longest reference, and so many more
+
+
+@final
+class MinimumRisk(Objective):
+    """The expected error of what a model says, summed over sentences (Shen et al. 2016):
+
+        sum_(y in S) Q(y | x) D(y, y*),   Q(y | x) = P(y | x)^alpha / sum_(y' in S) P(y' | x)^alpha
+
+    S are the different ones of `samples` translations that the model draws and, with `reference`, y* itself. D is the
+    error of a sentence by a `metric` of the configuration, from 0 to 1 as that goes from 100 to 0. This is for a model
+    that is trained already: drawing takes time, and what other models draw is of no use.
+    """
+
+    any_attention = True
+
+    def __init__(
+        self,
+        context: ObjectiveContext,
+        *,
+        metric: str = "bleu",
+        samples: Annotated[int, Field(ge=2, le=1000)] = 20,
+        alpha: Annotated[float, Field(gt=0)] = 0.005,
+        reference: bool = True,
+    ) -> None:
+        super().__init__(context)
+        self.metric = context.metrics[metric]
+        self.target = context.target
+        self.samples = samples
+        self.alpha = alpha
+        self.reference = reference
+
+    @classmethod
+    def problems(cls, config: Config) -> Iterator[str]:
+        yield from super().problems(config)
+        metric = config.training.objective.options.get("metric", "bleu")
+        if metric not in [spec.kind for spec in config.metrics]:
+            yield f"minimum_risk has errors by '{metric}', which metrics does not have"
+        surfaces = build.surfaces(config.model)
+        if surfaces.extended or surfaces.target:
+            yield f"minimum_risk draws symbols of the vocabulary; '{config.model.output.kind}' says other words, too"
+        if config.data.edits is not None:
+            yield "minimum_risk draws any symbols; not all are edits that fit (data.edits)"
+
+    def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
+        state, real = model.begin(batch.sources), batch.target.mask
+        right = [tuple(ids[mask].tolist())[:-1] for ids, mask in zip(batch.target.ids, real, strict=True)]
+        every = self._candidates(model, state, right)
+        log_probs = _log_probs(model, state, batch, every)
+        risks = [
+            ((self.alpha * own).softmax(0) * own.new_tensor([self._error(each, reference) for each in said])).sum()
+            for own, said, reference in zip(torch.split(log_probs, list(map(len, every))), every, right, strict=True)
+        ]
+        return Loss(torch.stack(risks).sum(), len(risks))
+
+    @torch.no_grad()
+    def _candidates(self, model: Seq2Seq, state: State, right: Sequence[Said]) -> list[list[Said]]:
+        """S of each sentence."""
+        times, more = LONGER
+        found = _draw(model, state, len(right), self.samples, int(times * max(map(len, right))) + more)
+        own = [[each] if self.reference else [] for each in right]
+        return [list(dict.fromkeys([*each, *draws])) for each, draws in zip(own, found, strict=True)]
+
+    def _error(self, said: Said, right: Said) -> float:
+        """D of a translation."""
+        text, reference = (self.target.text.decode(self.target.vocabulary.symbols(each)) for each in (said, right))
+        score = self.metric.sentence(text, [reference]).value / 100
+        return 1 - score if self.metric.higher_is_better else score
+
+
+def _draw(model: Seq2Seq, state: State, sentences: int, samples: int, longest: int) -> list[list[Said]]:
+    """What the model draws for each sentence, ended after `longest` symbols at the latest."""
+    start = first_tensor(state.source_state)
+    rows = torch.arange(sentences, device=start.device).repeat_interleave(samples)
+    symbols, ended, said = (
+        torch.full_like(rows, model.start_id),
+        torch.zeros_like(rows, dtype=torch.bool),
+        list[Tensor](),
+    )
+    state = model.reorder(state, rows)
+    while len(said) < longest and not ended.all():
+        prediction = model.predict(symbols, state)
+        symbols, state = drawn(prediction), prediction.state
+        ended |= symbols == EOS
+        said.append(symbols)
+    every = [_until_end(each) for each in torch.stack(said, 1).tolist()]
+    return [every[first : first + samples] for first in range(0, len(every), samples)]
+
+
+def _until_end(symbols: list[int]) -> Said:
+    return tuple(symbols[: symbols.index(EOS)] if EOS in symbols else symbols)
+
+
+def _log_probs(model: Seq2Seq, state: State, batch: Batch, every: Sequence[Sequence[Said]]) -> Float[Tensor, "N"]:
+    """`log P(y | x)` of these translations, those of one sentence after those of the other."""
+    target = pad([[*each, EOS] for said in every for each in said]).to(batch.target.ids.device)
+    numbers = [number for number, said in enumerate(every) for _ in said]
+    rows = torch.tensor(numbers, device=target.ids.device)
+    own = State(*(select(part, rows) for part in state))
+    readout = model.readouts(model.unroll(own, target.ids), batch._replace(target=target), own)
+    scores = model.output.score_targets(readout, target.ids[target.mask]).log_probs
+    return scores.new_zeros(target.mask.shape).masked_scatter(target.mask, scores).sum(1)

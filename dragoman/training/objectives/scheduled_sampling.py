@@ -1,0 +1,84 @@
+"""Scheduled sampling: the decoder reads its own predictions more and more often."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from math import exp
+from typing import Annotated, Final, Literal, final
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from dragoman.configuration.components import Rate
+from dragoman.configuration.config import Config
+from dragoman.data.batch import Batch, Sequence
+from dragoman.model.decoder.decoder import State
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.model.shapes import Int
+from dragoman.training.objectives.drawing import best, drawn
+from dragoman.training.objectives.objective import ObjectiveContext
+from dragoman.training.objectives.teacher_forcing import Forced, Forcing, force
+
+LARGEST: Final = 700.0  # exponent whose power is a float
+DECAYS: Final[dict[str, Callable[[float, float], float]]] = {  # of the constant k and the number of updates i
+    "inverse_sigmoid": lambda k, i: k / (k + exp(min(i / k, LARGEST))),
+    "linear": lambda k, i: max(0.0, 1 - i / k),
+    "exponential": lambda k, i: exp(-i / k),
+}
+
+
+@final
+class ScheduledSampling(Forcing):
+    """`- sum_t log P(y_t | z_<t, x)` (Bengio et al. 2015): z_t is y_t of the reference with a probability that falls
+    with the number i of updates, and otherwise what the model predicts after z_<t, be it `drawn` or the `best`.
+
+    By the `decay`, that probability is `k / (k + exp(i / k))` (`inverse_sigmoid`), `1 - i / k` (`linear`) or
+    `exp(-i / k)` (`exponential`; the paper's k is exp(-1 / k)), and never less than `least`. No gradient passes
+    through z.
+    """
+
+    def __init__(
+        self,
+        context: ObjectiveContext,
+        *,
+        decay: Literal["inverse_sigmoid", "linear", "exponential"] = "inverse_sigmoid",
+        k: Annotated[float, Field(ge=1)] = 1000.0,
+        least: Rate = 0.0,
+        predictions: Literal["drawn", "best"] = "drawn",
+    ) -> None:
+        super().__init__(context)
+        self.decay = partial(DECAYS[decay], k)
+        self.least = least
+        self.choose = drawn if predictions == "drawn" else best
+        self.updates: Tensor
+        self.register_buffer("updates", torch.zeros((), dtype=torch.long))
+
+    @classmethod
+    def problems(cls, config: Config) -> Iterator[str]:
+        yield from super().problems(config)
+        if config.data.edits is not None:
+            yield "scheduled_sampling reads other words than the reference, and operations of data.edits would not fit"
+
+    @property
+    def probability(self) -> float:
+        """Of reading a symbol of the reference."""
+        return max(self.least, self.decay(int(self.updates)))
+
+    def force(self, model: Seq2Seq, batch: Batch) -> Forced:
+        return force(model, batch, self._mixed)
+
+    @torch.no_grad()
+    def _mixed(self, model: Seq2Seq, state: State, target: Sequence) -> Int[Tensor, "B T"]:
+        """What the decoder reads: the reference with predictions in the place of some symbols."""
+        given = torch.rand(target.ids.shape, device=target.ids.device) < self.probability
+        if given.all():
+            return target.ids
+        said, symbols = [], torch.full_like(target.ids[:, 0], model.start_id)
+        for known, gold in zip(given.T, target.ids.T, strict=True):
+            prediction = model.predict(symbols, state)
+            symbols, state = torch.where(known, gold, self.choose(prediction)), prediction.state
+            said.append(symbols)
+        return torch.stack(said, 1)
+
+    def after_step(self, updated: bool) -> None:
+        self.updates += int(updated)

@@ -1,0 +1,122 @@
+"""Minimum risk training: the expected error over candidates, and its gradient."""
+
+from math import exp
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from dragoman.configuration.document import ConfigError
+from dragoman.data.batch import Batch, Sequence
+from dragoman.data.vocabulary import EOS
+from dragoman.evaluation.metrics import Chrf, Ter
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.training.objectives.minimum_risk import MinimumRisk, _draw, _log_probs
+from tests import toy
+from tests.builders import BATCH, build_model, context, pairs, sentences
+
+MODEL = build_model()
+METRICS = {"chrf": Chrf(), "ter": Ter()}
+RIGHT = [tuple(row[mask].tolist())[:-1] for row, mask in zip(BATCH.target.ids, BATCH.target.mask, strict=True)]
+
+
+def objective(**options: Any) -> MinimumRisk:
+    return MinimumRisk(context(metrics=METRICS), **{"metric": "chrf", "samples": 8, **options})
+
+
+def log_prob(model: Seq2Seq, batch: Batch, row: int, said: tuple[int, ...]) -> float:
+    source = batch.sources[0]
+    assert isinstance(source, Sequence)
+    words = source.ids[row][source.mask[row]].tolist()[:-1]
+    scored = model.score(Batch((sentences(words),), sentences(list(said)), batch.rows[:1]))
+    return float(scored.log_probs.detach().sum())
+
+
+@pytest.mark.spec("G2")
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("reference", [True, False])
+def test_the_loss_is_the_expected_error_of_different_candidates(metric: str, reference: bool) -> None:
+    risk = objective(metric=metric, alpha=0.3, reference=reference)
+    torch.manual_seed(3)
+    with torch.no_grad():
+        every = risk._candidates(MODEL, MODEL.begin(BATCH.sources), RIGHT)
+        torch.manual_seed(3)
+        loss = risk(MODEL, BATCH)
+    total, words = 0.0, risk.target.vocabulary
+    for row, (said, right) in enumerate(zip(every, RIGHT, strict=True)):
+        assert len(set(said)) == len(said) > 1
+        assert (right == said[0]) or not reference
+        weights = [exp(0.3 * log_prob(MODEL, BATCH, row, each)) for each in said]
+        texts, gold = [" ".join(words.symbols(each)) for each in said], " ".join(words.symbols(right))
+        scores = [METRICS[metric].sentence(text, [gold]).value / 100 for text in texts]
+        errors = [1 - score if metric == "chrf" else score for score in scores]
+        total += sum(weight * error for weight, error in zip(weights, errors, strict=True)) / sum(weights)
+    assert float(loss.total) == pytest.approx(total, abs=1e-9)
+    assert loss.symbols == len(RIGHT)
+
+
+@pytest.mark.spec("G2")
+def test_the_gradient_is_the_derivative(monkeypatch: pytest.MonkeyPatch) -> None:
+    risk, model = objective(alpha=0.5), build_model(seed=2)
+    every = [[(4, 5), (6,), (7, 7, 8)] for _ in RIGHT]
+    monkeypatch.setattr(risk, "_candidates", lambda *_: every)
+    risk(model, BATCH).total.backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        place = int(parameter.grad.abs().argmax())
+        derivative, values = float(parameter.grad.flatten()[place]), parameter.data.flatten()
+        kept, found = float(values[place]), []
+        for step in (1e-5, -1e-5):
+            values[place] = kept + step
+            with torch.no_grad():
+                found.append(float(risk(model, BATCH).total))
+            values[place] = kept
+        assert (found[0] - found[1]) / 2e-5 == pytest.approx(derivative, abs=1e-7), name
+
+
+@pytest.mark.spec("G2")
+def test_translations_are_drawn_as_probably_as_the_model_finds_them() -> None:
+    model, batch = build_model(spread=1.5), pairs([[4, 5]], [[6, 7]])
+    torch.manual_seed(1)
+    with torch.no_grad():
+        state = model.begin(batch.sources)
+        ((*said,),) = _draw(model, state, 1, 4000, 6)
+        most = max(set(said), key=said.count)
+        share = float(_log_probs(model, state, batch, [[most]]).exp())
+    assert share > 0.01
+    assert said.count(most) / 4000 == pytest.approx(share, rel=0.5)  # a little more, as padding is never drawn
+    assert all(len(each) <= 6 and EOS not in each for each in said)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (
+            {"model.output": "pointer_generator"},
+            "draws symbols of the vocabulary; 'pointer_generator' says other words",
+        ),
+        ({"metrics": ["chrf"], "training.metric": "chrf"}, "has errors by 'bleu', which metrics does not have"),
+    ],
+)
+def test_what_it_cannot_train_is_told(options: dict[str, Any], expected: str, tmp_path: Path) -> None:
+    corpus, kind = toy.corpus(tmp_path / "corpus"), {"training.objective": "minimum_risk"}
+    assert toy.config(corpus, tmp_path / "run", kind).training.objective.kind == "minimum_risk"
+    with pytest.raises(ConfigError, match=f"minimum_risk {expected}"):
+        toy.config(corpus, tmp_path / "run", {**kind, **options})
+
+
+@pytest.mark.spec("G2")
+def test_what_the_metric_finds_better_becomes_more_probable() -> None:
+    """Without the reference among the candidates, and without ever reading it."""
+    model, risk = build_model(seed=4), objective(samples=20, alpha=1.0, reference=False)
+    optimiser = torch.optim.Adam(model.parameters(), 0.05)
+    torch.manual_seed(5)
+    losses = []
+    for _ in range(60):
+        optimiser.zero_grad()
+        loss = risk(model, BATCH)
+        loss.total.backward()
+        optimiser.step()
+        losses.append(loss.total.item() / loss.symbols)
+    assert sum(losses[-5:]) / 5 < 0.85 * sum(losses[:5]) / 5
