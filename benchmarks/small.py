@@ -55,7 +55,7 @@ SEEDS = (1, 2, 3)
 STRINGS = (300, 1000, 3000)  # of the memory, for the learning curve
 ENSEMBLES = {  # rows that translate together
     f"{BEST}, seeds 1 and 2 together": (f"{BEST}, seed 1", f"{BEST}, seed 2"),
-    f"{BEST}, seed 1, together with started": (f"{BEST}, seed 1", "started"),
+    **{f"{BEST}, seed {seed}, together with started": (f"{BEST}, seed {seed}", "started") for seed in SEEDS},
 }
 
 
