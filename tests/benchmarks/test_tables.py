@@ -255,7 +255,8 @@ def test_the_first_row_of_sizes_is_what_init_writes(kinds: Namespace) -> None:
     ("setting", "options"),
     {
         sizes.AGAIN: {"seed": 2},
-        "twice the rate": {"training.optimiser.learning_rate": 0.002},
+        "half the rate": {"training.optimiser.learning_rate": 0.001},
+        "twice the rate": {"training.optimiser.learning_rate": 0.004},
         "half the dropout": {"model.encoder.dropout": 0.2, "model.decoder.dropout": 0.2},
         "cosine in a third of the epochs": {
             "training.epochs": 30,
