@@ -161,6 +161,8 @@ def check(options: Options, runs: Sequence[Path], source: Path, memory: Sequence
         raise UserError("--via: terms and spans would have to be those of the translation in between; leave out one")
     if options.glossary_weight is not None and not (options.glossary or options.keep):
         raise UserError("--glossary-weight: there are no terms (--glossary, --keep)")
+    if options.glossary_weight == 0:
+        raise UserError("--glossary-weight: expected more than 0; without it, terms are required")
     if options.alignments and options.json:
         raise UserError("--alignments: the objects of --json have them; leave out one")
     if options.resume and not options.resumable:
@@ -213,6 +215,7 @@ def check_catalogue(options: Options, source: Path) -> None:
         "--show": options.show,
         "--source": options.source,
         "--prefix": options.prefix,
+        "--batch-lines": options.batch_lines,
         "--wait": options.wait,
         "--incremental": options.incremental,
     }

@@ -35,7 +35,7 @@ class Untranslated:
         self.texts = [line.strip() for gap in self._gaps for line in gap.text.split("\n") if line.strip()]
 
     def __len__(self) -> int:
-        return len(self._gaps)
+        return len({id(gap.entry) for gap in self._gaps})
 
     def _of(self, entry: Any) -> Iterator[Gap]:
         if not entry.msgid_plural:
@@ -51,14 +51,14 @@ class Untranslated:
         keeps its line breaks, and the spaces around its lines; one of whose lines a translation is empty stays as it
         is.
         """
-        rest, count = iter(translations), 0
+        rest, changed = iter(translations), set[int]()
         for entry, form, text in self._gaps:
             lines = text.split("\n")
             translated = [next(rest) if line.strip() else "" for line in lines]
             both = list(zip(lines, translated, strict=True))
             if any(line.strip() and not new for line, new in both):
                 continue
-            count += 1
+            changed.add(id(entry))
             found = "\n".join(line.replace(line.strip(), new, 1) for line, new in both)
             if form is None:
                 entry.msgstr = found
@@ -67,4 +67,4 @@ class Untranslated:
             if FUZZY not in entry.flags:
                 entry.flags.append(FUZZY)
         self._file.metadata["Content-Type"] = "text/plain; charset=UTF-8"
-        return str(self._file), count
+        return str(self._file), len(changed)

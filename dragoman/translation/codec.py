@@ -16,14 +16,13 @@ from dragoman.errors import UserError
 from dragoman.model.predictor import ScoredBatch
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.text.mark import Mark, Symbol
-from dragoman.text.pipeline import WordsOf
-from dragoman.translation import inputs, spans, terms
-from dragoman.translation.demands import NOTHING_ASKED, Asked, Demands, Edges
+from dragoman.translation import inputs, spans
+from dragoman.translation.demands import NOTHING_ASKED, Asked, Demands, Edges, Forms
 from dragoman.translation.inputs import CombinedInputs, Encoded, ModelInputs, Text
 from dragoman.translation.outputs import ModelOutputs
 from dragoman.translation.sentence import Sentence
 from dragoman.translation.spans import Marked
-from dragoman.translation.translation import Scored, SourceAttention, Translation, steps
+from dragoman.translation.translation import Scored, Translation, steps
 from dragoman.translation.unknown import UnknownWords, substituted
 
 Item = TypeVar("Item")
@@ -113,9 +112,10 @@ class Codec:
             raise UserError(
                 "protect: this run was trained with marks for what it protects (text.protect); leave it out"
             )
-        name, text = spans.first_text(self.reading.sources, sentence.marked.given)
+        source, text = spans.first_text(self.reading.sources, sentence.marked.given)
         known = self.writing.numbering(sentence.encoded)
-        return Demands(asked, sentence.marked, name, text, self._edges, known, strict=not self.attends)
+        searched = frozenset[Forms]() if self.attends else None
+        return Demands(asked, sentence.marked, source, text, self._edges, known, searched)
 
     @cached_property
     def _edges(self) -> Edges:
@@ -196,7 +196,7 @@ class Codec:
         kept = sum(map(len, surfaces[: len(sentence.prefix)]))
         text = "".join(surfaces)
         seen, sentinel = self.reading.seen(sentence.given, inputs.cut(encoded, inputs.LONGEST), words, weights)
-        forms = self._forms(sentence.demands, text, words, seen, kept)
+        forms = sentence.demands.placed(text, words, seen, kept) if sentence.demands else {}
         unknown = [word for word in self.writing.unknown(hypothesis, words) if word not in forms]
         found = self.unknown.replaced(unknown, seen) if self.unknown else {}
         replaced = {**{word: text for word, (text, _) in found.items()}, **forms}
@@ -213,17 +213,6 @@ class Codec:
             replaced=tuple(replacement for _, replacement in found.values()),
             spans=marked.kept(text),
         )
-
-    def _forms(
-        self, demands: Demands | None, text: str, words: WordsOf, seen: Sequence[SourceAttention], kept: int
-    ) -> dict[int, str]:
-        """The terms that take the place of words of a translation, unless the search saw to them."""
-        if not (demands and demands.terms and demands.places):
-            return {}
-        looked = next(each for each in seen if each.name == demands.name)
-        source = next(each for each in self.reading.sources if each.name == demands.name)
-        read = terms.read(source, demands.text, demands.terms)
-        return terms.placed(text, words, looked, demands.terms, read, kept)
 
     def scored(self, pair: Pair, scored: ScoredBatch, row: int) -> Scored:
         """A pair with the scores of its row in a batch."""

@@ -5,19 +5,24 @@ for them.
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import accumulate
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from dragoman.data.language import Language
 from dragoman.data.surfaces import Numbering
 from dragoman.data.vocabulary import UNK
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.phrases import CLASSES, Phrase, SentencePhrases, bonuses
-from dragoman.text.glossary import FoundTerm, Glossary, occurrences, spaceless, whole
+from dragoman.text.glossary import Glossary, spaceless, whole
+from dragoman.text.pipeline import WordsOf
 from dragoman.text.protection import Protection
 from dragoman.text.tokenise import Span
+from dragoman.translation import terms
 from dragoman.translation.spans import WORD, Marked
-from dragoman.translation.translation import AppliedTerm, KeptSpan, Translation
+from dragoman.translation.translation import AppliedTerm, KeptSpan, SourceAttention, Translation
+
+Forms: TypeAlias = tuple[str, ...]
 
 OPEN, CLINGING, MERGING = range(CLASSES)  # what may stand before a phrase
 
@@ -73,52 +78,72 @@ class Reading(NamedTuple):
 
 
 class Demands:
-    """What is demanded of the translation of a text: the protected spans of the text, and its terms. The search is to
-    see to all of it if it is `strict`, or else to the spans alone.
+    """What is demanded of the translation of a text: the protected spans of the text, and its terms. The search sees to
+    the spans and to the terms with the forms `searched` (all of them if None); attention chooses a place for others.
     """
 
     def __init__(
         self,
         asked: Asked,
         given: Marked,
-        name: str,
+        source: Language | None,
         text: str,
         edges: "Edges",
         known: Numbering,
-        *,
-        strict: bool = False,
+        searched: frozenset[Forms] | None = frozenset(),
     ) -> None:
-        self._asked = asked
-        self._known = known
+        self._asked, self._given, self._source, self._text = asked, given, source, text
+        self._edges, self._target, self._known = edges, edges.target, known
+        self._searched = searched
         self._protection = asked.protection
-        self._given = given
-        self._edges, target = edges, edges.target
-        self._target = target
-        self.name = name
-        self.text = text
-        self.spans = asked.protection.find(text) if asked.protection else []
-        found = asked.glossary.find(text)
+        self._spans = asked.protection.find(text) if asked.protection else []
         self.terms = [
-            each for each in found if not any(first < each.end and each.begin < last for first, last in self.spans)
+            each._replace(forms=tuple(dict.fromkeys(map(self._target.text.normalise, each.forms))))
+            for each in asked.glossary.find(text)
+            if not any(first < each.end and each.begin < last for first, last in self._spans)
         ]
-        verbatim = [list(_spellings(target, text[slice(*span)], known)) for span in self.spans]
-        terms = list({term.forms: self._terms(term, known) for term in self.terms}.values())
-        self.places = not (strict or asked.weight)
-        searched = terms if strict and not asked.weight else []
-        hard = [*zip(self.spans, verbatim, strict=True), *(((-1, -1), each) for each in searched)]
-        self._places = [span for span, spellings in hard if spellings]
+        every = dict.fromkeys(term.forms for term in self.terms)
+        hard = [each for each in every if not asked.weight and (searched is None or each in searched)]
+        verbatim = [list(_spellings(self._target, text[slice(*span)], known)) for span in self._spans]
+        required = [*zip(self._spans, verbatim, strict=True), *(((-1, -1), self._spelled(each)) for each in hard)]
+        self._places = [span for span, spellings in required if spellings]
         self._verbatim = sum(map(bool, verbatim))
-        self.required = SentencePhrases([each for _, each in hard if each], edges.class_of, self._fits)
-        soft = [each for each in terms if each] if asked.weight else []
-        self.favoured = SentencePhrases(soft, edges.class_of, self._fits)
+        self.required = SentencePhrases([each for _, each in required if each], edges.class_of, self._fits)
+        soft = [self._spelled(forms) for forms in every] if asked.weight else []
+        self.favoured = SentencePhrases([each for each in soft if each], edges.class_of, self._fits)
 
-    def strictly(self) -> "Demands":
-        """The same, with all of it for the search to see to."""
-        return Demands(self._asked, self._given, self.name, self.text, self._edges, self._known, strict=True)
+    def lacking(self, text: str) -> frozenset[Forms]:
+        """The forms of the terms that a translation does not have at all."""
+        places = zip(self.terms, terms.said(text, self.terms), strict=True)
+        return frozenset(term.forms for term in self.terms) - {term.forms for term, place in places if place}
 
-    def lacks(self, found: Translation) -> bool:
-        """Whether terms are not in the translation that a search could see to."""
-        return self.places and any(term.target is None for term in self.applied(found.text))
+    def searching(self, text: str) -> "Demands | None":
+        """The same for another search, which also sees to terms that this translation does not have; None if there are
+        none that a search could see to.
+        """
+        if self._asked.weight or self._searched is None:
+            return None
+        more = frozenset(forms for forms in self.lacking(text) - self._searched if self._spelled(forms))
+        given = self._asked, self._given, self._source, self._text, self._edges, self._known
+        return Demands(*given, self._searched | more) if more else None
+
+    def placed(self, text: str, words: WordsOf, seen: Sequence[SourceAttention], kept: int) -> dict[int, str]:
+        """What becomes of words of a translation that terms take the place of; its first `kept` characters stay."""
+        if not self.terms or self._asked.weight or self._searched is None or self._source is None:
+            return {}
+        spans = [(0, kept), *(self._protection.find(text) if self._protection else ())]
+        taken = {
+            number
+            for number, (begin, end) in enumerate(words.spans)
+            if any(begin < last and first < end for first, last in spans)
+        }
+        looked = next(each for each in seen if each.name == self._source.name)
+        return terms.placed(text, words, looked, self.terms, self._read_as, taken)
+
+    @cached_property
+    def _read_as(self) -> list[range]:
+        assert self._source is not None
+        return terms.read(self._source, self._text, self.terms)
 
     def _fits(self, number: int, phrase: Phrase, before: int) -> bool:
         """Whether a phrase may begin there: if not behind a space, then behind nothing that it would become one with,
@@ -132,10 +157,11 @@ class Demands:
             return here[1] == there[0] >= 0
         return before != (CLINGING if _clings(first) else MERGING)
 
-    def _terms(self, term: FoundTerm, known: Numbering) -> list[Phrase]:
-        forms = [self._target.text.normalise(form) for form in term.forms]
+    def _spelled(self, forms: Forms) -> list[Phrase]:
         return [
-            spelling for form in forms for spelling in _spellings(self._target, form, known, glued=spaceless(form[0]))
+            spelling
+            for form in forms
+            for spelling in _spellings(self._target, form, self._known, glued=spaceless(form[0]))
         ]
 
     @property
@@ -191,9 +217,9 @@ class Demands:
         left: dict[str, deque[Span]] = {}
         for begin, end in self._protection.find(text) if self._protection else ():
             left.setdefault(text[begin:end], deque()).append((begin, end))
-        there = ((self.text[slice(*span)], span) for span in self.spans)
+        there = ((self._text[slice(*span)], span) for span in self._spans)
         return tuple(
-            KeptSpan(said, self.name, span, left[said].popleft() if left.get(said) else None) for said, span in there
+            KeptSpan(said, self._name, span, left[said].popleft() if left.get(said) else None) for said, span in there
         )
 
     def applied(self, text: str) -> tuple[AppliedTerm, ...]:
@@ -201,13 +227,17 @@ class Demands:
         return tuple(
             AppliedTerm(
                 self._given.text(term.text),
-                self.name,
+                self._name,
                 (self._given.place(term.begin), self._given.place(term.end)),
-                next(occurrences(text, [self._target.text.normalise(form) for form in term.forms]), None),
+                place,
                 term.forms,
             )
-            for term in self.terms
+            for term, place in zip(self.terms, terms.said(text, self.terms), strict=True)
         )
+
+    @property
+    def _name(self) -> str:
+        return self._source.name if self._source else ""
 
 
 def _clings(character: str) -> bool:

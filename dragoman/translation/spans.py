@@ -106,10 +106,10 @@ def marked(
     return Marked(changed, "" if target is None else found.texts[-1], found.spans, name)
 
 
-def first_text(sources: Sequence[Source], given: tuple[Given, ...]) -> tuple[str, str]:
-    """The name of the first source that is a text and not blank, and the text."""
-    texts = [(each.name, str(text)) for each, text in zip(sources, given, strict=True) if isinstance(each, Language)]
-    return next((each for each in texts if each[1].strip()), ("", ""))
+def first_text(sources: Sequence[Source], given: tuple[Given, ...]) -> tuple[Language | None, str]:
+    """The first source that is a text and not blank, and the text; None and "" if all are blank."""
+    texts = [(each, str(text)) for each, text in zip(sources, given, strict=True) if isinstance(each, Language)]
+    return next((each for each in texts if each[1].strip()), (None, ""))
 
 
 def each_mark(encoded: Sequence[Sequence[Encoded]], target: Language, device: torch.device, *, apart: bool) -> EachMark:

@@ -1,60 +1,120 @@
-"""Terms of a glossary in the place of what a translation has for them."""
+"""Terms of a glossary in a translation: where they are said, and what they take the place of."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Container, Sequence
 
 from dragoman.data.language import Language
-from dragoman.data.source import Source
-from dragoman.text.glossary import FoundTerm, occurrences
+from dragoman.text.glossary import FoundTerm, occurrences, spaceless
 from dragoman.text.pipeline import WordsOf
 from dragoman.text.tokenise import Span
+from dragoman.text.unit import MARK
 from dragoman.translation.translation import SourceAttention
 
-
-def read(source: Source, text: str, terms: Sequence[FoundTerm]) -> list[Span]:
-    """The words of each term among those of its text, from first to before last."""
-    assert isinstance(source, Language)
-
-    def words(end: int) -> int:
-        return len(source.text.words(source.text.encode(text[:end])).words)
-
-    return [(words(term.begin), words(term.end)) for term in terms]
+LEAST = 0.1  # of the attention of a word, for a term to take its place
+_LETTERS = re.compile(r"\w(?:.*\w)?", re.DOTALL)
 
 
-def placed(
-    text: str, words: WordsOf, seen: SourceAttention, terms: Sequence[FoundTerm], read: Sequence[Span], kept: int = 0
-) -> dict[int, str]:
-    """The words of a translation that terms take the place of, by their numbers, and these terms in their first form.
-    `read` are the words of each term in its source; the first `kept` characters of the translation stay as they are.
-
-    A term takes the place of the word that attended to it most, if that attended to nothing else more; of several such
-    words side by side, as an article and a noun, it is the longest. As often as the translation has a form of the term,
-    it takes the place of nothing.
-    """
-    found = dict[int, str]()
-    taken = {word for word, (begin, _) in enumerate(words.spans) if begin < kept}
-    strongest = seen.attention.argmax(1).tolist() if seen.attention.size else []
-    for forms in dict.fromkeys(term.forms for term in terms):
-        same = [span for term, span in zip(terms, read, strict=True) if term.forms == forms]
-        said = list(occurrences(text, forms))
-        lacking = len(same) - len(said)
-        for first, last in same:
-            mostly = [word not in taken and first <= place < last for word, place in enumerate(strongest)]
-            if lacking <= 0 or not any(mostly):
-                continue
-            run = _run(int((seen.attention[:, first:last].sum(1) * mostly).argmax()), mostly)
-            begin, end = words.spans[run[0]][0], words.spans[run[-1]][1]
-            if not any(there < end and begin < here for there, here in said):
-                found[max(run, key=lambda word: len(words.words[word]))] = forms[0]
-                taken.update(run)
-                lacking -= 1
+def said(text: str, terms: Sequence[FoundTerm]) -> list[Span | None]:
+    """Where each term is said in a translation, each in another place: the longest forms first."""
+    every = {forms: _places(text, forms) for forms in {term.forms for term in terms}}
+    found, taken = list[Span | None]([None] * len(terms)), list[Span]()
+    for begin, end in sorted(
+        {span for spans in every.values() for span in spans}, key=lambda each: (each[0] - each[1], each)
+    ):
+        if not any(begin < last and first < end for first, last in taken):
+            waiting = (number for number, term in enumerate(terms) if (begin, end) in every[term.forms])
+            number = next((number for number in waiting if found[number] is None), None)
+            if number is not None:
+                found[number] = (begin, end)
+                taken.append((begin, end))
     return found
 
 
-def _run(word: int, mostly: Sequence[bool]) -> range:
-    """The word, and those beside it of which the same is true."""
-    first = last = word
+def _places(text: str, forms: Sequence[str]) -> set[Span]:
+    """Where these forms stand as whole words; at the beginning of the text, they may have a capital."""
+    capitals = {form[:1].upper() + form[1:] for form in forms}
+    return {*occurrences(text, forms), *(span for span in occurrences(text, [*capitals]) if not span[0])}
+
+
+def read(source: Language, text: str, terms: Sequence[FoundTerm]) -> list[range]:
+    """The words of each term among those of its text; none of a term that the source writes otherwise."""
+    symbols = source.text.encode(text)
+    written, spans = "".join(source.text.unit.surfaces(symbols)).lower(), source.text.words(symbols).spans
+    found, begin = list[range](), 0
+    for term in terms:
+        wanted = source.text.normalise(term.text).lower()
+        place = next((first for first, _ in occurrences(written, [wanted]) if first >= begin), None)
+        over = [] if place is None else _overlapping(spans, place, place + len(wanted))
+        found.append(range(over[0], over[-1] + 1) if over else range(0))
+        begin = begin if place is None else place + len(wanted)
+    return found
+
+
+def _overlapping(spans: Sequence[Span], begin: int, end: int) -> list[int]:
+    return [number for number, (first, last) in enumerate(spans) if first < end and begin < last]
+
+
+def placed(
+    text: str,
+    words: WordsOf,
+    seen: SourceAttention,
+    terms: Sequence[FoundTerm],
+    read: Sequence[range],
+    taken: Container[int] = (),
+) -> dict[int, str]:
+    """What becomes of words of a translation, by their numbers, that terms take the place of. `read` are the words of
+    each term in its source; words that are `taken` stay as they are, and so do those of scripts without spaces.
+
+    A term that is not said takes the place of the word that attends to it most, provided that this attends to no other
+    word of the source more, and to the term with at least LEAST. Of several such words side by side, as an article and
+    a noun, it is the longest. Punctuation around the word stays, and of several forms it is the first with its case.
+    """
+    found = dict[int, str]()
+    places = said(text, terms)
+    kept = [place for place in places if place]
+    free = [
+        number not in taken
+        and not any(map(spaceless, word))
+        and not MARK.search(word)
+        and not any(begin < last and first < end for first, last in kept)
+        for number, (word, (begin, end)) in enumerate(zip(words.words, words.spans, strict=True))
+    ]
+    for term, own, place in zip(terms, read, places, strict=True):
+        same = [own, *(other for each, other in zip(terms, read, strict=True) if each.forms == term.forms)]
+        for ours in same if place is None else ():
+            run = _attending(seen, ours, free)
+            if run:
+                word = max(run, key=lambda number: len(words.words[number]))
+                begin, end = words.spans[word]
+                found[word] = _instead(text[begin:end], term.forms, first=begin == 0)
+                free[run.start : run.stop] = [False] * len(run)
+                break
+    return found
+
+
+def _attending(seen: SourceAttention, term: range, free: Sequence[bool]) -> range | None:
+    """The free word that attends to a term most, and those beside it that also attend to nothing else more."""
+    if not (term and seen.attention.size and term.start < seen.attention.shape[1]):
+        return None
+    weights = seen.attention[:, term.start : term.stop].max(1)
+    strongest = seen.attention.max(1).clip(min=seen.share - seen.attention.sum(1))  # that is the end of the source
+    mostly = (weights >= strongest) & (weights >= LEAST) & free
+    if not mostly.any():
+        return None
+    first = last = int((weights * mostly).argmax())
     while first and mostly[first - 1]:
         first -= 1
     while last + 1 < len(mostly) and mostly[last + 1]:
         last += 1
     return range(first, last + 1)
+
+
+def _instead(word: str, forms: Sequence[str], *, first: bool) -> str:
+    """A form with the punctuation around a word, and its capital if the word is the `first` of a translation."""
+    core = _LETTERS.search(word)
+    begin, end = core.span() if core else (0, len(word))
+    capital = word[begin : begin + 1].isupper()
+    form = next((form for form in forms if form[:1].isupper() == capital), forms[0])
+    if first and capital:
+        form = form[:1].upper() + form[1:]
+    return word[:begin] + form + word[end:]

@@ -151,21 +151,30 @@ class Translator:
         sentences = self._sentences(texts, task.mark, prefixes, asked)
         found = self._remembered(sentences, prefixes, to) if exact else {}
         full = [each for each in sentences if any(len(symbols) > len(task.mark) for symbols in each.encoded)]
-        found |= self._searched(task, [each for each in full if each.number not in found])
-        lacking = [each for each in full if each.demands and each.demands.lacks(found[each.number])]
-        found |= self._searched(
-            task, [each._replace(demands=each.demands.strictly()) for each in lacking if each.demands]
-        )
+        found |= self._translated(task, [each for each in full if each.number not in found])
         return [
             told(found[each.number], each.demands) if each.number in found else self.codec.nothing(each.given)
             for each in sentences
         ]
 
+    def _translated(self, task: Task, sentences: Sequence[Sentence]) -> dict[int, Translation]:
+        """The translations of these sentences by their numbers. Those that lack terms are searched for again, until the
+        search has seen to all that it could.
+        """
+        best = found = self._searched(task, sentences)
+        while sentences := [
+            each._replace(demands=more)
+            for each in sentences
+            if (more := each.demands and each.demands.searching(found[each.number].text))
+        ]:
+            found = self._searched(task, sentences)
+            for each in sentences:
+                best[each.number] = min(best[each.number], found[each.number], key=partial(_lacking, each))
+        return best
+
     def _searched(self, task: Task, sentences: Sequence[Sentence]) -> dict[int, Translation]:
-        """The translations of these sentences by their numbers."""
-        known = {each.number: each for each in sentences}
-        every = self.generator.generate(task, sentences)
-        return {number: self.codec.translation(known[number], each, task.n_best) for number, each in every.items()}
+        hypotheses = self.generator.generate(task, sentences)
+        return {each.number: self.codec.translation(each, hypotheses[each.number], task.n_best) for each in sentences}
 
     def _task(
         self, n_best: int, search: Spec | None, beam_size: int | None, timeout: float | None, mark: Sequence[Mark]
@@ -298,3 +307,8 @@ class Translator:
         """
         every = self.codec.batches(sources, targets, to, inputs.LONGEST)
         return (batch.to(self.device.torch_device) for _, batch in every)
+
+
+def _lacking(sentence: Sentence, found: Translation) -> int:
+    """How many terms a translation does not have."""
+    return len(sentence.demands.lacking(found.text)) if sentence.demands else 0

@@ -1,29 +1,40 @@
 """Terms that take the place of words of a translation, by its attention."""
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
-from dragoman.text.glossary import FoundTerm
-from dragoman.text.pipeline import WordsOf
-from dragoman.translation.terms import placed
+import dragoman
+from dragoman.configuration.components import Spec
+from dragoman.data.language import Language
+from dragoman.data.vocabulary import Vocabulary
+from dragoman.text.glossary import FoundTerm, Glossary, Term
+from dragoman.text.pipeline import TextPipeline, WordsOf
+from dragoman.text.unit import MARKS
+from dragoman.training import session
+from dragoman.translation.demands import Asked
+from dragoman.translation.terms import placed, read, said
 from dragoman.translation.translation import SourceAttention
+from dragoman.translation.translator import Translator
+from tests import toy
 
-TEXT = "nous vendons l'armoire"
-WORDS = "nous vendons l' armoire".split()
+TEXT = "nous vendons l' armoire"
 
 
-def words_of(text: str, words: list[str]) -> WordsOf:
+def words_of(text: str) -> WordsOf:
     spans, begin = [], 0
-    for word in words:
+    for word in text.split():
         begin = text.index(word, begin)
         spans.append((begin, begin + len(word)))
         begin += len(word)
-    return WordsOf(words, list(range(len(words))), spans)
+    return WordsOf(text.split(), list(range(len(spans))), spans)
 
 
-def seen(rows: list[list[float]], words: str = "we sell the wardrobe") -> SourceAttention:
+def seen(rows: list[list[float]], words: str = "we sell the wardrobe", share: float = 1.0) -> SourceAttention:
     attention = np.array(rows)
-    return SourceAttention("en", words, words.split(), attention, attention.sum(1))
+    return SourceAttention("en", words, words.split(), attention, np.full(len(rows), share))
 
 
 SELLS = [[0.8, 0.1, 0.0, 0.1], [0.1, 0.9, 0.0, 0.0], [0.0, 0.0, 0.2, 0.8], [0.0, 0.1, 0.2, 0.7]]
@@ -34,35 +45,138 @@ def term(text: str, *forms: str) -> FoundTerm:
 
 
 @pytest.mark.parametrize(
-    ("terms", "read", "kept", "expected"),
+    ("terms", "words", "taken", "expected"),
     [
-        ([term("sell", "liquidons", "liquidez")], [(1, 2)], 0, {1: "liquidons"}),
-        ([term("wardrobe", "étagère")], [(3, 4)], 0, {3: "étagère"}),  # and not the article, which attends to it more
-        ([term("sell the wardrobe", "étagère")], [(1, 4)], 0, {1: "étagère"}),  # the longest of three words
-        ([term("wardrobe", "armoire")], [(3, 4)], 0, {}),  # is said
-        ([term("sell", "armoire")], [(1, 2)], 0, {}),  # said elsewhere
-        ([term("sell", "moire")], [(1, 2)], 0, {1: "moire"}),  # a part of a word is not
-        ([term("sell", "liquidons")], [(1, 2)], len("nous vend"), {}),  # another word attended to something else more
-        ([term("sell", "liquidons")], [(1, 2)], len(TEXT), {}),
-        ([term("we", "je"), term("wardrobe", "lit")], [(0, 1), (3, 4)], 0, {0: "je", 3: "lit"}),
-        ([term("wardrobes", "lit")], [(7, 8)], 0, {}),  # was not read
+        ([term("sell", "liquidons", "liquidez")], [range(1, 2)], (), {1: "liquidons"}),
+        ([term("wardrobe", "étagère")], [range(3, 4)], (), {3: "étagère"}),  # not the article, which attends to it more
+        ([term("sell the wardrobe", "étagère")], [range(1, 4)], (), {1: "étagère"}),  # the longest of three words
+        ([term("wardrobe", "armoire")], [range(3, 4)], (), {}),  # is said
+        ([term("sell", "armoire")], [range(1, 2)], (), {}),  # said elsewhere
+        ([term("sell", "moire")], [range(1, 2)], (), {1: "moire"}),  # a part of a word is not
+        ([term("sell", "liquidons")], [range(1, 2)], {1}, {}),  # no other word attends to nothing else more
+        ([term("we", "je"), term("wardrobe", "lit")], [range(1), range(3, 4)], (), {0: "je", 3: "lit"}),
+        ([term("we", "je"), term("the", "ce")], [range(1), range(1)], (), {0: "je"}),  # a word has one
+        ([term("wardrobes", "lit")], [range(7, 8)], (), {}),  # was not read
+        ([term("wardrobes", "lit")], [range(0)], (), {}),  # is not there
     ],
 )
 def test_the_word_that_attends_to_a_term_most_is_replaced(
-    terms: list[FoundTerm], read: list[tuple[int, int]], kept: int, expected: dict[int, str]
+    terms: list[FoundTerm], words: list[range], taken: Any, expected: dict[int, str]
 ) -> None:
-    assert placed(TEXT, words_of(TEXT, WORDS), seen(SELLS), terms, read, kept) == expected
+    assert placed(TEXT, words_of(TEXT), seen(SELLS), terms, words, taken) == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "share"),
+    [
+        ([[0.05, 0.0]], 0.05),  # looks at another source
+        ([[0.4, 0.0]], 1.0),  # looks at the end of the source
+        ([[0.4, 0.5]], 1.0),  # looks at another word
+        ([[0.0, 0.0]], 0.0),
+    ],
+)
+def test_a_word_that_looks_elsewhere_stays(rows: list[list[float]], share: float) -> None:
+    bed = [term("bed", "lit")]
+    assert placed("armoire", words_of("armoire"), seen(rows, "bed and", share), bed, [range(1)]) == {}
+    assert placed("armoire", words_of("armoire"), seen([[0.6, 0.1]], "bed and"), bed, [range(1)]) == {0: "lit"}
 
 
 def test_of_a_term_that_the_source_has_twice_the_other_one_is_replaced() -> None:
     text, source = "le lit et une armoire", "the bed and a bed"
-    words, same = words_of(text, text.split()), [term("bed", "lit")] * 2
+    same, words = [term("bed", "lit")] * 2, [range(1, 2), range(4, 5)]
+    assert said(text, same) == [(3, 6), None]
     rows = np.eye(5).tolist()
-    assert placed(text, words, seen(rows, source), same, [(1, 2), (4, 5)]) == {4: "lit"}
-    rows[4] = [0.0, 0.0, 0.0, 0.6, 0.4]  # no word attended to the second one more than to anything else
-    assert placed(text, words, seen(rows, source), same, [(1, 2), (4, 5)]) == {}
+    assert placed(text, words_of(text), seen(rows, source), same, words) == {4: "lit"}
+    rows[4] = [0.0, 0.0, 0.0, 0.6, 0.4]
+    assert placed(text, words_of(text), seen(rows, source), same, words) == {}
 
 
-def test_nothing_is_replaced_in_nothing() -> None:
-    none = SourceAttention("en", "bed", ["bed"], np.zeros((0, 1)), np.zeros(0))
-    assert placed("", WordsOf([], [], []), none, [term("bed", "lit")], [(0, 1)]) == {}
+@pytest.mark.parametrize(
+    ("text", "forms", "expected"),
+    [
+        ("(Armoire), vide", ["lit"], "(Lit), vide"),  # at the beginning, with a capital as before
+        ("une Armoire.", ["lit"], "une lit."),
+        ("une Armoire.", ["lit", "Lit"], "une Lit."),  # the form with the same case
+        ("une armoire", ["Lit", "lit"], "une lit"),
+        ("%d armoires", ["lits"], "%d lits"),
+        (f"une {MARKS[0]}armoire", ["lit"], f"une {MARKS[0]}armoire"),
+        ("衣装だんすを売る", ["棚"], "衣装だんすを売る"),
+    ],
+)
+def test_what_is_around_a_word_stays(text: str, forms: list[str], expected: str) -> None:
+    """Nor is a word of a script without spaces replaced, as it may be a sentence."""
+    words = words_of(text)
+    wardrobe = np.argmax([len(word) for word in words.words])
+    rows = [[0.0, 1.0] if place == wardrobe else [1.0, 0.0] for place in range(len(words.words))]
+    found = placed(text, words, seen(rows, "a wardrobe"), [term("wardrobe", *forms)], [range(1, 2)])
+    assert " ".join(found.get(number, word) for number, word in enumerate(words.words)) == expected
+
+
+def test_places_of_terms_do_not_overlap() -> None:
+    printer, queue = term("printer", "Drucker", "Drucker X"), term("queue", "Drucker Warteschlange")
+    assert said("Drucker X und Drucker", [printer, printer]) == [(0, 9), (14, 21)]
+    assert said("Drucker Warteschlange des Geräts", [printer, queue]) == [None, (0, 21)]
+    assert said("Lit et lit", [term("bed", "lit")] * 3) == [(0, 3), (7, 10), None]
+    assert said("un Lit", [term("bed", "lit")]) == [None]
+
+
+@pytest.mark.parametrize(
+    ("text", "terms", "tokeniser", "expected"),
+    [
+        ("l'imprimante", ["imprimante"], "punctuation", [["imprimante"]]),
+        ("the re-print queue", ["print"], "punctuation", [["re-print"]]),
+        ("une (imprimante)", ["imprimante"], "whitespace", [["(imprimante)"]]),
+        ("GNU/Linux", ["GNU"], "whitespace", [["gnu/linux"]]),
+        ("Print the print queue", ["Print", "print queue"], "punctuation", [["print"], ["print", "queue"]]),
+        ("  a\u00a0 cafe\u0301", ["cafe\u0301"], "punctuation", [["caf\u00e9"]]),
+    ],
+)
+def test_words_of_terms_are_those_that_overlap(
+    text: str, terms: list[str], tokeniser: str, expected: list[list[str]]
+) -> None:
+    pipeline = TextPipeline(lowercase=True, tokeniser=tokeniser, unit=Spec("word"))
+    source = Language("fr", pipeline, Vocabulary(()), (1,) * 4)
+    words, found, begin = pipeline.words(pipeline.encode(text)).words, list[FoundTerm](), 0
+    for each in terms:
+        begin = text.index(each, begin)
+        found.append(FoundTerm(each, begin, begin + len(each), ("x",)))
+    assert [[words[number] for number in each] for each in read(source, text, found)] == expected
+
+
+@pytest.fixture(scope="module")
+def translator(tmp_path_factory: pytest.TempPathFactory) -> Translator:
+    return dragoman.load(toy.trained(tmp_path_factory.mktemp("toy")))
+
+
+def test_terms_that_the_model_cannot_write_stay_in_their_places(translator: Translator) -> None:
+    """Even if another one is searched for, which the prefix has left no place for."""
+    (plain,) = translator.translate(["one two three"])
+    assert plain.text == "trois deux un"
+    terms = Glossary([Term("one", ("Alpha",)), Term("three", ("quatre",))])
+    (found,) = translator.translate(["one two three"], prefix=["trois"], asked=Asked(terms))
+    assert found.text.startswith("trois deux")
+    assert "Alpha" in found.words
+    assert "quatre" in found.words
+    assert [each.target is None for each in found.terms] == [False, False]
+
+
+def test_terms_of_a_lower_case_model_are_in_lower_case(tmp_path: Path) -> None:
+    corpus = toy.corpus(tmp_path / "corpus")
+    options = {"text.source.lowercase": True, "text.target.lowercase": True, "training.epochs": 1}
+    run = session.train(toy.config(corpus, tmp_path / "run", options), quiet=True).path
+    asked = Asked(Glossary([Term("Two", ("CINQ",)), Term("one", ("Xylo",))]))
+    (found,) = dragoman.load(run).translate(["one TWO three"], asked=asked)
+    assert [(each.text, each.forms) for each in found.terms] == [("one", ("xylo",)), ("TWO", ("cinq",))]
+    assert found.terms[1].target is not None
+
+
+def test_what_a_memory_has_is_exact_beside_terms(tmp_path: Path) -> None:
+    corpus = toy.corpus(tmp_path / "corpus")
+    options = {"data.memory": "nearest", "training.steps": 1, "training.epochs": None}
+    model = dragoman.load(session.train(toy.config(corpus, tmp_path / "run", options), quiet=True).path)
+    source = (corpus / "train.en").read_text("utf-8").splitlines()[0]
+    target = (corpus / "train.fr").read_text("utf-8").splitlines()[0]
+    asked = Asked(Glossary([Term(source.split()[0], ("ailleurs",))]))
+    (found,) = model.translate([source], exact=True, asked=asked)
+    assert found.text == target
+    assert found.terms[0].target is None

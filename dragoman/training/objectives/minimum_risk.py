@@ -16,8 +16,8 @@ from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.shapes import Float
 from dragoman.model.state import first_tensor, select
-from dragoman.training.objectives.drawing import drawn
 from dragoman.training.objectives.objective import Objective, ObjectiveContext
+from dragoman.training.objectives.predicted import drawn
 
 Said: TypeAlias = tuple[int, ...]  # the symbols of a translation without its end
 LONGER: Final = (1.5, 5)  # most symbols that are drawn: so many times those of the longest reference, and so many more
@@ -29,9 +29,10 @@ class MinimumRisk(Objective):
 
         sum_(y in S) Q(y | x) D(y, y*),   Q(y | x) = P(y | x)^alpha / sum_(y' in S) P(y' | x)^alpha
 
-    S are the different ones of `samples` translations that the model draws and, with `reference`, y* itself. D is the
-    error of a sentence by a `metric` of the configuration, from 0 to 1 as that goes from 100 to 0. This is for a model
-    that is trained already: drawing takes time, and what other models draw is of no use.
+    S are the different ones of `samples` translations that the model draws and, with `reference`, y* itself; a draw
+    that does not end is cut. D is the error of a sentence by a `metric` of the configuration: a hundredth of it, or 1
+    less that if higher is better. This is for a model that is trained already: drawing takes time, and what other
+    models draw is of no use.
     """
 
     any_attention = True
@@ -61,6 +62,8 @@ class MinimumRisk(Objective):
         surfaces = build.surfaces(config.model)
         if surfaces.extended or surfaces.target:
             yield f"minimum_risk draws symbols of the vocabulary; '{config.model.output.kind}' says other words, too"
+        if config.model.output.options.get("normalised") is False:
+            yield "minimum_risk needs probabilities, and model.output with normalised: false has none"
         if config.data.edits is not None:
             yield "minimum_risk draws any symbols; not all are edits that fit (data.edits)"
 

@@ -31,7 +31,8 @@ class ObjectiveContext(NamedTuple):
 
 
 class Objective(nn.Module, ABC):
-    """`objective(model, batch)`: the loss of a batch, summed over its target symbols, in nats.
+    """`objective(model, batch)`: the loss of a batch, summed over its target symbols, in nats; or another sum, of as
+    many terms as it says that there are symbols.
 
     Its parameters are trained and saved with the model's, but are not part of it. What it accumulates from step to step
     is a persistent buffer, so that resuming is exact. `parts` are the names of the parts of its losses.

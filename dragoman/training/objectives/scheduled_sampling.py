@@ -12,11 +12,12 @@ from torch import Tensor
 from dragoman.configuration.components import Rate
 from dragoman.configuration.config import Config
 from dragoman.data.batch import Batch, Sequence
+from dragoman.data.vocabulary import UNK
 from dragoman.model.decoder.decoder import State
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.shapes import Int
-from dragoman.training.objectives.drawing import best, drawn
 from dragoman.training.objectives.objective import ObjectiveContext
+from dragoman.training.objectives.predicted import best, drawn
 from dragoman.training.objectives.teacher_forcing import Forced, Forcing, force
 
 LARGEST: Final = 700.0  # exponent whose power is a float
@@ -74,11 +75,12 @@ class ScheduledSampling(Forcing):
         if given.all():
             return target.ids
         said, symbols = [], torch.full_like(target.ids[:, 0], model.start_id)
-        for known, gold in zip(given.T, target.ids.T, strict=True):
+        for known, gold in zip(given.T[:-1], target.ids.T[:-1], strict=True):  # the last symbol is not read
             prediction = model.predict(symbols, state)
             symbols, state = torch.where(known, gold, self.choose(prediction)), prediction.state
             said.append(symbols)
-        return torch.stack(said, 1)
+        read = torch.stack([*said, target.ids[:, -1]], 1)
+        return read.masked_fill(read >= model.target_embedding.symbols, UNK)
 
     def after_step(self, updated: bool) -> None:
         self.updates += int(updated)

@@ -15,7 +15,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.shapes import Float, Int
 from dragoman.training.objectives.objective import Objective, ObjectiveContext
 
-Said: TypeAlias = Callable[[Seq2Seq, State, Sequence], Int[Tensor, "B T"]]
+Reads: TypeAlias = Callable[[Seq2Seq, State, Sequence], Int[Tensor, "B T"]]
 
 
 class Forced(NamedTuple):
@@ -26,11 +26,11 @@ class Forced(NamedTuple):
     weights: Float[Tensor, "B T S"]
 
 
-def force(model: Seq2Seq, batch: Batch, said: Said | None = None) -> Forced:
-    """`- sum_t log P(y_t | z_<t, x)`, where the decoder reads z: the reference y, or what is `said` in its place."""
+def force(model: Seq2Seq, batch: Batch, reads: Reads | None = None) -> Forced:
+    """`- sum_t log P(y_t | z_<t, x)`, where the decoder reads z: the reference y, or what it `reads` in its place."""
     memories = model.encode(batch.sources)
     state, target = model.start(memories), batch.target
-    unrolled = model.unroll(state, said(model, state, target) if said else target.ids)
+    unrolled = model.unroll(state, reads(model, state, target) if reads else target.ids)
     loss = model.output.loss(model.readouts(unrolled, batch, state), target.labels[target.mask])
     return Forced(loss, memories[0], unrolled.weights)
 

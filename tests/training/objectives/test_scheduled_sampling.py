@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from dragoman.data.batch import Batch
-from dragoman.data.vocabulary import BOS, PAD
+from dragoman.data.vocabulary import BOS, PAD, UNK
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training.objectives.scheduled_sampling import ScheduledSampling
 from dragoman.training.objectives.teacher_forcing import TeacherForcing, force
@@ -112,3 +112,16 @@ def test_no_gradient_passes_through_what_was_read() -> None:
         *(torch.autograd.grad(each, list(model.parameters())) for each in (found, expected)), strict=True
     ):
         torch.testing.assert_close(one, two, rtol=0, atol=1e-9)
+
+
+@pytest.mark.spec("G2")
+def test_a_word_of_the_source_that_the_vocabulary_lacks_is_read_as_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a model that copies predicts it."""
+    objective, model = ScheduledSampling(context(), decay="linear", k=1.0), MODELS["after"]
+    objective.after_step(True)
+    monkeypatch.setattr(objective, "choose", lambda prediction: torch.full((len(BATCH.rows),), 99))
+    with torch.no_grad():
+        read = objective._mixed(model, model.begin(BATCH.sources), BATCH.target)
+        assert (read[:, :-1] == UNK).all()
+        unknown = force(model, BATCH, lambda *_: read).loss
+        assert float(objective(model, BATCH).total) == pytest.approx(float(unknown.total))

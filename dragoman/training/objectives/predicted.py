@@ -1,4 +1,4 @@
-"""Symbols that a model predicts, drawn or the most probable ones, to be read in training."""
+"""Symbols that a model predicts, for training to read: drawn ones, or the most probable."""
 
 from typing import Any
 
