@@ -21,7 +21,7 @@ from benchmarks.prepared import write
 from dragoman.configuration.config import DeviceConfig
 from dragoman.corpus.examples import Pair, read_pairs
 from dragoman.errors import UserError
-from dragoman.evaluation.metrics import Bleu
+from dragoman.evaluation.metrics.sacre import Bleu
 from dragoman.visualisation import curves
 
 SOURCE, TARGET = "en", "de"

@@ -24,7 +24,7 @@ from dragoman.configuration import document
 from dragoman.configuration.config import DeviceConfig
 from dragoman.corpus.pharaoh import read_gold
 from dragoman.evaluation.alignment import AlignmentScore, error_rate
-from dragoman.evaluation.metrics import Bleu
+from dragoman.evaluation.metrics.sacre import Bleu
 from dragoman.files import read_lines
 from dragoman.training import session
 

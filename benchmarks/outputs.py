@@ -23,7 +23,7 @@ from benchmarks.prepared import Row, write
 from benchmarks.trainings import Table, markdown, result, trained
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus.examples import read_pairs
-from dragoman.evaluation.metrics import Bleu
+from dragoman.evaluation.metrics.sacre import Bleu
 from dragoman.files import existing, read_lines
 from dragoman.training import checks
 

@@ -23,7 +23,7 @@ from benchmarks.prepared import Row
 from benchmarks.trainings import Table, markdown, result
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus.examples import read_examples
-from dragoman.evaluation.metrics import Bleu, Ter
+from dragoman.evaluation.metrics.sacre import Bleu, Ter
 from dragoman.training import checks, session
 
 CONFIG = Path(__file__).resolve().parent.parent / "configs" / "libovicky2017-postediting.yaml"

@@ -28,7 +28,8 @@ from benchmarks.trainings import Table, markdown, result, trained
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus.examples import Pair, read_pairs
 from dragoman.errors import UserError
-from dragoman.evaluation.metrics import Bleu, ExactMatch
+from dragoman.evaluation.metrics.errors import ExactMatch
+from dragoman.evaluation.metrics.sacre import Bleu
 from dragoman.files import existing, read_lines
 from dragoman.training import checks
 

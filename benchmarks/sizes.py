@@ -37,7 +37,7 @@ from dragoman.corpus.examples import read_pairs
 from dragoman.corpus.sample import look
 from dragoman.corpus.sizes import SIZES, Corpus, Size, choose, sizes
 from dragoman.errors import UserError
-from dragoman.evaluation.metrics import Bleu, Chrf
+from dragoman.evaluation.metrics.sacre import Bleu, Chrf
 from dragoman.training import checks
 
 INIT, AGAIN = "init", "init with seed 2"

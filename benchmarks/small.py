@@ -34,7 +34,7 @@ from dragoman.corpus import formats
 from dragoman.corpus.examples import Pair, read_pairs
 from dragoman.corpus.memory import Nearest
 from dragoman.evaluation.floors import ANY
-from dragoman.evaluation.metrics import Bleu, Chrf
+from dragoman.evaluation.metrics.sacre import Bleu, Chrf
 from dragoman.files import existing, read_lines
 from dragoman.text.normalise import Normaliser
 from dragoman.text.tokenise import punctuation

@@ -19,7 +19,7 @@ from benchmarks.prepared import Row
 from benchmarks.trainings import Table, markdown, result
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus.examples import read_examples
-from dragoman.evaluation.metrics import Bleu
+from dragoman.evaluation.metrics.sacre import Bleu
 from dragoman.files import read_lines
 from dragoman.training import checks, session
 from dragoman.visualisation import curves, heatmap

@@ -25,7 +25,7 @@ from benchmarks.trainings import apart, told
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus.examples import read_pairs
 from dragoman.errors import UserError
-from dragoman.evaluation.metrics import ExactMatch, TokenErrorRate
+from dragoman.evaluation.metrics.errors import ExactMatch, TokenErrorRate
 from dragoman.files import read_lines
 from dragoman.run.run import Run
 from dragoman.training import checks, session

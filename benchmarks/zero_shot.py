@@ -27,7 +27,7 @@ from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus.examples import read_pairs
 from dragoman.errors import UserError
 from dragoman.evaluation.languages import wrong_language
-from dragoman.evaluation.metrics import Bleu
+from dragoman.evaluation.metrics.sacre import Bleu
 from dragoman.phrasebook import corpus
 from dragoman.training import checks, session
 

@@ -14,7 +14,7 @@ from dragoman import inspection
 from dragoman.corpus.examples import Pair, read_pairs
 from dragoman.corpus.pharaoh import Gold, pharaoh, read_gold
 from dragoman.errors import UserError
-from dragoman.evaluation.metrics import Bleu
+from dragoman.evaluation.metrics.sacre import Bleu
 from dragoman.files import write_atomically
 from dragoman.phrasebook import corpus
 from dragoman.run.run import Run

@@ -20,7 +20,8 @@ from dragoman.data.vocabulary import SymbolTable
 from dragoman.errors import UserError
 from dragoman.evaluation import alignment, floors
 from dragoman.evaluation.alignment import AlignmentScore
-from dragoman.evaluation.metrics import METRICS, Metric, Score, predicted
+from dragoman.evaluation.metrics.metric import Metric, Score, predicted
+from dragoman.evaluation.metrics.table import METRICS
 from dragoman.files import read_lines, write_atomically
 from dragoman.model import build
 from dragoman.model.inputs import SourceInput, model_inputs

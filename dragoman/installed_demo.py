@@ -25,7 +25,7 @@ from dragoman.corpus.parts import Origin
 from dragoman.demo import mark
 from dragoman.errors import UserError
 from dragoman.evaluation import floors
-from dragoman.evaluation.metrics import METRICS
+from dragoman.evaluation.metrics.table import METRICS
 from dragoman.text.printable import printable
 from dragoman.training import checks, session, starting
 from dragoman.translation import loading

@@ -15,7 +15,7 @@ from dragoman.configuration.config import ModelConfig
 from dragoman.corpus.examples import Pair
 from dragoman.corpus.pharaoh import Gold, read_pharaoh
 from dragoman.errors import UserError
-from dragoman.evaluation.metrics import Bleu
+from dragoman.evaluation.metrics.sacre import Bleu
 from dragoman.inspection import Sentences
 from dragoman.model import build
 from dragoman.run.run import Run

@@ -14,7 +14,7 @@ from dragoman.configuration.components import Spec
 from dragoman.configuration.config import Config, LanguageConfig
 from dragoman.configuration.sections import Section
 from dragoman.corpus.images import Layer
-from dragoman.evaluation.metrics import Tokenise
+from dragoman.evaluation.metrics.sacre import Tokenise
 from dragoman.text.tokenise import TOKENISERS
 from dragoman.training import checks
 

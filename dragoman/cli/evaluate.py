@@ -29,7 +29,7 @@ from dragoman.errors import UserError
 if TYPE_CHECKING:
     from dragoman.cli.scores import Text
     from dragoman.corpus.features import Given
-    from dragoman.evaluation.metrics import Score
+    from dragoman.evaluation.metrics.metric import Score
     from dragoman.translation.translator import Translator
 
 app = typer.Typer()
@@ -66,9 +66,11 @@ class Options(NamedTuple):
         list[str] | None,
         typer.Option(metavar="FILE", help="Text for --run to translate; for several sources NAME=FILE each."),
     ] = None
-    metrics: Annotated[str, typer.Option(help="Names separated by commas: ")] = "bleu,chrf,ter"
-    tokenise: Annotated[Tokenisers, typer.Option(help="How BLEU separates words.")] = Tokenisers.v13a
-    unit: Annotated[ErrorUnits, typer.Option(help="What token_error_rate counts.")] = ErrorUnits.token
+    metrics: Annotated[str, typer.Option(help="Names separated by commas, or {kind: NAME, OPTION: VALUE}: ")] = (
+        "bleu,chrf,ter"
+    )
+    tokenise: Annotated[Tokenisers | None, typer.Option(help="How BLEU and METEOR separate words.")] = None
+    unit: Annotated[ErrorUnits | None, typer.Option(help="What token_error_rate counts.")] = None
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore letter case.")] = False
     json: Annotated[bool, typer.Option("--json", help="Print JSON in the form of sacreBLEU.")] = False
     search: Search = None
@@ -93,7 +95,7 @@ class _NamesMetrics(TyperCommand):
     """Imports the table of metrics only when the help is shown."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        from dragoman.evaluation.metrics import METRICS
+        from dragoman.evaluation.metrics.table import METRICS
 
         for option in self.params:
             if isinstance(option, TyperOption) and option.name == "metrics":
@@ -246,7 +248,7 @@ def _with_candidates(
 ) -> "list[Score]":
     """Return the scores with candidates, and the percentage of the references' symbols that are among these."""
     from dragoman.cli.scores import named
-    from dragoman.evaluation.metrics import Score
+    from dragoman.evaluation.metrics.metric import Score
 
     assert translator.generator.candidates is not None
     batches = (each for _, lines in references for each in translator.pairs(sources.lines, lines, to=options.to))
@@ -262,7 +264,11 @@ def _with_candidates(
 
 
 def _scores(found: "Text", references: "Sequence[Text]", options: Options) -> "list[Score]":
-    from dragoman.cli.scores import scores
+    from dragoman.cli.scores import measures, scores
 
-    given = {"tokenise": options.tokenise, "lowercase": options.lowercase, "unit": options.unit}
-    return scores(found, references, options.metrics.split(","), given)
+    return scores(found, references, measures(options.metrics, _of_metrics(options)))
+
+
+def _of_metrics(options: Options) -> dict[str, Any]:
+    """Return the options that go to every metric that has them, and None for those that nobody gave."""
+    return {"tokenise": options.tokenise, "lowercase": options.lowercase or None, "unit": options.unit}

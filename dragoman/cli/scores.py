@@ -5,11 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dragoman.configuration import components
+from dragoman.configuration import components, yaml
 from dragoman.configuration.components import Spec
 from dragoman.configuration.messages import nearest
 from dragoman.errors import UserError
-from dragoman.evaluation.metrics import METRICS, Score
+from dragoman.evaluation.metrics.metric import Metric, Score
+from dragoman.evaluation.metrics.table import METRICS
 from dragoman.files import LONGEST_TEXT, read_lines, shown
 
 
@@ -36,23 +37,41 @@ def check(found: int, where: Path, references: Sequence[Text]) -> None:
             raise UserError(f"{path} has {len(lines):,} lines, but {shown(where)} has {found:,}")
 
 
-def scores(found: Text, references: Sequence[Text], metrics: Iterable[str], given: Mapping[str, Any]) -> list[Score]:
-    """Return the scores by the named metrics, each with those of the given options that it knows."""
+def scores(found: Text, references: Sequence[Text], metrics: Sequence[Metric]) -> list[Score]:
+    """Return the scores by the metrics. Raises UserError if numbers of lines differ."""
     check(len(found.lines), found.path, references)
-    measures = [components.build(METRICS, spec) for spec in _specs(metrics, given)]
-    return [metric.corpus(found.lines, [lines for _, lines in references]) for metric in measures]
+    return [metric.corpus(found.lines, [lines for _, lines in references]) for metric in metrics]
 
 
-def _specs(metrics: Iterable[str], given: Mapping[str, Any]) -> list[Spec]:
-    specs = []
-    for name in metrics:
-        if name not in METRICS:
-            raise UserError(f"--metrics: unknown metric '{name}', {nearest(name, METRICS)}")
-        has = components.options(METRICS[name])
-        if given["lowercase"] and "lowercase" not in has:
-            raise UserError(f"--lowercase: '{name}' does not ignore letter case")
-        specs.append(Spec(name, {option: value for option, value in given.items() if option in has}))
-    return specs
+def measures(text: str, given: Mapping[str, Any]) -> list[Metric]:
+    """Return the metrics of `--metrics`: names, and mappings with a kind and options, separated by commas.
+
+    Each takes those of the given options that it has, if they are not None and it has none of its own.
+    """
+    document = yaml.read(text if text.startswith("[") else f"[{text}]", "--metrics")
+    if document.faults:
+        raise UserError(f"--metrics: {document.faults[0].message}")
+    try:
+        specs = [Spec.parse(value) for value in document.value]
+    except ValueError as error:
+        raise UserError(f"--metrics: {error}") from error
+    if not specs:
+        raise UserError("--metrics: no metric is named")
+    return [_measure(spec, given) for spec in specs]
+
+
+def _measure(spec: Spec, given: Mapping[str, Any]) -> Metric:
+    if spec.kind not in METRICS:
+        raise UserError(f"--metrics: unknown metric '{spec.kind}', {nearest(spec.kind, METRICS)}")
+    has = components.options(METRICS[spec.kind])
+    chosen = {option: value for option, value in given.items() if option in has and value is not None}
+    try:
+        metric = components.build(METRICS, Spec(spec.kind, {**chosen, **spec.options}))
+    except UserError as error:
+        raise UserError(f"--metrics: {spec.kind}: {error}") from error
+    if given["lowercase"] and "case:lc" not in metric.signature(1):
+        raise UserError(f"--lowercase: '{spec.kind}' does not ignore letter case")
+    return metric
 
 
 def told(scores: Sequence[Score], *, as_json: bool) -> str:

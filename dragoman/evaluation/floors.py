@@ -13,7 +13,8 @@ from dragoman.configuration.messages import figure
 from dragoman.corpus.examples import Example, Pair, read_examples
 from dragoman.corpus.memory import Nearest
 from dragoman.corpus.sample import spread
-from dragoman.evaluation.metrics import METRICS, Score, higher_is_better
+from dragoman.evaluation.metrics.metric import Score
+from dragoman.evaluation.metrics.table import METRICS, higher_is_better
 from dragoman.text.normalise import Normaliser
 from dragoman.text.tokenise import TOKENISERS
 

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any
 
 from dragoman.errors import UserError
-from dragoman.evaluation.metrics import Score
+from dragoman.evaluation.metrics.metric import Score
 
 DOUBT = 2  # another language must be this many times as probable as the wanted one
 

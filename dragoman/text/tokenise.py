@@ -14,14 +14,14 @@ _MARKS = "".join(
     if unicodedata.category(chr(code)).startswith("M")
 )
 _MARK = rf"[{_MARKS}\u200c\u200d]"
-_PIECE = rf"\w+(?:{_MARK}\w*)*"
+PIECE = rf"\w+(?:{_MARK}\w*)*"  # letters and digits of any script
 _ELISION = "[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu|un|dell|nell|dall|all|sull|quell|quest|bell"
 _WORD = re.compile(
     rf"""
     \w+(?=[ ])                                         # most words, found at once
   | (?i:{_ELISION})['\u2019](?=[^\W\d_])(?!s\b|mon\b)  # l'|homme, d'|eau, qu'|il; but t's, c'mon
-  | {_PIECE}(?:                                        # don't, we're, aujourd'hui, o'clock, well-known
-      (?:[-'\u2019]|(?<=\d)[.,:/](?=\d)){_PIECE}       # 1,000  3.5  10:30
+  | {PIECE}(?:                                        # don't, we're, aujourd'hui, o'clock, well-known
+      (?:[-'\u2019]|(?<=\d)[.,:/](?=\d)){PIECE}       # 1,000  3.5  10:30
     )*
   | \.\.+                                              # an ellipsis of dots
   | [^\w\s]{_MARK}*                                    # one mark of punctuation

@@ -14,7 +14,7 @@ from dragoman.corpus.formats import ENDINGS
 from dragoman.corpus.memory import MEMORIES
 from dragoman.data.denoising import NOISES
 from dragoman.errors import UserError
-from dragoman.evaluation.metrics import METRICS
+from dragoman.evaluation.metrics.table import METRICS
 from dragoman.model import build
 from dragoman.model.attention.normalisers import NORMALISERS
 from dragoman.model.attention.terms.table import TERMS

@@ -6,7 +6,7 @@ from typing import Any
 
 from dragoman.configuration.config import Config
 from dragoman.configuration.messages import figure
-from dragoman.evaluation.metrics import higher_is_better
+from dragoman.evaluation.metrics.table import higher_is_better
 from dragoman.model.weights import read_note, read_tensors, write_tensors
 from dragoman.run.folder import RunFolder, chosen_among, told
 from dragoman.training import card, checkpoint, floors

@@ -4,7 +4,7 @@ from dragoman.configuration import components
 from dragoman.configuration.messages import figure
 from dragoman.evaluation import floors
 from dragoman.evaluation.floors import NEAREST, Floors
-from dragoman.evaluation.metrics import METRICS, higher_is_better
+from dragoman.evaluation.metrics.table import METRICS, higher_is_better
 from dragoman.training.folder import note_floors
 from dragoman.training.training import Direction
 from dragoman.training.validation import Validation

@@ -11,7 +11,7 @@ from dragoman.configuration.config import Config
 from dragoman.data.dataset import Dataset
 from dragoman.data.language import Language
 from dragoman.errors import UserError
-from dragoman.evaluation.metrics import METRICS
+from dragoman.evaluation.metrics.table import METRICS
 from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import read_shapes

@@ -15,7 +15,7 @@ from dragoman.configuration.messages import figure
 from dragoman.data.batch import Batch
 from dragoman.data.batching import prefetch
 from dragoman.errors import UserError
-from dragoman.evaluation.metrics import higher_is_better
+from dragoman.evaluation.metrics.table import higher_is_better
 from dragoman.training import checkpoint
 from dragoman.training.gradients import gradients
 from dragoman.training.plan import planned

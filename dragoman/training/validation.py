@@ -15,7 +15,8 @@ from dragoman.data.batch import Batch
 from dragoman.data.dataset import Dataset
 from dragoman.data.denoising import masked, noise
 from dragoman.devices import Device
-from dragoman.evaluation.metrics import METRICS, Score
+from dragoman.evaluation.metrics.metric import Score
+from dragoman.evaluation.metrics.table import METRICS
 from dragoman.files import write_atomically
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run.folder import RunFolder

@@ -13,7 +13,7 @@ from dragoman.configuration.config import DataConfig, TextConfig
 from dragoman.corpus.examples import Example
 from dragoman.evaluation import floors
 from dragoman.evaluation.floors import Floors
-from dragoman.evaluation.metrics import Chrf
+from dragoman.evaluation.metrics.sacre import Chrf
 
 METRICS = (Spec("chrf"), Spec("ter"))
 TRAIN = [("open the file", "die Datei öffnen"), ("close the window", "das Fenster schließen"), ("Print", "Drucken")]

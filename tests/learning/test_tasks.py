@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import dragoman
-from dragoman.evaluation.metrics import ExactMatch
+from dragoman.evaluation.metrics.errors import ExactMatch
 from dragoman.training import checks, session
 
 CONFIG = Path(__file__).resolve().parent.parent.parent / "configs" / "tasks" / "scan.yaml"

@@ -232,6 +232,21 @@ def test_evaluate_counts_tokens_or_characters(trained: Shell) -> None:
     assert "unit:character" in last
 
 
+@pytest.mark.spec("H4")
+@pytest.mark.spec("H5")
+def test_evaluate_takes_options_of_metrics(trained: Shell) -> None:
+    """Those of one metric, and --lowercase for all that do not ignore case anyway."""
+    trained.write("said", "deux un\n")
+    trained.write("wanted", "Deux un deux\n")
+    words = ("evaluate", "wanted", "-i", "said", "--metrics")
+    given = "{kind: rouge1, measure: recall},{kind: chrf, word_order: 2},wer"
+    recall, chrf, wer = trained(*words, given).lines
+    assert (recall.split(" (")[0], wer.split(" (")[0]) == ("ROUGE-1 recall = 66.67", "WER = 66.67")
+    assert chrf.startswith("chrF2++ = ")
+    (line,) = trained(*words, "{kind: bleu, order: 1}", "--lowercase").lines
+    assert line.startswith("BLEU-1 = 60.65 (nrefs:1|case:lc|")
+
+
 def test_evaluate_has_sacrebleus_json(trained: Shell) -> None:
     found = json.loads(trained("evaluate", "test.fr", "-i", "test.fr", "--metrics=bleu", "--json").out)
     assert found["name"] == "BLEU"

@@ -10,7 +10,7 @@ import pytest
 import dragoman
 from dragoman.configuration import components
 from dragoman.errors import UserError
-from dragoman.evaluation.metrics import Ter
+from dragoman.evaluation.metrics.sacre import Ter
 from dragoman.model.decoder.inputs import Cursor
 from dragoman.run.run import Run
 from dragoman.search.table import SEARCHES

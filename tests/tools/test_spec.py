@@ -144,7 +144,7 @@ def test_a_setting_that_does_not_exist_is_told(setting: str, told: str) -> None:
             "model.encoder.kind: self_attention; model.bridge: mean",
             [("model/encoder/self_attention.py", "SelfAttentionEncoder")],
         ),
-        ("metrics: [bleu, ter]", [("evaluation/metrics.py", "Bleu"), ("evaluation/metrics.py", "Ter")]),
+        ("metrics: [bleu, ter]", [("evaluation/metrics/sacre.py", "Bleu"), ("evaluation/metrics/sacre.py", "Ter")]),
         ("model.bridge: meen", []),
         ("model.encoder.cell: lstm", []),
         ("dragoman train", []),
@@ -166,9 +166,9 @@ def test_what_a_configuration_names_is_at_home_where_it_stands() -> None:
         homes=(Home("b.py", ("run",)), Home("planned.py", ())), settings=("metrics: [bleu, ter]",)
     )
     (found, metrics) = derived(given, {}).homes
-    assert (found, metrics) == (Home("b.py", ("run",)), Home("evaluation/metrics.py", ("Bleu", "Ter")))
-    again = given._replace(homes=(Home("evaluation/metrics.py", ("Metric", "Ter")),))
-    assert derived(again, {}).homes == (Home("evaluation/metrics.py", ("Metric", "Ter", "Bleu")),)
+    assert (found, metrics) == (Home("b.py", ("run",)), Home("evaluation/metrics/sacre.py", ("Bleu", "Ter")))
+    again = given._replace(homes=(Home("evaluation/metrics/sacre.py", ("Metric", "Ter")),))
+    assert derived(again, {}).homes == (Home("evaluation/metrics/sacre.py", ("Metric", "Ter", "Bleu")),)
 
 
 def test_a_page_is_filled_with_homes_and_status_and_nothing_else() -> None:

@@ -11,7 +11,7 @@ from dragoman.configuration import sections
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import Config, DataConfig
 from dragoman.configuration.document import ConfigError
-from dragoman.evaluation.metrics import METRICS
+from dragoman.evaluation.metrics.table import METRICS
 from dragoman.search.table import SEARCHES
 from dragoman.text.units import UNITS
 from dragoman.training import checks, session

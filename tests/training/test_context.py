@@ -14,7 +14,8 @@ from dragoman.configuration.config import Config
 from dragoman.data.batch import Batch
 from dragoman.data.vocabulary import EOS, SymbolTable
 from dragoman.errors import UserError
-from dragoman.evaluation.metrics import Bleu, Score
+from dragoman.evaluation.metrics.metric import Score
+from dragoman.evaluation.metrics.sacre import Bleu
 from dragoman.model import build
 from dragoman.model.embedding import EMBEDDINGS, Embedding
 from dragoman.model.inputs import model_inputs

@@ -12,7 +12,7 @@ from dragoman.configuration.components import Spec
 from dragoman.corpus.examples import Example
 from dragoman.data.dataset import Dataset
 from dragoman.errors import UserError
-from dragoman.evaluation.metrics import METRICS
+from dragoman.evaluation.metrics.table import METRICS
 from dragoman.run.folder import RunFolder
 from dragoman.run.run import Run
 from dragoman.search import candidates

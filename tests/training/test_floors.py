@@ -11,7 +11,8 @@ from dragoman import inspection
 from dragoman.configuration.config import Config
 from dragoman.evaluation import floors
 from dragoman.evaluation.floors import Floors
-from dragoman.evaluation.metrics import Chrf, Score
+from dragoman.evaluation.metrics.metric import Score
+from dragoman.evaluation.metrics.sacre import Chrf
 from dragoman.run.folder import RunFolder
 from dragoman.run.run import Run
 from dragoman.training import session

@@ -11,7 +11,7 @@ from dragoman.configuration.config import Config
 from dragoman.data.batch import Batch
 from dragoman.data.language import Language
 from dragoman.data.source import Source
-from dragoman.evaluation.metrics import Metric
+from dragoman.evaluation.metrics.metric import Metric
 from dragoman.model.attention.normalisers import NORMALISERS
 from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.output.output import Loss

@@ -1,0 +1,128 @@
+"""What holds for every metric of the table."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dragoman.configuration.components import Spec, build, problems
+from dragoman.configuration.config import UNTRANSLATED
+from dragoman.errors import UserError
+from dragoman.evaluation.metrics.metric import Metric, Score
+from dragoman.evaluation.metrics.sacre import Bleu
+from dragoman.evaluation.metrics.table import METRICS, higher_is_better
+from tests.golden import Golden
+
+Segments = tuple[list[str], list[list[str]]]
+
+HYPOTHESES = ["the cat sat on the mat today", "a dog runs in the small park", "he reads a book in the garden"]
+REFERENCES = [
+    "the cat sat on the red mat today",
+    "the dog runs in the park",
+    "he reads a book in the garden now",
+]
+each = pytest.mark.parametrize("kind", sorted(METRICS))
+
+
+def of(kind: str) -> Metric:
+    if kind == "meteor":
+        pytest.importorskip("nltk")
+    return METRICS[kind]()
+
+
+def best(kind: str) -> Any:
+    """The score of a perfect translation, from which METEOR takes something for its one chunk."""
+    return pytest.approx(100.0 if METRICS[kind].higher_is_better else 0.0, abs=0.2 if kind == "meteor" else None)
+
+
+@pytest.mark.spec("H3")
+@each
+def test_another_reference_can_only_help_a_translation_that_is_like_it(kind: str) -> None:
+    metric = of(kind)
+    alone, both = (metric.corpus(HYPOTHESES, found).value for found in ([REFERENCES], [REFERENCES, HYPOTHESES]))
+    assert (both > alone) == METRICS[kind].higher_is_better
+    assert both == best(kind)
+
+
+@each
+def test_every_metric_prefers_the_better_corpus(kind: str) -> None:
+    metric = of(kind)
+    better = metric.corpus([REFERENCES[0], *HYPOTHESES[1:]], [REFERENCES]).value
+    worse = metric.corpus(["mat cat", "x", "garden reads"], [REFERENCES]).value
+    assert (better > worse) == METRICS[kind].higher_is_better
+    again = metric.corpus(HYPOTHESES, [REFERENCES, REFERENCES])  # the object may be used again
+    assert "nrefs:2" in again.signature
+
+
+@each
+def test_every_metric_prefers_the_better_sentence(kind: str) -> None:
+    metric = of(kind)
+    better, worse = (metric.sentence(text, REFERENCES[:1]).value for text in (REFERENCES[0], "mat cat"))
+    assert (better > worse) == metric.higher_is_better
+    assert better == best(kind)
+    found = metric.sentence(HYPOTHESES[0], [REFERENCES[0], HYPOTHESES[0]])
+    assert found.value == best(kind)
+    assert "nrefs:2" in found.signature
+
+
+@pytest.mark.parametrize("kind", sorted(set(METRICS) - {"bleu"}))
+def test_a_sentence_is_a_corpus_of_one(kind: str) -> None:
+    metric = of(kind)
+    for text in (*HYPOTHESES, "", "mat"):
+        assert metric.sentence(text, REFERENCES) == metric.corpus([text], [[each] for each in REFERENCES])
+
+
+@each
+def test_corpora_that_cannot_be_scored(kind: str, golden: Golden) -> None:
+    metric = of(kind)
+    with pytest.raises(UserError) as raised:
+        metric.corpus([], [[]])
+    golden(str(raised.value), "no translations")
+    with pytest.raises(UserError) as raised:
+        metric.corpus(["a"], [])
+    golden(str(raised.value), "no references")
+    with pytest.raises(UserError) as raised:
+        metric.corpus(["a", "b"], [["a", "b"], ["a"]])
+    golden(str(raised.value), "unequal")
+
+
+def test_a_sentence_needs_a_reference(golden: Golden) -> None:
+    with pytest.raises(UserError) as raised:
+        Bleu().sentence("a", [])
+    golden(str(raised.value))
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [("bleu", True), ("chrf", True), ("ter", False), ("exact_match", True), ("token_error_rate", False)]
+    + [("rougeL", True), ("meteor", True), ("hter", False), ("per", False), ("repeated_words", False)]
+    + [("loss", False), ("perplexity", False), ("accuracy", True)],
+)
+def test_of_what_is_measured_more_or_less_is_better(name: str, more: bool) -> None:
+    assert higher_is_better(name) == more
+
+
+def test_what_is_measured_without_translating_has_a_name_of_its_own() -> None:
+    assert not set(METRICS) & set(UNTRANSLATED)
+
+
+def test_options_come_from_a_configuration() -> None:
+    metric = build(METRICS, Spec("bleu", {"tokenise": "none", "lowercase": True}))
+    assert metric.corpus(["A b c d"], [["a b c d"]]).value == 100
+    assert "13a" in str(problems(METRICS, Spec("bleu", {"tokenise": "13b"}), ())[0])
+    assert problems(METRICS, Spec("bleu", {"order": 0}), ())
+
+
+@each
+def test_counts_add_up(kind: str, segments: Segments) -> None:
+    """The score of any part of a corpus is that of its sentences' counts."""
+    metric = of(kind)
+    hypotheses, *references = (lines[:100] for lines in (segments[0], *segments[1]))
+    counts = metric.counts(hypotheses, references)
+    assert counts.shape[0] == 100
+    chosen = np.random.default_rng(1).integers(100, size=50)
+    texts, *others = ([lines[i] for i in chosen] for lines in (hypotheses, *references))
+    value = metric.value(counts[chosen].sum(axis=0).tolist())
+    score = metric.corpus(texts, others)
+    assert score == Score(metric.name, score.value, metric.signature(2))
+    assert score.value == pytest.approx(value, abs=1e-9)
