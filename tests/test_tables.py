@@ -7,13 +7,14 @@ from typing import Any, Literal, get_args, get_origin
 
 import pytest
 
-from dragoman.cli.evaluate import Tokenisers
+from dragoman.cli.evaluate_options import Comparisons, Tokenisers
 from dragoman.cli.features import Layers
 from dragoman.configuration import components, sections
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import Config, LanguageConfig
 from dragoman.configuration.sections import Section
 from dragoman.corpus.images import Layer
+from dragoman.evaluation import significance
 from dragoman.evaluation.metrics.sacre import Tokenise
 from dragoman.text.tokenise import TOKENISERS
 from dragoman.training import checks
@@ -43,6 +44,7 @@ def test_kinds_are_the_names_of_tables(repository: Path) -> None:
 def test_choices_are_those_of_what_takes_them() -> None:
     assert get_args(LanguageConfig.model_fields["tokeniser"].annotation) == tuple(TOKENISERS)
     assert tuple(each.value for each in Tokenisers) == get_args(Tokenise)
+    assert tuple(each.value for each in Comparisons) == get_args(significance.Test)
     assert tuple(each.value for each in Layers) == get_args(Layer)
 
 

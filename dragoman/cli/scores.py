@@ -78,16 +78,14 @@ def told(scores: Sequence[Score], *, as_json: bool) -> str:
     """Return a line for each score, or JSON in the form of sacreBLEU: an object, or a list if there are several."""
     if not as_json:
         return "\n".join(map(str, scores))
-    listed = [
-        {
-            "name": score.name,
-            "score": round(score.value, 2),
-            "signature": score.signature,
-            **dict(part.split(":", 1) for part in score.signature.split("|")),
-        }
-        for score in scores
-    ]
+    listed = list(map(entry, scores))
     return json.dumps(listed if len(listed) > 1 else listed[0], indent=1, ensure_ascii=False)
+
+
+def entry(score: Score) -> dict[str, Any]:
+    """A score as sacreBLEU writes it in JSON, with the parts of its signature."""
+    parts = dict(part.split(":", 1) for part in score.signature.split("|"))
+    return {"name": score.name, "score": round(score.value, 2), "signature": score.signature, **parts}
 
 
 def named(scores: Iterable[Score], more: str) -> list[Score]:

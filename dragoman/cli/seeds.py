@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dragoman import threads
+from dragoman.cli.streams import aligned
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
@@ -52,7 +53,4 @@ def table(configs: "Sequence[Config]") -> str:
         found[floor.name] = [floor.scores[kind].value if kind in floor.scores else None for kind in kinds]
     rows = [["development data", *kinds]]
     rows += [[name, *(NONE if value is None else figure(value) for value in values)] for name, values in found.items()]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in rows
-    )
+    return aligned(rows)

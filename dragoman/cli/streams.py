@@ -1,7 +1,7 @@
 """Streams of lines, of any length, processed in portions that are written as soon as they are done."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -89,6 +89,21 @@ class Output(NamedTuple):
         """Write a part of a line and flush."""
         self.file.write(text)
         self.file.flush()
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows in aligned columns; one that has figures below its heading is aligned at the right."""
+    columns = [
+        [cell.rjust(width) if number and _counts(cells[1:]) else cell.ljust(width) for cell in cells]
+        for number, cells in enumerate(zip(*rows, strict=True))
+        for width in [max(map(len, cells))]
+    ]
+    return "\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True))
+
+
+def _counts(cells: Sequence[str]) -> bool:
+    """Whether all cells are single figures, or `-` in the place of one."""
+    return all(cell.replace(",", "").replace(".", "").lstrip("-").isdigit() or cell == "-" for cell in cells)
 
 
 def tell(text: str) -> None:

@@ -97,6 +97,7 @@ COMMANDS = {
     "align without a run": Command("align train.en train.fr -o links", "links", ("links",)),
     "align over a file": Command("align test.en test.fr -o test.en", refused=True),
     "evaluate": Command("evaluate test.fr -i test.mt"),
+    "evaluate systems": Command("evaluate test.fr -i test.mt -i test.fr --by length --metrics bleu"),
     "evaluate a run": Command("evaluate test.fr --run runs/toy --source test.en"),
     "lexicon": Command(
         "lexicon runs/toy train.en train.fr", r"runs/toy/lexicon\.safetensors", ("runs/toy/lexicon.safetensors",)

@@ -1,0 +1,141 @@
+"""Options of `dragoman evaluate`, and which do not go together."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from dragoman.cli.options import (
+    Beam,
+    Candidates,
+    Engine,
+    Engines,
+    Exact,
+    MemoryPlace,
+    Search,
+    Threads,
+    To,
+    Weights,
+)
+
+
+class Tokenisers(StrEnum):
+    """How BLEU separates words."""
+
+    v13a = "13a"
+    intl = "intl"
+    zh = "zh"
+    char = "char"
+    none = "none"
+
+
+class ErrorUnits(StrEnum):
+    """What an error rate counts."""
+
+    token = "token"
+    character = "character"
+
+
+class Comparisons(StrEnum):
+    """How two systems are compared."""
+
+    bootstrap = "bootstrap"
+    randomisation = "randomisation"
+
+
+class Options(NamedTuple):
+    """Arguments and options of `dragoman evaluate`."""
+
+    references: Annotated[list[Path], typer.Argument(metavar="REFERENCE", help="Files of references.")]
+    translations: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--input",
+            "-i",
+            help="Translations; standard input if not given. Those of several systems are compared with the first.",
+        ),
+    ] = None
+    run: Annotated[
+        list[Path] | None, typer.Option(help="A run that translates --source instead; several form an ensemble.")
+    ] = None
+    source: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Text for --run to translate (for several sources NAME=FILE each), or whose length --by is of.",
+        ),
+    ] = None
+    metrics: Annotated[str, typer.Option(help="Names separated by commas, or {kind: NAME, OPTION: VALUE}: ")] = (
+        "bleu,chrf,ter"
+    )
+    tokenise: Annotated[Tokenisers | None, typer.Option(help="How BLEU and METEOR separate words.")] = None
+    unit: Annotated[ErrorUnits | None, typer.Option(help="What token_error_rate counts.")] = None
+    lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore letter case.")] = False
+    confidence: Annotated[bool, typer.Option("--confidence", help="Add half of the 95 % interval, by bootstrap.")] = (
+        False
+    )
+    test: Annotated[Comparisons, typer.Option(help="How several systems are compared.")] = Comparisons.bootstrap
+    samples: Annotated[
+        int, typer.Option(min=100, max=1_000_000, metavar="N", help="How often test sets are resampled.")
+    ] = 1000
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Seed of resampling.")] = 12345
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="GROUPS",
+            help="Scores of parts: length (of --source, or else of the reference), frequency (of words in --corpus), "
+            "or a TSV file of tags with a header and a row for each sentence.",
+        ),
+    ] = None
+    corpus: Annotated[
+        Path | None, typer.Option(help="Text in the language of the references, such as a training corpus.")
+    ] = None
+    json: Annotated[bool, typer.Option("--json", help="Print JSON in the form of sacreBLEU.")] = False
+    search: Search = None
+    beam: Beam = None
+    engine: Engine = Engines.torch
+    weights: Weights = None
+    candidates: Candidates = None
+    to: To = None
+    memory: MemoryPlace = None
+    exact: Exact = False
+    threads: Threads = None
+
+    def of_metrics(self) -> dict[str, Any]:
+        """What goes to every metric that has such an option; None for what nobody gave."""
+        return {"tokenise": self.tokenise, "lowercase": self.lowercase or None, "unit": self.unit}
+
+
+FREQUENCY = "frequency"  # values of --by that are no files
+LENGTH = "length"
+
+
+def check(options: Options) -> None:
+    """Refuse options that do not go together."""
+    if options.run and not options.source:
+        raise typer.BadParameter("--run and --source go together")
+    if options.source and not options.run and LENGTH not in (options.by or ()):
+        raise typer.BadParameter("--run and --source go together")
+    if options.source and not options.run and len(options.source) > 1:
+        raise typer.BadParameter("--by length: several --source go with --run")
+    if options.run and options.translations:
+        raise typer.BadParameter("--input has translations, and --run makes them: one or the other")
+    if (FREQUENCY in (options.by or ())) != bool(options.corpus):
+        raise typer.BadParameter("--by frequency and --corpus go together")
+    if options.by and options.candidates:
+        raise typer.BadParameter("--candidates scores a test set twice, and --by its parts: one or the other")
+    of_runs = {
+        "--search": options.search,
+        "--beam": options.beam,
+        "--engine": options.engine != Engines.torch,
+        "--weights": options.weights,
+        "--candidates": options.candidates,
+        "--to": options.to,
+        "--memory": options.memory,
+        "--exact": options.exact,
+        "--threads": options.threads,
+    }
+    for option, given in of_runs.items():
+        if given and not options.run:
+            raise typer.BadParameter(f"{option} goes with --run")

@@ -1,0 +1,154 @@
+"""Translations of a run for `dragoman evaluate`, and scores that only a run has."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from dragoman.cli.evaluate_options import Options
+from dragoman.cli.options import Engines, two
+from dragoman.cli.streams import one_stream, tell
+from dragoman.errors import UserError
+
+if TYPE_CHECKING:
+    from dragoman.cli.scores import Text
+    from dragoman.corpus.features import Given
+    from dragoman.evaluation.metrics.metric import Metric, Score
+    from dragoman.translation.translator import Translator
+
+
+class Sources(NamedTuple):
+    """The lines to translate, and the file that the first of them come from."""
+
+    path: Path
+    lines: "list[tuple[Given, ...]]"
+
+
+class Translated(NamedTuple):
+    """Translations, further scores, and the options that change them as the end of a signature."""
+
+    text: "Text"
+    references: "list[Text]"
+    further: "list[Score]"
+    signature: str
+    sources: Sources
+
+
+def translated(options: Options, metrics: "Sequence[Metric]") -> Translated:
+    """Translate `--source` (a file, or NAME=FILE for each of several) by a run or an ensemble.
+
+    Further scores: how well it predicts the reference, if there is only one; for a run with several languages, the
+    share of translations in another language than `--to`; with candidates, the scores of a search among these, and
+    their coverage of the references.
+    """
+    from dragoman.cli.scores import check, read
+    from dragoman.translation.loading import load
+
+    runs, candidates = options.run or [], two(options.candidates)
+    translator = load(runs, weights=options.weights, engine=options.engine.value, memory=options.memory)
+    sources = _sources(options.source or [], translator, options.references)
+    references = [read(path) for path in options.references]
+    check(len(sources.lines), sources.path, references)
+    narrowed = None
+    if candidates:
+        narrowed = load(
+            runs,
+            weights=options.weights,
+            engine=options.engine.value,
+            candidates=candidates,
+            memory=options.memory,
+        )
+    found = _translated(translator, sources, options)
+    further = list["Score"]()
+    if len(references) == 1:  # comparable only between runs with the same symbols
+        further += _prediction(translator, sources, references[0], options)
+    if translator.marks:
+        further += _wrong_language(runs[0], found, references, options.to or translator.targets[0])
+    if narrowed:
+        further += _with_candidates(narrowed, sources, references, options, metrics)
+    return Translated(found, references, further, _signature(options), sources)
+
+
+def _sources(given: Sequence[str], translator: "Translator", references: Sequence[Path]) -> Sources:
+    """Return the lines to translate. Raises UserError if standard input is both the source and a reference."""
+    from dragoman.cli import sources
+
+    names = {source.name for source in translator.sources}
+    if len(given) == 1 and given[0].partition("=")[0] not in names:
+        one_stream(Path(given[0]), *references)
+        return Sources(Path(given[0]), list(sources.texts(Path(given[0]), translator)))
+    files = sources.named(given, translator)
+    one_stream(*files.values(), *references)
+    return Sources(sources.first(files, translator), list(sources.texts_by_name(files, translator)))
+
+
+def _translated(translator: "Translator", sources: Sources, options: Options) -> "Text":
+    from dragoman.cli.scores import Text
+    from dragoman.cli.sources import search_of
+
+    search = search_of(translator, options.search, options.beam)
+    found = translator.translate(
+        sources.lines, to=options.to, beam_size=options.beam, search=search, exact=options.exact
+    )
+    return Text(sources.path, [translation.text for translation in found])
+
+
+def _signature(options: Options) -> str:
+    """Return the options that change translations, as the end of a score's signature."""
+    engine = None if options.engine == Engines.torch else options.engine
+    chosen = {
+        "search": options.search,
+        "beam": options.beam,
+        "engine": engine,
+        "weights": options.weights,
+        "memory": options.memory,
+        "exact": options.exact,
+    }
+    return "".join(f"|{name}:{value}" for name, value in chosen.items() if value)
+
+
+def _prediction(translator: "Translator", sources: Sources, reference: "Text", options: Options) -> "list[Score]":
+    """Return scores for how well the model predicts the reference."""
+    from dragoman import inspection
+    from dragoman.training.validation import likelihood
+
+    likely = likelihood(translator.scorer, translator.pairs(sources.lines, reference.lines, to=options.to))
+    return inspection.prediction(translator.target, likely.perplexity, likely.accuracy)
+
+
+def _wrong_language(run: Path, found: "Text", references: "Sequence[Text]", wanted: str) -> "list[Score]":
+    """Return the share of lines in another language than the one wanted, as far as the run's can be told apart."""
+    from dragoman.evaluation.languages import wrong_language
+    from dragoman.run.run import Run
+
+    pairs = Run.load(run).config.data.language_pairs
+    among = [name for pair in pairs for name in (*pair.sources, pair.target)]
+    try:
+        return [wrong_language(found.lines, [lines for _, lines in references], wanted, among)]
+    except UserError as error:
+        tell(f"wrong language: not measured, {error}")
+        return []
+
+
+def _with_candidates(
+    translator: "Translator",
+    sources: Sources,
+    references: "Sequence[Text]",
+    options: Options,
+    metrics: "Sequence[Metric]",
+) -> "list[Score]":
+    """Return the scores with candidates, and the percentage of the references' symbols that are among these."""
+    from dragoman.cli.scores import named
+    from dragoman.cli.scores import scores as measured
+    from dragoman.evaluation.metrics.metric import Score
+
+    assert translator.generator.candidates is not None
+    batches = (each for _, lines in references for each in translator.pairs(sources.lines, lines, to=options.to))
+    found = translator.generator.candidates.coverage(batches)
+    percentage = 100 * found.covered / max(1, found.symbols)
+    mean = f"{found.candidates / max(1, found.sentences):.0f}"
+    signature = f"symbols:{found.symbols}|mean:{mean}|of:{translator.generator.candidates.symbols}"
+    scores = [
+        *measured(_translated(translator, sources, options), references, metrics),
+        Score("Covered", percentage, signature),
+    ]
+    return named(scores, f"{_signature(options)}|candidates:{translator.generator.candidates.name}")

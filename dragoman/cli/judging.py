@@ -1,0 +1,233 @@
+"""Scores with intervals, comparisons of systems, and scores of groups, as text or JSON."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from dragoman.cli.evaluate_options import FREQUENCY, LENGTH, Options, Comparisons
+from dragoman.cli.scores import Text, entry, read
+from dragoman.cli.streams import aligned
+from dragoman.configuration.messages import figure
+from dragoman.errors import UserError
+from dragoman.evaluation import groups
+from dragoman.evaluation.metrics.metric import Metric, Score
+from dragoman.evaluation.significance import Judged, Test, compare
+from dragoman.files import shown
+
+if TYPE_CHECKING:
+    from dragoman.cli.evaluate_run import Translated
+    from dragoman.evaluation.significance import Counts
+
+Cell: TypeAlias = Judged | Score
+
+
+class Row(NamedTuple):
+    """What scores are of, by the headings of a table, and the scores by the names of metrics."""
+
+    of: dict[str, str | int]
+    cells: list[Cell]
+
+
+class Corpus(NamedTuple):
+    """The translations of a test set by each system, and its references."""
+
+    systems: Sequence[Text]
+    references: list[list[str]]
+    options: Options
+
+    def rows(
+        self, of: dict[str, str | int], metrics: Sequence[Metric], counts: "Sequence[Sequence[Counts]]"
+    ) -> list[Row]:
+        """A row for each system, by the counts of each metric for each system."""
+        named = len(self.systems) > 1
+        found = [self._judged(metric, each) for metric, each in zip(metrics, counts, strict=True)]
+        return [
+            Row({**of, "system": shown(system.path)} if named else of, list(cells))
+            for system, *cells in zip(self.systems, *found, strict=True)
+        ]
+
+    def counts(self, metric: Metric) -> "list[Counts]":
+        """The counts of each system."""
+        return [metric.counts(system.lines, self.references) for system in self.systems]
+
+    def _judged(self, metric: Metric, counts: "Sequence[Counts]") -> Sequence[Cell]:
+        options, references = self.options, len(self.references)
+        if len(counts) > 1 or options.confidence:
+            test: Test = "bootstrap" if options.test == Comparisons.bootstrap else "randomisation"
+            return compare(metric, counts, references, test=test, samples=options.samples, seed=options.seed)
+        return [
+            Score(metric.name, metric.value(each.sum(axis=0).tolist()), metric.signature(references)) for each in counts
+        ]
+
+
+def judged(
+    systems: Sequence[Text],
+    references: Sequence[Text],
+    metrics: Sequence[Metric],
+    options: Options,
+    run: "Translated | None",
+) -> str:
+    """Return scores with intervals; for several systems in a table, with the p of each difference from the first."""
+    corpus = Corpus(systems, [lines for _, lines in references], options)
+    rows = corpus.rows({}, metrics, [corpus.counts(metric) for metric in metrics])
+    if len(rows) > 1:
+        return _json(list(map(_object, rows))) if options.json else _table(rows, options)
+    cells = [_named(cell, run.signature if run else "") for cell in rows[0].cells]
+    further = run.further if run else []
+    if options.json:
+        listed = [_entry(cell) for cell in [*cells, *further]]
+        return _json(listed if len(listed) > 1 else listed[0])
+    return "\n".join(map(str, [*cells, *further]))
+
+
+def grouped(
+    systems: Sequence[Text],
+    references: Sequence[Text],
+    metrics: Sequence[Metric],
+    options: Options,
+    run: "Translated | None",
+) -> str:
+    """Return a table for each `--by`, or for each column of tags; as JSON a list of the rows of all."""
+    corpus = Corpus(systems, [lines for _, lines in references], options)
+    counts = [corpus.counts(metric) for metric in metrics]
+    tables = list[list[Row]]()
+    for kind in options.by or ():
+        if kind == FREQUENCY and options.corpus:
+            tables.append(list(_by_frequency(corpus, options.corpus)))
+        elif kind == LENGTH:
+            tables.append(_of_groups(corpus, metrics, counts, *_by_length(options, references, run)))
+        else:
+            found = _by_tags(Path(kind), len(references[0].lines))
+            tables += [_of_groups(corpus, metrics, counts, *named) for named in found]
+    if options.json:
+        return _json([_object(row) for rows in tables for row in rows])
+    return "\n\n".join(_table(rows, options) for rows in tables)
+
+
+def _of_groups(
+    corpus: Corpus,
+    metrics: Sequence[Metric],
+    counts: "Sequence[Sequence[Counts]]",
+    name: str,
+    found: Sequence[groups.Group],
+) -> list[Row]:
+    """Return the rows of groups of sentences, under the heading of how they were grouped."""
+    rows = list[Row]()
+    for group in found:
+        chosen = [[each[group.sentences] for each in of_systems] for of_systems in counts]
+        rows += corpus.rows({name: group.name, "sentences": len(group.sentences)}, metrics, chosen)
+    return rows
+
+
+def _by_length(
+    options: Options, references: Sequence[Text], run: "Translated | None"
+) -> tuple[str, list[groups.Group]]:
+    if run:
+        longest = (
+            max((text for text in given if isinstance(text, str)), key=len, default="") for given in run.sources.lines
+        )
+        return "source length", groups.by_length(longest)
+    if not options.source:
+        return "reference length", groups.by_length(references[0].lines)
+    source = read(Path(options.source[0]))
+    if len(source.lines) != len(references[0].lines):
+        raise UserError(
+            f"{shown(source.path)} has {len(source.lines):,} lines, but {shown(references[0].path)} has "
+            f"{len(references[0].lines):,}"
+        )
+    return "source length", groups.by_length(source.lines)
+
+
+def _by_tags(path: Path, sentences: int) -> Iterator[tuple[str, list[groups.Group]]]:
+    """Yield groups by each column of a table with a header."""
+    header, *rows = [line.split("\t") for line in read(path).lines] or [[]]
+    if len(rows) != sentences:
+        raise UserError(f"{shown(path)} has {len(rows):,} rows below its header, but there are {sentences:,} sentences")
+    for number, row in enumerate(rows, start=2):
+        if len(row) != len(header):
+            raise UserError(f"{shown(path)}:{number}: {len(row)} columns, but the header has {len(header)}")
+    for name, tags in zip(header, zip(*rows, strict=True), strict=True):
+        yield name, groups.by_tag(tags)
+
+
+def _by_frequency(corpus: Corpus, path: Path) -> Iterator[Row]:
+    """Yield rows for words by how often they are in a text."""
+    frequency = groups.frequencies(read(path).lines)
+    for bucket in range(len(groups.FREQUENCIES) + 1):
+        metric = groups.Words(frequency, bucket)
+        counts = corpus.counts(metric)
+        words = int(counts[0].sum(axis=0)[2])
+        if words:
+            yield from corpus.rows({"frequency": metric.group, "words": words}, [metric], [counts])
+
+
+def _table(rows: Sequence[Row], options: Options) -> str:
+    """Aligned columns, and below them what the scores depend on and what the marks mean."""
+    scores = [_score(cell) for cell in rows[0].cells]
+    lines = [[*rows[0].of, *(score.name for score in scores)]]
+    lines += [
+        [*(f"{value:,}" if isinstance(value, int) else value for value in row.of.values()), *map(_text, row.cells)]
+        for row in rows
+    ]
+    notes = [f"{score.name}: {score.signature}" for score in scores]
+    if isinstance(rows[0].cells[0], Judged):
+        notes.append("±: half of the 95 % interval, by bootstrap")
+    if "system" in rows[0].of:
+        test = {"bootstrap": "paired bootstrap", "randomisation": "approximate randomisation"}[options.test]
+        notes.append(f"p: of the difference from {rows[0].of['system']}, by {test}; * p < 0.05, ** p < 0.01")
+    return "\n".join([aligned(lines), "", *notes])
+
+
+def _text(cell: Cell) -> str:
+    if isinstance(cell, Score):
+        return figure(cell.value)
+    p = "" if cell.p is None else f"  p {cell.p:.3f} {cell.mark}"
+    return f"{figure(cell.score.value)} ± {figure(cell.margin)}{p}".rstrip()
+
+
+def _score(cell: Cell) -> Score:
+    return cell if isinstance(cell, Score) else cell.score
+
+
+def _named(cell: Cell, more: str) -> Cell:
+    """With more in the signature."""
+    if isinstance(cell, Score):
+        return cell._replace(signature=cell.signature + more)
+    return cell._replace(score=cell.score._replace(signature=cell.score.signature + more))
+
+
+def _entry(cell: Cell) -> dict[str, Any]:
+    """As sacreBLEU has a score with `--confidence`."""
+    if isinstance(cell, Score):
+        return entry(cell)
+    mean, margin = figure(cell.mean), figure(cell.margin)
+    confidence = {
+        "confidence_mean": float(mean),
+        "confidence_var": float(margin),
+        "confidence": f"μ = {mean} ± {margin}",
+    }
+    return {**entry(cell.score), **confidence}
+
+
+def _object(row: Row) -> dict[str, Any]:
+    """As sacreBLEU has a system in a paired test: each metric under its name, with signatures."""
+    return {**row.of, **{_score(cell).name: _value(cell) for cell in row.cells}}
+
+
+def _value(cell: Cell) -> dict[str, Any]:
+    score = _score(cell)
+    found = {"score": round(score.value, 2), "signature": score.signature}
+    if isinstance(cell, Score):
+        return found
+    known = {
+        "mean": round(cell.mean, 2),
+        "ci": round(cell.margin, 2),
+        "low": round(cell.low, 2),
+        "high": round(cell.high, 2),
+    }
+    return {**found, "p_value": cell.p, **known}
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False)

@@ -1,0 +1,129 @@
+"""How sure a score is, and whether two systems differ: by resampling the sentences of a test set.
+
+Nothing is assumed of a metric but that its counts add up over sentences, so that each resampled test set costs one
+product with the counts, and no text is read again.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from jaxtyping import Float
+
+from dragoman.configuration.messages import figure
+from dragoman.evaluation.metrics.metric import Metric, Score
+
+SAMPLES, SEED = 1000, 12345  # as sacreBLEU's
+LEVEL = 0.95
+Test: TypeAlias = Literal["bootstrap", "randomisation"]
+Counts: TypeAlias = Float[np.ndarray, "N K"]  # of a metric for each sentence
+
+
+class Judged(NamedTuple):
+    """A score; mean and 95 % interval over resampled test sets; and the probability of a difference from the baseline
+    that is as large, if the systems were equal (None for the baseline).
+    """
+
+    score: Score
+    mean: float
+    low: float
+    high: float
+    p: float | None = None
+
+    @property
+    def margin(self) -> float:
+        """Half of the interval."""
+        return (self.high - self.low) / 2
+
+    @property
+    def mark(self) -> str:
+        """`**` for p < 0.01, `*` for p < 0.05."""
+        return "" if self.p is None or self.p >= 0.05 else "**" if self.p < 0.01 else "*"
+
+    def __str__(self) -> str:
+        name, value, signature = self.score
+        return f"{name} = {figure(value)} ± {figure(self.margin)} ({signature})"
+
+
+def compare(
+    metric: Metric,
+    systems: Sequence[Counts],
+    references: int,
+    *,
+    test: Test = "bootstrap",
+    samples: int = SAMPLES,
+    seed: int = SEED,
+) -> list[Judged]:
+    """Judge systems by their counts for the same sentences; the first is the baseline of the others."""
+    drawn = resampled(metric, systems, samples=samples, seed=seed)
+    tested = f"|ar:{samples}" if len(systems) > 1 and test == "randomisation" else ""
+    found = list[Judged]()
+    for number, counts in enumerate(systems):
+        score = Score(
+            metric.name, _value(metric, counts), f"{metric.signature(references)}|bs:{samples}{tested}|seed:{seed}"
+        )
+        low, high = np.quantile(drawn[number], [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
+        p = None
+        if number and test == "bootstrap":
+            p = _bootstrap(score.value - found[0].score.value, drawn[number] - drawn[0])
+        elif number:
+            p = randomisation(metric, systems[0], counts, samples=samples, seed=seed)
+        found.append(Judged(score, float(drawn[number].mean()), low, high, p))
+    return found
+
+
+def resampled(
+    metric: Metric, systems: Sequence[Counts], *, samples: int = SAMPLES, seed: int = SEED
+) -> Float[np.ndarray, "systems samples"]:
+    """The scores of every system on the same `samples` test sets, each of as many sentences, drawn with replacement
+    (Koehn 2004).
+    """
+    generator, sentences = np.random.default_rng(seed), len(systems[0])
+    values = np.empty((len(systems), samples))
+    for sample in range(samples):
+        times = np.bincount(generator.integers(sentences, size=sentences), minlength=sentences).astype(np.float64)
+        values[:, sample] = [metric.value((times @ counts).tolist()) for counts in systems]
+    return values
+
+
+def bootstrap(metric: Metric, baseline: Counts, system: Counts, *, samples: int = SAMPLES, seed: int = SEED) -> float:
+    """p by paired bootstrap, two-sided: how often the difference on resampled test sets is as far from its mean as the
+    difference of the scores is from 0 (Koehn 2004; Riezler and Maxwell 2005).
+    """
+    drawn = resampled(metric, [baseline, system], samples=samples, seed=seed)
+    return _bootstrap(_value(metric, system) - _value(metric, baseline), drawn[1] - drawn[0])
+
+
+def randomisation(
+    metric: Metric, baseline: Counts, system: Counts, *, samples: int = SAMPLES, seed: int = SEED
+) -> float:
+    """p by approximate randomisation, two-sided: how often the difference is as large when each sentence's two
+    translations change places by the toss of a coin (Noreen 1989; Riezler and Maxwell 2005).
+    """
+    first, between = baseline.sum(axis=0), system - baseline
+    last = first + between.sum(axis=0)
+    differences = [
+        metric.value((last - moved).tolist()) - metric.value((first + moved).tolist())
+        for moved in (swapped @ between for swapped in _coins(samples, len(system), seed))
+    ]
+    return _share(np.array(differences), _value(metric, system) - _value(metric, baseline))
+
+
+def _coins(samples: int, sentences: int, seed: int) -> Iterator[Float[np.ndarray, " N"]]:
+    generator = np.random.default_rng(seed)
+    for row in generator.integers(2, size=(samples, sentences), dtype=bool):
+        yield row.astype(np.float64)
+
+
+def _bootstrap(difference: float, drawn: Float[np.ndarray, " samples"]) -> float:
+    return _share(drawn - drawn.mean(), difference)
+
+
+def _share(differences: Float[np.ndarray, " samples"], difference: float) -> float:
+    """The share of differences that are as large, the one that was observed among them, so that it is never 0."""
+    as_large = int((np.abs(differences) >= abs(difference) - 1e-9).sum())  # which rounding does not decide
+    return (as_large + 1) / (len(differences) + 1)
+
+
+def _value(metric: Metric, counts: Counts) -> float:
+    return metric.value(counts.sum(axis=0).tolist())

@@ -1,0 +1,153 @@
+"""Intervals and tests of significance: as sacreBLEU has them, with false alarms as often as they say."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.significance import PairedTest
+
+from dragoman.evaluation.metrics.errors import ExactMatch, WordErrorRate
+from dragoman.evaluation.metrics.metric import Counts, LineMetric
+from dragoman.evaluation.metrics.sacre import Bleu
+from dragoman.evaluation.metrics.table import METRICS
+from dragoman.evaluation.significance import Judged, bootstrap, compare, randomisation, resampled
+
+pytestmark = pytest.mark.spec("H13")
+WORDS = np.array("the a man woman sees reads old young book letter in of to and".split())
+
+
+class Mean(LineMetric):
+    """The mean of numbers."""
+
+    name = "Mean"
+
+    def _counts(self, hypothesis: str, references: Sequence[str]) -> Counts:
+        return float(hypothesis), 1
+
+    def value(self, sums: Counts) -> float:
+        return sums[0] / sums[1]
+
+
+def numbers(values: Any) -> Any:
+    return np.stack([np.asarray(values, dtype=np.float64), np.ones(len(values))], axis=1)
+
+
+def noisy(lines: list[list[str]], errors: float, seed: int) -> list[str]:
+    """Lines in which each word is another one with this probability."""
+    generator = np.random.default_rng(seed)
+    return [
+        " ".join(str(generator.choice(WORDS)) if generator.random() < errors else word for word in line)
+        for line in lines
+    ]
+
+
+@pytest.fixture(scope="module")
+def lines() -> list[list[str]]:
+    generator = np.random.default_rng(5)
+    return [list(map(str, generator.choice(WORDS, size=generator.integers(5, 15)))) for _ in range(200)]
+
+
+def test_an_interval_of_a_mean_is_that_of_the_normal_distribution() -> None:
+    values = np.random.default_rng(1).normal(10, 2, size=400)
+    (found,) = compare(Mean(), [numbers(values)], 1, samples=4000)
+    error = values.std() / 20
+    assert found.score.value == pytest.approx(values.mean())
+    assert found.mean == pytest.approx(values.mean(), abs=0.01)
+    assert (found.low, found.high) == pytest.approx(
+        (values.mean() - 1.96 * error, values.mean() + 1.96 * error), abs=0.02
+    )
+    assert found.margin == pytest.approx(1.96 * error, abs=0.02)
+    assert (found.p, found.mark) == (None, "")
+
+
+def test_95_of_100_intervals_have_the_truth() -> None:
+    generator = np.random.default_rng(2)
+    found = [compare(Mean(), [numbers(generator.normal(size=60))], 1, samples=200)[0] for _ in range(300)]
+    share = np.mean([each.low <= 0 <= each.high for each in found])
+    assert 0.95 - 3 * 0.0126 - 0.01 < share < 0.95 + 3 * 0.0126  # a percentile interval of 60 values is a little narrow
+
+
+def test_resampled_scores_and_randomisation_are_those_of_sacrebleu(lines: list[list[str]]) -> None:
+    """With its seed, to the last figure; what it calls paired bootstrap is another test."""
+    references = [" ".join(line) for line in lines]
+    texts = [noisy(lines, errors, seed) for errors, seed in ((0.22, 1), (0.2, 2))]
+    metric = Bleu(tokenise="none")
+    counts = [metric.counts(text, [references]) for text in texts]
+    named: list[tuple[str, Sequence[str]]] = list(zip("ab", texts, strict=True))
+    _, wanted = PairedTest(named, {"BLEU": BLEU(tokenize="none")}, [references], "bs", 200)()
+    drawn = resampled(metric, counts, samples=200)
+    assert drawn.mean(axis=1).tolist() == pytest.approx([each.mean for each in wanted["BLEU"]], abs=1e-4)
+    _, wanted = PairedTest(named, {"BLEU": BLEU(tokenize="none")}, [references], "ar", 500)()
+    assert randomisation(metric, *counts, samples=500) == pytest.approx(wanted["BLEU"][1].p_value)
+
+
+def test_a_test_by_hand() -> None:
+    """Of 3 sentences, 2 get better by 1: the difference is as large when all or none change places, and when only the
+    third does or does not: 4 of 8 ways.
+    """
+    baseline, system = numbers([0, 0, 5]), numbers([1, 1, 5])
+    assert randomisation(Mean(), baseline, system, samples=4000) == pytest.approx(1 / 2, abs=0.03)
+    # Resampled: the mean difference is 2/3, and as far from it are 0 of 3 (1/27) and nothing above.
+    assert bootstrap(Mean(), baseline, system, samples=4000) == pytest.approx(1 / 27, abs=0.01)
+
+
+def test_a_system_does_not_differ_from_itself(lines: list[list[str]]) -> None:
+    for kind in METRICS:
+        if kind == "meteor":
+            pytest.importorskip("nltk")
+        metric = METRICS[kind]()
+        counts = metric.counts(noisy(lines[:50], 0.3, 1), [[" ".join(line) for line in lines[:50]]])
+        assert bootstrap(metric, counts, counts, samples=50) == 1
+        assert randomisation(metric, counts, counts, samples=50) == 1
+
+
+@pytest.mark.parametrize("kind", sorted(METRICS))
+@pytest.mark.parametrize("test", ["bootstrap", "randomisation"])
+def test_every_metric_tells_a_better_system(kind: str, test: Any, lines: list[list[str]]) -> None:
+    if kind == "meteor":
+        pytest.importorskip("nltk")
+    metric = METRICS[kind]()
+    references = [" ".join(line) for line in lines]
+    texts = [noisy(lines, 0.4, 1), noisy(lines, 0.1, 2)]
+    if kind == "repeated_words":
+        texts[0] = [f"{line} so so so" for line in texts[0]]
+    baseline, system = compare(metric, [metric.counts(text, [references]) for text in texts], 1, test=test, samples=200)
+    assert (system.score.value > baseline.score.value) == metric.higher_is_better
+    assert system.p == pytest.approx(1 / 201)
+    assert (baseline.mark, system.mark) == ("", "**")
+    assert baseline.low <= baseline.score.value <= baseline.high
+    trials = "bs:200" if test == "bootstrap" else "bs:200|ar:200"
+    assert system.score.signature == f"{metric.signature(1)}|{trials}|seed:12345"
+
+
+def test_marks() -> None:
+    (found,) = compare(ExactMatch(), [numbers([1, 0])], 1, samples=10)
+    assert str(found) == f"Exact match = 50.00 ± {found.margin:.2f} (nrefs:1|case:mixed|bs:10|seed:12345)"
+    marks = [Judged(*found[:4], p).mark for p in (None, 0.2, 0.05, 0.049, 0.01, 0.009)]
+    assert marks == ["", "", "", "*", "*", "**"]
+
+
+def test_the_same_seed_gives_the_same_numbers(lines: list[list[str]]) -> None:
+    metric = WordErrorRate()
+    references = [" ".join(line) for line in lines]
+    counts = [metric.counts(noisy(lines, 0.2, seed), [references]) for seed in (1, 2)]
+    assert compare(metric, counts, 1, samples=50) == compare(metric, counts, 1, samples=50)
+    assert compare(metric, counts, 1, samples=50) != compare(metric, counts, 1, samples=50, seed=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("test", [bootstrap, randomisation])
+def test_of_1000_pairs_of_equal_systems_5_percent_differ(test: Any, lines: list[list[str]]) -> None:
+    """BLEU of systems whose errors have the same distribution: 50 alarms at p < 0.05, within 3 standard deviations."""
+    metric = Bleu(tokenise="none")
+    references = [" ".join(line) for line in lines]
+    pool = np.stack([metric.counts(noisy(lines, 0.2, seed), [references]) for seed in range(40)])
+    generator = np.random.default_rng(3)
+    alarms = 0
+    for number in range(1000):
+        chosen = generator.integers(200, size=100)  # sentences of this test set, and for both systems one of 40 outputs
+        first, second = (pool[generator.integers(40, size=100), chosen] for _ in range(2))
+        alarms += test(metric, first, second, samples=100, seed=number) < 0.05
+    assert abs(alarms - 50) < 3 * np.sqrt(1000 * 0.05 * 0.95)
