@@ -5,14 +5,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from dragoman.cli.evaluate_options import FREQUENCY, LENGTH, Options, Comparisons
+from dragoman.cli.evaluate_options import FREQUENCY, LENGTH, Comparisons, Options
 from dragoman.cli.scores import Text, entry, read
-from dragoman.cli.streams import aligned
+from dragoman.cli.streams import aligned, tell
 from dragoman.configuration.messages import figure
 from dragoman.errors import UserError
 from dragoman.evaluation import groups
 from dragoman.evaluation.metrics.metric import Metric, Score
-from dragoman.evaluation.significance import Judged, Test, compare
+from dragoman.evaluation.significance import FEWEST, Judged, Test, compare
 from dragoman.files import shown
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Corpus(NamedTuple):
 
     def _judged(self, metric: Metric, counts: "Sequence[Counts]") -> Sequence[Cell]:
         options, references = self.options, len(self.references)
-        if len(counts) > 1 or options.confidence:
+        if (len(counts) > 1 or options.confidence) and len(counts[0]) >= FEWEST:
             test: Test = "bootstrap" if options.test == Comparisons.bootstrap else "randomisation"
             return compare(metric, counts, references, test=test, samples=options.samples, seed=options.seed)
         return [
@@ -70,6 +70,8 @@ def judged(
 ) -> str:
     """Return scores with intervals; for several systems in a table, with the p of each difference from the first."""
     corpus = Corpus(systems, [lines for _, lines in references], options)
+    if len(systems[0].lines) < FEWEST:
+        tell(f"{len(systems[0].lines)} sentences are too few for intervals and tests; these need {FEWEST}")
     rows = corpus.rows({}, metrics, [corpus.counts(metric) for metric in metrics])
     if len(rows) > 1:
         return _json(list(map(_object, rows))) if options.json else _table(rows, options)
@@ -164,14 +166,15 @@ def _by_frequency(corpus: Corpus, path: Path) -> Iterator[Row]:
 
 def _table(rows: Sequence[Row], options: Options) -> str:
     """Aligned columns, and below them what the scores depend on and what the marks mean."""
-    scores = [_score(cell) for cell in rows[0].cells]
+    cells = next((row.cells for row in rows if isinstance(row.cells[0], Judged)), rows[0].cells)
+    scores = [_score(cell) for cell in cells]
     lines = [[*rows[0].of, *(score.name for score in scores)]]
     lines += [
         [*(f"{value:,}" if isinstance(value, int) else value for value in row.of.values()), *map(_text, row.cells)]
         for row in rows
     ]
     notes = [f"{score.name}: {score.signature}" for score in scores]
-    if isinstance(rows[0].cells[0], Judged):
+    if isinstance(cells[0], Judged):
         notes.append("±: half of the 95 % interval, by bootstrap")
     if "system" in rows[0].of:
         test = {"bootstrap": "paired bootstrap", "randomisation": "approximate randomisation"}[options.test]

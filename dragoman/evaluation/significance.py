@@ -15,6 +15,7 @@ from dragoman.evaluation.metrics.metric import Metric, Score
 
 SAMPLES, SEED = 1000, 12345  # as sacreBLEU's
 LEVEL = 0.95
+FEWEST = 20  # sentences; of fewer, resampled test sets say too little about others
 Test: TypeAlias = Literal["bootstrap", "randomisation"]
 Counts: TypeAlias = Float[np.ndarray, "N K"]  # of a metric for each sentence
 

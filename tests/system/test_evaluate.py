@@ -84,12 +84,35 @@ def test_scores_by_frequency_and_tags_of_several_systems(scored: Shell) -> None:
     assert [line.split()[0] for line in frequencies.splitlines()[1::2]] == ["0", "1", "10-99"]
 
 
+@pytest.mark.spec("H12")
+def test_groups_of_fewer_than_20_sentences_have_scores_alone(scored: Shell) -> None:
+    """Resampling one sentence would find any difference certain."""
+    scored.write("tags.tsv", "topic\n" + "a\n" * 19 + "b\n" * 41)
+    words = ("evaluate", "ref", "-i", "bad", "-i", "good", "--metrics=wer", "--by=tags.tsv")
+    _, *rows, _, signature, _, _ = scored(*words).lines
+    assert [(row.split()[0], "±" in row, " p " in row) for row in rows] == [
+        ("a", False, False),
+        ("a", False, False),
+        ("b", True, False),
+        ("b", True, True),
+    ]
+    assert "|bs:1000|" in signature
+    found = json.loads(scored(*words, "--json").out)
+    scored.write("few", "a\n" * 19)
+    outcome = scored("evaluate", "few", "-i", "few", "--metrics=wer", "--confidence")
+    assert outcome.lines == ["WER = 0.00 (nrefs:1|case:mixed)"]
+    assert outcome.err.startswith("19 sentences are too few")
+    assert [set(each["WER"]) >= {"p_value", "ci"} for each in found] == [False, False, True, True]
+
+
 @pytest.mark.slow
 @pytest.mark.spec("H12")
 def test_a_run_has_intervals_and_groups_too(copied: Shell) -> None:
-    words = ("evaluate", "test.fr", "--run=runs/toy", "--source=test.en", "--metrics=bleu")
+    for name in ("many.en", "many.fr"):
+        copied.write(name, (copied.folder / name.replace("many", "test")).read_text("utf-8") * 10)
+    words = ("evaluate", "many.fr", "--run=runs/toy", "--source=many.en", "--metrics=bleu", "--beam=2")
     plain, *further = copied(*words).lines
-    line, *others = copied(*words, "--confidence", "--beam=2").lines
+    line, *others = copied(*words, "--confidence").lines
     assert others == further
     assert line.split(" ± ")[0] == plain.split(" (")[0]
     assert line.endswith("|bs:1000|seed:12345|beam:2)")
