@@ -10,7 +10,7 @@ import torch
 from dragoman.configuration.document import ConfigError
 from dragoman.data.batch import Batch, Sequence
 from dragoman.data.vocabulary import EOS
-from dragoman.evaluation.metrics import Chrf, Ter
+from dragoman.evaluation.metrics.sacre import Chrf, Ter
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training.objectives.minimum_risk import MinimumRisk, _draw, _log_probs
 from tests import toy
