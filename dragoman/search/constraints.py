@@ -257,7 +257,7 @@ def constrained(
 
 class Refusals:
     """Rules out, in place of log P (R, C) of these symbols, continuations that a constraint refuses. If it refuses all
-    of a sentence, which has `width` rows, they go on as if it refused none.
+    of `width` rows that compete, they go on as if it refused none.
     """
 
     def __init__(
@@ -276,8 +276,8 @@ class Refusals:
         self._before = log_probs.clone()
         self._free = torch.zeros(len(log_probs), dtype=torch.bool, device=log_probs.device)
 
-    def rule_out(self, rows: Int[Tensor, "P"], columns: Int[Tensor, "P"]) -> bool:
-        """Ask about these rows, each with a column. Returns whether any was ruled out."""
+    def rule_out(self, rows: Int[Tensor, "P"], columns: Int[Tensor, "P"]) -> Int[Tensor, "_"]:
+        """Ask about these rows, each with a column. Returns the rows of which any was ruled out."""
         asked = (self._log_probs[rows, columns] > float("-inf")) & ~self._free[rows]
         rows, columns = rows[asked], columns[asked]
         refused = self._constraint.refused(self._state, rows.tolist(), self._symbols[columns].tolist())
@@ -286,4 +286,4 @@ class Refusals:
         nothing = (self._log_probs.amax(1) == float("-inf")).view(-1, self._width).all(1)
         self._free |= nothing.repeat_interleave(self._width)
         self._log_probs[self._free] = self._before[self._free]
-        return bool(bad.any())
+        return rows[bad]

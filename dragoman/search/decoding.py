@@ -4,6 +4,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 import torch
@@ -58,6 +59,16 @@ class Proposals(NamedTuple):
     log_probs: Float[Tensor, "B P"]
     rows: Int[Tensor, "B P"] | None = None
 
+    def of(self, places: Int[Tensor, "_"]) -> "Proposals":
+        """Those of some sentences."""
+        return Proposals(*(each if each is None else each[places] for each in self))
+
+    def put(self, places: Int[Tensor, "_"], others: "Proposals") -> None:
+        """Replace, in place, those of some sentences."""
+        for own, other in zip(self, others, strict=True):
+            if own is not None and other is not None:
+                own[places] = other
+
 
 class Step(NamedTuple):
     """A step of a search, as `Strategy.keep` sees it."""
@@ -70,11 +81,16 @@ class Step(NamedTuple):
 class Strategy(ABC):
     """What distinguishes one search from another: which continuations it considers, which it keeps, when it ends.
 
-    At most `width` hypotheses of a sentence go on. `covered` are the numbers of the sources whose coverage it needs.
+    `width` rows of a sentence, next to each other, compete for places among themselves. `covered` are the numbers of
+    the sources whose coverage it needs.
     """
 
     width: int
     covered: Sequence[int] = ()
+
+    def begin(self, start: Node) -> list[Node]:
+        """The open hypotheses of a sentence before the first step, given the empty one."""
+        return [start]
 
     @abstractmethod
     def propose(self, log_probs: Float[Tensor, "B W C"], sentences: Sequence[Sentence]) -> Proposals:
@@ -82,7 +98,9 @@ class Strategy(ABC):
 
     @abstractmethod
     def keep(self, sentence: Sentence, candidates: Iterable[Candidate], step: Step) -> None:
-        """Put candidates that go on into the sentence's beam, and candidates that end among the finished ones."""
+        """Put candidates that go on into the sentence's beam, and candidates that end among the finished ones. Beams
+        may shrink: sentences with fewer open hypotheses than others get rows that cannot win.
+        """
 
     @abstractmethod
     def done(self, sentence: Sentence, limit: int) -> bool:
@@ -117,7 +135,9 @@ class Decoding:
         start, count = nothing(model.start_id), len(limits())
         self._demanded = demand.missing.tolist() if demand else [0] * count
         random = [torch.Generator(device).manual_seed(seed) for seed in seeds]
-        self.sentences = [Sentence(place, [start], [], random[place] if random else None) for place in range(count)]
+        self.sentences = [
+            Sentence(place, strategy.begin(start), [], random[place] if random else None) for place in range(count)
+        ]
 
     def find(self, sources: tuple[SourceBatch, ...]) -> list[list[Hypothesis]]:
         """The finished hypotheses of each sentence."""
@@ -131,6 +151,9 @@ class Decoding:
         sentences, length = self.sentences, 0  # those that go on, and how many symbols they have
         state = self.model.begin(sources)
         constraint = self.constraint.start() if self.constraint else ()
+        if sentences and len(sentences[0].beam) > 1:
+            each = torch.arange(len(sentences), device=self.device).repeat_interleave(len(sentences[0].beam))
+            state, constraint = self.model.reorder(state, each), select(constraint, each)
         while sentences:
             if self.deadline:
                 self.deadline.check()
@@ -155,6 +178,7 @@ class Decoding:
             ]
             kept_sentences = torch.tensor(ongoing, device=self.device) if len(ongoing) < len(sentences) else None
             sentences = [sentences[place] for place in ongoing]
+            level(sentences)
             parents = [node.parent - step.first for sentence in sentences for node in sentence.beam]
             if sentences and parents != list(range(len(rows))):
                 kept_rows = torch.tensor(parents, device=self.device)
@@ -191,9 +215,15 @@ class Decoding:
         of_rows = [[0] * len(each) for each in symbols] if found.rows is None else found.rows.tolist()
         every = zip(range(0, len(rows), width), of_rows, symbols, found.log_probs.tolist(), strict=True)
         expanded = self.model.expand([candidates(*each) for each in every], prediction)
-        if self.constraint and missing and self.strategy.width > 1:
-            return by_progress(expanded, rows, prediction, missing, self.constraint, constraint, self.strategy.width)
-        return expanded
+        if not (self.constraint and missing and self.strategy.width > 1):
+            return expanded
+        competing = min(width, self.strategy.width)
+        groups = [group for each in expanded for group in grouped(each, competing, width)]
+        banks = by_progress(groups, rows, prediction, missing, self.constraint, constraint, self.strategy.width)
+        of_sentence = width // competing
+        return [
+            [*chain.from_iterable(banks[first : first + of_sentence])] for first in range(0, len(banks), of_sentence)
+        ]
 
     def _proposed(
         self, prediction: Prediction[Any], state: Any, missing: Progress | None, sentences: list[Sentence]
@@ -203,12 +233,35 @@ class Decoding:
         by_sentence = log_probs.view(len(sentences), -1, log_probs.size(1))
         if not (self.constraint and self.constraint.refuses):
             return self.strategy.propose(by_sentence, sentences)
-        refusals = Refusals(self.constraint, state, log_probs, prediction.symbols, by_sentence.size(1))
+        width = by_sentence.size(1)
+        competing = min(width, self.strategy.width)
+        refusals = Refusals(self.constraint, state, log_probs, prediction.symbols, competing)
         if missing:
             refusals.rule_out(*prediction.columns_of(missing.following))
-        first = torch.arange(0, len(log_probs), by_sentence.size(1), device=self.device).unsqueeze(1)
+        found = self.strategy.propose(by_sentence, sentences)
+        places = torch.arange(len(sentences), device=self.device)
         while True:
-            found = self.strategy.propose(by_sentence, sentences)
-            rows = first.expand_as(found.columns) if found.rows is None else first + found.rows
-            if not refusals.rule_out(rows.flatten(), found.columns.flatten()):
+            asked = found.of(places)
+            first = (places * width).unsqueeze(1)
+            rows = first.expand_as(asked.columns) if asked.rows is None else first + asked.rows
+            places = (refusals.rule_out(rows.flatten(), asked.columns.flatten()) // width).unique()
+            if not len(places):
                 return found
+            # Only these sentences: others would draw their random numbers twice.
+            refused = [sentences[place] for place in places.tolist()]
+            found.put(places, self.strategy.propose(by_sentence[places], refused))
+
+
+def level(sentences: Sequence[Sentence]) -> None:
+    """Give all sentences equally many rows, by hypotheses that cannot win."""
+    width = max((len(sentence.beam) for sentence in sentences), default=0)
+    for sentence in sentences:
+        sentence.beam += [sentence.beam[-1]._replace(total=float("-inf"))] * (width - len(sentence.beam))
+
+
+def grouped(candidates: Iterable[Candidate], competing: int, width: int) -> list[list[Candidate]]:
+    """The candidates of a sentence that has `width` rows, apart for each `competing` of them."""
+    groups: list[list[Candidate]] = [[] for _ in range(width // competing)]
+    for each in candidates:
+        groups[each.row % width // competing].append(each)
+    return groups

@@ -1,5 +1,6 @@
 """The interface of all searches."""
 
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -23,7 +24,8 @@ class Search(ABC):
 
     limit: Limit  # the maximal length of a hypothesis
     draws: ClassVar[bool] = False  # whether it needs random numbers
-    width: int  # how many hypotheses of a sentence are followed at once; also the largest `n_best`
+    seed: int = 0  # tells its random numbers from those of the same search with another seed
+    width: int  # the largest `n_best`
 
     @torch.inference_mode()
     def __call__(
@@ -47,11 +49,15 @@ class Search(ABC):
             )
         limits, device = self.limit.steps(sources), sources[0].mask.device
         strategy = self.strategy(sources, n_best, spare)
-        seeds = seeds if self.draws else ()
+        seeds = [zlib.crc32(f"{self.seed}:{each}".encode()) for each in seeds] if self.draws else ()
         decoding = Decoding(
             model, strategy, lambda: limits, device, constraint=constraint, seeds=seeds, deadline=deadline
         )
         return decoding.find(sources)
+
+    def rows(self, n_best: int) -> int:
+        """How many hypotheses of a sentence are followed at once."""
+        return self.width
 
     @abstractmethod
     def strategy(self, sources: tuple[SourceBatch, ...], n_best: int, spare: int) -> Strategy:

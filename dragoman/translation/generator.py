@@ -112,7 +112,8 @@ class SequenceGenerator:
     ) -> dict[int, list[Hypothesis]]:
         """The hypotheses of each sentence, from batches of similar length."""
         found: dict[int, list[Hypothesis]] = {}
-        lengths, width = [min(inputs.length(each.encoded), inputs.LONGEST) for each in sentences], task.search.width
+        lengths = [min(inputs.length(each.encoded), inputs.LONGEST) for each in sentences]
+        width = task.search.rows(task.n_best)
         for places in by_length(range(len(sentences)), lengths, BATCH // width, max(1, ROWS // width)):
             batch = [sentences[place] for place in places]
             every = zip(batch, self.hypotheses(task, batch, checked=checked), strict=True)
@@ -120,9 +121,7 @@ class SequenceGenerator:
         return found
 
     def hypotheses(self, task: Task, batch: Sequence[Sentence], *, checked: bool = False) -> list[list[Hypothesis]]:
-        """Search one batch of sentences. The number of each is the seed of its random numbers, if the search draws any.
-        `checked`: every beginning is faithful to its sentence.
-        """
+        """Search one batch of sentences. `checked`: every beginning is faithful to its sentence."""
         batch = [each._replace(encoded=inputs.cut(each.encoded, inputs.LONGEST)) for each in batch]
         encoded = [each.encoded for each in batch]
         read = self.codec.reading.batch(encoded, self.codec.writing.vocabularies(encoded))
@@ -136,7 +135,7 @@ class SequenceGenerator:
         if any(each.favoured.wanted for each in demands):
             favoured = Phrases([each.favoured for each in demands], self.device.torch_device)
             model = Favoured(model, favoured, demands[0].weight)
-        rows = 0 if self.predictor else task.search.width * len(batch)  # graphs have threads of their own
+        rows = 0 if self.predictor else task.search.rows(task.n_best) * len(batch)  # graphs have threads of their own
         with linear.use_backend(self.backend), self.threads(rows):
             return task.search(
                 model,
@@ -144,7 +143,7 @@ class SequenceGenerator:
                 task.n_best,
                 task.spare,
                 constraint=All(found) if found else None,
-                seeds=[each.number for each in batch],
+                seeds=[each.seed for each in batch],
                 deadline=task.deadline,
             )
 

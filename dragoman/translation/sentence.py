@@ -1,7 +1,10 @@
 """A text on its way from what the user gives to the search for its translation."""
 
+import zlib
 from collections.abc import Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 from dragoman.corpus.features import Given
 from dragoman.translation.demands import Demands
@@ -21,3 +24,16 @@ class Sentence(NamedTuple):
     encoded: list[Encoded]
     prefix: Sequence[int] = ()
     demands: Demands | None = None
+
+    @property
+    def seed(self) -> int:
+        """What seeds the random numbers of its search: the same for the same sources, whatever else is translated."""
+        seed = 0
+        for each in self.encoded:
+            said = (
+                each.tobytes()
+                if isinstance(each, np.ndarray)
+                else "\n".join(map(str, each)).encode("utf-8", "surrogatepass")
+            )
+            seed = zlib.crc32(said, seed)
+        return seed

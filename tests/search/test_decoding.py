@@ -19,6 +19,7 @@ from dragoman.search.ensemble import Ensemble
 from dragoman.search.greedy import Greedy, OneHypothesis
 from dragoman.search.limits import Limit
 from dragoman.search.search import Search
+from dragoman.search.spans import Accepted
 from tests.builders import build_model, sentences
 from tests.search.toys import A, B, C, Chances, State, Written, all_translations
 
@@ -73,6 +74,28 @@ def test_draws_are_as_frequent_as_they_are_probable() -> None:
     firsts = [best.symbols[:1] for (best,) in found]
     for said, chance in {(A,): 0.5, (B,): 0.3, (): 0.2}.items():
         assert firsts.count(said) / count == pytest.approx(chance, abs=0.05)
+
+
+def test_what_is_refused_of_one_sentence_is_not_drawn_again_for_another() -> None:
+    """The first says no A; the others say what they say without it."""
+
+    def chances(word: int, said: tuple[int, ...]) -> Chances:
+        return {A: 0.5, B: 0.4, EOS: 0.1}
+
+    def without(refused: int | None, count: int) -> Accepted:
+        return Accepted(
+            count, lambda place, said: place != refused or A not in said, lambda *_: None, torch.device("cpu")
+        )
+
+    def said(sources: list[list[int]], seeds: list[int], refused: int | None) -> list[tuple[int, ...]]:
+        constraint = without(refused, len(sources))
+        found = Sampling()(Written(chances), (sentences(*sources),), constraint=constraint, seeds=seeds)
+        return [best.symbols for (best,) in found]
+
+    together = said([[4]] * 20, list(range(20)), 0)
+    assert A not in together[0]
+    assert together[1:] == said([[4]] * 19, list(range(1, 20)), None)
+    assert together[1:] == [said([[4]], [seed], None)[0] for seed in range(1, 20)]
 
 
 @final
