@@ -12,6 +12,7 @@ import typer
 
 from dragoman import threads
 from dragoman.cli.outputs import writable
+from dragoman.errors import UserError
 
 Taken = TypeVar("Taken", bound=tuple[Any, ...])
 
@@ -75,15 +76,16 @@ Threads = Annotated[
 ]
 
 
-def _known_search(kind: str | None) -> str | None:
-    """Raises BadParameter if the table of searches, which is imported only if a kind is given, has no such kind."""
-    if kind is not None:
-        from dragoman.configuration.messages import nearest
-        from dragoman.search.table import SEARCHES
+def _known_search(text: str | None) -> str | None:
+    """Raises BadParameter if the table of searches, which is imported only if one is given, has none such."""
+    if text is not None:
+        from dragoman.search import table
 
-        if kind not in SEARCHES:
-            raise typer.BadParameter(f"unknown kind '{kind}', {nearest(kind, SEARCHES)}")
-    return kind
+        try:
+            table.read(text)
+        except UserError as error:
+            raise typer.BadParameter(str(error)) from None
+    return text
 
 
 Search = Annotated[
@@ -91,7 +93,8 @@ Search = Annotated[
     typer.Option(
         metavar="KIND",
         callback=_known_search,
-        help="How to search, such as greedy; the run's own way if not given. `debug config` lists the kinds.",
+        help="How to search, such as greedy or '{kind: sample, top_p: 0.9}'; the run's own way if not given. "
+        "`debug config` lists the kinds.",
     ),
 ]
 Beam = Annotated[int | None, typer.Option(min=1, metavar="N", help="Width of the beam.")]

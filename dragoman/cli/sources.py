@@ -15,7 +15,7 @@ from dragoman.data.source import Source
 from dragoman.errors import UserError
 from dragoman.files import LONGEST_TEXT, read_lines, shown
 from dragoman.run.folder import RunFolder
-from dragoman.search.table import has_beam
+from dragoman.search import table
 from dragoman.translation.translator import Translator
 
 
@@ -85,9 +85,10 @@ def search_of(translator: Translator, search: str | None, beam: int | None) -> S
     """Return the search that a command asks for, with the run's own options if it is of the same kind. Raises UserError
     for a beam width with a search that has none.
     """
-    if beam is not None and search is not None and not has_beam(search):
-        raise UserError(f"--beam: {search} search has no beam; leave out --beam or --search {search}")
-    return translator.search if search in (None, translator.search.kind) else Spec(str(search))
+    spec = Spec(translator.search.kind) if search is None else table.read(search)
+    if beam is not None and search is not None and not table.has_beam(spec.kind):
+        raise UserError(f"--beam: {spec.kind} search has no beam; leave out --beam or --search {search}")
+    return translator.search if spec == Spec(translator.search.kind) else spec
 
 
 def texts_by_name(files: Mapping[str, Path], translator: Translator) -> Iterator[tuple[Given, ...]]:

@@ -61,13 +61,15 @@ class Proposals(NamedTuple):
 
     def of(self, places: Int[Tensor, "_"]) -> "Proposals":
         """Those of some sentences."""
-        return Proposals(*(each if each is None else each[places] for each in self))
+        rows = None if self.rows is None else self.rows[places]
+        return Proposals(self.columns[places], self.log_probs[places], rows)
 
-    def put(self, places: Int[Tensor, "_"], others: "Proposals") -> None:
-        """Replace, in place, those of some sentences."""
-        for own, other in zip(self, others, strict=True):
-            if own is not None and other is not None:
-                own[places] = other
+    def replaced(self, places: Int[Tensor, "_"], others: "Proposals") -> "Proposals":
+        """The same with others for some sentences."""
+        columns, log_probs = (own.index_copy(0, places, other) for own, other in zip(self[:2], others[:2], strict=True))
+        if self.rows is None or others.rows is None:
+            return Proposals(columns, log_probs)
+        return Proposals(columns, log_probs, self.rows.index_copy(0, places, others.rows))
 
 
 class Step(NamedTuple):
@@ -244,12 +246,12 @@ class Decoding:
             asked = found.of(places)
             first = (places * width).unsqueeze(1)
             rows = first.expand_as(asked.columns) if asked.rows is None else first + asked.rows
-            places = (refusals.rule_out(rows.flatten(), asked.columns.flatten()) // width).unique()
+            places = torch.unique(refusals.rule_out(rows.flatten(), asked.columns.flatten()) // width)
             if not len(places):
                 return found
             # Only these sentences: others would draw their random numbers twice.
             refused = [sentences[place] for place in places.tolist()]
-            found.put(places, self.strategy.propose(by_sentence[places], refused))
+            found = found.replaced(places, self.strategy.propose(by_sentence[places], refused))
 
 
 def level(sentences: Sequence[Sentence]) -> None:

@@ -22,15 +22,18 @@ from dragoman.search.beam import Beam
 from dragoman.search.decoding import Strategy
 from dragoman.search.greedy import Greedy
 from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.sampling import Sample
 from dragoman.search.search import Search
-from dragoman.search.table import SEARCHES, has_beam, with_beam
+from dragoman.search.table import SEARCHES, has_beam, read, with_beam
 from tests.builders import BATCH, build_model, sentences
 from tests.golden import Golden
 from tests.search.toys import A, B, C, Chances, Prefix, Written
 
 SOURCES = [[4, 5], [5], [4, 4, 5]]
 STATES = [{"attend": "before", "feed": "attentional", "cell": "lstm", "layers": 2}, {"attend": "between"}]
-searches = pytest.mark.parametrize("search", [Greedy(), Beam(size=3)], ids=["greedy", "beam"])
+EVERY: dict[str, Search] = {"greedy": Greedy(), "beam": Beam(size=3), "sample": Sample(temperature=0.0)}
+SEEDS = (1, 2, 3)
+searches = pytest.mark.parametrize("search", EVERY.values(), ids=EVERY)
 
 
 class Mean(Predictor[tuple[State, ...]]):
@@ -111,12 +114,14 @@ def test_models_can_be_searched_together(search: Search) -> None:
     assert isinstance(one, Predictor)
     assert isinstance(Mean(one), Predictor)
     source = (sentences(*SOURCES),)
-    for (found,), (expected,) in zip(search(Mean(one, one), source), search(one, source), strict=True):
+    for (found,), (expected,) in zip(
+        search(Mean(one, one), source, seeds=SEEDS), search(one, source, seeds=SEEDS), strict=True
+    ):
         assert found.symbols == expected.symbols
         assert found.score == pytest.approx(expected.score)
         assert found.attention[0] == pytest.approx(expected.attention[0], abs=1e-6)
-    mixed: list[Hypothesis] = [best for (best,) in search(Mean(one, other), source)]
-    assert mixed != [best for (best,) in search(one, source)]
+    mixed: list[Hypothesis] = [best for (best,) in search(Mean(one, other), source, seeds=SEEDS)]
+    assert mixed != [best for (best,) in search(one, source, seeds=SEEDS)]
     for words, best in zip(SOURCES, mixed, strict=True):
         mean = Mean(one, other)
         state, symbol, total = mean.begin((sentences(words),)), BOS, torch.tensor(0.0)
@@ -137,7 +142,7 @@ def late_or_early(word: int, prefix: Prefix) -> Chances:
 def test_every_hypothesis_has_its_attention_on_every_source(search: Search) -> None:
     """Two sources; at step t a row attends to position t of each, or to its last one."""
     sources = sentences([B, C], [A], [B, A, A]), sentences([B], [B, A, A, A], [])
-    found = search(Written(late_or_early), sources)
+    found = search(Written(late_or_early), sources, seeds=SEEDS)
     assert [best.symbols for (best,) in found] == [(C,) * 6, (), (C,) * 6]
     for (best,), lengths in zip(found, [(3, 2), (2, 5), (4, 1)], strict=True):
         for attention, length in zip(best.attention, lengths, strict=True):
@@ -162,17 +167,17 @@ def test_a_model_is_given_no_row_in_vain(search: Search) -> None:
             moves.append(rows.tolist())
             return super().reorder(state, rows, sentences)
 
-    found = search(StreamState(late_or_early), (sentences([A], [B], [A]),))
+    found = search(StreamState(late_or_early), (sentences([A], [B], [A]),), seeds=SEEDS)
     assert [best.symbols for (best,) in found] == [(), (C,) * 6, ()]
-    assert rows == [3] + [search.width] * 6
+    assert rows == [3] + [search.rows(1)] * 6
     assert all(mask is masks[1] for mask in masks[1:])
-    assert moves[0] == [1] * search.width
-    assert all(move != list(range(search.width)) for move in moves[1:])
+    assert moves[0] == [1] * search.rows(1)
+    assert all(move != list(range(search.rows(1))) for move in moves[1:])
 
 
 @searches
 def test_there_is_a_translation_even_if_the_model_rules_the_end_out(search: Search) -> None:
-    found = search(Written(lambda word, prefix: {A: 1.0}), (sentences([A], [B, B]),))
+    found = search(Written(lambda word, prefix: {A: 1.0}), (sentences([A], [B, B]),), seeds=SEEDS)
     assert [best.symbols for (best,) in found] == [(A,) * 14, (A,) * 16]
     assert all(-math.inf < best.score < -1e30 for (best,) in found)
 
@@ -180,10 +185,10 @@ def test_there_is_a_translation_even_if_the_model_rules_the_end_out(search: Sear
 @searches
 def test_no_more_can_be_asked_for_than_a_search_follows(search: Search, golden: Golden) -> None:
     model, source = build_model(), (sentences(*SOURCES),)
-    assert [len(found) for found in search(model, source, search.width)] == [search.width] * 3
+    assert [len(found) for found in search(model, source, search.width, seeds=SEEDS)] == [search.width] * 3
     for n_best in (0, search.width + 1):
         with pytest.raises(UserError, match=f"^n-best {n_best}:") as raised:
-            search(model, source, n_best)
+            search(model, source, n_best, seeds=SEEDS)
         golden(str(raised.value))
 
 
@@ -202,6 +207,12 @@ def test_no_more_can_be_asked_for_than_a_search_follows(search: Search, golden: 
         ("beam", {"length_ratio": 1e300}, "at most 100"),
         ("greedy", {"length_ratio": 1e300}, "at most 100"),
         ("greedy", {"size": 3}, "unknown key"),
+        ("sample", {"temperature": -0.5}, "at least 0"),
+        ("sample", {"top_p": 0.0}, "more than 0"),
+        ("sample", {"typical": 1.5}, "at most 1"),
+        ("sample", {"epsilon": 1.0}, "less than 1"),
+        ("sample", {"top_k": 0}, "at least 1"),
+        ("sample", {"seed": -1}, "at least 0"),
     ],
 )
 def test_options_that_cannot_work_are_refused(kind: str, options: dict[str, object], message: str) -> None:
@@ -217,6 +228,8 @@ def test_options_that_cannot_work_are_refused(kind: str, options: dict[str, obje
         Spec("beam", {"size": 1000, "normalisation": "gnmt", "alpha": 10, "length_ratio": 100, "length_margin": 1000}),
         Spec("beam", {"size": 2, "alpha": 10, "length_ratio": 100, "length_margin": 1000}),
         Spec("beam", {"size": 1, "length_ratio": 1e-300, "length_margin": 0}),
+        Spec("sample", {"temperature": 100, "top_k": 10**9, "epsilon": 0.999, "top_p": 1e-300, "typical": 1e-300}),
+        Spec("sample", {"temperature": 1e-300, "length_ratio": 100, "length_margin": 1000}),
     ],
     ids=str,
 )
@@ -224,8 +237,17 @@ def test_the_widest_options_work(spec: Spec) -> None:
     """A source of 500 symbols; 20 are said, unless the limit is narrower."""
     model = Written(lambda word, prefix: {A: 1.0} if len(prefix) < 20 else {EOS: 1.0})
     search = components.build(SEARCHES, spec)
-    ((best,),) = search(model, (sentences([A] * 499),))
-    assert best.symbols == (() if spec.options["length_ratio"] < 1 else (A,) * 20)
+    ((best,),) = search(model, (sentences([A] * 499),), seeds=SEEDS[:1])
+    assert best.symbols == (() if spec.options.get("length_ratio", 2) < 1 else (A,) * 20)
+
+
+def test_a_search_is_read_from_its_name_or_with_options(golden: Golden) -> None:
+    assert read("greedy") == Spec("greedy")
+    assert read("{kind: sample, top_p: 0.9}") == Spec("sample", {"top_p": 0.9})
+    for text in ("gredy", "", "{kind: beam, siz: 3}", "{kind: beam, size: many}", "{size: 3}", "[beam]", "{kind: beam"):
+        with pytest.raises(UserError) as raised:
+            read(text)
+        golden(str(raised.value), text)
 
 
 class Diverse(Search):

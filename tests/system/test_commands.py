@@ -272,12 +272,13 @@ def test_evaluate_translates_with_a_run(copied: Shell) -> None:
 def test_evaluate_translates_in_another_way(copied: Shell) -> None:
     """As `translate` does with the same options, which the signatures tell."""
     words = ("evaluate", "--run=runs/toy", "--source=test.en", "test.fr", "--metrics=bleu")
-    for options in (["--search=greedy"], ["--beam=5"], ["--engine=int8", "--weights=model-last"]):
+    drawn = ["--search={kind: sample, temperature: 0.5, seed: 3}"]
+    for options in (["--search=greedy"], drawn, ["--beam=5"], ["--engine=int8", "--weights=model-last"]):
         assert copied("translate", "runs/toy", "test.en", "-o", "found.fr", *options).code == 0
         (plain,) = copied("evaluate", "test.fr", "-i", "found.fr", "--metrics=bleu").lines
         outcome = copied(*words, *options)
         assert outcome.code == 0, outcome.err
-        named = "".join(f"|{option.removeprefix('--').replace('=', ':')}" for option in options)
+        named = "".join(f"|{option.removeprefix('--').replace('=', ':', 1)}" for option in options)
         assert outcome.lines[0] == plain.removesuffix(")") + named + ")"
     told = copied.fails(*words, "--search=greedy", "--beam=2")
     assert told == "--beam: greedy search has no beam; leave out --beam or --search greedy"

@@ -124,6 +124,24 @@ def test_translates_each_text_in_its_place(translator: Translator) -> None:
     assert translator.translate([]) == []
 
 
+@pytest.mark.spec("F2")
+def test_the_samples_of_a_text_are_the_same_whatever_else_is_translated(translator: Translator) -> None:
+    """In any place, beside others or alone; a text that is there twice has the same samples twice."""
+    search = Spec("sample", {"temperature": 2.0})
+
+    def drawn(texts: list[str]) -> list[list[str]]:
+        found = translator.translate(texts, n_best=4, search=search)
+        return [[each.text for each in translation.n_best] for translation in found]
+
+    together = drawn([*TEXTS, TEXTS[0]])
+    assert [drawn([text])[0] for text in TEXTS] == together[:-1]
+    assert drawn(TEXTS[::-1]) == together[:-1][::-1]
+    assert together[-1] == together[0]
+    assert any(len(texts) > 1 for texts in together)
+    others = translator.translate(TEXTS, search=Spec("sample", {"temperature": 2.0, "seed": 1}))
+    assert [each.text for each in others] != [texts[0] for texts in together[:-1]]
+
+
 @pytest.mark.parametrize("size", [1, 20, 4096])
 def test_other_texts_in_the_batch_change_nothing(
     size: int, translator: Translator, monkeypatch: pytest.MonkeyPatch

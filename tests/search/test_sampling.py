@@ -1,0 +1,213 @@
+"""Sampling: frequencies against the probabilities of all translations, and truncated distributions by hand."""
+
+import math
+from collections import Counter
+from typing import Any
+
+import pytest
+import torch
+
+from dragoman.configuration.components import Spec, build
+from dragoman.data.vocabulary import EOS, UNK
+from dragoman.search.ensemble import Ensemble
+from dragoman.search.greedy import Greedy
+from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.sampling import Distribution, Sample, at_least, locally_typical, most_probable, nucleus
+from dragoman.search.search import Search
+from dragoman.search.spans import Accepted
+from dragoman.search.table import SEARCHES
+from tests.builders import build_model, pairs, sentences
+from tests.search.test_decoding import Spelling
+from tests.search.toys import A, B, C, Chances, Prefix, Written
+
+SOURCES = [[4, 5], [5, 6, 4], [4, 4], [6]]
+MANY = 6000
+
+
+def sampled(**options: Any) -> Search:
+    return build(SEARCHES, Spec("sample", options))
+
+
+def texts(found: list[Hypothesis]) -> list[Prefix]:
+    return [each.symbols for each in found]
+
+
+def chances(word: int, said: Prefix) -> Chances:
+    """At most two symbols: what the second is depends on the first."""
+    if not said:
+        return {A: 0.5, B: 0.3, EOS: 0.2}
+    if len(said) == 1:
+        return {EOS: 0.6, A: 0.4} if said == (A,) else {C: 0.7, EOS: 0.3}
+    return {EOS: 1.0}
+
+
+def expected(temperature: float) -> dict[Prefix, float]:
+    """The probability of every translation: at each step p^(1 / T), normalised."""
+    found = dict[Prefix, float]()
+    open_ones: dict[Prefix, float] = {(): 1.0}
+    while open_ones:
+        said, chance = open_ones.popitem()
+        powers = {symbol: p ** (1 / temperature) for symbol, p in chances(A, said).items()}
+        for symbol, power in powers.items():
+            goes_on = found if symbol == EOS else open_ones
+            goes_on[said if symbol == EOS else (*said, symbol)] = chance * power / sum(powers.values())
+    return found
+
+
+@pytest.mark.spec("F2")
+@pytest.mark.spec("F5")
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("together", [1, 500])
+def test_translations_are_as_frequent_as_they_are_probable(temperature: float, together: int) -> None:
+    """Pearson's chi-squared over all five translations: with 4 degrees of freedom, 18.47 is exceeded once in a thousand
+    times. Samples of many sentences, and many samples of a few.
+    """
+    source = (sentences(*[[A]] * (MANY // together)),)
+    found = sampled(temperature=temperature)(Written(chances), source, together, seeds=range(MANY // together))
+    counts = Counter(said for each in found for said in texts(each))
+    probable = expected(temperature)
+    assert len(probable) == 5
+    assert counts.keys() == probable.keys()
+    squares = sum((counts[said] - MANY * p) ** 2 / (MANY * p) for said, p in probable.items())
+    assert squares < 18.47
+
+
+@pytest.mark.spec("F2")
+def test_every_log_probability_is_that_of_the_model() -> None:
+    """However it was drawn; and attention belongs to the sample, though samples end at different times."""
+    model = build_model(seed=2, spread=1.0)
+    search = sampled(temperature=1.2, top_k=8, top_p=0.99, typical=0.99, epsilon=0.001)
+    found = search(model, (sentences(*SOURCES),), 12, seeds=range(len(SOURCES)))
+    for source, samples in zip(SOURCES, found, strict=True):
+        assert len(samples) == 12
+        assert len({len(each.symbols) for each in samples}) > 1
+        assert [each.score for each in samples] == sorted((each.score for each in samples), reverse=True)
+        scores, _, (weights,), _ = model.score(pairs([source] * 12, [list(each.symbols) for each in samples]))
+        for row, each in enumerate(samples):
+            steps = len(each.symbols) + 1
+            assert each.log_probs == pytest.approx(scores[row, :steps].tolist(), abs=1e-6)
+            assert each.score == pytest.approx(each.log_prob)
+            assert each.attention[0] == pytest.approx(weights[row, :steps, : len(source) + 1].detach(), abs=1e-6)
+
+
+@pytest.mark.spec("F2")
+@pytest.mark.parametrize("count", [1, 7])
+def test_samples_of_a_sentence_do_not_depend_on_its_batch(count: int) -> None:
+    """Neither on the sentences beside it, which end earlier or later, nor on padding; but on the seed."""
+    model, search = build_model(seed=2, spread=1.0), sampled(top_p=0.95)
+    seeds = [11, 12, 13, 14]
+    together = search(model, (sentences(*SOURCES, width=9),), count, seeds=seeds)
+    for source, seed, samples in zip(SOURCES, seeds, together, strict=True):
+        (alone,) = search(model, (sentences(source),), count, seeds=[seed])
+        assert texts(alone) == texts(samples)
+        assert [each.score for each in alone] == pytest.approx([each.score for each in samples])
+    for other in (
+        search(model, (sentences(*SOURCES),), count, seeds=[seed + 100 for seed in seeds]),
+        sampled(top_p=0.95, seed=1)(model, (sentences(*SOURCES),), count, seeds=seeds),
+    ):
+        assert [texts(each) for each in other] != [texts(each) for each in together]
+
+
+@pytest.mark.spec("F5")
+def test_without_temperature_it_is_greedy_search() -> None:
+    model, source = build_model(seed=3, spread=1.0), (sentences(*SOURCES),)
+    found = sampled(temperature=0.0)(model, source, 3, seeds=range(len(SOURCES)))
+    for samples, (best,) in zip(found, Greedy()(model, source), strict=True):
+        assert texts(samples) == [best.symbols] * 3
+        assert samples[0].score == pytest.approx(best.score)
+
+
+P = torch.tensor([0.1, 0.05, 0.4, 0.15, 0.3]).log()
+
+
+@pytest.mark.spec("F5")
+def test_truncated_distributions_by_hand() -> None:
+    """Ranks: 0.4, 0.3, 0.15, 0.1, 0.05. The entropy is 1.392, and -log p is 2.303, 2.996, 0.916, 1.897, 1.204: nearest
+    to it are 0.3 (0.188), 0.4 (0.476) and 0.15 (0.505), before 0.1 (0.911) and 0.05.
+    """
+    assert most_probable(2, P).tolist() == [False, False, True, False, True]
+    assert most_probable(9, P).all()
+    assert at_least(0.12, P).tolist() == [False, False, True, True, True]
+    assert at_least(0.6, P).tolist() == [False, False, True, False, False]
+    assert nucleus(0.39, P).tolist() == [False, False, True, False, False]
+    assert nucleus(0.41, P).tolist() == [False, False, True, False, True]
+    assert nucleus(0.72, P).tolist() == [False, False, True, True, True]
+    assert locally_typical(0.29, P).tolist() == [False, False, False, False, True]
+    assert locally_typical(0.69, P).tolist() == [False, False, True, False, True]
+    assert locally_typical(0.71, P).tolist() == [False, False, True, True, True]
+
+
+@pytest.mark.spec("F5")
+def test_each_truncation_is_of_what_those_before_have_left() -> None:
+    """The two most probable are 4/7 and 3/7 then, of which the first reaches 0.5; without the first step it would not.
+    At temperature 0.5 squares are drawn from: 0.16 and 0.09 of 0.25.
+    """
+    rows = P.view(1, 1, -1)
+    one = Distribution(top_k=2, top_p=0.5)(rows).exp()[0, 0]
+    torch.testing.assert_close(one, torch.tensor([0, 0, 1, 0, 0], dtype=torch.double))
+    both = Distribution(top_k=2, top_p=0.6)(rows).exp()[0, 0]
+    torch.testing.assert_close(both, torch.tensor([0, 0, 4, 0, 3], dtype=torch.double) / 7)
+    colder = Distribution(temperature=0.5, top_k=2)(rows).exp()[0, 0]
+    torch.testing.assert_close(colder, torch.tensor([0, 0, 16, 0, 9], dtype=torch.double) / 25)
+
+
+@pytest.mark.spec("F5")
+@pytest.mark.parametrize("options", [{"top_k": 1}, {"top_p": 0.01}, {"epsilon": 0.9}])
+def test_what_leaves_one_symbol_alone_is_greedy(options: dict[str, Any]) -> None:
+    model, source = build_model(seed=4, spread=1.0), (sentences(*SOURCES),)
+    found = sampled(**options)(model, source, seeds=range(len(SOURCES)))
+    assert [best.symbols for (best,) in found] == [best.symbols for (best,) in Greedy()(model, source)]
+
+
+def test_what_the_model_rules_out_is_never_drawn() -> None:
+    """Even by the smallest and the largest of random numbers."""
+
+    def certain(word: int, said: Prefix) -> Chances:
+        return {A: 0.5, C: 0.5} if not said else {EOS: 1.0}
+
+    found = sampled()(Written(certain), (sentences(*[[A]] * 500),), seeds=range(500))
+    assert {best.symbols for (best,) in found} == {(A,), (C,)}
+
+
+def test_a_forced_end_is_drawn_even_if_the_model_rules_it_out() -> None:
+    search = sampled(temperature=0.1, length_ratio=0.01, length_margin=2)
+    (found,) = search(Written(lambda word, said: {A: 0.5, B: 0.5}), (sentences([A]),), 4, seeds=[1])
+    assert [len(each.symbols) for each in found] == [2] * 4
+    assert all(math.isfinite(each.score) for each in found)
+
+
+def test_samples_that_a_constraint_refuses_are_drawn_again() -> None:
+    """As if it had no probability: B is then three times as frequent as the end, for each sample by itself."""
+
+    def three(word: int, said: Prefix) -> Chances:
+        return {A: 0.6, B: 0.3, EOS: 0.1} if not said else {EOS: 1.0}
+
+    def fits(place: int, said: Any) -> bool:
+        return A not in said
+
+    count = 500
+    constraint = Accepted(4, fits, lambda *_: None, torch.device("cpu"))
+    found = sampled()(Written(three), (sentences(*[[A]] * 4),), count, constraint=constraint, seeds=range(4))
+    counts = Counter(said for samples in found for said in texts(samples))
+    assert counts.keys() == {(B,), ()}
+    assert counts[(B,)] / (4 * count) == pytest.approx(0.75, abs=0.03)
+
+
+def test_words_that_the_model_spells_are_drawn_as_unknown_ones() -> None:
+    """Of 1000 samples 600 are spelled, in the most probable way."""
+
+    def unknown(word: int, said: Prefix) -> Chances:
+        return {UNK: 0.6, A: 0.4} if not said else {EOS: 1.0}
+
+    (found,) = sampled()(Spelling(unknown), (sentences([A]),), 1000, seeds=[1])
+    surfaces = Counter(each.surfaces for each in found)
+    assert surfaces.keys() == {("Ann",), (None,)}
+    assert surfaces[("Ann",)] == pytest.approx(600, abs=50)
+
+
+def test_an_ensemble_is_sampled_from_its_mean() -> None:
+    one, other = Written(lambda word, said: {A: 1.0} if not said else {EOS: 1.0}), Written(lambda *_: {EOS: 1.0})
+    (found,) = Sample()(Ensemble([one, other], [1, 1]), (sentences([A]),) * 2, 1000, seeds=[1])
+    counts = Counter(texts(found))
+    assert counts.keys() == {(A,), ()}
+    assert counts[()] == pytest.approx(500, abs=60)
