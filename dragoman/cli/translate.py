@@ -149,6 +149,8 @@ def _translated(
         missing = [each.text for each in translation.spans if each.target is None]
         if options.glossary_weight is None:
             missing += [each.text for each in translation.terms if each.target is None]
+        if translation.proved is False:
+            tell(f"{shown(source)}:{number}: not proved to be the most probable within the steps of the search")
         if missing:
             tell(f"{shown(source)}:{number}: not in the translation: {', '.join(missing)}")
     return found

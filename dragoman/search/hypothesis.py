@@ -26,7 +26,8 @@ class Hypothesis:
     `log P(y | x)`; `score` is that sum under the search's ranking, by which hypotheses are ordered. `attention` holds
     the weights (len(symbols) + 1, source length) for each source, with the row of the end symbol last. `surfaces` are
     the spellings of symbols that the model spelled itself, None for others. `figures` are further values that the model
-    reports for each step (len(symbols) + 1,), by name.
+    reports for each step (len(symbols) + 1,), by name. `proved` tells whether no other translation is more
+    probable than this one and those before it; None if the search does not ask.
     """
 
     symbols: tuple[int, ...]
@@ -35,6 +36,7 @@ class Hypothesis:
     attention: tuple[NDArray[np.float32], ...]
     surfaces: tuple[str | None, ...] = ()
     figures: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
+    proved: bool | None = None
 
     @property
     def log_prob(self) -> float:
@@ -152,6 +154,10 @@ class Paths:
             node = self._nodes[node].parent
         return path[::-1]
 
+    def said(self, node: int) -> list[Node]:
+        """The nodes of the symbols of this hypothesis."""
+        return [self._nodes[each] for each in self.path(node)[1:]]
+
     def coverage(self, node: int) -> float:
         """The coverage of a node of the last step; 0 if no source is covered."""
         return self._coverage.of(node) if self._coverage else 0.0
@@ -164,8 +170,7 @@ class Paths:
         figures = {name: rows.all()[:, 0].float().cpu().numpy() for name, rows in self._figures.items()}
 
         def read(sentence: int, end: End) -> Hypothesis:
-            path = self.path(end.node)
-            said = [self._nodes[node] for node in path[1:]]
+            path, said = self.path(end.node), self.said(end.node)
             return Hypothesis(
                 tuple(each.symbol for each in said),
                 end.score,

@@ -4,11 +4,17 @@ from dragoman.configuration import components, yaml
 from dragoman.configuration.components import Spec
 from dragoman.errors import UserError
 from dragoman.search.beam import Beam
+from dragoman.search.exhaustive import Exhaustive
 from dragoman.search.greedy import Greedy
 from dragoman.search.sampling import Sample
 from dragoman.search.search import Search
 
-SEARCHES: dict[str, type[Search]] = {"greedy": Greedy, "beam": Beam, "sample": Sample}
+SEARCHES: dict[str, type[Search]] = {
+    "greedy": Greedy,
+    "beam": Beam,
+    "sample": Sample,
+    "exhaustive": Exhaustive,
+}
 
 
 def read(text: str) -> Spec:

@@ -212,6 +212,7 @@ class Codec:
             left_out=inputs.left_out(sentence.given, encoded),
             replaced=tuple(replacement for _, replacement in found.values()),
             spans=marked.kept(text),
+            proved=hypothesis.proved,
         )
 
     def scored(self, pair: Pair, scored: ScoredBatch, row: int) -> Scored:

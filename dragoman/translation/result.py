@@ -146,6 +146,7 @@ def _form(given: Translation, **beside: Any) -> TranslationForm:
         replaced=[ReplacedForm(**each._asdict()) for each in translation.replaced],
         spans=[SpanForm(**_placed(each)) for each in translation.spans],
         terms=[TermForm(**_placed(each), forms=list(each.forms)) for each in translation.terms],
+        proved=translation.proved,
         left_out=translation.left_out,
         alternatives=[_form(each) for each in translation.alternatives],
         **beside,
@@ -201,6 +202,7 @@ def _translation(form: TranslationForm) -> Translation:
             AppliedTerm(each.text, each.source, _place(each.place), _place(each.target), tuple(each.forms))
             for each in form.terms
         ),
+        form.proved,
     )
 
 

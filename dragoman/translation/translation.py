@@ -129,7 +129,8 @@ class Translation:
     next best translations, as many as requested; `n_best` is this one followed by those, each text once. `left_out`
     counts the symbols at the end of overlong sources that were not read; text after the first 50,000 characters is not
     segmented, so there it counts characters. `spans` are the protected ones of the source, `terms` those of a glossary
-    in it. `dragoman.Result` writes and reads a translation as JSON.
+    in it. `proved` tells whether exhaustive search has shown that none is more probable than this and those before it;
+    None of other searches. `dragoman.Result` writes and reads a translation as JSON.
     """
 
     sources: tuple[SourceAttention, ...]
@@ -144,6 +145,7 @@ class Translation:
     replaced: tuple[Replacement, ...] = ()
     spans: tuple[KeptSpan, ...] = ()
     terms: tuple[AppliedTerm, ...] = ()
+    proved: bool | None = None
 
     @property
     def n_best(self) -> tuple["Translation", ...]:

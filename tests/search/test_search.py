@@ -20,6 +20,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.state import select
 from dragoman.search.beam import Beam
 from dragoman.search.decoding import Strategy
+from dragoman.search.exhaustive import Exhaustive
 from dragoman.search.greedy import Greedy
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.sampling import Sample
@@ -32,8 +33,10 @@ from tests.search.toys import A, B, C, Chances, Prefix, Written
 SOURCES = [[4, 5], [5], [4, 4, 5]]
 STATES = [{"attend": "before", "feed": "attentional", "cell": "lstm", "layers": 2}, {"attend": "between"}]
 EVERY: dict[str, Search] = {"greedy": Greedy(), "beam": Beam(size=3), "sample": Sample(temperature=0.0)}
+PROVED: dict[str, Search] = {**EVERY, "exhaustive": Exhaustive()}
 SEEDS = (1, 2, 3)
-searches = pytest.mark.parametrize("search", EVERY.values(), ids=EVERY)
+searches = pytest.mark.parametrize("search", PROVED.values(), ids=PROVED)
+stepwise = pytest.mark.parametrize("search", EVERY.values(), ids=EVERY)
 
 
 class Mean(Predictor[tuple[State, ...]]):
@@ -150,7 +153,7 @@ def test_every_hypothesis_has_its_attention_on_every_source(search: Search) -> N
             assert attention.argmax(1).tolist() == [min(t, length - 1) for t in range(len(best.symbols) + 1)]
 
 
-@searches
+@stepwise
 def test_a_model_is_given_no_row_in_vain(search: Search) -> None:
     """One row for the first step of a sentence, then as many as are open, none for a sentence that is done. What
     belongs to the source is moved when sentences leave, and not from step to step; no state is moved to where it is.
@@ -213,6 +216,8 @@ def test_no_more_can_be_asked_for_than_a_search_follows(search: Search, golden: 
         ("sample", {"epsilon": 1.0}, "less than 1"),
         ("sample", {"top_k": 0}, "at least 1"),
         ("sample", {"seed": -1}, "at least 0"),
+        ("exhaustive", {"steps": 0}, "at least 1"),
+        ("exhaustive", {"beam": 0}, "at least 1"),
     ],
 )
 def test_options_that_cannot_work_are_refused(kind: str, options: dict[str, object], message: str) -> None:

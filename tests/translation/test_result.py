@@ -70,6 +70,7 @@ def translations(others: st.SearchStrategy[Any] = NO_OTHERS) -> st.SearchStrateg
             st.none() | weights(len(tokens)),
             others,
             st.integers(0, 9),
+            proved=st.none() | st.booleans(),
         )
 
     return st.lists(TEXTS, max_size=3).flatmap(of)
@@ -112,7 +113,7 @@ def same(one: Translation, other: Translation) -> bool:
         numbers += [(a.match.score, b.match.score)] if a.match and b.match else []
         matrices += [(a.attention, b.attention), (a.share, b.share), (a.end_attention, b.end_attention)]
     return (
-        (one.text, one.words, one.left_out) == (other.text, other.words, other.left_out)
+        (one.text, one.words, one.left_out, one.proved) == (other.text, other.words, other.left_out, other.proved)
         and [step[:2] for step in one.steps] == [step[:2] for step in other.steps]
         and all(map(same_figures, one.steps, other.steps))
         and all(same_number(*pair) for pair in numbers)

@@ -1,0 +1,196 @@
+"""Exhaustive search: the most probable of all translations, and the proof that it is."""
+
+from bisect import insort
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, final
+
+import torch
+
+from dragoman.configuration.components import Count
+from dragoman.data.batch import SourceBatch
+from dragoman.data.vocabulary import EOS
+from dragoman.model.predictor import Candidate, Prediction, Predictor
+from dragoman.model.state import select
+from dragoman.search.beam import Beam, Size
+from dragoman.search.constraints import Constraint
+from dragoman.search.decoding import Deadline, Strategy
+from dragoman.search.hypothesis import End, Hypothesis, Node, Paths, nothing
+from dragoman.search.limits import Margin, Ratio, forbid
+from dragoman.search.search import Search
+
+ROWS = 32  # hypotheses that are continued together: more are faster, but some would not have been continued later
+
+
+@final
+class Exhaustive(Search):
+    """The most probable of all translations (CN 4), by depth-first branch and bound (Stahlberg and Byrne 2019).
+
+    A hypothesis only becomes less probable as it grows, so one that is no better than the best translation known is not
+    continued. The first bound is what a beam of size `beam` finds, without length normalisation. Often the most
+    probable translation of a model is shorter than a good one, or empty: this shows what a model believes, and is not
+    the way to translate. Translations have no more symbols than `Greedy` allows, and meet every constraint.
+
+    `Hypothesis.proved` tells that no other translation is more probable. It is False if that would have needed more
+    than `steps` continued hypotheses for a sentence; these are the best that were found then. The `n_best` most
+    probable, up to `beam`, are found in the same way. What a model spells is spelled as in a beam.
+    """
+
+    def __init__(
+        self, *, beam: Size = 5, steps: Count = 100_000, length_ratio: Ratio = 2.0, length_margin: Margin = 10
+    ) -> None:
+        self.width = beam
+        self.steps = steps
+        self.beam = Beam(size=beam, normalisation="none", length_ratio=length_ratio, length_margin=length_margin)
+        self.limit = self.beam.limit
+
+    def strategy(self, sources: tuple[SourceBatch, ...], n_best: int, spare: int) -> Strategy:
+        return self.beam.strategy(sources, n_best, spare)
+
+    @torch.inference_mode()
+    def __call__(
+        self,
+        model: Predictor[Any],
+        sources: tuple[SourceBatch, ...],
+        n_best: int = 1,
+        spare: int = 0,
+        *,
+        constraint: Constraint | None = None,
+        seeds: Sequence[int] = (),
+        deadline: Deadline | None = None,
+    ) -> list[list[Hypothesis]]:
+        bounds = super().__call__(model, sources, n_best, spare, constraint=constraint, deadline=deadline)
+        searched = Searched(model, constraint, Paths(sources), sources[0].mask.device)
+        begun, states = model.begin(sources), constraint.start() if constraint else ()
+        demand = constraint.progress(states) if constraint else None
+        demanded = demand.missing.tolist() if demand else [0] * len(bounds)
+        branches = list[Branches]()
+        for number, limit in enumerate(map(max, self.limit.steps(sources), demanded)):
+            here = torch.tensor([number], device=searched.device)
+            root = Family([nothing(model.start_id)], model.reorder(begun, here, here), select(states, here), 0, 0)
+            branches.append(Branches(searched, limit, bounds[number], n_best))
+            branches[-1].search(root, self.steps, deadline)
+        better = searched.paths.hypotheses([each.ends for each in branches])
+        return [each.ranked(found)[: n_best + spare] for each, found in zip(branches, better, strict=True)]
+
+
+class Searched(NamedTuple):
+    """What is searched, with all hypotheses that were continued."""
+
+    model: Predictor[Any]
+    constraint: Constraint | None
+    paths: Paths
+    device: torch.device
+
+
+class Family(NamedTuple):
+    """Hypotheses of `length` symbols that continue one other, which is the `row` of these states, best first. The
+    states are those before their last symbols.
+    """
+
+    nodes: Sequence[Node]
+    state: Any
+    constraint: Any
+    row: int
+    length: int
+
+
+class Branches:
+    """The translations of a sentence that are more probable than those that are `known`."""
+
+    def __init__(self, searched: Searched, limit: int, known: Sequence[Hypothesis], n_best: int) -> None:
+        self.ends: list[End] = []
+        self.proved = False
+        self._searched = searched
+        self._limit = limit
+        self._known = {(each.symbols, each.surfaces): each for each in known}
+        self._n_best = n_best
+        self._costs = sorted(-each.score for each in known)  # of all translations found
+
+    @property
+    def bound(self) -> float:
+        """The log-probability that another translation must exceed."""
+        return -self._costs[self._n_best - 1] if len(self._costs) >= self._n_best else float("-inf")
+
+    def ranked(self, found: Sequence[Hypothesis]) -> list[Hypothesis]:
+        """All translations, best first, with the hypotheses that `ends` became."""
+        every = sorted([*self._known.values(), *found], key=lambda each: -each.score)
+        best = [replace(each, proved=self.proved) for each in every[: self._n_best]]
+        return [*best, *every[self._n_best :]]
+
+    def search(self, root: Family, steps: int, deadline: Deadline | None) -> None:
+        """Find all `ends`, unless more than so many hypotheses would have to be continued."""
+        stack = [root]
+        while stack:
+            if deadline:
+                deadline.check()
+            family = stack.pop()
+            better = [node for node in family.nodes if node.total > self.bound]
+            steps -= len(better)
+            if steps < 0:
+                return
+            if better:
+                stack += [*self._continued(family._replace(nodes=better))][::-1]  # the best is on top
+        self.proved = True
+
+    def _continued(self, family: Family) -> Iterator[Family]:
+        """Note what follows these hypotheses and ends, and yield what goes on, best first."""
+        model, rules, paths, device = self._searched
+        symbols = torch.tensor([node.symbol for node in family.nodes], device=device)
+        rows = torch.full_like(symbols, family.row)
+        state, constraint = model.reorder(family.state, rows), select(family.constraint, rows)
+        if rules and family.length:
+            constraint = rules.advance(symbols, constraint)
+        prediction = model.predict(symbols, state)
+        first = paths.add(family.nodes, prediction)
+        self._restrict(prediction, constraint, family.length)
+        going_on = defaultdict[int, list[Node]](list)
+        for each in self._candidates(family.nodes, prediction, constraint):
+            node = Node(first + each.row, each.symbol, each.log_prob, each.total, each.surface)
+            if each.symbol == EOS:
+                self._finish(node)
+            else:
+                going_on[each.row].append(node)
+        for row, nodes in going_on.items():
+            for some in range(0, len(nodes), ROWS):
+                part = nodes[some : some + ROWS]
+                yield Family(part, prediction.state, constraint, row, family.length + 1)
+
+    def _restrict(self, prediction: Prediction[Any], constraint: Any, length: int) -> None:
+        """Set, in place, log P of the symbols that may not follow to -inf."""
+        log_probs, symbols, rules = prediction.log_probs, prediction.symbols, self._searched.constraint
+        progress = rules.progress(constraint) if rules else None
+        if rules:
+            log_probs.masked_fill_(~rules.allowed(constraint, symbols), float("-inf"))
+        if progress:
+            withheld = (progress.missing > 0).unsqueeze(1) & (symbols == EOS)
+            log_probs.masked_fill_(withheld, float("-inf"))
+        if length >= self._limit:
+            log_probs.masked_fill_(symbols != EOS, float("-inf"))
+        forbid(log_probs, [])
+
+    def _candidates(self, nodes: Sequence[Node], prediction: Prediction[Any], constraint: Any) -> Iterator[Candidate]:
+        """What follows these hypotheses and is more probable than the bound, best first."""
+        totals = prediction.log_probs.new_tensor([node.total for node in nodes]).unsqueeze(1) + prediction.log_probs
+        rows, columns = (totals > self.bound).nonzero(as_tuple=True)
+        symbols, log_probs = prediction.at(columns).tolist(), prediction.log_probs[rows, columns].tolist()
+        found = [
+            Candidate(row, symbol, log_prob, nodes[row].total + log_prob)
+            for row, symbol, log_prob in zip(rows.tolist(), symbols, log_probs, strict=True)
+        ]
+        rules = self._searched.constraint
+        if rules and rules.refuses:
+            refused = rules.refused(constraint, rows.tolist(), symbols)
+            found = [each for each, bad in zip(found, refused, strict=True) if not bad]
+        found.sort(key=lambda each: -each.total)
+        (expanded,) = self._searched.model.expand([found], prediction)
+        return (each for each in expanded if each.total > self.bound)
+
+    def _finish(self, node: Node) -> None:
+        """Note a translation, unless it was known."""
+        said = self._searched.paths.said(node.parent)
+        key = tuple(each.symbol for each in said), tuple(each.surface for each in said)
+        if key not in self._known:
+            self.ends.append(End(node.parent, node.log_prob, node.total))
+            insort(self._costs, -node.total)
