@@ -49,10 +49,12 @@ class Beam(Search):
         coverage_penalty: Beta = 0.0,
         length_ratio: Ratio = 2.0,
         length_margin: Margin = 10,
+        min_length_ratio: Ratio = 0.0,
+        min_length_margin: Margin = 0,
     ) -> None:
         self.width = size
         self.ranking = Ranking(normalisation, alpha, coverage_penalty)
-        self.limit = Limit(length_ratio, length_margin)
+        self.limit = Limit(length_ratio, length_margin, min_length_ratio, min_length_margin)
 
     def strategy(self, sources: tuple[SourceBatch, ...], n_best: int, spare: int) -> Strategy:
         texts = [number for number, source in enumerate(sources) if isinstance(source, Sequence)]

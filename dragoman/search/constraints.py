@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, final
 import torch
 from torch import Tensor
 
+from dragoman.configuration.components import Width
 from dragoman.data.language import Language
 from dragoman.data.vocabulary import BOS, EOS, PAD, UNK
 from dragoman.model.shapes import Bool, Float, Int
@@ -205,8 +206,32 @@ class NoUnknownIn(Constraint):
         return allowed
 
 
+@final
+class NoRepeatNgram(Constraint):
+    """Translations in which no `size` symbols follow each other twice (Paulus et al. 2018)."""
+
+    def __init__(self, context: ConstraintContext, *, size: Width = 3) -> None:
+        self._size = size
+        self._nothing = torch.full((context.sentences, size), PAD, device=context.device)
+
+    def start(self) -> State:
+        return self._nothing
+
+    def advance(self, symbols: Int[Tensor, "R"], state: State) -> State:
+        return torch.cat([state, symbols.unsqueeze(1)], 1)
+
+    def allowed(self, state: State, symbols: Int[Tensor, "C"]) -> Bool[Tensor, "R C"]:
+        said = state.unfold(1, self._size, 1)  # (R, T, size)
+        again = (said[:, :, :-1] == said[:, -1:, 1:]).all(2)  # where the last symbols have been said before
+        following = said[:, :, -1].masked_fill(~again, PAD)
+        largest = int(torch.maximum(symbols.max(), state.max()))
+        forbidden = symbols.new_zeros(len(state), largest + 1, dtype=torch.bool).scatter(1, following, True)
+        return ~forbidden[:, symbols]
+
+
 CONSTRAINTS: Mapping[str, Callable[[ConstraintContext], Constraint]] = {
     "no_unknown": NoUnknown,
+    "no_repeat_ngram": NoRepeatNgram,
 }
 
 

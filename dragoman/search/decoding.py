@@ -18,7 +18,7 @@ from dragoman.model.state import select
 from dragoman.search.banks import by_progress
 from dragoman.search.constraints import Constraint, Progress, Refusals, constrained
 from dragoman.search.hypothesis import End, Hypothesis, Node, Paths, nothing
-from dragoman.search.limits import forbid, number
+from dragoman.search.limits import forbid, number, withhold
 
 Limits = Callable[[], Sequence[int]]
 
@@ -113,7 +113,8 @@ class Decoding:
     """The search of one batch: `model` predicts, `strategy` chooses.
 
     `limits()` are the steps, counted from 0, at which the end of each sentence is forced; they may grow while a source
-    arrives. `constraint` restricts every symbol. `seeds` seed the random numbers of each sentence.
+    arrives. Before the step `shortest` there is no end, if that is not later. `constraint` restricts every symbol.
+    `seeds` seed the random numbers of each sentence.
     """
 
     def __init__(
@@ -123,6 +124,7 @@ class Decoding:
         limits: Limits,
         device: torch.device,
         *,
+        shortest: Sequence[int] = (),
         constraint: Constraint | None = None,
         seeds: Sequence[int] = (),
         deadline: Deadline | None = None,
@@ -133,6 +135,7 @@ class Decoding:
         self.device = device
         self.constraint = constraint
         self.deadline = deadline
+        self.shortest = shortest
         demand = constraint.progress(constraint.start()) if constraint else None
         start, count = nothing(model.start_id), len(limits())
         self._demanded = demand.missing.tolist() if demand else [0] * count
@@ -167,7 +170,8 @@ class Decoding:
             step = Step(paths, paths.add(rows, prediction), length + 1)
             limits = self.limits()
             left = [max(limits[each.number], self._demanded[each.number]) - length for each in sentences]
-            self._restrict(prediction, constraint, left)
+            early = [length < self.shortest[each.number] for each in sentences] if any(self.shortest) else []
+            self._restrict(prediction, constraint, left, early)
             continued = self._continued(rows, prediction, constraint, sentences)
             for sentence, candidates in zip(sentences, continued, strict=True):
                 self.strategy.keep(sentence, candidates, step)
@@ -187,9 +191,11 @@ class Decoding:
                 state = self.model.reorder(state, kept_rows, kept_sentences)
                 constraint = select(constraint, kept_rows)
 
-    def _restrict(self, prediction: Prediction[Any], constraint: Any, left: list[int]) -> None:
+    def _restrict(
+        self, prediction: Prediction[Any], constraint: Any, left: Sequence[int], early: Sequence[bool]
+    ) -> None:
         """Set, in place, log P of the symbols that may not follow to -inf; each sentence has `left` symbols until its
-        end is forced.
+        end is forced, and before that it may be too `early` for it.
         """
         log_probs = prediction.log_probs
         width = len(log_probs) // len(left)
@@ -198,6 +204,9 @@ class Decoding:
             constrained(log_probs, prediction.symbols, self.constraint, constraint, most)
         full = [place for place, symbols in enumerate(left) if symbols <= 0]
         forbid(log_probs, [place * width + row for place in full for row in range(width)])
+        short = [place for place, soon in enumerate(early) if soon]
+        if short:
+            withhold(log_probs, prediction.symbols, [place * width + row for place in short for row in range(width)])
 
     def _continued(
         self, rows: list[Node], prediction: Prediction[Any], constraint: Any, sentences: list[Sentence]

@@ -17,7 +17,7 @@ from dragoman.search.beam import Beam, Size
 from dragoman.search.constraints import Constraint
 from dragoman.search.decoding import Deadline, Strategy
 from dragoman.search.hypothesis import End, Hypothesis, Node, Paths, nothing
-from dragoman.search.limits import Margin, Ratio, forbid
+from dragoman.search.limits import Margin, Ratio, forbid, withhold
 from dragoman.search.search import Search
 
 ROWS = 32  # hypotheses that are continued together: more are faster, but some would not have been continued later
@@ -38,11 +38,25 @@ class Exhaustive(Search):
     """
 
     def __init__(
-        self, *, beam: Size = 5, steps: Count = 100_000, length_ratio: Ratio = 2.0, length_margin: Margin = 10
+        self,
+        *,
+        beam: Size = 5,
+        steps: Count = 100_000,
+        length_ratio: Ratio = 2.0,
+        length_margin: Margin = 10,
+        min_length_ratio: Ratio = 0.0,
+        min_length_margin: Margin = 0,
     ) -> None:
         self.width = beam
         self.steps = steps
-        self.beam = Beam(size=beam, normalisation="none", length_ratio=length_ratio, length_margin=length_margin)
+        self.beam = Beam(
+            size=beam,
+            normalisation="none",
+            length_ratio=length_ratio,
+            length_margin=length_margin,
+            min_length_ratio=min_length_ratio,
+            min_length_margin=min_length_margin,
+        )
         self.limit = self.beam.limit
 
     def strategy(self, sources: tuple[SourceBatch, ...], n_best: int, spare: int) -> Strategy:
@@ -60,16 +74,17 @@ class Exhaustive(Search):
         seeds: Sequence[int] = (),
         deadline: Deadline | None = None,
     ) -> list[list[Hypothesis]]:
-        bounds = super().__call__(model, sources, n_best, spare, constraint=constraint, deadline=deadline)
+        known = super().__call__(model, sources, n_best, spare, constraint=constraint, deadline=deadline)
         searched = Searched(model, constraint, Paths(sources), sources[0].mask.device)
         begun, states = model.begin(sources), constraint.start() if constraint else ()
         demand = constraint.progress(states) if constraint else None
-        demanded = demand.missing.tolist() if demand else [0] * len(bounds)
+        demanded = demand.missing.tolist() if demand else [0] * len(known)
         branches = list[Branches]()
-        for number, limit in enumerate(map(max, self.limit.steps(sources), demanded)):
+        longest = map(max, self.limit.steps(sources), demanded)
+        for number, bounds in enumerate(zip(self.limit.shortest(sources), longest, strict=True)):
             here = torch.tensor([number], device=searched.device)
             root = Family([nothing(model.start_id)], model.reorder(begun, here, here), select(states, here), 0, 0)
-            branches.append(Branches(searched, limit, bounds[number], n_best))
+            branches.append(Branches(searched, bounds, known[number], n_best))
             branches[-1].search(root, self.steps, deadline)
         better = searched.paths.hypotheses([each.ends for each in branches])
         return [each.ranked(found)[: n_best + spare] for each, found in zip(branches, better, strict=True)]
@@ -97,13 +112,15 @@ class Family(NamedTuple):
 
 
 class Branches:
-    """The translations of a sentence that are more probable than those that are `known`."""
+    """The translations of a sentence, of these `lengths` at least and at most, that are more probable than those that
+    are `known`.
+    """
 
-    def __init__(self, searched: Searched, limit: int, known: Sequence[Hypothesis], n_best: int) -> None:
+    def __init__(self, searched: Searched, lengths: tuple[int, int], known: Sequence[Hypothesis], n_best: int) -> None:
         self.ends: list[End] = []
         self.proved = False
         self._searched = searched
-        self._limit = limit
+        self._shortest, self._longest = lengths
         self._known = {(each.symbols, each.surfaces): each for each in known}
         self._n_best = n_best
         self._costs = sorted(-each.score for each in known)  # of all translations found
@@ -166,9 +183,11 @@ class Branches:
         if progress:
             withheld = (progress.missing > 0).unsqueeze(1) & (symbols == EOS)
             log_probs.masked_fill_(withheld, float("-inf"))
-        if length >= self._limit:
-            log_probs.masked_fill_(symbols != EOS, float("-inf"))
         forbid(log_probs, [])
+        if length >= self._longest:
+            log_probs.masked_fill_(symbols != EOS, float("-inf"))
+        elif length < self._shortest:
+            withhold(log_probs, symbols, list(range(len(log_probs))))
 
     def _candidates(self, nodes: Sequence[Node], prediction: Prediction[Any], constraint: Any) -> Iterator[Candidate]:
         """What follows these hypotheses and is more probable than the bound, best first."""

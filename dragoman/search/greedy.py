@@ -21,12 +21,21 @@ class Greedy(Search):
     """`x_t = argmax P(x | x_1 .. x_(t-1))` until the end symbol (CN 4, AN).
 
     A translation has at most `length_ratio` times the source's symbols plus `length_margin`; there the end is forced.
+    It has at least `min_length_ratio` times the source's symbols plus `min_length_margin`, if that is not more. With a
+    ratio of 0, a margin is the number of symbols itself.
     """
 
     width = 1
 
-    def __init__(self, *, length_ratio: Ratio = 2.0, length_margin: Margin = 10) -> None:
-        self.limit = Limit(length_ratio, length_margin)
+    def __init__(
+        self,
+        *,
+        length_ratio: Ratio = 2.0,
+        length_margin: Margin = 10,
+        min_length_ratio: Ratio = 0.0,
+        min_length_margin: Margin = 0,
+    ) -> None:
+        self.limit = Limit(length_ratio, length_margin, min_length_ratio, min_length_margin)
 
     def strategy(self, sources: tuple[SourceBatch, ...], n_best: int, spare: int) -> Strategy:
         return MostProbable()

@@ -1,6 +1,6 @@
 """Length limits of a translation, and the symbols that no translation contains."""
 
-from math import isnan
+from math import ceil, isnan
 from typing import Annotated, NamedTuple
 
 import torch
@@ -13,7 +13,7 @@ from dragoman.errors import UserError
 from dragoman.model.shapes import Float, Int
 
 # A model that never predicts the end runs up to the limit, so a typing error must not allow millions of steps.
-Ratio = Annotated[float, Field(gt=0, le=100)]
+Ratio = Annotated[float, Field(ge=0, le=100)]
 Margin = Annotated[int, Field(ge=0, le=1000)]
 
 EXACT = 1e-9  # 0.29 * 100 is a little less than 29
@@ -21,15 +21,28 @@ IMAGE = 30  # the length of an image in symbols, however many regions it has
 
 
 class Limit(NamedTuple):
-    """At most `ratio` symbols per symbol of the longest source (an image counts as 30), plus `margin`."""
+    """At most `ratio` symbols per symbol of the longest source (an image counts as 30), plus `margin`; and at least
+    `min_ratio`, plus `min_margin`, if that is not more.
+    """
 
     ratio: float
     margin: int
+    min_ratio: float = 0.0
+    min_margin: int = 0
 
     def steps(self, sources: tuple[SourceBatch, ...]) -> list[int]:
         """The step (counted from 0) at which the end symbol is forced, for each sentence."""
-        lengths = torch.stack([_length(source) for source in sources]).amax(0).tolist()
-        return [int(length * self.ratio + EXACT) + self.margin for length in lengths]
+        return [int(length * self.ratio + EXACT) + self.margin for length in _lengths(sources)]
+
+    def shortest(self, sources: tuple[SourceBatch, ...]) -> list[int]:
+        """The first step at which the end symbol may come, for each sentence."""
+        return [ceil(length * self.min_ratio - EXACT) + self.min_margin for length in _lengths(sources)]
+
+
+def _lengths(sources: tuple[SourceBatch, ...]) -> list[int]:
+    """The length of the longest source of each sentence."""
+    found: list[int] = torch.stack([_length(source) for source in sources]).amax(0).tolist()
+    return found
 
 
 def _length(source: SourceBatch) -> Int[Tensor, "B"]:
@@ -46,6 +59,13 @@ def forbid(log_probs: Float[Tensor, "R V"], ending: list[int]) -> None:
         end = log_probs[ending, EOS].clamp(min=torch.finfo(log_probs.dtype).min)
         log_probs[ending] = float("-inf")
         log_probs[ending, EOS] = end
+
+
+def withhold(log_probs: Float[Tensor, "R C"], symbols: Int[Tensor, "C"], rows: list[int]) -> None:
+    """Mask the end symbol in these rows, in place, except where nothing else may follow."""
+    others = log_probs[rows].masked_fill(symbols == EOS, float("-inf"))
+    stuck = others.amax(1, keepdim=True) == float("-inf")
+    log_probs[rows] = log_probs[rows].where(stuck, others)
 
 
 def number(log_prob: float) -> float:

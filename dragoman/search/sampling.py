@@ -57,10 +57,12 @@ class Sample(Search):
         seed: Seed = 0,
         length_ratio: Ratio = 2.0,
         length_margin: Margin = 10,
+        min_length_ratio: Ratio = 0.0,
+        min_length_margin: Margin = 0,
     ) -> None:
         self.distribution = Distribution(temperature, top_k, epsilon, top_p, typical)
         self.seed = seed
-        self.limit = Limit(length_ratio, length_margin)
+        self.limit = Limit(length_ratio, length_margin, min_length_ratio, min_length_margin)
 
     def rows(self, n_best: int) -> int:
         return n_best

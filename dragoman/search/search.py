@@ -22,7 +22,7 @@ class Search(ABC):
     Up to `spare` more may follow: the next best of those finished by then.
     """
 
-    limit: Limit  # the maximal length of a hypothesis
+    limit: Limit  # how long hypotheses are at most, and at least
     draws: ClassVar[bool] = False  # whether it needs random numbers
     seed: int = 0  # tells its random numbers from those of the same search with another seed
     width: int  # the largest `n_best`
@@ -51,7 +51,14 @@ class Search(ABC):
         strategy = self.strategy(sources, n_best, spare)
         seeds = [zlib.crc32(f"{self.seed}:{each}".encode()) for each in seeds] if self.draws else ()
         decoding = Decoding(
-            model, strategy, lambda: limits, device, constraint=constraint, seeds=seeds, deadline=deadline
+            model,
+            strategy,
+            lambda: limits,
+            device,
+            shortest=self.limit.shortest(sources),
+            constraint=constraint,
+            seeds=seeds,
+            deadline=deadline,
         )
         return decoding.find(sources)
 

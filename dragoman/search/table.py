@@ -4,6 +4,7 @@ from dragoman.configuration import components, yaml
 from dragoman.configuration.components import Spec
 from dragoman.errors import UserError
 from dragoman.search.beam import Beam
+from dragoman.search.diverse import Diverse
 from dragoman.search.exhaustive import Exhaustive
 from dragoman.search.greedy import Greedy
 from dragoman.search.sampling import Sample
@@ -12,6 +13,7 @@ from dragoman.search.search import Search
 SEARCHES: dict[str, type[Search]] = {
     "greedy": Greedy,
     "beam": Beam,
+    "diverse": Diverse,
     "sample": Sample,
     "exhaustive": Exhaustive,
 }

@@ -94,6 +94,33 @@ def walked(constraint: Constraint) -> tuple[Any, torch.Tensor]:
     return state, said
 
 
+@pytest.mark.spec("F4")
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_no_symbols_follow_each_other_twice(size: int) -> None:
+    """With the enumeration of all translations as the judge."""
+    model = build_model(symbols=6, spread=1.5, seed=2)
+    search = Beam(size=4 * 3**4, normalisation="none", length_ratio=0.0, length_margin=5)
+    sources = [[4, 5], [5]]
+    found = search(model, (sentences(*sources),), 30, constraint=named("no_repeat_ngram", len(sources), size=size))
+    for source, hypotheses in zip(sources, found, strict=True):
+        every = all_translations(model, source, 6, 5)
+        ngrams = {said: [said[place : place + size] for place in range(len(said) - size + 1)] for said in every}
+        fitting = [said for said in every if len(set(ngrams[said])) == len(ngrams[said])]
+        assert len(fitting) < len(every)
+        best = sorted(fitting, key=every.__getitem__, reverse=True)[: len(hypotheses)]
+        assert [each.symbols for each in hypotheses] == best
+
+
+def test_a_model_that_repeats_itself_goes_on() -> None:
+    """It would say 4 5 4 5 ..., and has said 4 5, so 6 follows the second 4; the third is left with the end."""
+
+    def chances(word: int, said: Prefix) -> Chances:
+        return {(4, 5)[len(said) % 2]: 0.9, 6: 0.09, EOS: 0.01}
+
+    ((best,),) = Greedy()(Written(chances), (sentences([4]),), constraint=named("no_repeat_ngram", 1, size=2))
+    assert best.symbols == (4, 5, 4, 6, 4)
+
+
 @pytest.mark.parametrize("kind", CONSTRAINTS)
 def test_what_is_allowed_is_told_of_symbols_wherever_their_columns_are(kind: str) -> None:
     """And of each sentence by itself: its row of the state alone decides."""

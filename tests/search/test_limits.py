@@ -26,6 +26,16 @@ def test_the_limit_follows_the_longest_source() -> None:
     assert Limit(1.0, 0).steps((first, second)) == [4, 3]
 
 
+def test_the_least_length_follows_the_longest_source() -> None:
+    """Rounded up, where the limit is rounded down."""
+    sources = (sentences([4, 5, 6], [4], [4, 4]),)
+    assert Limit(2.0, 10).shortest(sources) == [0, 0, 0]
+    assert Limit(2.0, 10, 0.5, 1).shortest(sources) == [3, 2, 3]
+    assert Limit(2.0, 10, 0.0, 7).shortest(sources) == [7, 7, 7]
+    tenths = (sentences(*([4] * length for length in range(100))),)
+    assert Limit(2.0, 10, 1.1).shortest(tenths) == [-(-11 * length // 10) for length in range(1, 101)]
+
+
 def test_a_limit_is_a_ratio_of_whole_numbers() -> None:
     """Though 0.29 times 100 is less than 29 in the machine's numbers."""
     sources = (sentences(*([4] * length for length in range(100))),)

@@ -20,6 +20,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.state import select
 from dragoman.search.beam import Beam
 from dragoman.search.decoding import Strategy
+from dragoman.search.diverse import Diverse
 from dragoman.search.exhaustive import Exhaustive
 from dragoman.search.greedy import Greedy
 from dragoman.search.hypothesis import Hypothesis
@@ -33,7 +34,7 @@ from tests.search.toys import A, B, C, Chances, Prefix, Written
 SOURCES = [[4, 5], [5], [4, 4, 5]]
 STATES = [{"attend": "before", "feed": "attentional", "cell": "lstm", "layers": 2}, {"attend": "between"}]
 EVERY: dict[str, Search] = {"greedy": Greedy(), "beam": Beam(size=3), "sample": Sample(temperature=0.0)}
-PROVED: dict[str, Search] = {**EVERY, "exhaustive": Exhaustive()}
+PROVED: dict[str, Search] = {**EVERY, "diverse": Diverse(size=2, groups=2), "exhaustive": Exhaustive()}
 SEEDS = (1, 2, 3)
 searches = pytest.mark.parametrize("search", PROVED.values(), ids=PROVED)
 stepwise = pytest.mark.parametrize("search", EVERY.values(), ids=EVERY)
@@ -153,6 +154,37 @@ def test_every_hypothesis_has_its_attention_on_every_source(search: Search) -> N
             assert attention.argmax(1).tolist() == [min(t, length - 1) for t in range(len(best.symbols) + 1)]
 
 
+GREEDY = {"sample": {"temperature": 0.0}}
+
+
+@pytest.mark.parametrize("kind", SEARCHES)
+@pytest.mark.parametrize(
+    ("options", "lengths"),
+    [
+        ({"min_length_margin": 3}, [3, 3]),
+        ({"min_length_ratio": 1.0}, [2, 5]),
+        ({"min_length_ratio": 0.3, "min_length_margin": 1}, [2, 3]),
+        ({"min_length_margin": 9, "length_ratio": 0.0, "length_margin": 4}, [4, 4]),
+        ({"length_ratio": 0.0, "length_margin": 0}, [0, 0]),
+    ],
+)
+def test_a_translation_is_as_long_as_it_must_be(kind: str, options: dict[str, Any], lengths: list[int]) -> None:
+    """Of sources of two and five symbols with the end; the longest possible length counts more than the shortest."""
+    model = Written(lambda word, prefix: {EOS: 0.9, A: 0.1})
+    found = components.build(SEARCHES, Spec(kind, {**GREEDY.get(kind, {}), **options}))(
+        model, (sentences([A], [A] * 4),), seeds=SEEDS[:2]
+    )
+    assert [len(best.symbols) for best, *_ in found] == lengths
+    assert found[0][0].log_prob == pytest.approx(math.log(0.1) * lengths[0] + math.log(0.9))
+
+
+def test_the_end_comes_early_where_nothing_else_may_follow() -> None:
+    """However long the translation should be."""
+    search = Greedy(min_length_margin=5)
+    ((best,),) = search(Written(lambda word, prefix: {A: 1.0} if not prefix else {EOS: 1.0}), (sentences([A]),))
+    assert best.symbols == (A,)
+
+
 @stepwise
 def test_a_model_is_given_no_row_in_vain(search: Search) -> None:
     """One row for the first step of a sentence, then as many as are open, none for a sentence that is done. What
@@ -206,7 +238,11 @@ def test_no_more_can_be_asked_for_than_a_search_follows(search: Search, golden: 
         ("beam", {"alpha": 1e300}, "at most 10"),
         ("greedy", {"length_margin": -1}, "at least 0"),
         ("greedy", {"length_margin": 10**30}, "at most 1000"),
-        ("beam", {"length_ratio": 0.0}, "more than 0"),
+        ("beam", {"length_ratio": -0.5}, "at least 0"),
+        ("beam", {"min_length_ratio": -0.5}, "at least 0"),
+        ("sample", {"min_length_margin": -1}, "at least 0"),
+        ("diverse", {"groups": 0}, "at least 1"),
+        ("diverse", {"strength": -1.0}, "at least 0"),
         ("beam", {"length_ratio": 1e300}, "at most 100"),
         ("greedy", {"length_ratio": 1e300}, "at most 100"),
         ("greedy", {"size": 3}, "unknown key"),
@@ -255,7 +291,7 @@ def test_a_search_is_read_from_its_name_or_with_options(golden: Golden) -> None:
         golden(str(raised.value), text)
 
 
-class Diverse(Search):
+class Triangular(Search):
     """A search with a beam of its own."""
 
     def __init__(self, *, size: int = 4, groups: int = 2) -> None: ...
@@ -265,8 +301,8 @@ class Diverse(Search):
 
 
 def test_a_beam_is_of_whatever_search_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(SEARCHES, "diverse", Diverse)
-    assert [kind for kind in SEARCHES if has_beam(kind)] == ["beam", "diverse"]
-    assert with_beam(Spec("diverse", {"size": 6, "groups": 3}), 9) == Spec("diverse", {"size": 9, "groups": 3})
+    monkeypatch.setitem(SEARCHES, "triangular", Triangular)
+    assert [kind for kind in SEARCHES if has_beam(kind)] == ["beam", "diverse", "triangular"]
+    assert with_beam(Spec("triangular", {"size": 6, "groups": 3}), 9) == Spec("triangular", {"size": 9, "groups": 3})
     assert with_beam(Spec("beam", {"alpha": 0.5}), 9) == Spec("beam", {"alpha": 0.5, "size": 9})
     assert with_beam(Spec("greedy", {"length_ratio": 3.0}), 9) == Spec("beam", {"size": 9})

@@ -1,0 +1,108 @@
+"""Diverse beam search: beams beside each other that say different things."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, zip_longest
+from typing import Annotated, final
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from dragoman.data.batch import SourceBatch
+from dragoman.model.predictor import Candidate
+from dragoman.model.shapes import Float
+from dragoman.search.beam import BestFinished, Size
+from dragoman.search.decoding import Proposals, Sentence, Step, Strategy, grouped
+from dragoman.search.hypothesis import End, Node
+from dragoman.search.limits import Limit, Margin, Ratio
+from dragoman.search.ranking import Alpha, NormalisationKind, Ranking
+from dragoman.search.search import Search
+
+Groups = Annotated[int, Field(ge=1, le=100)]
+Strength = Annotated[float, Field(ge=0, le=100)]
+
+
+@final
+class Diverse(Search):
+    """Diverse beam search (Vijayakumar et al. 2018): `groups` beams of `size` hypotheses each, which choose one after
+    another at every step, by `log P(y_1 .. y_t | x) - strength n(y_t)`.
+
+    n(y) is how many hypotheses of the groups before say y at this very step (Hamming diversity; the end symbol does not
+    count). What was less probable at earlier steps for that reason is not lowered again, and log-probabilities and
+    scores are those of the model. Of an n-best list of as many translations as groups, or more, every group has its
+    share: the best of each group, then the second of each. Groups may find the same. `normalisation`, `alpha` and
+    lengths are as in `Beam`. While something that a constraint demands is missing, groups are not kept apart.
+    """
+
+    def __init__(
+        self,
+        *,
+        size: Size = 2,
+        groups: Groups = 5,
+        strength: Strength = 0.5,
+        normalisation: NormalisationKind = "length",
+        alpha: Alpha = 1.0,
+        length_ratio: Ratio = 2.0,
+        length_margin: Margin = 10,
+        min_length_ratio: Ratio = 0.0,
+        min_length_margin: Margin = 0,
+    ) -> None:
+        self.width = size * groups
+        self.size = size
+        self.groups = groups
+        self.strength = strength
+        self.ranking = Ranking(normalisation, alpha)
+        self.limit = Limit(length_ratio, length_margin, min_length_ratio, min_length_margin)
+
+    def strategy(self, sources: tuple[SourceBatch, ...], n_best: int, spare: int) -> Strategy:
+        share, most = (-(-count // self.groups) for count in (n_best, n_best + spare))
+        beam = BestFinished(self.size, self.ranking, share, most, [])
+        return BesideOthers(self.size, beam, self.groups, self.strength, n_best, n_best + spare)
+
+
+@final
+@dataclass(frozen=True)
+class BesideOthers(Strategy):
+    """Each group is searched as a sentence of its own, by the strategy of a beam, among candidates in another order."""
+
+    width: int
+    beam: BestFinished
+    groups: int
+    strength: float
+    n_best: int
+    most: int
+    of_sentences: dict[int, list[Sentence]] = field(default_factory=dict)
+
+    def begin(self, start: Node) -> list[Node]:
+        return [start, *[start._replace(total=float("-inf"))] * (self.width - 1)] * self.groups
+
+    def propose(self, log_probs: Float[Tensor, "B W C"], sentences: Sequence[Sentence]) -> Proposals:
+        """Of every row as many continuations as a beam considers, even if all that other groups may say count less."""
+        rows, columns = log_probs.shape[1:]
+        found = log_probs.topk(min((self.groups + 1) * self.width, columns), dim=2)
+        each = torch.arange(rows, device=log_probs.device).view(1, -1, 1).expand_as(found.indices)
+        return Proposals(found.indices.flatten(1), found.values.flatten(1), each.flatten(1))
+
+    def keep(self, sentence: Sentence, candidates: Iterable[Candidate], step: Step) -> None:
+        groups = self.of_sentences.setdefault(
+            sentence.number, [Sentence(sentence.number, [], [], None) for _ in range(self.groups)]
+        )
+        said = Counter[int]()
+        for group, own in zip(groups, grouped(candidates, self.width, len(sentence.beam)), strict=True):
+            own.sort(key=lambda each: self.strength * said[each.symbol] - each.total)
+            self.beam.keep(group, own, step)
+            group.beam.sort(key=lambda node: -node.total)
+            said.update(node.symbol for node in group.beam if node.total > float("-inf"))
+        sentence.beam = [node for group in groups for node in group.beam]
+        sentence.finished = self._chosen([group.finished for group in groups])
+
+    def _chosen(self, finished: Sequence[Sequence[End]]) -> list[End]:
+        """The best of each group, then the second of each: those asked for, and then spare ones, best first."""
+        turns = [end for turn in zip_longest(*finished) for end in turn if end is not None]
+        parts = turns[: self.n_best], turns[self.n_best : self.most]
+        return [*chain.from_iterable(sorted(part, key=lambda end: -end.score) for part in parts)]
+
+    def done(self, sentence: Sentence, limit: int) -> bool:
+        return all(self.beam.done(group, limit) for group in self.of_sentences[sentence.number])

@@ -1,0 +1,133 @@
+"""Diverse beam search, beside a plain loop over its equation."""
+
+import math
+from collections import Counter
+from typing import Any
+
+import pytest
+import torch
+
+from dragoman.data.vocabulary import BOS, EOS, PAD
+from dragoman.model.output.output import Readout
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.search.beam import Beam
+from dragoman.search.diverse import Diverse
+from tests.builders import build_model, pairs, sentences
+from tests.search.test_decoding import Contains
+from tests.search.toys import UNK, A, B, C, Chances, Prefix, Written
+
+SOURCES = [[4, 5], [5], [4, 4, 5]]
+SYMBOLS = 7
+LONGEST = 4
+SHORT: dict[str, Any] = {"normalisation": "none", "length_ratio": 0.01, "length_margin": LONGEST}
+
+
+def following(model: Seq2Seq, source: list[int], said: Prefix) -> list[float]:
+    """log P of every symbol behind these."""
+    state, log_probs = model.start(model.encode((sentences(source),))), torch.zeros(1, SYMBOLS)
+    for symbol in (BOS, *said):
+        features, _, state = model.step(torch.tensor([symbol]), state)
+        log_probs = model.output.log_probs(Readout(features))
+    found: list[float] = log_probs[0].tolist()
+    return found
+
+
+def plain(model: Seq2Seq, source: list[int], size: int, groups: int, strength: float) -> list[dict[Prefix, float]]:
+    """The finished hypotheses of each group: one group after the other at every step, without stopping early."""
+    beams: list[dict[Prefix, float]] = [{(): 0.0} for _ in range(groups)]
+    finished: list[dict[Prefix, float]] = [{} for _ in range(groups)]
+    for length in range(LONGEST + 1):
+        counts = Counter[int]()
+        words = [EOS] if length == LONGEST else [each for each in range(SYMBOLS) if each not in (PAD, BOS)]
+        for number, beam in enumerate(beams):
+            totals = {
+                (*said, word): total + log_probs[word]
+                for said, total in beam.items()
+                for log_probs in [following(model, source, said)]
+                for word in words
+            }
+            ranked = sorted(totals, key=lambda said: strength * counts[said[-1]] - totals[said])
+            finished[number] |= {said[:-1]: totals[said] for said in ranked[:size] if said[-1] == EOS}
+            kept = [said for said in ranked if said[-1] != EOS][:size]
+            beams[number] = {said: totals[said] for said in kept}
+            counts.update(said[-1] for said in kept)
+    return finished
+
+
+@pytest.mark.spec("F4")
+@pytest.mark.parametrize(("size", "groups", "strength"), [(2, 3, 0.5), (1, 4, 2.0), (3, 2, 0.1)])
+def test_groups_say_what_a_plain_loop_says(size: int, groups: int, strength: float) -> None:
+    """The `size` best of every group, in a batch."""
+    model = build_model(symbols=SYMBOLS, seed=3, spread=1.0)
+    search = Diverse(size=size, groups=groups, strength=strength, **SHORT)
+    found = search(model, (sentences(*SOURCES),), size * groups)
+    for source, hypotheses in zip(SOURCES, found, strict=True):
+        expected: list[tuple[Prefix, float]] = []
+        for group in plain(model, source, size, groups, strength):
+            expected += sorted(group.items(), key=lambda item: -item[1])[:size]
+        expected.sort(key=lambda item: -item[1])
+        assert sorted(each.symbols for each in hypotheses) == sorted(said for said, _ in expected)
+        assert [each.score for each in hypotheses] == pytest.approx([total for _, total in expected])
+        scores, *_ = model.score(pairs([source] * len(hypotheses), [list(each.symbols) for each in hypotheses]))
+        assert [each.log_prob for each in hypotheses] == pytest.approx(scores.sum(1).tolist(), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("strength", "said"),
+    [(0.4, [A, A, B]), (0.6, [A, B, A]), (2.0, [A, B, C]), (0.0, [A, A, A])],
+)
+def test_three_groups_of_one_by_hand(strength: float, said: list[int]) -> None:
+    """log P is -0.69, -1.20 and -1.61. With 0.4, A has -1.09 for the second group and -1.49 for the third; with 0.6 it
+    has -1.29 for both, and B -1.80 for the third. That all end together counts nothing.
+    """
+
+    def chances(word: int, prefix: Prefix) -> Chances:
+        return {A: 0.5, B: 0.3, C: 0.2} if not prefix else {EOS: 1.0}
+
+    (found,) = Diverse(size=1, groups=3, strength=strength)(Written(chances), (sentences([A]),), 3)
+    assert Counter(each.symbols for each in found) == Counter((each,) for each in said)
+    chance = {A: 0.5, B: 0.3, C: 0.2}
+    assert [each.log_prob for each in found] == pytest.approx([math.log(chance[each.symbols[0]]) for each in found])
+    assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)
+
+
+@pytest.mark.parametrize("normalisation", ["none", "length"])
+def test_one_group_is_a_beam(normalisation: Any) -> None:
+    model, source = build_model(seed=5, spread=1.0), (sentences(*SOURCES),)
+    one = Diverse(size=4, groups=1, strength=3.0, normalisation=normalisation)(model, source, 4)
+    other = Beam(size=4, normalisation=normalisation)(model, source, 4)
+    assert [[each.symbols for each in found] for found in one] == [[each.symbols for each in found] for found in other]
+    assert [each.score for each in one[0]] == pytest.approx([each.score for each in other[0]])
+
+
+def test_of_a_short_list_every_group_has_its_share() -> None:
+    """The best of both groups, though the second of the first group is better than the best of the other."""
+
+    def chances(word: int, prefix: Prefix) -> Chances:
+        return {A: 0.5, B: 0.3, C: 0.15, UNK: 0.05} if not prefix else {EOS: 1.0}
+
+    search = Diverse(size=2, groups=2, strength=50.0, normalisation="none")
+    ((one, two),) = search(Written(chances), (sentences([A]),), 2)
+    assert (one.symbols, two.symbols) == ((A,), (C,))
+
+
+def test_a_batch_is_one_sentence_at_a_time() -> None:
+    model, search = build_model(seed=5, spread=1.0), Diverse()
+    together = search(model, (sentences(*SOURCES, width=9),), 5, 5)
+    for words, hypotheses in zip(SOURCES, together, strict=True):
+        (alone,) = search(model, (sentences(words),), 5, 5)
+        assert [each.symbols for each in alone] == [each.symbols for each in hypotheses]
+        assert [each.score for each in alone] == pytest.approx([each.score for each in hypotheses])
+
+
+def test_every_hypothesis_says_what_is_demanded() -> None:
+    """Even where the model nearly rules it out."""
+
+    def chances(word: int, said: Prefix) -> Chances:
+        return {A: 0.6, EOS: 0.3, B: 0.0999, C: 0.0001}
+
+    search = Diverse(size=2, groups=3, length_ratio=0.01, length_margin=4)
+    found = search(Written(chances), (sentences([4], [5]),), 6, constraint=Contains(torch.tensor([C, B])))
+    for wanted, hypotheses in zip([C, B], found, strict=True):
+        assert len(hypotheses) == 6
+        assert all(wanted in each.symbols for each in hypotheses)
