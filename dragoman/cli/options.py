@@ -79,10 +79,11 @@ Threads = Annotated[
 def _known_search(text: str | None) -> str | None:
     """Raises BadParameter if the table of searches, which is imported only if one is given, has none such."""
     if text is not None:
-        from dragoman.search import table
+        from dragoman.configuration import components
+        from dragoman.search.table import SEARCHES
 
         try:
-            table.read(text)
+            components.read(SEARCHES, text)
         except UserError as error:
             raise typer.BadParameter(str(error)) from None
     return text

@@ -6,7 +6,7 @@ from itertools import repeat
 from pathlib import Path
 
 from dragoman.cli.streams import one_stream
-from dragoman.configuration import document
+from dragoman.configuration import components, document
 from dragoman.configuration.components import Spec
 from dragoman.corpus.examples import corpus_files, side_by_side
 from dragoman.corpus.features import FeatureFile, FeatureSource, Given, beside
@@ -15,7 +15,7 @@ from dragoman.data.source import Source
 from dragoman.errors import UserError
 from dragoman.files import LONGEST_TEXT, read_lines, shown
 from dragoman.run.folder import RunFolder
-from dragoman.search import table
+from dragoman.search.table import SEARCHES, has_beam
 from dragoman.translation.translator import Translator
 
 
@@ -85,8 +85,8 @@ def search_of(translator: Translator, search: str | None, beam: int | None) -> S
     """Return the search that a command asks for, with the run's own options if it is of the same kind. Raises UserError
     for a beam width with a search that has none.
     """
-    spec = Spec(translator.search.kind) if search is None else table.read(search)
-    if beam is not None and search is not None and not table.has_beam(spec.kind):
+    spec = Spec(translator.search.kind) if search is None else components.read(SEARCHES, search)
+    if beam is not None and search is not None and not has_beam(spec.kind):
         raise UserError(f"--beam: {spec.kind} search has no beam; leave out --beam or --search {search}")
     return translator.search if spec == Spec(translator.search.kind) else spec
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dragoman.configuration.components import Spec
     from dragoman.corpus.features import Given
     from dragoman.translation.demands import Asked
+    from dragoman.translation.risk import MinimumBayesRisk
     from dragoman.translation.translation import Translation
     from dragoman.translation.translator import Translator
 
@@ -92,6 +93,18 @@ def _demanded(options: Options) -> "Asked":
     return Asked(glossary.together(terms), options.glossary_weight or None, Protection.named(options.protect or ()))
 
 
+def _risk(options: Options) -> "MinimumBayesRisk | None":
+    """Return what `--mbr` asks for."""
+    if options.mbr is None:
+        return None
+    from dragoman.configuration import components
+    from dragoman.evaluation.metrics.table import METRICS
+    from dragoman.translation.risk import MinimumBayesRisk
+
+    metric = components.build(METRICS, components.read(METRICS, options.mbr))
+    return MinimumBayesRisk(metric, options.samples)
+
+
 def _translate(
     translator: "Translator",
     source: Path,
@@ -134,15 +147,23 @@ def _translated(
     demanded: "Asked",
 ) -> "list[Translation]":
     """Return the translations of some lines."""
-    translated = partial(translator.translate, beam_size=options.beam, search=search)
+    risk = _risk(options)
+    translated = partial(translator.translate, beam_size=options.beam)
     given = [line[:-1] for line in portion.lines] if options.prefix else portion.lines
     prefix = [str(line[-1]) for line in portion.lines] if options.prefix else None
     if options.via:
-        between = translated(given, to=options.via)
+        between = translated(given, to=options.via, search=search)
         warn(source, portion.first, (translation.left_out for translation in between))
         given = [(translation.text,) for translation in between]
     found = translated(
-        given, to=options.to, n_best=options.n_best or 1, prefix=prefix, exact=options.exact, asked=demanded
+        given,
+        to=options.to,
+        n_best=options.n_best or 1,
+        search=None if risk and options.search is None else search,
+        prefix=prefix,
+        exact=options.exact,
+        asked=demanded,
+        risk=risk,
     )
     warn(source, portion.first, (translation.left_out for translation in found))
     for number, translation in enumerate(found, start=portion.first):

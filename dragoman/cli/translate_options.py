@@ -27,6 +27,19 @@ from dragoman.errors import UserError
 from dragoman.files import all_written
 
 
+def _known_metric(text: str | None) -> str | None:
+    """Raises BadParameter if the table of metrics, which is imported only if one is given, has none such."""
+    if text is not None:
+        from dragoman.configuration import components
+        from dragoman.evaluation.metrics.table import METRICS
+
+        try:
+            components.read(METRICS, text)
+        except UserError as error:
+            raise typer.BadParameter(str(error)) from None
+    return text
+
+
 def _schema(wanted: bool) -> bool:
     if wanted:
         from dragoman.translation import json_form
@@ -52,6 +65,18 @@ class Options(NamedTuple):
     n_best: Annotated[
         int | None,
         typer.Option(min=1, metavar="N", help="Up to N different translations of each line, in the format of Moses."),
+    ] = None
+    mbr: Annotated[
+        str | None,
+        typer.Option(
+            metavar="METRIC",
+            callback=_known_metric,
+            help="Minimum Bayes risk: of many samples the one that is most like the others, by a metric such as chrf.",
+        ),
+    ] = None
+    samples: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="How many translations --mbr compares (100), samples or of --search."),
     ] = None
     alignments: Annotated[bool, typer.Option("--alignments", help="Write word links such as 0-0 1-2.")] = False
     json: Json = False
@@ -163,6 +188,8 @@ def check(options: Options, runs: Sequence[Path], source: Path, memory: Sequence
         raise UserError("--glossary-weight: there are no terms (--glossary, --keep)")
     if options.glossary_weight == 0:
         raise UserError("--glossary-weight: expected more than 0; without it, terms are required")
+    if options.samples and not options.mbr:
+        raise UserError("--samples: is for --mbr; --search sample --n-best N writes samples")
     if options.alignments and options.json:
         raise UserError("--alignments: the objects of --json have them; leave out one")
     if options.resume and not options.resumable:
@@ -184,6 +211,7 @@ def check_following(options: Options, runs: Sequence[Path]) -> None:
         "--beam": options.beam,
         "--search": options.search not in (None, "greedy"),
         "--n-best": options.n_best,
+        "--mbr": options.mbr,
         "--alignments": options.alignments,
         "--json": options.json,
         "--show": options.show,
@@ -239,6 +267,8 @@ def output_options(
         "--search": options.search,
         "--beam": options.beam,
         "--n-best": options.n_best,
+        "--mbr": options.mbr,
+        "--samples": options.samples,
         "--alignments": options.alignments,
         "--json": options.json,
         "--batch-lines": options.batch_lines,

@@ -148,6 +148,17 @@ def build(table: Mapping[str, Callable[..., Part]], spec: Spec, *parts: Any) -> 
     return table[spec.kind](*parts, **_completed(table, spec))
 
 
+def read(table: Mapping[str, Callable[..., Any]], text: str) -> Spec:
+    """The part that a text names or, in YAML, describes: `{kind: sample, top_p: 0.9}`. UserError if there is none."""
+    document = yaml.read(text, "option")
+    value = text if document.faults else document.value
+    spec = Spec.parse(value) if isinstance(value, dict) and isinstance(value.get("kind"), str) else Spec(text)
+    found = problems(table, spec, ())
+    if found:
+        raise UserError("; ".join(each.message if each.path == ("kind",) else str(each) for each in found))
+    return spec
+
+
 def problems(table: Mapping[str, Callable[..., Any]], spec: Spec, path: Path) -> list[Problem]:
     """The problems of the `spec` at `path`: an unknown kind, or otherwise those of its options."""
     if spec.kind not in table:

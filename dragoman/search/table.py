@@ -1,8 +1,7 @@
 """The table of searches."""
 
-from dragoman.configuration import components, yaml
+from dragoman.configuration import components
 from dragoman.configuration.components import Spec
-from dragoman.errors import UserError
 from dragoman.search.beam import Beam
 from dragoman.search.diverse import Diverse
 from dragoman.search.exhaustive import Exhaustive
@@ -17,17 +16,6 @@ SEARCHES: dict[str, type[Search]] = {
     "sample": Sample,
     "exhaustive": Exhaustive,
 }
-
-
-def read(text: str) -> Spec:
-    """The search that a text names or, in YAML, describes: `{kind: sample, top_p: 0.9}`. UserError if there is none."""
-    document = yaml.read(text, "search")
-    value = text if document.faults else document.value
-    spec = Spec.parse(value) if isinstance(value, dict) and isinstance(value.get("kind"), str) else Spec(text)
-    found = components.problems(SEARCHES, spec, ())
-    if found:
-        raise UserError("; ".join(each.message if each.path == ("kind",) else str(each) for each in found))
-    return spec
 
 
 def has_beam(kind: str) -> bool:

@@ -20,6 +20,7 @@ from dragoman.translation import inputs, spans
 from dragoman.translation.demands import NOTHING_ASKED, Asked, Demands, Edges, Forms
 from dragoman.translation.inputs import CombinedInputs, Encoded, ModelInputs, Text
 from dragoman.translation.outputs import ModelOutputs
+from dragoman.translation.risk import MinimumBayesRisk
 from dragoman.translation.sentence import Sentence
 from dragoman.translation.spans import Marked
 from dragoman.translation.translation import Scored, Translation, steps
@@ -169,17 +170,22 @@ class Codec:
         left_out = inputs.left_out(given, [])
         return Translation(self.reading.nothing(given), "", [], 0.0, 0.0, (), left_out=left_out)
 
-    def translation(self, sentence: Sentence, hypotheses: Sequence[Hypothesis], n_best: int) -> Translation:
+    def translation(
+        self, sentence: Sentence, hypotheses: Sequence[Hypothesis], n_best: int, risk: MinimumBayesRisk | None = None
+    ) -> Translation:
         """The best of these hypotheses, with the next best that are faithful as alternatives: `n_best` different texts
-        in all.
+        in all. With `risk`, it tells which are best.
         """
+        every = (
+            self._told(sentence, hypothesis)
+            for number, hypothesis in enumerate(hypotheses)
+            if not number or self.faithful(sentence, hypothesis.symbols)
+        )
         found = dict[str, Translation]()
-        for number, hypothesis in enumerate(hypotheses):
+        for translation in risk.ranked(list(every)) if risk else every:
+            found.setdefault(translation.text, translation)
             if len(found) == n_best:
                 break
-            if not number or self.faithful(sentence, hypothesis.symbols):
-                translation = self._told(sentence, hypothesis)
-                found.setdefault(translation.text, translation)
         best, *others = found.values()
         return replace(best, alternatives=tuple(others))
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 import torch
@@ -21,6 +22,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.constraints import All
 from dragoman.search.decoding import Deadline
 from dragoman.search.ensemble import Ensemble
+from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.streaming import Adaptive, EmittedSymbol, StreamingPredictor, WaitK, stream
 from dragoman.search.table import SEARCHES, with_beam
 from dragoman.text.mark import Mark, Symbol
@@ -30,11 +32,14 @@ from dragoman.translation.codec import Codec, listed
 from dragoman.translation.demands import NOTHING_ASKED, Asked, told
 from dragoman.translation.generator import SequenceGenerator, Task
 from dragoman.translation.inputs import Text
+from dragoman.translation.risk import MinimumBayesRisk
 from dragoman.translation.sentence import Sentence
 from dragoman.translation.streaming import ArrivingText, spoken
 from dragoman.translation.translation import SHORT, Scored, StreamedWord, Translation
 
 SPARE = 3  # spare hypotheses kept for each entry of an n-best list, as several may spell one text
+
+Choice: TypeAlias = Callable[[Sentence, list[Hypothesis]], Translation]
 
 
 class Translator:
@@ -122,6 +127,7 @@ class Translator:
         timeout: float | None = None,
         exact: bool = False,
         asked: Asked = NOTHING_ASKED,
+        risk: MinimumBayesRisk | None = None,
     ) -> list[Translation]:
         """Translate each text, in order; the translation of an empty or blank text is empty. The `n_best` translations
         are different texts; there are fewer if the search has not finished that many different ones.
@@ -140,55 +146,68 @@ class Translator:
         `asked`: terms of a glossary, and what is protected though the run knows no marks for it; `Translation.terms`
         and `spans` tell what came of it.
 
+        `risk`: of many translations that the search gives, the one with the minimum Bayes risk is best; without
+        `search` and `beam_size` they are samples.
+
         `search` replaces the run's own search, and `beam_size` the size of its beam (that of beam search, if it has
         none). UserError if it cannot give `n_best` translations, or if `to` is missing or none of the run's languages.
         """
         texts = listed(texts, "translate([text])")
-        task = self._task(n_best, search, beam_size, timeout, self.codec.mark(to))
+        task = self._task(n_best, search, beam_size, timeout, self.codec.mark(to), risk)
         if exact and not self.codec.reading.recall:
             raise UserError("this run has no translation memory to find exact matches in (data.memory)")
         prefixes = [None] * len(texts) if prefix is None else listed(prefix, "translate([text], prefix=[text])")
         sentences = self._sentences(texts, task.mark, prefixes, asked)
         found = self._remembered(sentences, prefixes, to) if exact else {}
         full = [each for each in sentences if any(len(symbols) > len(task.mark) for symbols in each.encoded)]
-        found |= self._translated(task, [each for each in full if each.number not in found])
+        choose = partial(self.codec.translation, n_best=n_best, risk=risk)
+        found |= self._translated(task, [each for each in full if each.number not in found], choose)
         return [
             told(found[each.number], each.demands) if each.number in found else self.codec.nothing(each.given)
             for each in sentences
         ]
 
-    def _translated(self, task: Task, sentences: Sequence[Sentence]) -> dict[int, Translation]:
+    def _translated(self, task: Task, sentences: Sequence[Sentence], choose: Choice) -> dict[int, Translation]:
         """The translations of these sentences by their numbers. Those that lack terms are searched for again, until the
         search has seen to all that it could.
         """
-        best = found = self._searched(task, sentences)
+        best = found = self._searched(task, sentences, choose)
         while sentences := [
             each._replace(demands=more)
             for each in sentences
             if (more := each.demands and each.demands.searching(found[each.number].text))
         ]:
-            found = self._searched(task, sentences)
+            found = self._searched(task, sentences, choose)
             for each in sentences:
                 best[each.number] = min(best[each.number], found[each.number], key=partial(_lacking, each))
         return best
 
-    def _searched(self, task: Task, sentences: Sequence[Sentence]) -> dict[int, Translation]:
+    def _searched(self, task: Task, sentences: Sequence[Sentence], choose: Choice) -> dict[int, Translation]:
         hypotheses = self.generator.generate(task, sentences)
-        return {each.number: self.codec.translation(each, hypotheses[each.number], task.n_best) for each in sentences}
+        return {each.number: choose(each, hypotheses[each.number]) for each in sentences}
 
     def _task(
-        self, n_best: int, search: Spec | None, beam_size: int | None, timeout: float | None, mark: Sequence[Mark]
+        self,
+        n_best: int,
+        search: Spec | None,
+        beam_size: int | None,
+        timeout: float | None,
+        mark: Sequence[Mark],
+        risk: MinimumBayesRisk | None,
     ) -> Task:
         """What is asked of the search."""
         if n_best < 1:
             raise ValueError(f"n_best: expected at least 1, found {n_best}")
         spec = search or self.search
+        if risk and search is None and beam_size is None and spec.kind != "sample":
+            spec = Spec("sample")
         if beam_size is not None:
             spec = with_beam(spec, beam_size)
         if self.generator.several and spec.options.get("coverage_penalty"):
             raise UserError("search.coverage_penalty looks at one model's attention, and several translate together")
-        deadline = None if timeout is None else Deadline(timeout)
-        return Task(components.build(SEARCHES, spec), n_best, SPARE * (n_best - 1), mark, deadline)
+        found_by = components.build(SEARCHES, spec)
+        count, spare = (risk.count(found_by.width), 0) if risk else (n_best, SPARE * (n_best - 1))
+        return Task(found_by, count, spare, mark, None if timeout is None else Deadline(timeout))
 
     def _sentences(
         self, texts: Sequence[Text], mark: Sequence[Mark], prefixes: Sequence[str | None], asked: Asked

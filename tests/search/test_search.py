@@ -26,7 +26,7 @@ from dragoman.search.greedy import Greedy
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.sampling import Sample
 from dragoman.search.search import Search
-from dragoman.search.table import SEARCHES, has_beam, read, with_beam
+from dragoman.search.table import SEARCHES, has_beam, with_beam
 from tests.builders import BATCH, build_model, sentences
 from tests.golden import Golden
 from tests.search.toys import A, B, C, Chances, Prefix, Written
@@ -283,11 +283,14 @@ def test_the_widest_options_work(spec: Spec) -> None:
 
 
 def test_a_search_is_read_from_its_name_or_with_options(golden: Golden) -> None:
-    assert read("greedy") == Spec("greedy")
-    assert read("{kind: sample, top_p: 0.9}") == Spec("sample", {"top_p": 0.9})
-    for text in ("gredy", "", "{kind: beam, siz: 3}", "{kind: beam, size: many}", "{size: 3}", "[beam]", "{kind: beam"):
+    assert components.read(SEARCHES, "greedy") == Spec("greedy")
+    assert components.read(SEARCHES, "{kind: sample, top_p: 0.9}") == Spec("sample", {"top_p": 0.9})
+    for text in ("", "{size: 3}", "{kind: beam"):
+        with pytest.raises(UserError, match=r"^unknown kind '"):
+            components.read(SEARCHES, text)
+    for text in ("gredy", "[beam]", "{kind: beam, siz: 3}", "{kind: beam, size: many}"):
         with pytest.raises(UserError) as raised:
-            read(text)
+            components.read(SEARCHES, text)
         golden(str(raised.value), text)
 
 

@@ -285,6 +285,20 @@ def test_evaluate_translates_in_another_way(copied: Shell) -> None:
     assert "--engine goes with --run" in copied("evaluate", "test.fr", "--engine=int8").err
 
 
+def test_translate_by_minimum_risk(copied: Shell) -> None:
+    """One of the samples; `--samples 1` is the sample itself, and a beam takes the place of samples."""
+    words = ("translate", "runs/toy", "test.en", "--mbr")
+    samples = copied("translate", "runs/toy", "test.en", "--search={kind: sample}").lines
+    assert copied(*words, "chrf", "--samples=1").lines == samples
+    for options in (["chrf", "--samples=20"], ["{kind: bleu, order: 2}", "--beam=4", "--n-best=2"]):
+        outcome = copied(*words, *options)
+        assert outcome.code == 0, outcome.err
+        assert len(outcome.lines) >= len(samples)
+    assert "did you mean 'chrf'" in copied(*words, "chfr").err
+    assert copied.fails("translate", "runs/toy", "test.en", "--samples=5").startswith("--samples: is for --mbr")
+    assert copied.fails(*words, "bleu", "--beam=4", "--samples=5").startswith("n-best 5:")
+
+
 def test_report_is_one_page(copied: Shell) -> None:
     (copied.folder / "runs" / "toy" / "report.html").unlink()
     assert copied("report", "runs/toy").lines == ["runs/toy/report.html"]

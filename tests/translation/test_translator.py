@@ -17,13 +17,14 @@ from torch import Tensor
 
 import dragoman
 from dragoman import devices
-from dragoman.configuration import document, sections
+from dragoman.configuration import components, document, sections
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DeviceConfig
 from dragoman.data.batch import Batch, pad
 from dragoman.data.vocabulary import PAD, UNK
 from dragoman.errors import UserError
 from dragoman.evaluation.alignment import by_words
+from dragoman.evaluation.metrics.table import METRICS
 from dragoman.model import build
 from dragoman.model.output.copying import PointerGenerator
 from dragoman.model.seq2seq import Seq2Seq
@@ -32,10 +33,12 @@ from dragoman.run.run import Run
 from dragoman.search.constraints import CONSTRAINTS, Constraint, ConstraintContext
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.table import SEARCHES
 from dragoman.training import session
 from dragoman.translation import codec, generator, inputs
 from dragoman.translation.codec import by_length
 from dragoman.translation.generator import Task
+from dragoman.translation.risk import MinimumBayesRisk
 from dragoman.translation.sentence import Sentence
 from dragoman.translation.translation import Scored
 from dragoman.translation.translator import Translator
@@ -140,6 +143,29 @@ def test_the_samples_of_a_text_are_the_same_whatever_else_is_translated(translat
     assert any(len(texts) > 1 for texts in together)
     others = translator.translate(TEXTS, search=Spec("sample", {"temperature": 2.0, "seed": 1}))
     assert [each.text for each in others] != [texts[0] for texts in together[:-1]]
+
+
+@pytest.mark.spec("F6")
+@pytest.mark.parametrize("asked", [{}, {"search": Spec("beam", {"size": 8})}, {"beam_size": 6}], ids=str)
+def test_the_translation_of_minimum_risk_is_one_of_those_that_are_searched(
+    asked: dict[str, Any], translator: Translator
+) -> None:
+    """Of 100 samples, or of all that a beam has; ranked by their utility, of which `score` tells."""
+    risk = MinimumBayesRisk(METRICS["chrf"]())
+    spec = asked.get("search") or (Spec("beam", {"size": 6}) if asked else Spec("sample"))
+    count = int(spec.options.get("size", 100))
+    found = translator.translate(TEXTS[:4], n_best=3, risk=risk, **asked)
+    task = Task(components.build(SEARCHES, spec), count)
+    sentences = [translator.codec.sentence(number, (text,)) for number, text in enumerate(TEXTS[:4])]
+    for number, hypotheses in translator.generator.generate(task, sentences).items():
+        drawn = [translator.codec.translation(sentences[number], [each], 1) for each in hypotheses]
+        best = risk.ranked(drawn)[:3]
+        assert len(hypotheses) == count
+        assert [each.text for each in found[number].n_best] == [each.text for each in best]
+        assert [each.score for each in found[number].n_best] == pytest.approx([each.score for each in best])
+        assert found[number].log_prob == pytest.approx(best[0].log_prob)
+    with pytest.raises(UserError, match="n-best 9"):
+        translator.translate(TEXTS[:1], risk=MinimumBayesRisk(METRICS["bleu"](), 9), beam_size=8)
 
 
 @pytest.mark.parametrize("size", [1, 20, 4096])

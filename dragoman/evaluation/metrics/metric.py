@@ -87,6 +87,10 @@ class Metric(ABC):
         rows = [self._counts(hypothesis, others) for hypothesis, *others in zip(hypotheses, *references, strict=True)]
         return np.array(rows, dtype=np.float64)
 
+    def similarities(self, texts: Sequence[str]) -> Float[np.ndarray, "N N"]:
+        """The value of `sentence` for every text with every one as the only reference: (texts, references)."""
+        return np.array([[self.sentence(one, [other]).value for other in texts] for one in texts])
+
     def sentence(self, hypothesis: str, references: Sequence[str]) -> Score:
         """The score of one sentence, for comparing its translations: by default the score of a corpus of this sentence
         alone. Raises UserError if there is no reference.

@@ -5,11 +5,14 @@ import math
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+from jaxtyping import Float
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
 from dragoman.configuration.components import Count
+from dragoman.evaluation import similarities
 from dragoman.evaluation.metrics.metric import Counts, Metric, Score
 
 Tokenise: TypeAlias = Literal["13a", "intl", "zh", "char", "none"]
@@ -72,6 +75,11 @@ class Bleu(SacreMetric):
         self._alone: Any = copy.copy(scorer)
         self._alone.effective_order = True
 
+    def similarities(self, texts: Sequence[str]) -> Float[np.ndarray, "N N"]:
+        cased = [text.lower() if self._alone.lowercase else text for text in texts]
+        words = [self._alone.tokenizer(text.rstrip()).split() for text in cased]
+        return similarities.bleu(words, self.order, self._alone.smooth_method)
+
     def _sentence(self, hypothesis: str, references: Sequence[str]) -> Score:
         found = self._alone._compute_score_from_stats(self._counts(hypothesis, references))
         return Score(self.name, _at_most_100(found.score), self._ordered(_signature(self._alone, len(references))))
@@ -127,6 +135,11 @@ class Chrf(SacreMetric):
 
     def __init__(self, *, word_order: Literal[0, 1, 2] = 0, lowercase: bool = False) -> None:
         super().__init__(f"chrF2{'+' * word_order}", CHRF(word_order=word_order, lowercase=lowercase))
+        self.word_order = word_order
+        self.lowercase = lowercase
+
+    def similarities(self, texts: Sequence[str]) -> Float[np.ndarray, "N N"]:
+        return similarities.chrf([text.lower() if self.lowercase else text for text in texts], self.word_order)
 
 
 class EditRate(SacreMetric):
