@@ -20,6 +20,7 @@ from dragoman.data.vocabulary import SymbolTable
 from dragoman.errors import UserError
 from dragoman.evaluation import alignment, floors
 from dragoman.evaluation.alignment import AlignmentScore
+from dragoman.evaluation.groups import LENGTHS
 from dragoman.evaluation.metrics.metric import Metric, Score, predicted
 from dragoman.evaluation.metrics.table import METRICS
 from dragoman.files import read_lines, write_atomically
@@ -38,7 +39,6 @@ from dragoman.visualisation.report import Example, RunView
 from dragoman.visualisation.tables import Bucket
 
 MOST_EXAMPLES = 500  # sentences in a report, so that even a phone can display it
-LENGTHS = (2, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100)  # the most words in each bucket, the same for all runs
 ALTERNATIVES = 5  # translations of a sentence in a report
 
 Row = dict[str, Any]

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from dragoman.evaluation.metrics.metric import Counts, LineMetric
 
+LONGEST = 100  # words of a phrase that is said again; without a limit, very long lines would take very long
+
 
 class Fault(LineMetric):
     """A share of words, in percent: lower is better. Words are runs of letters and digits. Of several references, the
@@ -57,13 +59,13 @@ class DroppedWords(Fault):
 
 
 def repeated(words: Sequence[str]) -> int:
-    """The number of words in copies of what stands right before them: for any n, positions i with
+    """The number of words in copies of what stands right before them: for any n up to LONGEST, positions i with
     `words[i] == words[i - n]` in a run of n or more such positions (2 in "I am am am", 3 in "a b a b a").
     """
     if len(set(words)) == len(words):
         return 0
     copies = set[int]()
-    for n in range(1, len(words) // 2 + 1):
+    for n in range(1, min(LONGEST, len(words) // 2) + 1):
         run = 0
         for i in range(n, len(words) + 1):
             if i < len(words) and words[i] == words[i - n]:

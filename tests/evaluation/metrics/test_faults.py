@@ -48,3 +48,9 @@ def test_dropped_words_are_those_of_the_reference_that_are_missing() -> None:
     assert metric.sentence("I am am am", ["I am"]).value == 0
     assert metric.sentence("a b", ["x y z", "a b c"]).value == pytest.approx(100 * 1 / 3)
     assert metric.sentence("", ["a b"]).value == 100
+
+
+def test_phrases_of_up_to_100_words_are_looked_for() -> None:
+    """So that the longest line that is scored takes a moment."""
+    assert repeated([str(i % 100) for i in range(200)]) == 100
+    assert repeated([str(i % 101) for i in range(202)]) == 0
