@@ -176,11 +176,7 @@ class Codec:
         """The best of these hypotheses, with the next best that are faithful as alternatives: `n_best` different texts
         in all. With `risk`, it tells which are best.
         """
-        every = (
-            self._told(sentence, hypothesis)
-            for number, hypothesis in enumerate(hypotheses)
-            if not number or self.faithful(sentence, hypothesis.symbols)
-        )
+        every = self._all_told(sentence, hypotheses)
         found = dict[str, Translation]()
         for translation in risk.ranked(list(every)) if risk else every:
             found.setdefault(translation.text, translation)
@@ -188,6 +184,16 @@ class Codec:
                 break
         best, *others = found.values()
         return replace(best, alternatives=tuple(others))
+
+    def _all_told(self, sentence: Sentence, hypotheses: Sequence[Hypothesis]) -> Iterator[Translation]:
+        """Yield the first hypothesis, and those that are faithful, as texts; samples may be the same."""
+        known = dict[tuple[tuple[int, ...], tuple[str | None, ...]], Translation]()
+        for number, hypothesis in enumerate(hypotheses):
+            if not number or self.faithful(sentence, hypothesis.symbols):
+                key = hypothesis.symbols, hypothesis.surfaces
+                if key not in known:
+                    known[key] = self._told(sentence, hypothesis)
+                yield known[key]
 
     def _told(self, sentence: Sentence, hypothesis: Hypothesis) -> Translation:
         """A hypothesis as text, with the attention to the sources. Spans take the place of their marks last."""
