@@ -213,7 +213,7 @@ def test_what_a_model_spells_itself_is_written_so(runs: Shell, monkeypatch: pyte
     translator = load(runs, "speaks")
     said = translator.target.vocabulary.ids(["je", "suis", "nobody"])
     spelled = Hypothesis(tuple(said), 0.0, (0.0,) * 4, (np.full((4, 5), 0.2, np.float32),), (None, None, "aeiou"))
-    monkeypatch.setattr(translator, "hypotheses", lambda *given, **options: [[spelled]])
+    monkeypatch.setattr(translator.generator, "hypotheses", lambda *given, **options: [[spelled]])
     (found,) = translator.translate(["my name is aeiou"])
     assert (found.text, found.steps[2].symbol) == ("je suis aeiou", "aeiou")
 
