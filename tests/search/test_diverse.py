@@ -111,6 +111,22 @@ def test_of_a_short_list_every_group_has_its_share() -> None:
     assert (one.symbols, two.symbols) == ((A,), (C,))
 
 
+def test_a_group_goes_on_while_it_can_find_something_better() -> None:
+    """The second group has ended with 0.06, and what others say less is worse; but C A, which counts less, has 0.19."""
+    table: dict[Prefix, Chances] = {
+        (): {A: 0.4, B: 0.3, C: 0.2, UNK: 0.1},
+        (A,): {EOS: 1.0},
+        (B,): {A: 0.9, B: 0.1},
+        (C,): {A: 0.95, EOS: 0.05},
+        (UNK,): {EOS: 0.6, C: 0.4},
+    }
+    model = Written(lambda word, said: table.get(said, {EOS: 1.0}))
+    search = Diverse(size=2, groups=2, strength=5.0, normalisation="none")
+    ((one, two),) = search(model, (sentences([A]),), 2)
+    assert (one.symbols, two.symbols) == ((A,), (C, A))
+    assert two.score == pytest.approx(math.log(0.19))
+
+
 def test_a_batch_is_one_sentence_at_a_time() -> None:
     model, search = build_model(seed=5, spread=1.0), Diverse()
     together = search(model, (sentences(*SOURCES, width=9),), 5, 5)
