@@ -4,11 +4,12 @@ import json
 import time
 from argparse import Namespace
 from pathlib import Path
+from statistics import stdev
 from typing import Any
 
 import pytest
 
-from benchmarks import outputs, postediting, provenance, rare, sizes, small, sources, trainings
+from benchmarks import objectives, outputs, postediting, provenance, rare, sizes, small, sources, trainings
 from benchmarks.prepared import Row
 from dragoman.configuration import sections
 from dragoman.configuration.config import Config
@@ -301,6 +302,32 @@ def test_rows_of_sizes_are_told_and_compared(kinds: Namespace, capsys: pytest.Ca
         *("| ", "|---|---|---|---|---|", "| verses, init", "| verses, init with seed 2"),
         *("| minus init: chrF, loss", "|---|---|---|---|", "| init with seed 2"),
     ]
+
+
+def test_objectives_go_on_from_one_start(kinds: Namespace, capsys: pytest.CaptureFixture[str]) -> None:
+    kinds.data /= "captions"
+    rows = objectives.rows(kinds)
+    assert [row.name for row in rows[:2]] == ["start", "teacher forcing, seed 1"]
+    assert len(rows) == 1 + 3 * 3
+    tiny = {"model.decoder.size": "8", "search": "greedy", "training.search": "greedy"}
+    short = {"training.steps": "2", "training.validate_every": "1"}
+    start = rows[0]
+    objectives.work(start._replace(overrides={"training.epochs": "1", **tiny}), kinds)
+    for row in rows[1:]:
+        found = objectives.config(row, kinds)
+        assert list(checks.problems(found)) == []
+        assert found.training.start == str(kinds.folder / "start")
+        assert found.training.objective.kind == row.name.partition(", ")[0].replace(" ", "_")
+    measured = [start, *rows[1:4], rows[4], rows[7]]
+    for row in measured[1:]:
+        objectives.work(row._replace(overrides={**row.overrides, **tiny, **short}), kinds)
+    only = ["--only", *(row.name for row in measured)]
+    assert objectives.main(["--folder", str(kinds.folder), "--data", str(kinds.data), *only]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert [line.split(" | ")[0] for line in told[2:]] == [f"| {name}" for name in ("start", *objectives.OBJECTIVES)]
+    mean, _, spread = told[3].split(" | ")[1].partition(" ± ")
+    scores = [provenance.read(trainings.result(row, kinds))["bleu"] for row in rows[1:4]]
+    assert (mean, spread) == (f"{sum(scores) / 3:.1f}", f"{stdev(scores):.1f}")
 
 
 def test_minutes_before_an_interruption_count(kinds: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
