@@ -137,8 +137,9 @@ def test_the_end_is_withheld_however_probable_it_is() -> None:
         return {EOS: 0.9, A: 0.09, C: 0.01}
 
     constraint, symbols = Contains(torch.tensor([C])), torch.tensor([EOS, A, C])
-    log_probs = torch.tensor([[0.9, 0.09, 0.01]]).log()
-    assert constrained(log_probs.clone(), symbols, constraint, constraint.start())[0, 0] == float("-inf")
+    for probable in ([0.9, 0.09, 0.01], [0.3, 0.69, 0.01]):
+        log_probs = torch.tensor([probable]).log()
+        assert constrained(log_probs, symbols, constraint, constraint.start())[0, 0] == float("-inf")
     found = Greedy()(Written(chances), (sentences([4]),), constraint=constraint)
     assert C in found[0][0].symbols
 

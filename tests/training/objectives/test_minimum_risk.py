@@ -12,6 +12,7 @@ from dragoman.data.batch import Batch, Sequence
 from dragoman.data.vocabulary import EOS
 from dragoman.evaluation.metrics.sacre import Chrf, Ter
 from dragoman.model.seq2seq import Seq2Seq
+from dragoman.training.objectives import minimum_risk
 from dragoman.training.objectives.minimum_risk import MinimumRisk, _draw, _log_probs
 from tests import toy
 from tests.builders import BATCH, build_model, context, pairs, sentences
@@ -54,6 +55,15 @@ def test_the_loss_is_the_expected_error_of_different_candidates(metric: str, ref
         total += sum(weight * error for weight, error in zip(weights, errors, strict=True)) / sum(weights)
     assert float(loss.total) == pytest.approx(total, abs=1e-9)
     assert loss.symbols == len(RIGHT)
+
+
+@pytest.mark.spec("G2")
+@pytest.mark.parametrize("reference", [True, False])
+def test_what_is_drawn_several_times_counts_once(monkeypatch: pytest.MonkeyPatch, reference: bool) -> None:
+    risk, other = objective(reference=reference), (7, 7, 8)
+    monkeypatch.setattr(minimum_risk, "_draw", lambda *_: [[other, right, other] for right in RIGHT])
+    every = risk._candidates(MODEL, MODEL.begin(BATCH.sources), RIGHT)
+    assert every == [[right, other] if reference else [other, right] for right in RIGHT]
 
 
 @pytest.mark.spec("G2")
