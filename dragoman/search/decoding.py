@@ -33,9 +33,13 @@ class Deadline:
     def cancel(self) -> None:
         self._end = float("-inf")
 
+    @property
+    def passed(self) -> bool:
+        return time.monotonic() >= self._end
+
     def check(self) -> None:
         """UserError if it has passed."""
-        if time.monotonic() >= self._end:
+        if self.passed:
             cancelled = self._end == float("-inf")
             raise UserError("cancelled" if cancelled else f"not translated within {self._seconds:g} seconds")
 

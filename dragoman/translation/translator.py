@@ -124,7 +124,7 @@ class Translator:
         beam_size: int | None = None,
         search: Spec | None = None,
         prefix: Sequence[str] | None = None,
-        timeout: float | None = None,
+        timeout: float | Deadline | None = None,
         exact: bool = False,
         asked: Asked = NOTHING_ASKED,
         risk: MinimumBayesRisk | None = None,
@@ -138,7 +138,8 @@ class Translator:
         language, if the run has several (`targets`).
 
         `prefix` gives the beginning of each translation ("" = any); the translation may continue its last word. A blank
-        text stays empty. After `timeout` seconds, UserError is raised instead of returning translations.
+        text stays empty. After `timeout` seconds, UserError is raised instead of returning translations; a
+        Deadline may also be cancelled from another thread.
 
         `exact`: a text that the translation memory has is translated as it is there, without a search (unless that does
         not begin with its prefix); its attention is that of forced decoding.
@@ -191,7 +192,7 @@ class Translator:
         n_best: int,
         search: Spec | None,
         beam_size: int | None,
-        timeout: float | None,
+        timeout: float | Deadline | None,
         mark: Sequence[Mark],
         risk: MinimumBayesRisk | None,
     ) -> Task:
@@ -207,7 +208,8 @@ class Translator:
             raise UserError("search.coverage_penalty looks at one model's attention, and several translate together")
         found_by = components.build(SEARCHES, spec)
         count, spare = (risk.count(found_by.width), 0) if risk else (n_best, SPARE * (n_best - 1))
-        return Task(found_by, count, spare, mark, None if timeout is None else Deadline(timeout))
+        deadline = Deadline(timeout) if isinstance(timeout, int | float) else timeout
+        return Task(found_by, count, spare, mark, deadline)
 
     def _sentences(
         self, texts: Sequence[Text], mark: Sequence[Mark], prefixes: Sequence[str | None], asked: Asked

@@ -1,0 +1,201 @@
+"""The queue before a model: texts of many requests, translated together."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
+
+from dragoman.errors import UserError
+from dragoman.search.decoding import Deadline
+from dragoman.translation.demands import NOTHING_ASKED, Asked
+
+Found = TypeVar("Found")
+
+WAIT = 0.004  # seconds that an idle model waits for other requests that come at the same time
+SECONDS = 0.2  # that a batch should take: so long, and no longer, do others wait for the next
+MOST = 128  # texts of a batch
+FIRST_RATE = 2000.0  # characters a second, until it has been measured
+OVERHEAD = 10  # characters: what a text costs beside its own
+
+
+class BusyError(Exception):
+    """The queue is full, or a request was not answered in time."""
+
+
+class Options(NamedTuple):
+    """How texts are translated: what `Translator.translate` takes for all texts alike."""
+
+    to: str | None = None
+    n_best: int = 1
+    asked: Asked = NOTHING_ASKED
+
+
+class Piece(NamedTuple):
+    """A text, or one for each source, and how its translation begins."""
+
+    text: str | tuple[str, ...]
+    prefix: str = ""
+
+    @property
+    def size(self) -> int:
+        """Characters, which tell about how long it takes."""
+        texts = (self.text,) if isinstance(self.text, str) else self.text
+        return OVERHEAD + sum(map(len, texts))
+
+
+class _Request(Generic[Found]):
+    """Texts of one request, of which some may have been taken to be translated."""
+
+    def __init__(self, pieces: Sequence[Piece], options: Options) -> None:
+        self.options = options
+        self.left = deque(enumerate(pieces))
+        self.found: dict[int, Found] = {}
+        self.count = len(pieces)
+        self.answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def fail(self, error: Exception) -> None:
+        self.left.clear()
+        if not self.answer.done():
+            self.answer.set_exception(error)
+
+    def put(self, place: int, found: Found) -> None:
+        self.found[place] = found
+        if not self.answer.done() and len(self.found) == self.count:
+            self.answer.set_result(None)
+
+
+@dataclass(frozen=True)
+class _Taken(Generic[Found]):
+    request: _Request[Found]
+    place: int
+    piece: Piece
+
+
+class Batcher(Generic[Found]):
+    """A search in a thread of its own, and the requests that wait for it.
+
+    A batch has texts of all requests with the same options, in turns, so that a long request delays a short one by a
+    batch at most. How many is measured: batches take about SECONDS. `waiting` is the most characters that wait.
+    """
+
+    def __init__(
+        self, search: Callable[[Sequence[Piece], Options, Deadline], Sequence[Found]], *, waiting: int = 200_000
+    ) -> None:
+        self._search = search
+        self.waiting = waiting
+        self.rate = FIRST_RATE
+        self._queue: deque[_Request[Found]] = deque()
+        self._size = 0
+        self._arrived = asyncio.Event()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="translator")
+        self._work: asyncio.Task[None] | None = None
+        self._running: tuple[list[_Taken[Found]], Deadline] = ([], Deadline())
+
+    async def translate(self, pieces: Sequence[Piece], options: Options, seconds: float) -> list[Found]:
+        """Translate texts. BusyError if too many wait, or if it takes longer than so many seconds; UserError if they
+        cannot be translated so. If this is cancelled, they are taken out of the queue, and out of the search if nothing
+        else is in their batch.
+        """
+        size = sum(piece.size for piece in pieces)
+        if self._size and self._size + size > self.waiting:
+            raise BusyError("too many texts are waiting")
+        self._work = self._work or asyncio.create_task(self._run())
+        request = _Request[Found](pieces, options)
+        if not pieces:
+            return []
+        self._queue.append(request)
+        self._size += size
+        self._arrived.set()
+        try:
+            async with asyncio.timeout(seconds):
+                await request.answer
+        except TimeoutError:
+            raise BusyError(f"not translated within {seconds:g} seconds") from None
+        finally:
+            self._size -= size
+            self._forget(request)
+        return [request.found[place] for place in range(request.count)]
+
+    async def close(self) -> None:
+        """Stop; requests that wait are answered with BusyError."""
+        for request in [*self._queue, *(each.request for each in self._running[0])]:
+            request.fail(BusyError("the service is stopping"))
+        self._running[1].cancel()
+        if self._work:
+            self._work.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._work
+        self._thread.shutdown()
+
+    def _forget(self, request: _Request[Found]) -> None:
+        """Drop what is left of a request, and stop the search if nobody waits for it any more."""
+        request.left.clear()
+        if request in self._queue:
+            self._queue.remove(request)
+        if not request.answer.done():
+            request.answer.cancel()
+        taken, deadline = self._running
+        if taken and all(each.request.answer.done() for each in taken):
+            deadline.cancel()
+
+    async def _run(self) -> None:
+        while True:  # until it is cancelled
+            if not self._queue:
+                self._arrived.clear()
+                await self._arrived.wait()
+                await asyncio.sleep(WAIT)
+            if taken := self._take():
+                await self._translated(taken)
+
+    def _take(self) -> list[_Taken[Found]]:
+        """Take the texts of the next batch, one of each request in turns."""
+        if not self._queue:
+            return []
+        options = self._queue[0].options
+        requests = deque(each for each in self._queue if each.options == options)
+        taken, size = list[_Taken[Found]](), 0
+        while requests and len(taken) < MOST and (not taken or size < self.rate * SECONDS):
+            request = requests.popleft()
+            place, piece = request.left.popleft()
+            taken.append(_Taken(request, place, piece))
+            size += piece.size
+            if request.left:
+                requests.append(request)
+        first = {id(each.request) for each in taken}
+        waiting = sorted((each for each in self._queue if each.left), key=lambda each: id(each) in first)
+        self._queue = deque(waiting)  # those that had a turn come after those that had none
+        return taken
+
+    async def _translated(self, taken: list[_Taken[Found]]) -> None:
+        deadline, began = Deadline(), time.monotonic()
+        self._running = taken, deadline
+        options = taken[0].request.options
+        try:
+            found = await asyncio.get_running_loop().run_in_executor(
+                self._thread, self._search, [each.piece for each in taken], options, deadline
+            )
+        except UserError as error:
+            if len(taken) == 1 or deadline.passed:
+                for each in taken:
+                    each.request.fail(error)
+            else:  # one text may be at fault
+                for each in taken:
+                    await self._translated([each])
+            return
+        except Exception as error:
+            for each in taken:
+                each.request.fail(error)
+            return
+        finally:
+            self._running = [], deadline
+        self._measure(sum(each.piece.size for each in taken), time.monotonic() - began)
+        for each, one in zip(taken, found, strict=True):
+            each.request.put(each.place, one)
+
+    def _measure(self, size: int, seconds: float) -> None:
+        """Keep the rate up to date: a mean in which the last batches count most."""
+        self.rate += (size / max(seconds, 1e-3) - self.rate) / 4

@@ -1,0 +1,200 @@
+"""The queue before a model."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from dragoman.errors import UserError
+from dragoman.search.decoding import Deadline
+from dragoman.serving import batching
+from dragoman.serving.batching import Batcher, BusyError, Options, Piece
+
+
+class Shouting:
+    """A search that writes capitals, tells its batches, and takes its time."""
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.seconds = seconds
+        self.batches: list[list[str]] = []
+        self.threads: set[int] = set()
+        self.hold = threading.Event()
+        self.hold.set()
+
+    def __call__(self, pieces: Sequence[Piece], options: Options, deadline: Deadline) -> list[str]:
+        texts = [str(piece.text) for piece in pieces]
+        self.batches.append(texts)
+        self.threads.add(threading.get_ident())
+        if "broken" in texts:
+            raise RuntimeError("a bug")
+        if "bad" in texts:
+            raise UserError("bad text")
+        end = time.monotonic() + self.seconds
+        while time.monotonic() < end or not self.hold.wait(0.002):
+            deadline.check()
+            time.sleep(0.001)
+        return [piece.prefix + text.upper() for piece, text in zip(pieces, texts, strict=True)]
+
+
+def pieces(*texts: str) -> list[Piece]:
+    return [Piece(text) for text in texts]
+
+
+def run(test: Any) -> Any:
+    return asyncio.run(asyncio.wait_for(test, 20))
+
+
+def test_requests_share_batches_and_get_their_own_answers() -> None:
+    model = Shouting(0.01)
+
+    async def test() -> None:
+        batcher = Batcher(model)
+        asked = (batcher.translate(pieces(f"a{n}", f"b{n}"), Options(), 10.0) for n in range(20))
+        assert await asyncio.gather(*asked) == [[f"A{n}", f"B{n}"] for n in range(20)]
+        assert await batcher.translate([Piece("x", "y")], Options(), 10.0) == ["yX"]
+        assert await batcher.translate([], Options(), 10.0) == []
+        await batcher.close()
+
+    run(test())
+    assert len(model.batches[0]) > 1
+    assert len(model.batches) < 10
+    assert len(model.threads) == 1
+
+
+def test_a_long_request_does_not_keep_others_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batching, "MOST", 2)
+    model = Shouting(0.005)
+
+    async def test() -> None:
+        batcher = Batcher(model)
+        long = asyncio.create_task(batcher.translate(pieces(*["x" * 50] * 100), Options(), 10.0))
+        await asyncio.sleep(0.05)
+        before = len(model.batches)
+        await batcher.translate(pieces("short"), Options(), 10.0)
+        assert len(model.batches) - before <= 2
+        assert not long.done()
+        assert len(await long) == 100
+        await batcher.close()
+
+    run(test())
+
+
+def test_other_options_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batching, "MOST", 2)
+    model = Shouting(0.005)
+
+    async def test() -> None:
+        batcher = Batcher(model)
+        asked = [batcher.translate(pieces(*[f"{n}" + "x" * 100] * 10), Options(n_best=n), 10.0) for n in (1, 2)]
+        await asyncio.gather(*asked)
+        await batcher.close()
+
+    run(test())
+    assert all(len({text[0] for text in batch}) == 1 for batch in model.batches)
+    firsts = [batch[0][0] for batch in model.batches]
+    assert firsts == ["1", "2"] * (len(firsts) // 2)
+
+
+def test_a_bad_text_fails_alone_and_the_queue_goes_on() -> None:
+    model = Shouting(0.01)
+
+    async def test() -> list[Any]:
+        batcher = Batcher(model)
+        asked = [batcher.translate(pieces(text), Options(), 10.0) for text in ("one", "bad", "two")]
+        found = await asyncio.gather(*asked, return_exceptions=True)
+        (broken,) = await asyncio.gather(batcher.translate(pieces("broken"), Options(), 10.0), return_exceptions=True)
+        after = await batcher.translate(pieces("after"), Options(), 10.0)
+        await batcher.close()
+        return [*found, broken, after]
+
+    one, bad, two, broken, after = run(test())
+    assert (one, two, after) == (["ONE"], ["TWO"], ["AFTER"])
+    assert isinstance(bad, UserError)
+    assert isinstance(broken, RuntimeError)
+
+
+def test_time_runs_out_in_the_queue_and_in_the_search() -> None:
+    model = Shouting()
+    model.hold.clear()
+
+    async def test() -> None:
+        batcher = Batcher(model)
+        found = await asyncio.gather(
+            *(batcher.translate(pieces(text), Options(n_best=n), 0.1) for n, text in enumerate("ab", start=1)),
+            return_exceptions=True,
+        )
+        assert [type(each) for each in found] == [BusyError, BusyError]
+        assert model.batches == [["a"]]  # and was stopped, as this would wait for ever
+        model.hold.set()
+        assert await batcher.translate(pieces("c"), Options(), 10.0) == ["C"]
+        await batcher.close()
+
+    run(test())
+
+
+def test_a_client_that_leaves_stops_its_search_unless_another_is_in_the_batch() -> None:
+    model = Shouting()
+    model.hold.clear()
+
+    async def test() -> None:
+        batcher = Batcher(model)
+        tasks = [asyncio.create_task(batcher.translate(pieces(text), Options(), 10.0)) for text in "ab"]
+        await asyncio.sleep(0.05)
+        tasks[0].cancel()
+        await asyncio.sleep(0.05)
+        assert not tasks[1].done()
+        tasks[1].cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        model.hold.set()
+        assert await batcher.translate(pieces("c"), Options(), 10.0) == ["C"]
+        await batcher.close()
+
+    run(test())
+    assert model.batches == [["a", "b"], ["c"]]
+
+
+def test_a_full_queue_refuses_but_takes_one_request_of_any_size() -> None:
+    model = Shouting()
+    model.hold.clear()
+
+    async def test() -> None:
+        batcher = Batcher(model, waiting=100)
+        first = asyncio.create_task(batcher.translate(pieces("x" * 300), Options(), 10.0))
+        await asyncio.sleep(0.02)
+        with pytest.raises(BusyError):
+            await batcher.translate(pieces("y"), Options(), 10.0)
+        model.hold.set()
+        assert await first == ["X" * 300]
+        assert await batcher.translate(pieces("y"), Options(), 10.0) == ["Y"]
+        await batcher.close()
+
+    run(test())
+
+
+def test_closing_answers_those_that_wait() -> None:
+    model = Shouting()
+    model.hold.clear()
+
+    async def test() -> None:
+        batcher = Batcher(model)
+        tasks = [asyncio.create_task(batcher.translate(pieces("a"), Options(n_best=n), 10.0)) for n in (1, 2)]
+        await asyncio.sleep(0.05)
+        await batcher.close()
+        found = await asyncio.gather(*tasks, return_exceptions=True)
+        assert [type(each) for each in found] == [BusyError, BusyError]
+
+    run(test())
+
+
+def test_batches_grow_with_the_measured_rate() -> None:
+    batcher = Batcher(Shouting())
+    before = batcher.rate
+    batcher._measure(10_000, 0.1)
+    assert before < batcher.rate < 100_000
+    for _ in range(50):
+        batcher._measure(100, 0.1)
+    assert batcher.rate == pytest.approx(1000, rel=0.01)
+    assert batching.SECONDS < 1

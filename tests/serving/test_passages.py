@@ -1,0 +1,54 @@
+"""Texts as sentences, and back."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.serving.passages import LONGEST, Passage, split
+
+pytest.importorskip("sentencex")
+
+TEXTS = st.lists(st.one_of(st.text(), st.sampled_from([". ", "\n", "\r\n", "? ", "Mr. ", "。", "a" * 600, " "]))).map(
+    "".join
+)
+
+
+@given(TEXTS, st.sampled_from(["en", "ja", "de", "xx", ""]), st.booleans())
+def test_no_character_is_lost(text: str, language: str, sentences: bool) -> None:
+    passage = split(text, language, sentences=sentences)
+    assert passage.joined(passage.sentences) == text
+    assert len(passage.between) == len(passage.sentences) + 1
+    assert not "".join(passage.between).strip()
+    assert all(each == each.strip() and 0 < len(each) <= LONGEST for each in passage.sentences)
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "sentences"),
+    [
+        ("Hello  Mr. Smith.  How are you?\n\nFine!  ", "en", ["Hello  Mr. Smith.", "How are you?", "Fine!"]),
+        ("これはペンです。それは本です。", "ja", ["これはペンです。", "それは本です。"]),
+        ("one\ntwo", "en", ["one", "two"]),
+        (" \n\t", "en", []),
+        ("", "en", []),
+    ],
+)
+def test_sentences(text: str, language: str, sentences: list[str]) -> None:
+    assert list(split(text, language).sentences) == sentences
+
+
+def test_a_line_may_stay_whole() -> None:
+    assert split("One. Two.\nThree.", "en", sentences=False).sentences == ("One. Two.", "Three.")
+
+
+def test_other_sentences_take_their_places() -> None:
+    assert Passage(("a", "b"), (" ", "  ", "\n")).joined(["x", "y"]) == " x  y\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [("word " * 200, 500), ("x" * 1200, LONGEST), ("a" * 300 + ", " + "b" * 300, 301), ("a " + "b" * 600, LONGEST)],
+)
+def test_long_sentences_are_cut(text: str, first: int) -> None:
+    sentences = split(text, "en").sentences
+    assert len(sentences[0]) == min(first, len(text[:first].strip()))
+    assert max(map(len, sentences)) <= LONGEST
