@@ -24,6 +24,7 @@ from dragoman.cli import (
     postedit,
     report,
     score,
+    serve,
     train,
     translate,
 )
@@ -64,6 +65,7 @@ for part in (
     train,
     debug,
     translate,
+    serve,
     postedit,
     score,
     align,

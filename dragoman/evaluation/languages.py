@@ -28,8 +28,15 @@ class Identifier:
         unknown = [name for name in languages if code(name) not in self._model.labels]
         if unknown:
             raise UserError(f"py3langid does not know the language '{unknown[0]}'")
+        self.languages = tuple(languages)
         self.codes = sorted(set(map(code, languages)))
         self._model.set_languages(self.codes)
+
+    def ranked(self, text: str) -> list[tuple[str, float]]:
+        """The given languages with their probabilities for a text, the most probable first."""
+        found = dict(self._model.rank(text))
+        every = [(name, float(found[code(name)])) for name in self.languages]
+        return sorted(every, key=lambda each: -each[1])
 
     def wrong(self, text: str, language: str) -> bool:
         """Whether a text is in another language. False in doubt, for instance for a name or a number."""

@@ -89,7 +89,7 @@ class Batcher(Generic[Found]):
         self.waiting = waiting
         self.rate = FIRST_RATE
         self._queue: deque[_Request[Found]] = deque()
-        self._size = 0
+        self.size = 0
         self._arrived = asyncio.Event()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="translator")
         self._work: asyncio.Task[None] | None = None
@@ -101,14 +101,14 @@ class Batcher(Generic[Found]):
         else is in their batch.
         """
         size = sum(piece.size for piece in pieces)
-        if self._size and self._size + size > self.waiting:
+        if self.size and self.size + size > self.waiting:
             raise BusyError("too many texts are waiting")
         self._work = self._work or asyncio.create_task(self._run())
         request = _Request[Found](pieces, options)
         if not pieces:
             return []
         self._queue.append(request)
-        self._size += size
+        self.size += size
         self._arrived.set()
         try:
             async with asyncio.timeout(seconds):
@@ -116,7 +116,7 @@ class Batcher(Generic[Found]):
         except TimeoutError:
             raise BusyError(f"not translated within {seconds:g} seconds") from None
         finally:
-            self._size -= size
+            self.size -= size
             self._forget(request)
         return [request.found[place] for place in range(request.count)]
 

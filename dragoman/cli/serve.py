@@ -1,0 +1,54 @@
+"""`dragoman serve`: runs as a service that speaks the HTTP of LibreTranslate."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dragoman.cli.options import Engines, Threads
+from dragoman.errors import UserError
+
+app = typer.Typer()
+
+
+@app.command()
+def serve(
+    runs: Annotated[list[Path] | None, typer.Argument(metavar="RUN", help="Folders of runs.")] = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen at; 0.0.0.0 is every one of this machine.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 is any that is free.")] = 5000,
+    keys: Annotated[Path | None, typer.Option(help="File of API keys; without one, everybody may ask.")] = None,
+    make_key: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Add a key to the file of --keys, write it, and end.")
+    ] = None,
+    rate: Annotated[int | None, typer.Option(min=1, help="Requests a minute of a key, or of an address.")] = None,
+    characters: Annotated[int, typer.Option(min=1, help="Most characters of a request.")] = 100_000,
+    texts: Annotated[int, typer.Option(min=1, help="Most texts of a request.")] = 1_000,
+    seconds: Annotated[float, typer.Option(min=0.001, help="Most seconds of a translation.")] = 60.0,
+    lines: Annotated[bool, typer.Option("--lines", help="Translate a line at a time, not a sentence.")] = False,
+    engine: Annotated[Engines, typer.Option(help="What computes.")] = Engines.torch,
+    threads: Threads = None,
+) -> None:
+    """Serve runs over HTTP, as LibreTranslate does: its clients work unchanged."""
+    try:
+        from dragoman.serving import app as application
+        from dragoman.serving import server
+        from dragoman.serving.asking import Desk
+        from dragoman.serving.limits import Gate, Keys, Limits
+        from dragoman.serving.measures import Measures
+        from dragoman.serving.models import Model
+        from dragoman.serving.service import Service
+    except ModuleNotFoundError as error:
+        raise UserError(f"{error.name} is not installed; pip install 'dragoman[serve]' brings it") from error
+    if make_key is not None:
+        if keys is None:
+            raise UserError("--make-key goes with --keys FILE, which it is added to")
+        typer.echo(Keys.make(make_key, keys))
+        return
+    if not runs:
+        raise UserError("RUN: expected the folder of a run, or of several")
+    allowed = Limits(characters=characters, texts=texts, seconds=seconds, rate=rate, body=20 * characters + 100_000)
+    gate = Gate(allowed, Keys(keys) if keys else None)
+    service = Service([Model.load(run, engine=engine.value) for run in runs], sentences=not lines)
+    server.run(application.create(Desk(service, allowed, gate, Measures())), host, port)

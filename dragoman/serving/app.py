@@ -1,0 +1,109 @@
+"""The service as an ASGI application (extra `serve`)."""
+
+import logging
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dragoman.serving import libretranslate
+from dragoman.serving.asking import Desk
+from dragoman.serving.limits import LimitedBody
+from dragoman.serving.measures import KIND, Measures
+from dragoman.serving.refusal import Refusal
+from dragoman.version import __version__
+
+log = logging.getLogger("dragoman.serving")
+
+
+def create(desk: Desk) -> FastAPI:
+    """The application of a service. It is closed with it."""
+
+    @asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        await desk.service.close()
+
+    app = FastAPI(title="dragoman", version=__version__, lifespan=life, docs_url=None, redoc_url=None)
+    app.include_router(libretranslate.router(desk))
+
+    @app.get("/health")
+    async def health() -> dict[str, str]:
+        """Whether the service is there."""
+        return {"status": "ok"}
+
+    @app.get("/metrics")
+    async def metrics() -> Response:
+        """Measures for Prometheus."""
+        for model in desk.service.routes.models:
+            desk.measures.waiting.labels(model.name).set(model.batcher.size)
+        return Response(desk.measures.text(), media_type=KIND)
+
+    @app.get("/spec")
+    async def spec() -> dict[str, Any]:
+        """This description (OpenAPI)."""
+        return app.openapi()
+
+    app.add_middleware(LimitedBody, most=desk.limits.body)
+    app.add_middleware(Measured, measures=desk.measures)
+    app.add_middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"])
+    app.exception_handler(Refusal)(_refused)
+    app.exception_handler(HTTPException)(_http)
+    return app
+
+
+class Measured:
+    """Notes how long each answer took, and answers whatever happens. No text of a user is written down."""
+
+    def __init__(self, app: ASGIApp, measures: Measures) -> None:
+        self.app = app
+        self.measures = measures
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began, status = time.perf_counter(), 0
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            await send(message)
+
+        try:
+            await self.app(scope, receive, noted)
+        except Exception:
+            log.exception("%s %s", scope["method"], self._path(scope))
+            if status:
+                raise  # half of an answer is sent
+            await _error(500, "Internal error")(scope, receive, noted)
+        finally:
+            seconds = time.perf_counter() - began
+            self.measures.answered(self._path(scope), status, seconds)
+            log.info("%s %s %d %.3f", scope["method"], self._path(scope), status, seconds)
+
+    def _path(self, scope: Scope) -> str:
+        """The path of an endpoint; clients may ask for any other."""
+        return str(getattr(scope.get("route"), "path", "other"))
+
+
+async def _refused(_: Request, refusal: Exception) -> Response:
+    assert isinstance(refusal, Refusal)
+    after = {} if refusal.retry_after is None else {"Retry-After": str(refusal.retry_after)}
+    return _error(refusal.status, refusal.line, after)
+
+
+async def _http(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return _error(error.status_code, str(error.detail), dict(error.headers or {}))
+
+
+def _error(status: int, line: str, headers: dict[str, str] | None = None) -> Response:
+    return JSONResponse({"error": line}, status, headers)

@@ -1,0 +1,75 @@
+"""What endpoints share: a client is let in, its request is read, and the answer is not computed for nobody."""
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple, TypeVar
+
+from starlette.requests import Request
+
+from dragoman.errors import UserError
+from dragoman.serving.batching import BusyError
+from dragoman.serving.limits import Gate, Limits
+from dragoman.serving.measures import Measures
+from dragoman.serving.parameters import Parameters
+from dragoman.serving.refusal import Refusal
+from dragoman.serving.service import Service, Translated, Wish
+
+Answer = TypeVar("Answer")
+
+LOOK = 0.2  # seconds between two looks whether a client is still there
+
+
+class Desk(NamedTuple):
+    """What endpoints work with."""
+
+    service: Service
+    limits: Limits
+    gate: Gate
+    measures: Measures
+
+    async def admitted(self, request: Request) -> Parameters:
+        """The parameters of a request whose client may ask. The key is the parameter `api_key`, or stands in the header
+        `Authorization: Bearer KEY`.
+        """
+        parameters = await Parameters.read(request)
+        bearer = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
+        await self.gate.enter(request.client.host if request.client else "", parameters.text("api_key", bearer))
+        return parameters
+
+    def check_size(self, texts: Sequence[str]) -> None:
+        """Refusal for more texts or characters than are taken."""
+        if len(texts) > self.limits.texts:
+            raise Refusal(400, f"Invalid request: request ({len(texts)}) exceeds batch limit ({self.limits.texts})")
+        size = sum(map(len, texts))
+        if size > self.limits.characters:
+            raise Refusal(400, f"Invalid request: request ({size}) exceeds text limit ({self.limits.characters})")
+
+    async def translated(
+        self, request: Request, texts: Sequence[str], source: str, target: str, wish: Wish
+    ) -> list[Translated]:
+        """Translate, as long as the client is there. Refusal if that cannot be, or takes too long."""
+        work = self.service.translate(texts, source, target, wish._replace(seconds=self.limits.seconds))
+        try:
+            found = await while_there(request, work)
+        except BusyError as error:
+            raise Refusal(503, f"Service is busy: {error}", retry_after=1) from None
+        except UserError as error:
+            raise Refusal(400, f"Cannot translate text: {error}") from None
+        self.measures.translated(source, target, sum(map(len, texts)))
+        return found
+
+
+async def while_there(request: Request, work: Coroutine[Any, Any, Answer]) -> Answer:
+    """The result of some work, which is cancelled if the client leaves before it is done."""
+    task = asyncio.create_task(work)
+    try:
+        while not (await asyncio.wait({task}, timeout=LOOK))[0]:
+            if await request.is_disconnected():
+                raise Refusal(499, "the client has left")
+        return task.result()
+    finally:
+        if not task.done():
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task

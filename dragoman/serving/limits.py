@@ -1,0 +1,118 @@
+"""What a service takes of its clients: sizes, numbers, rates, and who may ask (extra `serve`)."""
+
+import hashlib
+import hmac
+import re
+import secrets
+from pathlib import Path
+from typing import NamedTuple
+
+from limits import parse
+from limits.aio.storage import MemoryStorage
+from limits.aio.strategies import MovingWindowRateLimiter
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dragoman.errors import UserError
+from dragoman.files import read_lines, shown
+from dragoman.serving.refusal import Refusal
+
+ENTRY = re.compile(r"(\S+) ([0-9a-f]{64})")
+
+
+class Limits(NamedTuple):
+    """What a request may have: bytes, characters of all its texts, texts, alternatives, seconds; and requests a minute
+    from one client, if there is a limit.
+    """
+
+    body: int = 2_000_000
+    characters: int = 100_000
+    texts: int = 1_000
+    alternatives: int = 10
+    seconds: float = 60.0
+    rate: int | None = None
+
+
+class Keys:
+    """API keys: a file has a name and the SHA-256 of a key on each line. Keys are random and long, so that a hash
+    without salt tells nothing of them.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._names: dict[str, str] = {}
+        for number, line in enumerate(read_lines(path), start=1):
+            entry = ENTRY.fullmatch(line)
+            if line and not entry:
+                raise UserError(f"{shown(path)}:{number}: expected a name and the SHA-256 of a key (serve --make-key)")
+            if entry:
+                self._names[entry[2]] = entry[1]
+
+    def name(self, key: str) -> str | None:
+        """Whose key this is."""
+        asked = _hash(key)
+        return next((name for known, name in self._names.items() if hmac.compare_digest(known, asked)), None)
+
+    @staticmethod
+    def make(name: str, path: Path) -> str:
+        """Add a new key to the file, which is made if there is none, and return the key. UserError for a name that is
+        no word.
+        """
+        if not re.fullmatch(r"\S+", name):
+            raise UserError(f"--make-key: expected a name without spaces, found '{name}'")
+        if path.exists():
+            Keys(path)
+        key = secrets.token_urlsafe(24)
+        path.touch(mode=0o600)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(f"{name} {_hash(key)}\n")
+        return key
+
+
+def _hash(key: str) -> str:
+    return hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
+
+
+class Gate:
+    """Who may ask, and how often."""
+
+    def __init__(self, limits: Limits, keys: Keys | None = None) -> None:
+        self.keys = keys
+        self._rate = parse(f"{limits.rate}/minute") if limits.rate else None
+        self._window = MovingWindowRateLimiter(MemoryStorage())
+
+    async def enter(self, address: str, key: str) -> None:
+        """Refusal for a client that may not ask, or not yet. A client is one with a key, or else an address."""
+        name = self.keys.name(key) if self.keys and key else None
+        if self.keys and name is None:
+            raise Refusal(403, "Invalid API key" if key else "Please contact the server operator to get an API key")
+        if self._rate and not await self._window.hit(self._rate, name or address):
+            raise Refusal(
+                429, f"Slowdown: {self._rate.amount} per 1 minute", retry_after=await self._wait(name or address)
+            )
+
+    async def _wait(self, client: str) -> int:
+        import time
+
+        assert self._rate is not None
+        stats = await self._window.get_window_stats(self._rate, client)
+        return max(1, round(stats.reset_time - time.time()))
+
+
+class LimitedBody:
+    """Refuses requests whose body is larger than so many bytes, before it is read whole."""
+
+    def __init__(self, app: ASGIApp, most: int) -> None:
+        self.app = app
+        self.most = most
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        read = 0
+
+        async def counted() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > self.most:
+                raise Refusal(413, f"Invalid request: the body is larger than {self.most} bytes")
+            return message
+
+        await self.app(scope, counted if scope["type"] == "http" else receive, send)

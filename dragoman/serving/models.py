@@ -1,0 +1,117 @@
+"""Runs that serve: each with a queue, a cache, and the directions that it translates in."""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from dragoman.configuration.config import DeviceConfig
+from dragoman.data.source import only_text
+from dragoman.errors import UserError
+from dragoman.run.run import Run
+from dragoman.search.decoding import Deadline
+from dragoman.serving.batching import Batcher, Options, Piece
+from dragoman.translation.loading import Engine, load
+from dragoman.translation.translation import Translation
+from dragoman.translation.translator import Translator
+
+CACHED = 2_000  # translations that a model keeps
+
+
+class Direction(NamedTuple):
+    """From one language to another. `to` is the target language if the model has several."""
+
+    source: str
+    target: str
+    to: str | None = None
+
+
+class Model:
+    """A translator that serves: texts wait in its queue, and what was translated before is known.
+
+    UserError for a run that needs more than one text: several sources, or numbers.
+    """
+
+    def __init__(self, name: str, translator: Translator, pairs: Sequence[tuple[str, str]]) -> None:
+        if not only_text(translator.asked):
+            raise UserError(
+                f"{name}: reads {' and '.join(each.name for each in translator.asked)}, but serves one text"
+            )
+        self.name = name
+        self.translator = translator
+        several = bool(translator.marks)
+        self.directions = [Direction(source, target, target if several else None) for source, target in pairs]
+        self.batcher = Batcher(self._search)
+        self._known: OrderedDict[tuple[Options, Piece], Translation] = OrderedDict()
+
+    @classmethod
+    def load(cls, folder: Path, *, device: DeviceConfig | None = None, engine: Engine = "torch") -> "Model":
+        """The model of a run folder. UserError names what is missing or damaged."""
+        pairs = [(pair.sources[0], pair.target) for pair in Run.load(folder).config.data.language_pairs]
+        return cls(folder.name, load(folder, device=device, engine=engine), pairs)
+
+    async def translate(self, pieces: Sequence[Piece], options: Options, seconds: float) -> list[Translation]:
+        """Translate texts, each different one once. Raises what `Batcher.translate` does."""
+        found = {piece: self._known.get((options, piece)) for piece in pieces}
+        new = [piece for piece, translation in found.items() if translation is None]
+        found |= zip(new, await self.batcher.translate(new, options, seconds), strict=True)
+        for piece, translation in found.items():
+            if translation is not None:
+                self._keep((options, piece), translation)
+        return [translation for piece in pieces if (translation := found[piece]) is not None]
+
+    async def close(self) -> None:
+        await self.batcher.close()
+
+    def _keep(self, key: tuple[Options, Piece], translation: Translation) -> None:
+        self._known[key] = translation
+        self._known.move_to_end(key)
+        while len(self._known) > CACHED:
+            self._known.popitem(last=False)
+
+    def _search(self, pieces: Sequence[Piece], options: Options, deadline: Deadline) -> list[Translation]:
+        return self.translator.translate(
+            [piece.text for piece in pieces],
+            to=options.to,
+            n_best=options.n_best,
+            asked=options.asked,
+            prefix=[piece.prefix for piece in pieces],
+            timeout=deadline,
+        )
+
+
+class Leg(NamedTuple):
+    """A part of the way from one language to another: a model, in one of its directions."""
+
+    model: Model
+    direction: Direction
+
+
+class Routes:
+    """The ways between languages: by one model, or by two with a language between. Of several models for the same
+    direction, the first serves.
+    """
+
+    def __init__(self, models: Iterable[Model]) -> None:
+        self.models = tuple(models)
+        self._ways: dict[tuple[str, str], tuple[Leg, ...]] = {}
+        for model in self.models:
+            for each in model.directions:
+                self._ways.setdefault((each.source, each.target), (Leg(model, each),))
+        single = dict(self._ways)
+        for (source, middle), first in single.items():
+            for (start, target), second in single.items():
+                if middle == start and source != target:
+                    self._ways.setdefault((source, target), (*first, *second))
+
+    @property
+    def targets(self) -> dict[str, list[str]]:
+        """The target languages by source language, in the order of their codes."""
+        found: dict[str, list[str]] = {}
+        for source, target in sorted(self._ways):
+            found.setdefault(source, []).append(target)
+        return found
+
+    def way(self, source: str, target: str) -> tuple[Leg, ...]:
+        """The models from one language to another; none if there are none."""
+        return self._ways.get((source, target), ())

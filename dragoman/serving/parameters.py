@@ -1,0 +1,95 @@
+"""What a request asks for, whether it comes as JSON, as a form or in the address."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from starlette.datastructures import UploadFile
+from starlette.requests import Request
+
+from dragoman.serving.refusal import Refusal
+
+FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+
+
+class Parameters:
+    """The parameters of a request by name. A Refusal tells which is missing, or is not what it should be."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+
+    @classmethod
+    async def read(cls, request: Request) -> "Parameters":
+        """Read a request. Refusal if its body is no JSON object and no form."""
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind in FORMS:
+            try:
+                form = await request.form(max_files=1)
+            except Refusal:
+                raise
+            except Exception:  # whatever a parser finds wrong with it
+                raise Refusal(400, "Invalid request: the form is damaged") from None
+            return cls({**request.query_params, **form})
+        body = await request.body()
+        if not body and kind != "application/json":
+            return cls(dict(request.query_params))
+        try:
+            values = json.loads(body)
+        except (ValueError, RecursionError):
+            raise Refusal(400, "Invalid JSON format") from None
+        if not isinstance(values, dict):
+            raise Refusal(400, "Invalid JSON format")
+        return cls(values)
+
+    def text(self, name: str, default: str | None = None) -> str:
+        """A text. Without a default it has to be there, and not to be empty."""
+        value = self._values.get(name)
+        if value is None or value == "":
+            if default is None:
+                raise Refusal(400, f"Invalid request: missing {name} parameter")
+            return default
+        if not isinstance(value, str):
+            raise Refusal(400, f"Invalid request: {name} is no string")
+        return _clean(value)
+
+    def texts(self, name: str) -> tuple[list[str], bool]:
+        """One text or a list of them, and whether it is a list."""
+        value = self._values.get(name)
+        if not isinstance(value, list):
+            return [self.text(name)], False
+        if not value:
+            raise Refusal(400, f"Invalid request: missing {name} parameter")
+        if not all(isinstance(each, str) for each in value):
+            raise Refusal(400, f"Invalid request: {name} has something that is no string")
+        return [_clean(each) for each in value], True
+
+    def number(self, name: str, most: int) -> int:
+        """A number from 0 to `most`; 0 if it is not there."""
+        value = self._values.get(name)
+        if value is None or value == "":
+            return 0
+        try:
+            if isinstance(value, bool | float) or not 0 <= int(value) <= most:
+                raise ValueError
+        except (ValueError, TypeError):
+            raise Refusal(400, f"Invalid request: {name} is no number from 0 to {most}") from None
+        return int(value)
+
+    def choice(self, name: str, known: Sequence[str]) -> str:
+        """One of these, the first if it is not there."""
+        value = self.text(name, known[0])
+        if value not in known:
+            raise Refusal(400, f"{value} {name} is not supported")
+        return value
+
+    def file(self, name: str) -> UploadFile:
+        """A file that was sent."""
+        value = self._values.get(name)
+        if not isinstance(value, UploadFile):
+            raise Refusal(400, f"Invalid request: missing {name} parameter")
+        return value
+
+
+def _clean(text: str) -> str:
+    """The text without lone surrogates, which are no characters."""
+    return text.encode("utf-8", "replace").decode("utf-8")

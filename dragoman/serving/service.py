@@ -1,0 +1,107 @@
+"""What a service does with texts: sentences, the way between two languages, and texts again."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from dragoman.errors import UserError
+from dragoman.evaluation.languages import Identifier
+from dragoman.serving.batching import Options, Piece
+from dragoman.serving.models import Leg, Model, Routes
+from dragoman.serving.passages import Passage, split
+from dragoman.translation.demands import NOTHING_ASKED, Asked
+from dragoman.translation.translation import Translation
+
+
+class Wish(NamedTuple):
+    """What is asked of a translation: further ones, terms and protected spans, seconds for each model, and how it
+    begins.
+    """
+
+    alternatives: int = 0
+    asked: Asked = NOTHING_ASKED
+    seconds: float = 60.0
+    prefix: str = ""
+
+
+NOTHING_MORE = Wish()
+
+
+class Translated(NamedTuple):
+    """The translation of a text: its sentences, and what stands between them."""
+
+    passage: Passage
+    sentences: tuple[Translation, ...]
+    alternatives: int = 0
+
+    @property
+    def text(self) -> str:
+        return self.passage.joined([each.text for each in self.sentences])
+
+    @property
+    def others(self) -> list[str]:
+        """Further translations, each of the next best of every sentence, or of its best where there is no other."""
+        every = [[each.text, *(other.text for other in each.alternatives)] for each in self.sentences]
+        found = [
+            self.passage.joined([texts[min(rank, len(texts) - 1)] for texts in every])
+            for rank in range(1, self.alternatives + 1)
+        ]
+        return [text for text in dict.fromkeys(found) if text != self.text]
+
+
+class Guess(NamedTuple):
+    """A language that a text may be in, and how probable that is."""
+
+    language: str
+    probability: float
+
+
+class Service:
+    """Models, and texts of any length that they translate. With `sentences`, texts are translated a sentence at a time,
+    otherwise a line. UserError if the languages of the models are not known to the identifier.
+    """
+
+    def __init__(self, models: Sequence[Model], *, sentences: bool = True) -> None:
+        self.routes = Routes(models)
+        self.sentences = sentences
+        self.identifier = Identifier(list(self.routes.targets))
+
+    async def close(self) -> None:
+        """Stop; requests that wait are answered with BusyError."""
+        await asyncio.gather(*(model.close() for model in self.routes.models))
+
+    def detect(self, text: str) -> list[Guess]:
+        """The languages of the models that a text may be in, the most probable first."""
+        return [Guess(*each) for each in self.identifier.ranked(text)]
+
+    async def translate(
+        self, texts: Sequence[str], source: str, target: str, wish: Wish = NOTHING_MORE
+    ) -> list[Translated]:
+        """Translate texts. UserError if there is no way from one language to the other, BusyError if it takes too long.
+        To its own language a text goes as it is.
+        """
+        way = self.routes.way(source, target)
+        if not way:
+            raise UserError(f"no model translates from {source} to {target}")
+        passages = [split(text, source, sentences=self.sentences) for text in texts]
+        pieces = [Piece(each) for passage in passages for each in passage.sentences]
+        if wish.prefix and pieces:
+            pieces[0] = pieces[0]._replace(prefix=wish.prefix)
+        every = iter(await self._along(way, pieces, wish))
+        return [
+            Translated(passage, tuple(next(every) for _ in passage.sentences), wish.alternatives)
+            for passage in passages
+        ]
+
+    async def _along(self, way: Sequence[Leg], pieces: Sequence[Piece], wish: Wish) -> list[Translation]:
+        """Translate sentences by each model of a way in turn. Further translations, terms and prefixes are of the last
+        one.
+        """
+        first = [piece._replace(prefix="") for piece in pieces]
+        for leg in way[:-1]:
+            between = await leg.model.translate(first, Options(leg.direction.to), wish.seconds)
+            first = [Piece(each.text) for each in between]
+        last = way[-1]
+        options = Options(last.direction.to, 1 + wish.alternatives, wish.asked)
+        ready = [each._replace(prefix=piece.prefix) for each, piece in zip(first, pieces, strict=True)]
+        return await last.model.translate(ready, options, wish.seconds)

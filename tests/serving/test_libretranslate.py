@@ -1,0 +1,183 @@
+"""The endpoints of LibreTranslate, as its clients ask them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi")
+pytest.importorskip("sentencex")
+from starlette.testclient import TestClient
+
+from dragoman.serving.app import create
+from dragoman.serving.asking import Desk
+from dragoman.serving.limits import Gate, Keys, Limits
+from dragoman.serving.measures import Measures
+from dragoman.serving.models import Model
+from dragoman.serving.service import Service
+from tests import toy
+
+LIMITS = Limits(body=10_000, characters=500, texts=5, alternatives=3)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return toy.trained(tmp_path_factory.getbasetemp())
+
+
+def client_of(run: Path, limits: Limits = LIMITS, keys: Keys | None = None) -> TestClient:
+    service = Service([Model.load(run)])
+    return TestClient(create(Desk(service, limits, Gate(limits, keys), Measures())), raise_server_exceptions=False)
+
+
+@pytest.fixture(scope="module")
+def client(run: Path) -> Iterator[TestClient]:
+    with client_of(run) as found:
+        yield found
+
+
+@pytest.fixture(params=["json", "data"])
+def ask(request: pytest.FixtureRequest, client: TestClient) -> Any:
+    """Sends parameters as JSON, or as a form."""
+    return lambda path, **parameters: client.post(path, **{request.param: parameters})
+
+
+PAIR = {"source": "en", "target": "fr"}
+
+
+def test_a_text_is_translated(ask: Any) -> None:
+    answer = ask("/translate", q="one two three", **PAIR)
+    assert (answer.status_code, answer.json()) == (200, {"translatedText": "trois deux un"})
+
+
+def test_a_list_is_answered_with_a_list(client: TestClient) -> None:
+    texts = ["one two", "", "six one\n\n  one two", "one two"]
+    answer = client.post("/translate", json={"q": texts, **PAIR, "alternatives": 2}).json()
+    assert answer["translatedText"] == ["deux un", "", "un six\n\n  deux un", "deux un"]
+    assert list(map(len, answer["alternatives"])) == [2, 0, 2, 2]
+    assert "deux un" not in answer["alternatives"][0]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "line"),
+    [
+        ({**PAIR}, "Invalid request: missing q parameter"),
+        ({"q": "", **PAIR}, "Invalid request: missing q parameter"),
+        ({"q": "cat", "target": "fr"}, "Invalid request: missing source parameter"),
+        ({"q": "cat", "source": "en"}, "Invalid request: missing target parameter"),
+        ({"q": "cat", "source": "zz", "target": "fr"}, "zz is not supported"),
+        ({"q": "cat", "source": "en", "target": "zz"}, "zz is not supported"),
+        ({"q": "cat", **PAIR, "format": "pdf"}, "pdf format is not supported"),
+        ({"q": "x" * 501, **PAIR}, "Invalid request: request (501) exceeds text limit (500)"),
+        ({"q": "cat", **PAIR, "alternatives": "many"}, "Invalid request: alternatives is no number from 0 to 3"),
+        ({"q": "cat", **PAIR, "alternatives": "9"}, "Invalid request: alternatives is no number from 0 to 3"),
+    ],
+)
+def test_what_cannot_be_is_told(ask: Any, parameters: dict[str, str], line: str) -> None:
+    answer = ask("/translate", **parameters)
+    assert (answer.status_code, answer.json()) == (400, {"error": line})
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        (b"{", "Invalid JSON format"),
+        (b"[1]", "Invalid JSON format"),
+        (b"\xff", "Invalid JSON format"),
+        (b"[" * 5000, "Invalid JSON format"),
+        (b'{"q": ' + b"9" * 5000 + b"}", "Invalid JSON format"),
+        (b'{"q": 3, "source": "en", "target": "fr"}', "Invalid request: q is no string"),
+        (b'{"q": ["a", 3], "source": "en", "target": "fr"}', "Invalid request: q has something that is no string"),
+        (b'{"q": [], "source": "en", "target": "fr"}', "Invalid request: missing q parameter"),
+        (b'{"q": ["a","a","a","a","a","a"], "source": "en", "target": "fr"}', "request (6) exceeds batch limit (5)"),
+        (b'{"q": "a", "source": ["en"], "target": "fr"}', "Invalid request: source is no string"),
+    ],
+)
+def test_damaged_json_is_told(client: TestClient, body: bytes, line: str) -> None:
+    answer = client.post("/translate", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 400
+    assert line in answer.json()["error"]
+
+
+def test_bodies_have_a_limit(client: TestClient) -> None:
+    for content in (b"x" * 10_001, iter([b"x" * 6_000, b"x" * 6_000])):
+        answer = client.post("/translate", content=content, headers={"Content-Type": "application/json"})
+        assert answer.status_code == 413
+        assert "10000 bytes" in answer.json()["error"]
+
+
+def test_lone_surrogates_and_zeros_are_no_trouble(client: TestClient) -> None:
+    body = b'{"q": "a\\ud800 \\u0000", "source": "en", "target": "fr"}'
+    answer = client.post("/translate", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 200
+
+
+def test_languages(client: TestClient) -> None:
+    assert client.get("/languages").json() == [{"code": "en", "name": "English", "targets": ["en", "fr"]}]
+
+
+def test_the_source_is_detected(client: TestClient) -> None:
+    answer = client.post("/translate", json={"q": ["cat", "dog"], "source": "auto", "target": "fr"}).json()
+    assert answer["detectedLanguage"] == [{"confidence": 100, "language": "en"}] * 2
+    assert client.post("/detect", data={"q": "cat"}).json() == [{"confidence": 100, "language": "en"}]
+    assert client.post("/detect").json() == {"error": "Invalid request: missing q parameter"}
+
+
+def test_a_text_stays_in_its_own_language(client: TestClient) -> None:
+    answer = client.post("/translate", json={"q": "cat", "source": "en", "target": "en"})
+    assert answer.json() == {"translatedText": "cat"}
+
+
+def test_other_paths_and_verbs_are_answered_in_json(client: TestClient) -> None:
+    assert (client.get("/translate").status_code, client.get("/translate").json()) == (
+        405,
+        {"error": "Method Not Allowed"},
+    )
+    assert (client.get("/nothing").status_code, client.get("/nothing").json()) == (404, {"error": "Not Found"})
+
+
+def test_health_settings_measures_and_description(client: TestClient) -> None:
+    assert client.get("/health").json() == {"status": "ok"}
+    assert client.get("/frontend/settings").json()["charLimit"] == 500
+    client.post("/translate", json={"q": "cat", **PAIR})
+    measures = client.get("/metrics").text
+    assert 'dragoman_characters_total{source="en",target="fr"}' in measures
+    assert 'dragoman_requests_total{path="/translate",status="200"}' in measures
+    assert "cat" not in measures
+    paths = client.get("/spec").json()["paths"]
+    assert {"/translate", "/languages", "/detect", "/health", "/metrics", "/spec"} <= paths.keys()
+
+
+def test_pages_of_other_sites_may_ask(client: TestClient) -> None:
+    assert (
+        client.get("/languages", headers={"Origin": "https://example.org"}).headers["access-control-allow-origin"]
+        == "*"
+    )
+
+
+def test_keys(run: Path, tmp_path: Path) -> None:
+    file = tmp_path / "keys"
+    key = Keys.make("weblate", file)
+    assert key not in file.read_text("utf-8")
+    assert file.stat().st_mode & 0o777 == 0o600
+    with client_of(run, keys=Keys(file)) as client:
+        asked = {"q": "cat", **PAIR}
+        assert client.post("/translate", json=asked).status_code == 403
+        refused = client.post("/translate", json={**asked, "api_key": "wrong"})
+        assert (refused.status_code, refused.json()) == (403, {"error": "Invalid API key"})
+        assert client.post("/translate", json={**asked, "api_key": key}).status_code == 200
+        assert client.post("/translate", json=asked, headers={"Authorization": f"Bearer {key}"}).status_code == 200
+        assert client.get("/frontend/settings").json()["keyRequired"] is True
+        assert client.get("/languages").status_code == 200
+
+
+def test_a_rate_is_kept_for_each_key(run: Path, tmp_path: Path) -> None:
+    file = tmp_path / "keys"
+    keys = [Keys.make(name, file) for name in ("one", "two")]
+    with client_of(run, LIMITS._replace(rate=2), Keys(file)) as client:
+        asked = [client.post("/detect", json={"q": "cat", "api_key": keys[0]}) for _ in range(3)]
+        assert [each.status_code for each in asked] == [200, 200, 429]
+        assert asked[2].json()["error"].startswith("Slowdown: ")
+        assert 1 <= int(asked[2].headers["Retry-After"]) <= 60
+        assert client.post("/detect", json={"q": "cat", "api_key": keys[1]}).status_code == 200
