@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from dragoman.errors import UserError
 
 GRACE = 30  # seconds that requests have to end when the server stops
+BACKLOG = 2048  # clients that may wait to be let in
 
 
 class Lines(logging.Formatter):
@@ -39,6 +40,7 @@ def run(app: FastAPI, host: str, port: int) -> None:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             bound.bind((host, port))
+            bound.listen(BACKLOG)  # clients may come from here on, and wait until the application is ready
         except OSError as error:
             raise UserError(f"--host {host} --port {port}: {error.strerror or error}") from error
         log.info("http://%s:%d", f"[{host}]" if ":" in host else host, bound.getsockname()[1])

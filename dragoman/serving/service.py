@@ -9,8 +9,11 @@ from dragoman.evaluation.languages import Identifier
 from dragoman.serving.batching import Options, Piece
 from dragoman.serving.models import Leg, Model, Routes
 from dragoman.serving.passages import Passage, split
-from dragoman.translation.demands import NOTHING_ASKED, Asked
+from dragoman.text.protection import Protection
+from dragoman.translation.demands import Asked
 from dragoman.translation.translation import Translation
+
+PROTECTED = Asked(protection=Protection.named(["placeholders", "urls", "emails"]))
 
 
 class Wish(NamedTuple):
@@ -19,7 +22,7 @@ class Wish(NamedTuple):
     """
 
     alternatives: int = 0
-    asked: Asked = NOTHING_ASKED
+    asked: Asked = PROTECTED
     seconds: float = 60.0
     prefix: str = ""
 
@@ -27,11 +30,20 @@ class Wish(NamedTuple):
 NOTHING_MORE = Wish()
 
 
+class Sentence(NamedTuple):
+    """The translation of a sentence; `whole` is what the model made of it. That may lack protected spans: then `text`
+    has been put together of what stands between these.
+    """
+
+    text: str
+    whole: Translation
+
+
 class Translated(NamedTuple):
     """The translation of a text: its sentences, and what stands between them."""
 
     passage: Passage
-    sentences: tuple[Translation, ...]
+    sentences: tuple[Sentence, ...]
     alternatives: int = 0
 
     @property
@@ -41,7 +53,7 @@ class Translated(NamedTuple):
     @property
     def others(self) -> list[str]:
         """Further translations, each of the next best of every sentence, or of its best where there is no other."""
-        every = [[each.text, *(other.text for other in each.alternatives)] for each in self.sentences]
+        every = [[each.text, *(other.text for other in each.whole.alternatives)] for each in self.sentences]
         found = [
             self.passage.joined([texts[min(rank, len(texts) - 1)] for texts in every])
             for rank in range(1, self.alternatives + 1)
@@ -93,15 +105,42 @@ class Service:
             for passage in passages
         ]
 
-    async def _along(self, way: Sequence[Leg], pieces: Sequence[Piece], wish: Wish) -> list[Translation]:
+    async def _along(self, way: Sequence[Leg], pieces: Sequence[Piece], wish: Wish) -> list[Sentence]:
         """Translate sentences by each model of a way in turn. Further translations, terms and prefixes are of the last
         one.
         """
-        first = [piece._replace(prefix="") for piece in pieces]
+        read = [piece._replace(prefix="") for piece in pieces]
         for leg in way[:-1]:
-            between = await leg.model.translate(first, Options(leg.direction.to), wish.seconds)
-            first = [Piece(each.text) for each in between]
+            between = await self._by(leg, read, Options(leg.direction.to, asked=PROTECTED), wish.seconds)
+            read = [Piece(each.text) for each in between]
         last = way[-1]
         options = Options(last.direction.to, 1 + wish.alternatives, wish.asked)
-        ready = [each._replace(prefix=piece.prefix) for each, piece in zip(first, pieces, strict=True)]
-        return await last.model.translate(ready, options, wish.seconds)
+        ready = [each._replace(prefix=piece.prefix) for each, piece in zip(read, pieces, strict=True)]
+        return await self._by(last, ready, options, wish.seconds)
+
+    async def _by(self, leg: Leg, pieces: Sequence[Piece], options: Options, seconds: float) -> list[Sentence]:
+        """Translate by one model. Around a protected span that a translation lacks, the rest is translated in parts."""
+        found = await leg.model.translate(pieces, options, seconds)
+        lacking = [n for n, each in enumerate(found) if any(span.target is None for span in each.spans)]
+        parts = {n: _parts(str(pieces[n].text), found[n]) for n in lacking}
+        between = [part for n in lacking for part in parts[n][::2] if part.strip()]
+        whole = Options(options.to)
+        done = iter(await leg.model.translate([Piece(part.strip()) for part in between], whole, seconds))
+        texts = {
+            n: "".join(
+                part.replace(part.strip(), next(done).text) if place % 2 == 0 and part.strip() else part
+                for place, part in enumerate(parts[n])
+            )
+            for n in lacking
+        }
+        return [Sentence(texts.get(n, each.text), each) for n, each in enumerate(found)]
+
+
+def _parts(text: str, translation: Translation) -> list[str]:
+    """A text at its protected spans: what stands before the first, the first, what stands between, and so on."""
+    parts, end = list[str](), 0
+    for span in sorted(translation.spans, key=lambda span: span.place):
+        begin, after = span.place
+        parts += [text[end:begin], text[begin:after]]
+        end = after
+    return [*parts, text[end:]]

@@ -37,7 +37,7 @@ class FoundTerm(NamedTuple):
 
 
 class Glossary:
-    """Terms by the pieces that they begin with. They are found in any letter case."""
+    """Terms by the pieces that they begin with. They are found in any letter case. Two are equal if their terms are."""
 
     def __init__(self, terms: Iterable[Term] = ()) -> None:
         self.terms = tuple(terms)
@@ -49,6 +49,12 @@ class Glossary:
 
     def __len__(self) -> int:
         return len(self.terms)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Glossary) and self.terms == other.terms
+
+    def __hash__(self) -> int:
+        return hash(self.terms)
 
     def find(self, text: str) -> list[FoundTerm]:
         """The terms of a text from left to right, whole words alone; of those that begin first, the longest."""

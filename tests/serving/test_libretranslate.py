@@ -1,40 +1,13 @@
 """The endpoints of LibreTranslate, as its clients ask them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("fastapi")
-pytest.importorskip("sentencex")
 from starlette.testclient import TestClient
 
-from dragoman.serving.app import create
-from dragoman.serving.asking import Desk
-from dragoman.serving.limits import Gate, Keys, Limits
-from dragoman.serving.measures import Measures
-from dragoman.serving.models import Model
-from dragoman.serving.service import Service
-from tests import toy
-
-LIMITS = Limits(body=10_000, characters=500, texts=5, alternatives=3)
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return toy.trained(tmp_path_factory.getbasetemp())
-
-
-def client_of(run: Path, limits: Limits = LIMITS, keys: Keys | None = None) -> TestClient:
-    service = Service([Model.load(run)])
-    return TestClient(create(Desk(service, limits, Gate(limits, keys), Measures())), raise_server_exceptions=False)
-
-
-@pytest.fixture(scope="module")
-def client(run: Path) -> Iterator[TestClient]:
-    with client_of(run) as found:
-        yield found
+from dragoman.serving.limits import Keys, Limits
 
 
 @pytest.fixture(params=["json", "data"])
@@ -43,6 +16,7 @@ def ask(request: pytest.FixtureRequest, client: TestClient) -> Any:
     return lambda path, **parameters: client.post(path, **{request.param: parameters})
 
 
+Open = Callable[..., TestClient]
 PAIR = {"source": "en", "target": "fr"}
 
 
@@ -156,12 +130,12 @@ def test_pages_of_other_sites_may_ask(client: TestClient) -> None:
     )
 
 
-def test_keys(run: Path, tmp_path: Path) -> None:
+def test_keys(opened: Open, tmp_path: Path) -> None:
     file = tmp_path / "keys"
     key = Keys.make("weblate", file)
     assert key not in file.read_text("utf-8")
     assert file.stat().st_mode & 0o777 == 0o600
-    with client_of(run, keys=Keys(file)) as client:
+    with opened(keys=Keys(file)) as client:
         asked = {"q": "cat", **PAIR}
         assert client.post("/translate", json=asked).status_code == 403
         refused = client.post("/translate", json={**asked, "api_key": "wrong"})
@@ -172,12 +146,29 @@ def test_keys(run: Path, tmp_path: Path) -> None:
         assert client.get("/languages").status_code == 200
 
 
-def test_a_rate_is_kept_for_each_key(run: Path, tmp_path: Path) -> None:
+def test_a_rate_is_kept_for_each_key(opened: Open, tmp_path: Path) -> None:
     file = tmp_path / "keys"
     keys = [Keys.make(name, file) for name in ("one", "two")]
-    with client_of(run, LIMITS._replace(rate=2), Keys(file)) as client:
+    with opened(Limits(rate=2), Keys(file)) as client:
         asked = [client.post("/detect", json={"q": "cat", "api_key": keys[0]}) for _ in range(3)]
         assert [each.status_code for each in asked] == [200, 200, 429]
         assert asked[2].json()["error"].startswith("Slowdown: ")
         assert 1 <= int(asked[2].headers["Retry-After"]) <= 60
         assert client.post("/detect", json={"q": "cat", "api_key": keys[1]}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "text", ["one [X1X] two", "[X1X]", "[X1X][X22X] one. two [X1X]", "six %(name)s", "one {a} {a}"]
+)
+def test_placeholders_come_through(ask: Any, text: str) -> None:
+    found = ask("/translate", q=text, **PAIR).json()["translatedText"]
+    for placeholder in ("[X1X]", "[X22X]", "%(name)s", "{a}"):
+        assert found.count(placeholder) == text.count(placeholder)
+
+
+def test_a_client_of_libretranslate_works_unchanged(served: str) -> None:
+    libretranslatepy = pytest.importorskip("libretranslatepy")
+    api = libretranslatepy.LibreTranslateAPI(served)
+    assert api.translate("one two three", "en", "fr") == "trois deux un"
+    assert api.detect("one") == [{"confidence": 100, "language": "en"}]
+    assert api.languages() == [{"code": "en", "name": "English", "targets": ["en", "fr"]}]

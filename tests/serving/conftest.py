@@ -1,0 +1,61 @@
+"""A service of the toy language."""
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi")
+pytest.importorskip("sentencex")
+from starlette.testclient import TestClient
+
+from dragoman.serving.app import create
+from dragoman.serving.asking import Desk
+from dragoman.serving.limits import Gate, Keys, Limits
+from dragoman.serving.measures import Measures
+from dragoman.serving.models import Model
+from dragoman.serving.service import Service
+from tests import toy
+
+LIMITS = Limits(body=10_000, characters=500, texts=5, alternatives=3)
+Open = Callable[..., TestClient]
+
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return toy.trained(tmp_path_factory.getbasetemp())
+
+
+@pytest.fixture(scope="session")
+def opened(run: Path) -> Open:
+    """A client of a service with these limits and keys; `with` starts and stops it."""
+
+    def client(limits: Limits = LIMITS, keys: Keys | None = None) -> TestClient:
+        desk = Desk(Service([Model.load(run)]), limits, Gate(limits, keys), Measures())
+        return TestClient(create(desk), raise_server_exceptions=False)
+
+    return client
+
+
+@pytest.fixture(scope="session")
+def client(opened: Open) -> Iterator[TestClient]:
+    with opened() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def served(run: Path) -> Iterator[str]:
+    """The address of a server in a process of its own, which a signal ends without a trace."""
+    command = [sys.executable, "-m", "dragoman", "serve", str(run), "--port", "0", "--threads", "1"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
+        found = re.search(r"http://[\d.:]+", server.stderr.readline())
+        assert found is not None
+        yield found[0]
+        server.send_signal(signal.SIGTERM)
+        assert "Traceback" not in server.stderr.read()
+        assert server.wait(30) == 143
