@@ -8,11 +8,12 @@ from fastapi import APIRouter
 from starlette.requests import Request
 
 from dragoman.serving.asking import Desk
+from dragoman.serving.markup import Document
 from dragoman.serving.refusal import Refusal
 from dragoman.serving.service import Guess, Wish
 
 AUTO = "auto"
-FORMATS = ("text",)
+FORMATS = ("text", "html")
 
 
 def router(desk: Desk) -> APIRouter:
@@ -21,12 +22,12 @@ def router(desk: Desk) -> APIRouter:
 
     @api.post("/translate", openapi_extra=_body(q=TEXTS, source=STRING, target=STRING, **OPTIONAL))
     async def translate(request: Request) -> dict[str, Any]:
-        """Translate a text, or a list of texts."""
+        """Translate a text, or a list of texts. Those in HTML have no alternatives."""
         parameters = await desk.admitted(request)
         texts, several = parameters.texts("q")
         source, target = parameters.text("source"), parameters.text("target")
         alternatives = parameters.number("alternatives", desk.limits.alternatives)
-        parameters.choice("format", FORMATS)
+        marked = parameters.choice("format", FORMATS) == "html"
         desk.check_size(texts)
         known = desk.service.routes.targets
         guess = None
@@ -45,8 +46,14 @@ def router(desk: Desk) -> APIRouter:
                 f"{name_of(target)} ({target}) is not available as a target language from {name_of(source)} ({source})",
             )
         else:
-            found = await desk.translated(request, texts, source, target, Wish(alternatives))
-            answer = [each.text for each in found], [each.others for each in found]
+            pages = [Document(text) for text in texts] if marked else None
+            lines = [line.text for page in pages for line in page.lines] if pages else texts
+            found = await desk.translated(request, lines, source, target, Wish(alternatives))
+            if pages:
+                every = iter(found)
+                answer = [page.written([next(every) for _ in page.lines]) for page in pages], [[] for _ in pages]
+            else:
+                answer = [each.text for each in found], [each.others for each in found]
         return _answer(*answer, several=several, alternatives=alternatives, guess=guess)
 
     @api.get("/languages")

@@ -166,6 +166,14 @@ def test_placeholders_come_through(ask: Any, text: str) -> None:
         assert found.count(placeholder) == text.count(placeholder)
 
 
+def test_markup_is_kept(client: TestClient) -> None:
+    texts = ["<p>one <b>two</b></p>\n<!-- one -->", "", "<ul><li>six<li>one &amp; <code>two</code></ul>"]
+    answer = client.post("/translate", json={"q": texts, **PAIR, "format": "html"}).json()["translatedText"]
+    assert answer[:2] == ["<p><b>deux</b> un</p>\n<!-- one -->", ""]
+    assert answer[2].startswith("<ul><li>six<li>")
+    assert answer[2].count("<code>two</code>") == 1
+
+
 def test_a_client_of_libretranslate_works_unchanged(served: str) -> None:
     libretranslatepy = pytest.importorskip("libretranslatepy")
     api = libretranslatepy.LibreTranslateAPI(served)

@@ -1,0 +1,151 @@
+"""Tags of a text in its translation: where the words are that their words became, by attention."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+from dragoman.serving.service import Translated
+
+Span: TypeAlias = tuple[int, int]  # in characters, begin and end
+
+
+class Mark(NamedTuple):
+    """A tag as it is written, before this character of a text; its kind: open, close or empty; its name."""
+
+    raw: str
+    offset: int
+    kind: str
+    name: str
+
+
+class Placed(NamedTuple):
+    """A tag, and before which character of a text it stands."""
+
+    raw: str
+    offset: int
+
+
+@dataclass
+class _Node:
+    """An element with its tags and those within it, or a tag alone (`end` is None)."""
+
+    begin: int
+    end: int | None
+    tags: tuple[str, ...]
+    within: list["_Node"] = field(default_factory=list)
+
+
+def placed(marks: Sequence[Mark], text: str, translated: Translated) -> list[Placed]:
+    """The tags of a text in its translation, from left to right. Every tag comes through once, and elements are nested
+    as they were. An element is around the words that its words are linked to; without links, in proportion.
+    """
+    ends = Ends(text, translated.text, list(_links(translated)))
+    return list(ends.written(_tree(marks, len(text)), (0, len(text)), (0, len(translated.text))))
+
+
+def _tree(marks: Sequence[Mark], length: int) -> list[_Node]:
+    """The elements of a text. A tag without its other half stands alone."""
+    root = _Node(0, length, ())
+    stack: list[tuple[str, _Node]] = [("", root)]
+    for mark in marks:
+        names = [name for name, _ in stack]
+        if mark.kind == "open":
+            node = _Node(mark.offset, None, (mark.raw,))
+            stack[-1][1].within.append(node)
+            stack.append((mark.name, node))
+        elif mark.kind == "close" and mark.name in names[1:]:
+            while stack[-1][0] != mark.name:
+                _alone(stack)
+            _, node = stack.pop()
+            node.end, node.tags = mark.offset, (*node.tags, mark.raw)
+        else:
+            stack[-1][1].within.append(_Node(mark.offset, None, (mark.raw,)))
+    while len(stack) > 1:
+        _alone(stack)
+    return root.within
+
+
+def _alone(stack: list[tuple[str, _Node]]) -> None:
+    """Take an element from the stack that does not end: its tag stands alone, and those within it beside it."""
+    _, node = stack.pop()
+    stack[-1][1].within += node.within
+    node.within = []
+
+
+def _links(translated: Translated) -> Iterator[tuple[Span, Span]]:
+    """Yield linked words of a text and its translation, by their places. None for a translation of a translation."""
+    source, target = len(translated.passage.between[0]), len(translated.passage.between[0])
+    for given, done, space in zip(
+        translated.passage.sentences, translated.sentences, translated.passage.between[1:], strict=True
+    ):
+        seen = done.whole.sources[0] if done.whole.sources else None
+        if seen is not None and seen.text == given:
+            begins, ends = list(_places(seen.words, given)), list(_places(done.whole.words, done.text))
+            for first, second in seen.alignment:
+                (a, b), (c, d) = begins[first], ends[second]
+                yield (source + a, source + b), (target + c, target + d)
+        source += len(given) + len(space)
+        target += len(done.text) + len(space)
+
+
+def _places(words: Sequence[str], text: str) -> Iterator[Span]:
+    """Yield where each word stands in a text; where it is written otherwise there, behind the one before."""
+    end, known = 0, text.lower()
+    same = len(known) == len(text)
+    for word in words:
+        begin = text.find(word, end)
+        begin = known.find(word.lower(), end) if begin < 0 and same else begin
+        if begin < 0:
+            yield end, end
+        else:
+            end = begin + len(word)
+            yield begin, end
+
+
+class Ends(NamedTuple):
+    """A text and its translation, and which places of one are which of the other."""
+
+    text: str
+    translation: str
+    links: Sequence[tuple[Span, Span]]
+
+    def written(self, nodes: Sequence[_Node], read: Span, room: Span) -> Iterator[Placed]:
+        """Yield tags with their places in `room` of the translation, to which `read` of the text went."""
+        spans = sorted((self._span(node, read, room), order) for order, node in enumerate(nodes))
+        last = room[0]
+        for (begin, end), order in spans:
+            node = nodes[order]
+            begin = max(begin, last)
+            last = max(end, begin)
+            yield Placed(node.tags[0], begin)
+            if node.end is not None:
+                yield from self.written(node.within, (node.begin, node.end), (begin, last))
+                yield Placed(node.tags[1], last)
+
+    def _span(self, node: _Node, read: Span, room: Span) -> Span:
+        """Where an element goes: around all if nothing was outside of it, or else around what its words became."""
+        end = node.begin if node.end is None else node.end
+        if end > node.begin and not (self.text[read[0] : node.begin] + self.text[end : read[1]]).strip():
+            return room
+        inside = [there for here, there in self.links if node.begin <= here[0] < here[1] <= end]
+        if inside:
+            begin, after = min(each[0] for each in inside), max(each[1] for each in inside)
+        else:
+            begin = after = self._point(node.begin, read, room)
+        begin = min(max(begin, room[0]), room[1])
+        return begin, min(max(after, begin), room[1])
+
+    def _point(self, offset: int, read: Span, room: Span) -> int:
+        """Where a place of the text is in the translation: before what the next word became, or else behind what the
+        last word before became, and the space there; in proportion if there are no links.
+        """
+        after = sorted((here, there) for here, there in self.links if here[0] >= offset)
+        before = sorted((here, there) for here, there in self.links if here[1] <= offset)
+        if after:
+            return min(there[0] for here, there in after if here == after[0][0])
+        if before:
+            place = max(there[1] for here, there in before if here == before[-1][0])
+            spaces = self.text[before[-1][0][1] : offset]
+            return place + len(spaces) if self.translation.startswith(spaces, place) else place
+        share = (offset - read[0]) / max(1, read[1] - read[0])
+        return room[0] + round(share * (room[1] - room[0]))

@@ -1,0 +1,126 @@
+"""HTML whose texts are translated."""
+
+import re
+import time
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.serving.markup import Document
+from dragoman.serving.passages import split
+from dragoman.serving.service import Sentence, Translated
+from dragoman.translation.translation import SourceAttention, Translation
+
+pytest.importorskip("sentencex")
+
+TAG = re.compile(r"<[^<>]*>")
+
+
+def backwards(text: str) -> Translated:
+    """Every sentence with its words in capitals and backwards, and the links of that."""
+    passage = split(text, "en", sentences=False)
+    return Translated(passage, tuple(map(_sentence, passage.sentences)))
+
+
+def _sentence(text: str) -> Sentence:
+    words = text.split()
+    done = [word.upper() for word in reversed(words)]
+    attention = np.eye(len(words))[::-1].astype(np.float64)
+    seen = SourceAttention("en", text, words, attention, np.ones(len(words)))
+    whole = Translation((seen,), " ".join(done), done, -1.0, -1.0, ())
+    return Sentence(whole.text, whole)
+
+
+def translated(html: str) -> str:
+    document = Document(html)
+    return document.written([backwards(line.text) for line in document.lines])
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("one two", "TWO ONE"),
+        ("<p>one two</p>", "<p>TWO ONE</p>"),
+        ("<p>one <b>two</b> six</p>", "<p>SIX <b>TWO</b> ONE</p>"),
+        ("<p><b>one</b> two</p>", "<p>TWO <b>ONE</b></p>"),
+        ("<p><b>one two</b></p>", "<p><b>TWO ONE</b></p>"),
+        ("<a href='x?a=1&amp;b'>one <i>two</i></a> six", "SIX <a href='x?a=1&amp;b'><i>TWO</i> ONE</a>"),
+        ("one<br>two", "ONE<br>TWO"),
+        ("one <img src=x> two", "<img src=x>TWO ONE"),
+        ("<ul>\n  <li>one two</li>\n  <li> six </li>\n</ul>", "<ul>\n  <li>TWO ONE</li>\n  <li> SIX </li>\n</ul>"),
+        ("one\n   two", "TWO ONE"),
+        ("<script>if (a < b) one()</script><p>one</p>", "<script>if (a < b) one()</script><p>ONE</p>"),
+        ("<style>p {x: y}</style>", "<style>p {x: y}</style>"),
+        ("one <code>two six</code>", "<code>two six</code> ONE"),
+        ("<p translate='no'>one <b>two</b></p> two", "<p translate='no'>one <b>two</b></p> TWO"),
+        ("one <span class='x notranslate'>two</span> six", "SIX <span class='x notranslate'>two</span> ONE"),
+        ("<!-- one two --> one two", "<!-- one two --> TWO ONE"),
+        ("<!DOCTYPE html><title>one two</title>", "<!DOCTYPE html><title>TWO ONE</title>"),
+        ("1 &lt; 2 &amp; 3", "3 &amp; 2 &lt; 1"),
+        ("a < b", "B &lt; A"),
+        ("<b>one", "<b>ONE"),
+        ("one</b> two", "</b>TWO ONE"),
+        ("", ""),
+        ("<p></p> \n", "<p></p> \n"),
+        ("<p>&nbsp;</p>", "<p>&nbsp;</p>"),
+    ],
+)
+def test_markup_comes_through(html: str, expected: str) -> None:
+    assert translated(html) == expected
+
+
+PIECES = st.sampled_from(
+    [
+        *("<b>", "</b>", "<i>", "</i>", "<a href='x'>", "</a>", "<p>", "</p>", "<br>", "<img>", "one ", "two six", " "),
+        *(
+            "&nbsp;",
+            "&amp;",
+            "<",
+            ">",
+            "<!--x-->",
+            "<!--",
+            "\n",
+            ".",
+            "</",
+            "<script>",
+            "</script>",
+            "<code>",
+            "</code>",
+        ),
+        *("<div translate=no>", "</div>", "<![CDATA[", "]]>", "<?x?>", "'", '"'),
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=25).map("".join))
+def test_every_tag_comes_through_once_and_nested_as_before(html: str) -> None:
+    found = translated(html)
+    assert Counter(TAG.findall(found)) == Counter(TAG.findall(html))
+    assert _depths(found) == _depths(html)
+
+
+def _depths(html: str) -> list[str]:
+    """Pairs of tags that a browser would make of those in one line, as far as elements are closed in order."""
+    stack, pairs = list[str](), list[str]()
+    for end, name in re.findall(r"<(/?)(b|i|a)\b[^<>]*>", html):
+        if not end:
+            stack.append(name)
+        elif name in stack:
+            while stack.pop() != name:
+                pass
+            pairs.append(name)
+    return sorted(pairs)
+
+
+@pytest.mark.parametrize(
+    "piece", ["<a ", "<!--", "<![CDATA[", "<a '", '<a "', "<a '\"", "<?", "<b>", "</b>", "<", "&", "<p x="]
+)
+def test_damaged_markup_takes_no_longer_than_whole(piece: str) -> None:
+    html = piece * (60_000 // len(piece))
+    began = time.process_time()
+    document = Document(html)
+    document.written([backwards(line.text) for line in document.lines])
+    assert time.process_time() - began < 10
