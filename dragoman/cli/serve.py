@@ -22,6 +22,14 @@ def serve(
     make_key: Annotated[
         str | None, typer.Option(metavar="NAME", help="Add a key to the file of --keys, write it, and end.")
     ] = None,
+    corrections: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Database of what users correct; made if there is none."),
+    ] = None,
+    similar: Annotated[
+        float,
+        typer.Option(min=0.01, max=1.0, help="Least similarity of a sentence that is given another's correction."),
+    ] = 1.0,
     rate: Annotated[int | None, typer.Option(min=1, help="Requests a minute of a key, or of an address.")] = None,
     characters: Annotated[int, typer.Option(min=1, help="Most characters of a request.")] = 100_000,
     texts: Annotated[int, typer.Option(min=1, help="Most texts of a request.")] = 1_000,
@@ -35,6 +43,7 @@ def serve(
         from dragoman.serving import app as application
         from dragoman.serving import server
         from dragoman.serving.asking import Desk
+        from dragoman.serving.corrections import Corrections
         from dragoman.serving.limits import Gate, Keys, Limits
         from dragoman.serving.measures import Measures
         from dragoman.serving.models import Model
@@ -50,5 +59,7 @@ def serve(
         raise UserError("RUN: expected the folder of a run, or of several")
     allowed = Limits(characters=characters, texts=texts, seconds=seconds, rate=rate, body=20 * characters + 100_000)
     gate = Gate(allowed, Keys(keys) if keys else None)
-    service = Service([Model.load(run, engine=engine.value) for run in runs], sentences=not lines)
+    kept = Corrections(corrections, threshold=similar) if corrections else None
+    models = [Model.load(run, engine=engine.value) for run in runs]
+    service = Service(models, sentences=not lines, corrections=kept)
     server.run(application.create(Desk(service, allowed, gate, Measures())), host, port)

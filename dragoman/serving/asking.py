@@ -29,12 +29,13 @@ class Desk(NamedTuple):
     measures: Measures
 
     async def admitted(self, request: Request) -> Parameters:
-        """The parameters of a request whose client may ask. The key is the parameter `api_key`, or stands in the header
-        `Authorization: Bearer KEY`.
+        """The parameters of a request whose client may ask, with the name of its key. The key is the parameter
+        `api_key`, or stands in the header `Authorization: Bearer KEY`.
         """
         parameters = await Parameters.read(request)
         bearer = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
-        await self.gate.enter(request.client.host if request.client else "", parameters.text("api_key", bearer))
+        address = request.client.host if request.client else ""
+        parameters.client = await self.gate.enter(address, parameters.text("api_key", bearer))
         return parameters
 
     def check_size(self, texts: Sequence[str]) -> None:

@@ -1,88 +1,119 @@
 """The endpoints of LibreTranslate, with its parameters, answers and error texts, so that its clients work unchanged."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import langcodes
 from fastapi import APIRouter
 from starlette.requests import Request
 
 from dragoman.serving.asking import Desk
+from dragoman.serving.corrections import Correction
 from dragoman.serving.markup import Document
 from dragoman.serving.refusal import Refusal
 from dragoman.serving.service import Guess, Wish
 
 AUTO = "auto"
 FORMATS = ("text", "html")
+Answer: TypeAlias = tuple[list[str], list[list[str]]]  # translations, and further ones
 
 
 def router(desk: Desk) -> APIRouter:
-    """The endpoints: /translate, /languages, /detect, /frontend/settings."""
-    api = APIRouter(tags=["LibreTranslate"])
+    """The endpoints of a service."""
+    api, ask = APIRouter(tags=["LibreTranslate"]), Endpoints(desk)
+    pair = {"source": STRING, "target": STRING}
+    for path, answer, properties in (
+        ("/translate", ask.translate, {"q": TEXTS, **pair, **OPTIONAL}),
+        ("/detect", ask.detect, {"q": STRING, "api_key": STRING}),
+        ("/suggest", ask.suggest, {"q": STRING, "s": STRING, **pair, "api_key": STRING}),
+    ):
+        api.add_api_route(path, answer, methods=["POST"], openapi_extra=_body(properties))
+    api.add_api_route("/languages", ask.languages)
+    api.add_api_route("/frontend/settings", ask.settings)
+    return api
 
-    @api.post("/translate", openapi_extra=_body(q=TEXTS, source=STRING, target=STRING, **OPTIONAL))
-    async def translate(request: Request) -> dict[str, Any]:
+
+class Endpoints:
+    """What answers at /translate, /languages, /detect, /suggest and /frontend/settings."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+
+    async def translate(self, request: Request) -> dict[str, Any]:
         """Translate a text, or a list of texts. Those in HTML have no alternatives."""
-        parameters = await desk.admitted(request)
+        parameters = await self.desk.admitted(request)
         texts, several = parameters.texts("q")
         source, target = parameters.text("source"), parameters.text("target")
-        alternatives = parameters.number("alternatives", desk.limits.alternatives)
+        alternatives = parameters.number("alternatives", self.desk.limits.alternatives)
         marked = parameters.choice("format", FORMATS) == "html"
-        desk.check_size(texts)
-        known = desk.service.routes.targets
+        self.desk.check_size(texts)
+        known = self.desk.service.routes.targets
         guess = None
         if source == AUTO:
-            guess = _detected(desk, texts)
+            guess = _detected(self.desk, texts)
             source = guess.language
         if source not in known:
             raise Refusal(400, f"{source} is not supported")
         if target not in {*known, *(each for targets in known.values() for each in targets)}:
             raise Refusal(400, f"{target} is not supported")
         if source == target:
-            answer = texts, [list[str]() for _ in texts]
+            answer: Answer = texts, [[] for _ in texts]
         elif target not in known[source]:
             raise Refusal(
                 400,
                 f"{name_of(target)} ({target}) is not available as a target language from {name_of(source)} ({source})",
             )
         else:
-            pages = [Document(text) for text in texts] if marked else None
-            lines = [line.text for page in pages for line in page.lines] if pages else texts
-            found = await desk.translated(request, lines, source, target, Wish(alternatives))
-            if pages:
-                every = iter(found)
-                answer = [page.written([next(every) for _ in page.lines]) for page in pages], [[] for _ in pages]
-            else:
-                answer = [each.text for each in found], [each.others for each in found]
+            work = self._pages if marked else self._texts
+            answer = await work(request, texts, (source, target), Wish(alternatives))
         return _answer(*answer, several=several, alternatives=alternatives, guess=guess)
 
-    @api.get("/languages")
-    async def languages() -> list[dict[str, Any]]:
+    async def _texts(self, request: Request, texts: Sequence[str], pair: tuple[str, str], wish: Wish) -> Answer:
+        found = await self.desk.translated(request, texts, *pair, wish)
+        return [each.text for each in found], [each.others for each in found]
+
+    async def _pages(self, request: Request, texts: Sequence[str], pair: tuple[str, str], wish: Wish) -> Answer:
+        pages = [Document(text) for text in texts]
+        lines = [line.text for page in pages for line in page.lines]
+        found = iter(await self.desk.translated(request, lines, *pair, wish._replace(alternatives=0)))
+        return [page.written([next(found) for _ in page.lines]) for page in pages], [[] for _ in pages]
+
+    async def languages(self) -> list[dict[str, Any]]:
         """The source languages, and the target languages of each."""
         return [
             {"code": code, "name": name_of(code), "targets": sorted({code, *targets})}
-            for code, targets in desk.service.routes.targets.items()
+            for code, targets in self.desk.service.routes.targets.items()
         ]
 
-    @api.post("/detect", openapi_extra=_body(q=STRING, api_key=STRING))
-    async def detect(request: Request) -> list[dict[str, Any]]:
+    async def detect(self, request: Request) -> list[dict[str, Any]]:
         """The languages that a text may be in, the most probable first."""
-        parameters = await desk.admitted(request)
+        parameters = await self.desk.admitted(request)
         texts, _ = parameters.texts("q")
-        desk.check_size(texts)
-        return [_guess(each) for each in desk.service.detect("\n".join(texts)) if each.probability >= 0.01]
+        self.desk.check_size(texts)
+        return [_guess(each) for each in self.desk.service.detect("\n".join(texts)) if each.probability >= 0.01]
 
-    @api.get("/frontend/settings")
-    async def settings() -> dict[str, Any]:
+    async def suggest(self, request: Request) -> dict[str, bool]:
+        """Keep a better translation, s, of a text, q."""
+        parameters = await self.desk.admitted(request)
+        if self.desk.service.corrections is None:
+            raise Refusal(403, "Suggestions are disabled on this server.")
+        text, better, source, target = (parameters.text(name) for name in ("q", "s", "source", "target"))
+        self.desk.check_size([text, better])
+        if not self.desk.service.routes.way(source, target):
+            raise Refusal(400, f"{source} to {target} is not supported")
+        await self.desk.service.correct(source, target, Correction(text, better, author=parameters.client))
+        return {"success": True}
+
+    async def settings(self) -> dict[str, Any]:
         """What a page needs to know."""
-        known = desk.service.routes.targets
+        known = self.desk.service.routes.targets
         first = next(iter(known))
         return {
-            "charLimit": desk.limits.characters,
+            "charLimit": self.desk.limits.characters,
             "frontendTimeout": 500,
-            "apiKeys": desk.gate.keys is not None,
-            "keyRequired": desk.gate.keys is not None,
-            "suggestions": False,
+            "apiKeys": self.desk.gate.keys is not None,
+            "keyRequired": self.desk.gate.keys is not None,
+            "suggestions": self.desk.service.corrections is not None,
             "filesTranslation": False,
             "supportedFilesFormat": [],
             "language": {
@@ -90,8 +121,6 @@ def router(desk: Desk) -> APIRouter:
                 "target": {"code": known[first][0], "name": name_of(known[first][0])},
             },
         }
-
-    return api
 
 
 def name_of(code: str) -> str:
@@ -132,7 +161,7 @@ OPTIONAL: dict[str, Any] = {
 }
 
 
-def _body(**properties: Any) -> dict[str, Any]:
+def _body(properties: dict[str, Any]) -> dict[str, Any]:
     """What OpenAPI says of a request that comes as JSON or as a form."""
     needed = [name for name in properties if name not in OPTIONAL]
     schema = {"type": "object", "properties": properties, "required": needed}

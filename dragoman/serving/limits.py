@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import re
 import secrets
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -79,19 +80,20 @@ class Gate:
         self._rate = parse(f"{limits.rate}/minute") if limits.rate else None
         self._window = MovingWindowRateLimiter(MemoryStorage())
 
-    async def enter(self, address: str, key: str) -> None:
-        """Refusal for a client that may not ask, or not yet. A client is one with a key, or else an address."""
+    async def enter(self, address: str, key: str) -> str:
+        """The name of a client's key, if there are keys. Refusal for one that may not ask, or not yet: one with a key,
+        or else an address.
+        """
         name = self.keys.name(key) if self.keys and key else None
         if self.keys and name is None:
             raise Refusal(403, "Invalid API key" if key else "Please contact the server operator to get an API key")
-        if self._rate and not await self._window.hit(self._rate, name or address):
-            raise Refusal(
-                429, f"Slowdown: {self._rate.amount} per 1 minute", retry_after=await self._wait(name or address)
-            )
+        client = name or address
+        if self._rate and not await self._window.hit(self._rate, client):
+            raise Refusal(429, f"Slowdown: {self._rate.amount} per 1 minute", retry_after=await self._wait(client))
+
+        return name or ""
 
     async def _wait(self, client: str) -> int:
-        import time
-
         assert self._rate is not None
         stats = await self._window.get_window_stats(self._rate, client)
         return max(1, round(stats.reset_time - time.time()))

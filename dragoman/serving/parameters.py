@@ -13,10 +13,13 @@ FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
 class Parameters:
-    """The parameters of a request by name. A Refusal tells which is missing, or is not what it should be."""
+    """The parameters of a request by name, and the name of the key that its client has, if any. A Refusal tells which
+    is missing, or is not what it should be.
+    """
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values = values
+        self.client = ""
 
     @classmethod
     async def read(cls, request: Request) -> "Parameters":

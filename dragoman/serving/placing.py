@@ -78,8 +78,7 @@ def _links(translated: Translated) -> Iterator[tuple[Span, Span]]:
     for given, done, space in zip(
         translated.passage.sentences, translated.sentences, translated.passage.between[1:], strict=True
     ):
-        seen = done.whole.sources[0] if done.whole.sources else None
-        if seen is not None and seen.text == given:
+        if done.whole and done.whole.sources and (seen := done.whole.sources[0]).text == given:
             begins, ends = list(_places(seen.words, given)), list(_places(done.whole.words, done.text))
             for first, second in seen.alignment:
                 (a, b), (c, d) = begins[first], ends[second]

@@ -4,9 +4,11 @@ import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from dragoman.corpus.memory import Match
 from dragoman.errors import UserError
 from dragoman.evaluation.languages import Identifier
 from dragoman.serving.batching import Options, Piece
+from dragoman.serving.corrections import Correction, Corrections
 from dragoman.serving.models import Leg, Model, Routes
 from dragoman.serving.passages import Passage, split
 from dragoman.text.protection import Protection
@@ -31,12 +33,18 @@ NOTHING_MORE = Wish()
 
 
 class Sentence(NamedTuple):
-    """The translation of a sentence; `whole` is what the model made of it. That may lack protected spans: then `text`
-    has been put together of what stands between these.
+    """The translation of a sentence: what a model made of it, or a correction of the same or a similar one (`match`).
+    What the model made may lack protected spans: then `text` has been put together of what stands between these.
     """
 
     text: str
-    whole: Translation
+    whole: Translation | None = None
+    match: Match | None = None
+
+    @property
+    def others(self) -> list[str]:
+        """Further translations."""
+        return [each.text for each in self.whole.alternatives] if self.whole else []
 
 
 class Translated(NamedTuple):
@@ -53,7 +61,10 @@ class Translated(NamedTuple):
     @property
     def others(self) -> list[str]:
         """Further translations, each of the next best of every sentence, or of its best where there is no other."""
-        every = [[each.text, *(other.text for other in each.whole.alternatives)] for each in self.sentences]
+        every = [
+            [each.text, *(other.text for other in (each.whole.alternatives if each.whole else ()))]
+            for each in self.sentences
+        ]
         found = [
             self.passage.joined([texts[min(rank, len(texts) - 1)] for texts in every])
             for rank in range(1, self.alternatives + 1)
@@ -73,14 +84,19 @@ class Service:
     otherwise a line. UserError if the languages of the models are not known to the identifier.
     """
 
-    def __init__(self, models: Sequence[Model], *, sentences: bool = True) -> None:
+    def __init__(
+        self, models: Sequence[Model], *, sentences: bool = True, corrections: Corrections | None = None
+    ) -> None:
         self.routes = Routes(models)
         self.sentences = sentences
+        self.corrections = corrections
         self.identifier = Identifier(list(self.routes.targets))
 
     async def close(self) -> None:
         """Stop; requests that wait are answered with BusyError."""
         await asyncio.gather(*(model.close() for model in self.routes.models))
+        if self.corrections:
+            self.corrections.close()
 
     def detect(self, text: str) -> list[Guess]:
         """The languages of the models that a text may be in, the most probable first."""
@@ -95,15 +111,45 @@ class Service:
         way = self.routes.way(source, target)
         if not way:
             raise UserError(f"no model translates from {source} to {target}")
-        passages = [split(text, source, sentences=self.sentences) for text in texts]
+        passages = [self._passage(text, source) for text in texts]
         pieces = [Piece(each) for passage in passages for each in passage.sentences]
         if wish.prefix and pieces:
             pieces[0] = pieces[0]._replace(prefix=wish.prefix)
-        every = iter(await self._along(way, pieces, wish))
+        known = {} if wish.prefix else await self._corrected((source, target), pieces)
+        new = [piece for piece in pieces if piece not in known]
+        found = iter(await self._along(way, new, wish))
+        every = iter([known[piece] if piece in known else next(found) for piece in pieces])
         return [
             Translated(passage, tuple(next(every) for _ in passage.sentences), wish.alternatives)
             for passage in passages
         ]
+
+    async def correct(self, source: str, target: str, correction: Correction) -> None:
+        """Keep a correction, and those of its sentences if it has as many. UserError if none are kept here."""
+        if self.corrections is None:
+            raise UserError("corrections are not kept here")
+        kept = [correction]
+        before, after = (self._passage(text, source).sentences for text in correction[:2])
+        if len(before) == len(after) > 1:
+            kept += [
+                correction._replace(source=a, correction=b, machine="") for a, b in zip(before, after, strict=True)
+            ]
+        for each in kept:
+            await asyncio.to_thread(self.corrections.add, (source, target), each)
+
+    def _passage(self, text: str, language: str) -> Passage:
+        return split(text, language, sentences=self.sentences)
+
+    async def _corrected(self, pair: tuple[str, str], pieces: Sequence[Piece]) -> dict[Piece, Sentence]:
+        """What users have corrected, of these sentences or of similar ones."""
+        if self.corrections is None:
+            return {}
+        every = {piece: str(piece.text) for piece in pieces}
+        found = await asyncio.to_thread(lambda: {piece: self._match(pair, text) for piece, text in every.items()})
+        return {piece: Sentence(match.translation, match=match) for piece, match in found.items() if match}
+
+    def _match(self, pair: tuple[str, str], text: str) -> Match | None:
+        return self.corrections.found(pair, text) if self.corrections else None
 
     async def _along(self, way: Sequence[Leg], pieces: Sequence[Piece], wish: Wish) -> list[Sentence]:
         """Translate sentences by each model of a way in turn. Further translations, terms and prefixes are of the last

@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 
 from dragoman.serving.app import create
 from dragoman.serving.asking import Desk
+from dragoman.serving.corrections import Corrections
 from dragoman.serving.limits import Gate, Keys, Limits
 from dragoman.serving.measures import Measures
 from dragoman.serving.models import Model
@@ -32,10 +33,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def opened(run: Path) -> Open:
-    """A client of a service with these limits and keys; `with` starts and stops it."""
+    """A client of a service with these limits, keys and corrections; `with` starts and stops it."""
 
-    def client(limits: Limits = LIMITS, keys: Keys | None = None) -> TestClient:
-        desk = Desk(Service([Model.load(run)]), limits, Gate(limits, keys), Measures())
+    def client(limits: Limits = LIMITS, keys: Keys | None = None, kept: Corrections | None = None) -> TestClient:
+        desk = Desk(Service([Model.load(run)], corrections=kept), limits, Gate(limits, keys), Measures())
         return TestClient(create(desk), raise_server_exceptions=False)
 
     return client

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from dragoman.serving.corrections import Corrections
 from dragoman.serving.limits import Keys, Limits
 
 
@@ -172,6 +173,30 @@ def test_markup_is_kept(client: TestClient) -> None:
     assert answer[:2] == ["<p><b>deux</b> un</p>\n<!-- one -->", ""]
     assert answer[2].startswith("<ul><li>six<li>")
     assert answer[2].count("<code>two</code>") == 1
+
+
+def test_corrections_come_first(opened: Open, tmp_path: Path, client: TestClient) -> None:
+    given = {"q": "one two. six.", "s": "uno dos. seis.", **PAIR}
+    assert client.post("/suggest", data=given).status_code == 403
+    Keys.make("ann", tmp_path / "keys")
+    key = Keys.make("bob", tmp_path / "keys")
+    database = tmp_path / "corrections"
+    for times in range(2):
+        with opened(keys=Keys(tmp_path / "keys"), kept=Corrections(database)) as kept:
+            if not times:
+                assert kept.post("/suggest", data={**given, "api_key": key}).json() == {"success": True}
+            asked = {"q": ["one two.", "six.", "one two. six. six one"], **PAIR, "api_key": key}
+            found = kept.post("/translate", json=asked).json()["translatedText"]
+            assert found[:2] == ["uno dos.", "seis."]
+            assert found[2].startswith("uno dos. seis. ")
+    every = Corrections(database).all(("en", "fr"))
+    assert [(each.source, each.correction, each.author) for each in every] == [
+        ("one two. six.", "uno dos. seis.", "bob"),
+        ("one two.", "uno dos.", "bob"),
+        ("six.", "seis.", "bob"),
+    ]
+    refused = opened(kept=Corrections(database)).post("/suggest", json={**given, "target": "zz"})
+    assert (refused.status_code, refused.json()) == (400, {"error": "en to zz is not supported"})
 
 
 def test_a_client_of_libretranslate_works_unchanged(served: str) -> None:

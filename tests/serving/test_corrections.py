@@ -1,0 +1,84 @@
+"""Corrections of users in a database."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dragoman.errors import UserError
+from dragoman.serving.corrections import Correction, Corrections
+
+PAIR = ("en", "fr")
+
+
+def test_the_last_correction_of_a_sentence_counts(tmp_path: Path) -> None:
+    kept = Corrections(tmp_path / "db")
+    kept.add(PAIR, Correction("one", "un", "deux", "ann"))
+    kept.add(PAIR, Correction("two", "deux"))
+    kept.add(PAIR, Correction("one", "une", "deux", "bob"))
+    kept.add(("en", "de"), Correction("one", "eins"))
+    assert kept.all(PAIR) == [Correction("two", "deux"), Correction("one", "une", "deux", "bob")]
+    match = kept.found(PAIR, "one")
+    assert match is not None
+    assert (match.translation, match.score) == ("une", 1.0)
+    assert kept.found(("fr", "en"), "one") is None
+    kept.close()
+    assert Corrections(tmp_path / "db").all(PAIR)[1].correction == "une"
+
+
+def test_similar_sentences_are_found_above_the_threshold(tmp_path: Path) -> None:
+    Corrections(tmp_path / "db").add(PAIR, Correction("the red car stops here", "la voiture rouge s'arrête ici"))
+    asked = "the red car stops there"
+    assert Corrections(tmp_path / "db").found(PAIR, asked) is None
+    match = Corrections(tmp_path / "db", threshold=0.7).found(PAIR, asked)
+    assert match is not None
+    assert 0.7 <= match.score < 1
+    assert Corrections(tmp_path / "db", threshold=0.7).found(PAIR, "something else") is None
+
+
+def test_a_new_correction_is_found_at_once(tmp_path: Path) -> None:
+    kept = Corrections(tmp_path / "db")
+    for number in range(3):
+        assert kept.found(PAIR, f"one {number}") is None
+        kept.add(PAIR, Correction(f"one {number}", "x"))
+        assert kept.found(PAIR, f"one {number}") is not None
+
+
+@pytest.mark.parametrize("content", [b"not a database, but long enough to be none" * 50, None])
+def test_other_files_are_refused_and_left_alone(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "db"
+    if content is None:
+        with sqlite3.connect(path) as other:
+            other.execute("create table notes (text)")
+    else:
+        path.write_bytes(content)
+    before = path.read_bytes()
+    with pytest.raises(UserError, match="db: "):
+        Corrections(path)
+    assert path.read_bytes() == before
+
+
+def test_what_was_acknowledged_survives_the_process(tmp_path: Path) -> None:
+    """Killed among writes, five times over."""
+    program = (
+        "import sys; from pathlib import Path; from dragoman.serving.corrections import *\n"
+        "kept = Corrections(Path(sys.argv[1]))\n"
+        "for number in range(int(sys.argv[2]), 10**6):\n"
+        "    kept.add(('en', 'fr'), Correction(f'{number}', 'x')); print(number, flush=True)\n"
+    )
+    known: list[str] = []
+    for times in range(5):
+        command = [sys.executable, "-c", program, str(tmp_path / "db"), str(1000 * times)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            known += [process.stdout.readline().strip() for _ in range(10)]
+            os.kill(process.pid, signal.SIGKILL)
+            known += process.stdout.read().split()
+        kept = Corrections(tmp_path / "db")
+        assert {each.source for each in kept.all(PAIR)} >= set(known)
+        kept.close()
+    assert sqlite3.connect(tmp_path / "db").execute("pragma integrity_check").fetchone() == ("ok",)
