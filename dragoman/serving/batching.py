@@ -27,11 +27,14 @@ class BusyError(Exception):
 
 
 class Options(NamedTuple):
-    """How texts are translated: what `Translator.translate` takes for all texts alike."""
+    """How texts are translated: what `Translator.translate` takes for all texts alike. `diverse`: the first words of
+    several translations differ.
+    """
 
     to: str | None = None
     n_best: int = 1
     asked: Asked = NOTHING_ASKED
+    diverse: bool = False
 
 
 class Piece(NamedTuple):

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DeviceConfig
 from dragoman.data.source import only_text
 from dragoman.errors import UserError
@@ -15,6 +16,7 @@ from dragoman.translation.loading import Engine, load
 from dragoman.translation.translation import Translation
 from dragoman.translation.translator import Translator
 
+DIFFERENT = 5.0  # nats by which a word is less probable where another translation has it
 CACHED = 2_000  # translations that a model keeps
 
 
@@ -70,10 +72,14 @@ class Model:
             self._known.popitem(last=False)
 
     def _search(self, pieces: Sequence[Piece], options: Options, deadline: Deadline) -> list[Translation]:
+        groups = {"size": 1, "groups": options.n_best, "strength": DIFFERENT}
         return self.translator.translate(
             [piece.text for piece in pieces],
             to=options.to,
             n_best=options.n_best,
+            search=Spec("diverse", {"size": 1, "groups": options.n_best, "strength": DIFFERENT})
+            if options.diverse
+            else None,
             asked=options.asked,
             prefix=[piece.prefix for piece in pieces],
             timeout=deadline,

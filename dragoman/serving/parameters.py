@@ -78,6 +78,24 @@ class Parameters:
             raise Refusal(400, f"Invalid request: {name} is no number from 0 to {most}") from None
         return int(value)
 
+    def flag(self, name: str) -> bool:
+        """Whether something is asked for."""
+        value = self._values.get(name, False)
+        if not isinstance(value, bool):
+            raise Refusal(400, f"Invalid request: {name} is neither true nor false")
+        return value
+
+    def lists(self, name: str, most: int) -> list[list[str]]:
+        """At most so many lists of texts that are not empty."""
+        value = self._values.get(name, [])
+        every = isinstance(value, list) and all(
+            isinstance(each, list) and each and all(isinstance(text, str) and text.strip() for text in each)
+            for each in value
+        )
+        if not every or len(value) > most:
+            raise Refusal(400, f"Invalid request: {name} is no list of at most {most} lists of strings")
+        return [[_clean(text) for text in each] for each in value]
+
     def choice(self, name: str, known: Sequence[str]) -> str:
         """One of these, the first if it is not there."""
         value = self.text(name, known[0])

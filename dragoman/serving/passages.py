@@ -25,6 +25,11 @@ class Passage(NamedTuple):
             sentence + space for sentence, space in zip(sentences, self.between[1:], strict=True)
         )
 
+    def part(self, first: int, end: int) -> "Passage":
+        """The passage of some sentences, with what stands behind them, and before them if they are the first."""
+        between = self.between[first + 1 : end + 1]
+        return Passage(self.sentences[first:end], ("" if first else self.between[0], *between))
+
 
 def split(text: str, language: str, *, sentences: bool = True) -> Passage:
     """Split a text into its sentences by the rules of a language, and never across lines. Without `sentences`, a line

@@ -19,11 +19,12 @@ PROTECTED = Asked(protection=Protection.named(["placeholders", "urls", "emails"]
 
 
 class Wish(NamedTuple):
-    """What is asked of a translation: further ones, terms and protected spans, seconds for each model, and how it
-    begins.
+    """What is asked of a translation: further ones (`diverse`: which begin with other words), terms and protected
+    spans, seconds for each model, and how it begins.
     """
 
     alternatives: int = 0
+    diverse: bool = False
     asked: Asked = PROTECTED
     seconds: float = 60.0
     prefix: str = ""
@@ -105,17 +106,22 @@ class Service:
     async def translate(
         self, texts: Sequence[str], source: str, target: str, wish: Wish = NOTHING_MORE
     ) -> list[Translated]:
-        """Translate texts. UserError if there is no way from one language to the other, BusyError if it takes too long.
-        To its own language a text goes as it is.
+        """Translate texts. UserError if there is no way from one language to the other, BusyError if it takes too
+        long.
         """
+        return await self.translate_passages([self.passage(text, source) for text in texts], source, target, wish)
+
+    async def translate_passages(
+        self, passages: Sequence[Passage], source: str, target: str, wish: Wish = NOTHING_MORE
+    ) -> list[Translated]:
+        """The same of texts in sentences."""
         way = self.routes.way(source, target)
         if not way:
             raise UserError(f"no model translates from {source} to {target}")
-        passages = [self._passage(text, source) for text in texts]
         pieces = [Piece(each) for passage in passages for each in passage.sentences]
         if wish.prefix and pieces:
             pieces[0] = pieces[0]._replace(prefix=wish.prefix)
-        known = {} if wish.prefix else await self._corrected((source, target), pieces)
+        known = {} if wish.prefix or wish.diverse else await self._corrected((source, target), pieces)
         new = [piece for piece in pieces if piece not in known]
         found = iter(await self._along(way, new, wish))
         every = iter([known[piece] if piece in known else next(found) for piece in pieces])
@@ -129,7 +135,7 @@ class Service:
         if self.corrections is None:
             raise UserError("corrections are not kept here")
         kept = [correction]
-        before, after = (self._passage(text, source).sentences for text in correction[:2])
+        before, after = (self.passage(text, source).sentences for text in correction[:2])
         if len(before) == len(after) > 1:
             kept += [
                 correction._replace(source=a, correction=b, machine="") for a, b in zip(before, after, strict=True)
@@ -137,7 +143,8 @@ class Service:
         for each in kept:
             await asyncio.to_thread(self.corrections.add, (source, target), each)
 
-    def _passage(self, text: str, language: str) -> Passage:
+    def passage(self, text: str, language: str) -> Passage:
+        """A text in its sentences."""
         return split(text, language, sentences=self.sentences)
 
     async def _corrected(self, pair: tuple[str, str], pieces: Sequence[Piece]) -> dict[Piece, Sentence]:
@@ -160,7 +167,7 @@ class Service:
             between = await self._by(leg, read, Options(leg.direction.to, asked=PROTECTED), wish.seconds)
             read = [Piece(each.text) for each in between]
         last = way[-1]
-        options = Options(last.direction.to, 1 + wish.alternatives, wish.asked)
+        options = Options(last.direction.to, 1 + wish.alternatives, wish.asked, wish.diverse)
         ready = [each._replace(prefix=piece.prefix) for each, piece in zip(read, pieces, strict=True)]
         return await self._by(last, ready, options, wish.seconds)
 

@@ -1,0 +1,70 @@
+"""The endpoints of our own."""
+
+import json
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+import dragoman
+
+PAIR = {"source": "en", "target": "fr"}
+TEXT = " one two. six one.\n\nthree "
+
+
+def post(client: TestClient, **parameters: Any) -> Any:
+    return client.post("/v1/translate", json={**PAIR, **parameters}).json()
+
+
+def test_every_sentence_has_its_attention(client: TestClient) -> None:
+    answer = post(client, q=TEXT)
+    assert "".join(each["before"] + each["source"] + each["behind"] for each in answer["sentences"]) == TEXT
+    assert "".join(each["before"] + each["text"] + each["behind"] for each in answer["sentences"]) == answer["text"]
+    for each in answer["sentences"]:
+        found = dragoman.Result.from_json(each["translation"]).translation
+        assert found.text == each["text"]
+        assert found.sources[0].text == each["source"]
+        assert found.attention.shape == (len(found.words), len(found.source_words))
+
+
+def test_a_translation_begins_as_it_is_told(client: TestClient) -> None:
+    assert post(client, q="one two", prefix="six")["text"].startswith("six")
+
+
+def test_other_words_behind_a_prefix(client: TestClient) -> None:
+    answer = post(client, q="one two three", prefix="trois", alternatives=2, diverse=True)
+    every = [answer["text"], *answer["alternatives"]]
+    assert answer["text"] == "trois deux un"
+    assert len({text.split()[1] for text in every if len(text.split()) > 1}) > 1
+    assert all(text.startswith("trois") for text in every)
+
+
+def test_terms(client: TestClient) -> None:
+    assert "zwei" in post(client, q="one two", glossary=[["two", "zwei"]])["text"].split()
+    assert "two" in post(client, q="one two", glossary=[["two"]])["text"].split()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "line"),
+    [
+        ({"glossary": "x"}, "Invalid request: glossary is no list of at most 1000 lists of strings"),
+        ({"glossary": [[]]}, "Invalid request: glossary is no list of at most 1000 lists of strings"),
+        ({"glossary": [["a", 1]]}, "Invalid request: glossary is no list of at most 1000 lists of strings"),
+        ({"diverse": "yes"}, "Invalid request: diverse is neither true nor false"),
+        ({"target": "zz"}, "en to zz is not supported"),
+        ({"q": ["one"]}, "Invalid request: q is no string"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/v1/translate", "/v1/stream"])
+def test_what_cannot_be_is_told(client: TestClient, path: str, parameters: dict[str, Any], line: str) -> None:
+    answer = client.post(path, json={"q": "one", **PAIR, **parameters})
+    assert (answer.status_code, answer.json()) == (400, {"error": line})
+
+
+def test_sentences_are_sent_as_they_are_done(client: TestClient) -> None:
+    answer = client.post("/v1/stream", json={"q": TEXT, **PAIR})
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    events = [dict(line.split(": ", 1) for line in event.split("\n")) for event in answer.text.strip().split("\n\n")]
+    assert [event["event"] for event in events] == ["sentence"] * 3 + ["end"]
+    sentences = [json.loads(event["data"]) for event in events[:-1]]
+    assert sentences == post(client, q=TEXT)["sentences"]
