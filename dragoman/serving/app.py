@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dragoman.serving import libretranslate, own
+from dragoman.serving import libretranslate, own, pages
 from dragoman.serving.asking import Desk
 from dragoman.serving.limits import LimitedBody
 from dragoman.serving.measures import KIND, Measures
@@ -34,6 +34,7 @@ def create(desk: Desk) -> FastAPI:
     app = FastAPI(title="dragoman", version=__version__, lifespan=life, docs_url=None, redoc_url=None)
     app.include_router(libretranslate.router(desk))
     app.include_router(own.router(desk))
+    app.router.routes += pages.routes()
 
     @app.get("/health")
     async def health() -> dict[str, str]:

@@ -77,9 +77,7 @@ class Model:
             [piece.text for piece in pieces],
             to=options.to,
             n_best=options.n_best,
-            search=Spec("diverse", {"size": 1, "groups": options.n_best, "strength": DIFFERENT})
-            if options.diverse
-            else None,
+            search=Spec("diverse", groups) if options.diverse else None,
             asked=options.asked,
             prefix=[piece.prefix for piece in pieces],
             timeout=deadline,

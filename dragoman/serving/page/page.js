@@ -1,0 +1,305 @@
+// The page of `dragoman serve`: text in, translation out as it is made, and what each word of it looked at.
+"use strict";
+
+const UNSURE = 0.5; // probability of a word below which it is underlined
+const FAINT = 0.05; // weight below which a source word is not shaded
+const PAST = 20; // texts in the history
+const one = (id) => document.getElementById(id);
+
+let languages = [];
+let settings = {};
+let sentences = []; // of the translation that is shown
+let chosen = null; // {sentence, word}
+let running = null; // aborts the request that is under way
+
+// Everything that comes from texts is inserted as text, never as markup.
+function element(name, content = "", attributes = {}) {
+  const made = document.createElement(name);
+  made.textContent = content;
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
+}
+
+function stored(name, value) {
+  try {
+    if (value === undefined) return localStorage.getItem(`dragoman.${name}`) ?? "";
+    localStorage.setItem(`dragoman.${name}`, value);
+  } catch { /* a browser that keeps nothing */ }
+  return "";
+}
+
+function glossary() {
+  return one("glossary").value.split("\n").map((line) => line.split(/[=\t]/).map((part) => part.trim()).filter(Boolean))
+    .filter((term) => term.length);
+}
+
+async function post(path, given, signal) {
+  const key = one("key").value.trim();
+  const headers = { "Content-Type": "application/json", ...(key && { Authorization: `Bearer ${key}` }) };
+  const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(given), signal });
+  if (!answer.ok) {
+    const told = await answer.json().catch(() => ({}));
+    throw new Error(told.error || `The server answered ${answer.status}`);
+  }
+  return answer;
+}
+
+async function* events(answer) {
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let waiting = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const whole = (waiting + value).split("\n\n");
+    waiting = whole.pop();
+    for (const event of whole) {
+      const [name, data] = event.split("\n").map((line) => line.slice(line.indexOf(": ") + 2));
+      yield { name, data: JSON.parse(data) };
+    }
+  }
+}
+
+function pair() {
+  return { source: one("source").value, target: one("target").value };
+}
+
+async function translate() {
+  running?.abort();
+  const abort = running = new AbortController();
+  const q = one("text").value;
+  sentences = [];
+  choose(null);
+  one("translation").replaceChildren();
+  one("copy").disabled = true;
+  if (!q.trim()) return say("");
+  say("Translating …");
+  try {
+    for await (const { name, data } of events(await post("v1/stream", { q, ...pair(), glossary: glossary() }, abort.signal))) {
+      if (name === "error") throw new Error(data.error);
+      if (name === "sentence") add(data);
+    }
+    say(sentences.some((each) => words(each).some((word) => word.unsure)) ? "Underlined: the model is unsure." : "");
+    remember(q);
+  } catch (error) {
+    if (error.name !== "AbortError") say(error.message);
+  }
+  one("copy").disabled = !sentences.length;
+}
+
+function say(line) {
+  one("state").textContent = line;
+}
+
+// The words of a sentence, where they stand in it, and whether the model was unsure of them.
+function words(sentence) {
+  const found = [];
+  let end = 0;
+  (sentence.translation?.words ?? []).forEach((word, number) => {
+    const begin = sentence.text.indexOf(word, end);
+    if (begin < 0) return;
+    end = begin + word.length;
+    const unsure = Math.exp(sentence.translation.log_probs[number]) < UNSURE;
+    found.push({ number, word, begin, end, unsure });
+  });
+  return found;
+}
+
+function add(sentence) {
+  sentences.push(sentence);
+  const place = element("span");
+  sentence.place = place;
+  one("translation").append(document.createTextNode(sentence.before), place, document.createTextNode(sentence.behind));
+  draw(sentence);
+}
+
+function draw(sentence) {
+  const { place, text } = sentence;
+  place.replaceChildren();
+  place.className = sentence.correction ? "corrected" : "";
+  if (sentence.correction) place.title = "A correction that was saved before";
+  let end = 0;
+  for (const word of words(sentence)) {
+    place.append(text.slice(end, word.begin));
+    const button = element("button", word.word, {
+      type: "button", class: word.unsure ? "word unsure" : "word", "aria-pressed": "false",
+    });
+    button.addEventListener("mouseenter", () => { if (!chosen) show(sentence, word); });
+    button.addEventListener("focus", () => show(sentence, word));
+    button.addEventListener("click", () => choose({ sentence, word, button }));
+    place.append(button);
+    end = word.end;
+  }
+  place.append(text.slice(end));
+}
+
+// What a word of the translation looked at.
+function show(sentence, word) {
+  const source = sentence.translation.sources[0];
+  const weights = source.attention[word.number];
+  one("chosen").textContent = `“${word.word}” looked at`;
+  const shown = one("looked");
+  shown.replaceChildren();
+  let end = 0;
+  source.words.forEach((read, number) => {
+    const begin = sentence.source.indexOf(read, end);
+    if (begin < 0) return;
+    shown.append(sentence.source.slice(end, begin));
+    end = begin + read.length;
+    if (weights[number] < FAINT) return shown.append(read);
+    const mark = element("mark", read, { title: `${Math.round(100 * weights[number])} %` });
+    mark.style.setProperty("--weight", `${Math.round(10 + 60 * weights[number])}%`);
+    shown.append(mark);
+  });
+  shown.append(sentence.source.slice(end));
+  one("detail").hidden = false;
+}
+
+// A word that was chosen stays shown, with what else could stand there.
+async function choose(next) {
+  chosen?.button.setAttribute("aria-pressed", "false");
+  chosen = next && next.button !== chosen?.button ? next : null;
+  one("others").replaceChildren();
+  one("correction").hidden = true;
+  if (!chosen) return void (one("detail").hidden = !next);
+  const { sentence, word, button } = chosen;
+  button.setAttribute("aria-pressed", "true");
+  show(sentence, word);
+  one("correction").hidden = !settings.suggestions;
+  one("better").value = sentence.text;
+  one("kept").textContent = "";
+  const prefix = sentence.text.slice(0, word.begin);
+  try {
+    const asked = { q: sentence.source, ...pair(), glossary: glossary(), prefix: prefix.trimEnd(), alternatives: 5, diverse: true };
+    const found = await (await post("v1/translate", asked)).json();
+    if (chosen?.button !== button) return;
+    const others = new Set([found.text, ...found.alternatives].map((text) => following(text, prefix.trimEnd().length)));
+    others.delete("");
+    others.delete(word.word);
+    one("others").append(element("span", others.size ? "Or here:" : "Nothing else fits here.", { class: "muted" }));
+    for (const other of others) {
+      const choice = element("button", other, { type: "button" });
+      choice.addEventListener("click", () => retranslate(sentence, prefix + other));
+      one("others").append(choice);
+    }
+  } catch (error) {
+    say(error.message);
+  }
+}
+
+// The word of a text behind its first characters.
+function following(text, begin) {
+  const [word = ""] = text.slice(begin).match(/[\p{L}\p{M}\p{N}_'’-]+|[^\s]/u) ?? [];
+  return word;
+}
+
+async function retranslate(sentence, prefix) {
+  choose(null);
+  say("Translating …");
+  try {
+    const found = await (await post("v1/translate", { q: sentence.source, ...pair(), glossary: glossary(), prefix })).json();
+    const [again] = found.sentences;
+    Object.assign(sentence, { text: again.text, translation: again.translation, correction: undefined });
+    draw(sentence);
+    say("");
+    sentence.place.querySelector(".word:last-of-type")?.focus();
+  } catch (error) {
+    say(error.message);
+  }
+}
+
+async function correct(event) {
+  event.preventDefault();
+  const { sentence } = chosen;
+  const better = one("better").value.trim();
+  if (!better) return;
+  try {
+    await post("suggest", { q: sentence.source, s: better, ...pair() });
+    Object.assign(sentence, { text: better, translation: undefined, correction: { source: sentence.source, score: 1 } });
+    draw(sentence);
+    one("kept").textContent = "Saved.";
+  } catch (error) {
+    one("kept").textContent = error.message;
+  }
+}
+
+function remember(text) {
+  const past = [text, ...history().filter((each) => each !== text)].slice(0, PAST);
+  stored("history", JSON.stringify(past));
+  showHistory();
+}
+
+function history() {
+  try {
+    return JSON.parse(stored("history") || "[]");
+  } catch {
+    return [];
+  }
+}
+
+function showHistory() {
+  one("history").replaceChildren(...history().map((text) => {
+    const item = element("li");
+    const button = element("button", text, { type: "button", dir: "auto" });
+    button.addEventListener("click", () => { one("text").value = text; count(); translate(); });
+    item.append(button);
+    return item;
+  }));
+}
+
+function count() {
+  const size = one("text").value.length;
+  one("count").textContent = `${size.toLocaleString("en")} of ${(settings.charLimit ?? 0).toLocaleString("en")} characters`;
+}
+
+function options(select, codes, wanted) {
+  const names = new Map(languages.map(({ code, name }) => [code, name]));
+  const display = new Intl.DisplayNames(["en"], { type: "language", fallback: "code" });
+  select.replaceChildren(...codes.map((code) => element("option", names.get(code) ?? named(display, code), { value: code })));
+  if (codes.includes(wanted)) select.value = wanted;
+}
+
+function named(display, code) {
+  try { return display.of(code.replace("_", "-")); } catch { return code; }
+}
+
+function targets(wanted) {
+  const { targets: all = [] } = languages.find(({ code }) => code === one("source").value) ?? {};
+  options(one("target"), all.filter((code) => code !== one("source").value), wanted);
+  const back = languages.find(({ code }) => code === one("target").value);
+  one("swap").disabled = !back?.targets.includes(one("source").value);
+}
+
+async function start() {
+  [languages, settings] = await Promise.all(["languages", "frontend/settings"].map(async (path) => (await fetch(path)).json()));
+  options(one("source"), languages.map(({ code }) => code), stored("source"));
+  targets(stored("target"));
+  one("access").hidden = !settings.keyRequired;
+  one("access").open = settings.keyRequired && !stored("key");
+  one("key").value = stored("key");
+  one("glossary").value = stored("glossary");
+  showHistory();
+  count();
+}
+
+one("ask").addEventListener("submit", (event) => { event.preventDefault(); translate(); });
+one("text").addEventListener("input", count);
+one("text").addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) translate(); });
+one("source").addEventListener("change", () => { targets(one("target").value); stored("source", one("source").value); });
+one("target").addEventListener("change", () => { targets(one("target").value); stored("target", one("target").value); });
+one("swap").addEventListener("click", () => {
+  const { source, target } = pair();
+  const text = sentences.map((each) => each.before + each.text + each.behind).join("");
+  one("source").value = target;
+  targets(source);
+  if (text) { one("text").value = text; count(); translate(); }
+});
+one("copy").addEventListener("click", async () => {
+  await navigator.clipboard?.writeText(sentences.map((each) => each.before + each.text + each.behind).join(""));
+  say("Copied.");
+});
+one("correction").addEventListener("submit", correct);
+one("glossary").addEventListener("input", () => stored("glossary", one("glossary").value));
+one("key").addEventListener("input", () => stored("key", one("key").value));
+one("forget").addEventListener("click", () => { stored("history", "[]"); showHistory(); });
+document.addEventListener("keydown", (event) => { if (event.key === "Escape") choose(null); });
+start().catch((error) => say(error.message));
