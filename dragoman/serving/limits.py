@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import os
 import re
 import secrets
 import time
@@ -14,7 +15,7 @@ from limits.aio.strategies import MovingWindowRateLimiter
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman.errors import UserError
-from dragoman.files import read_lines, shown
+from dragoman.files import read_lines, shown, write_atomically
 from dragoman.serving.refusal import Refusal
 
 ENTRY = re.compile(r"(\S+) ([0-9a-f]{64})")
@@ -61,10 +62,11 @@ class Keys:
             raise UserError(f"--make-key: expected a name without spaces, found '{name}'")
         if path.exists():
             Keys(path)
+        known = list(read_lines(path)) if path.exists() else []
         key = secrets.token_urlsafe(24)
-        path.touch(mode=0o600)
-        with path.open("a", encoding="utf-8") as file:
-            file.write(f"{name} {_hash(key)}\n")
+        with write_atomically(path) as file:
+            os.chmod(file.name, 0o600)
+            file.writelines(f"{line}\n" for line in [*known, f"{name} {_hash(key)}"])
         return key
 
 

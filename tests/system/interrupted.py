@@ -37,6 +37,8 @@ LOADED = [  # what the commands import when they run
     "dragoman.deployment.export",
     "dragoman.evaluation.languages",
     "dragoman.installed_demo",
+    "dragoman.serving.app",
+    "dragoman.serving.server",
     "dragoman.text.noise",
     "dragoman.training.duration",
     "dragoman.training.starting",

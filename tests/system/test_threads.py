@@ -27,6 +27,7 @@ COMPUTING = {
     "postedit": (RUN, "--translation", "test.en"),
     "report": (RUN, "--sentences", "test.en"),
     "score": (RUN, "test.en", "test.fr"),
+    "serve": (RUN, "--port", "0"),
     "train": ("toy.yaml", "--run", "runs/other"),
     "translate": (RUN, "test.en"),
 }

@@ -1,0 +1,99 @@
+"""Texts, models and the ways between languages."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dragoman
+from dragoman.errors import UserError
+from dragoman.serving import models
+from dragoman.serving.models import Model, Routes
+from dragoman.serving.service import Service
+from dragoman.translation.translation import Translation
+
+pytest.importorskip("sentencex")
+
+
+class Forgetful:
+    """A translator that loses every protected span."""
+
+    def __init__(self, run: Path) -> None:
+        self._real = dragoman.load(run)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def translate(self, texts: Sequence[str], **options: Any) -> list[Translation]:
+        found = self._real.translate(texts, **options)
+        return [
+            replace(each, text="x", spans=tuple(span._replace(target=None) for span in each.spans))
+            if each.spans
+            else each
+            for each in found
+        ]
+
+
+def translated(service: Service, *texts: str, **options: Any) -> list[str]:
+    async def ask() -> list[str]:
+        found = [each.text for each in await service.translate(texts, "en", "fr", **options)]
+        await service.close()
+        return found
+
+    return asyncio.run(ask())
+
+
+def test_what_stands_around_lost_spans_is_translated(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Model.load(run)
+    monkeypatch.setattr(model, "translator", Forgetful(run))
+    texts = ["one two [X1X] six", "[X1X][X2X] one", "[X1X]", "six one"]
+    assert translated(Service([model]), *texts) == ["deux un [X1X] six", "[X1X][X2X] un", "[X1X]", "un six"]
+
+
+def test_ways_between_languages(run: Path) -> None:
+    def model(name: str, *pairs: tuple[str, str]) -> Model:
+        return Model(name, dragoman.load(run), pairs)
+
+    first, second, third = model("a", ("en", "fr")), model("b", ("fr", "de"), ("en", "fr")), model("c", ("fr", "en"))
+    routes = Routes([first, second, third])
+    assert routes.targets == {"en": ["de", "fr"], "fr": ["de", "en"]}
+    assert [leg.model.name for leg in routes.way("en", "fr")] == ["a"]
+    assert [leg.model.name for leg in routes.way("en", "de")] == ["a", "b"]
+    assert routes.way("de", "en") == ()
+
+
+def test_a_language_between(run: Path) -> None:
+    to, back = Model("to", dragoman.load(run), [("en", "es")]), Model("back", dragoman.load(run), [("es", "fr")])
+    (found,) = translated(Service([to, back]), "one two")
+    direct = dragoman.load(run)
+    (first,) = direct.translate(["one two"])
+    assert found == direct.translate([first.text])[0].text
+
+
+def test_what_was_translated_is_known(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, asked = Model.load(run), list[str]()
+    real = model.translator.translate
+
+    def noted(texts: Sequence[str], **options: Any) -> list[Translation]:
+        asked.extend(texts)
+        return real(texts, **options)
+
+    monkeypatch.setattr(model.translator, "translate", noted)
+    service = Service([model])
+
+    async def ask() -> None:
+        for _ in range(2):
+            await service.translate(["one two", "one two", "six"], "en", "fr")
+        await service.close()
+
+    asyncio.run(ask())
+    assert asked == ["one two", "six"]
+
+
+def test_a_run_of_several_texts_does_not_serve(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(models, "only_text", lambda _: False)
+    with pytest.raises(UserError, match="run: reads en, but serves one text"):
+        Model.load(run)
