@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 from rich.console import Console
 from rich.markup import escape
 
-from dragoman import inspection
+from dragoman import inspection, reporting
 from dragoman.corpus.examples import Pair, read_pairs
 from dragoman.corpus.pharaoh import Gold, pharaoh, read_gold
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.sacre import Bleu
 from dragoman.files import write_atomically
 from dragoman.phrasebook import corpus
+from dragoman.reporting import Translated
 from dragoman.run.run import Run
 from dragoman.text.printable import printable
 from dragoman.training import checks, session
@@ -86,7 +87,7 @@ def write_report(model: Translator, run: Path, part: Part) -> Path:
     """Write the report of the run with test sentences, and return its path."""
     sentences, scores = inspection.translated(model, part.pairs[:REPORTED], part.gold[:REPORTED])
     loaded = Run.load(run)
-    inspection.write_page(loaded.folder.report, [inspection.view(loaded, sentences, scores)])
+    reporting.write_page(loaded.folder.report, [Translated(loaded, sentences, scores)])
     return loaded.folder.report
 
 

@@ -1,16 +1,14 @@
-"""Contents of the report: facts, scores, curves and sentences with their attention, from the files of a run."""
+"""What is known of a run: facts, scores, curves and sentences with their attention, from its files."""
 
 import json
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
-from dragoman.configuration import components, document
+from dragoman.configuration import components
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import ModelConfig
 from dragoman.corpus.features import FeatureSource
@@ -20,10 +18,9 @@ from dragoman.data.vocabulary import SymbolTable
 from dragoman.errors import UserError
 from dragoman.evaluation import alignment, floors
 from dragoman.evaluation.alignment import AlignmentScore
-from dragoman.evaluation.groups import LENGTHS
-from dragoman.evaluation.metrics.metric import Metric, Score, predicted
+from dragoman.evaluation.metrics.metric import Score, predicted
 from dragoman.evaluation.metrics.table import METRICS
-from dragoman.files import read_lines, write_atomically
+from dragoman.files import read_lines
 from dragoman.model import build
 from dragoman.model.inputs import SourceInput, model_inputs
 from dragoman.model.weights import read_note
@@ -34,11 +31,8 @@ from dragoman.translation import result
 from dragoman.translation.inputs import Text
 from dragoman.translation.result import Result
 from dragoman.translation.translator import Translator
-from dragoman.visualisation import report
-from dragoman.visualisation.report import Example, RunView
-from dragoman.visualisation.tables import Bucket
+from dragoman.visualisation.sentences import Example
 
-MOST_EXAMPLES = 500  # sentences in a report, so that even a phone can display it
 ALTERNATIVES = 5  # translations of a sentence in a report
 
 Row = dict[str, Any]
@@ -67,26 +61,6 @@ class Sentences(NamedTuple):
     def _those(self, chosen: Iterable[bool]) -> "Sentences":
         numbers = [number for number, wanted in enumerate(chosen) if wanted]
         return Sentences([self.texts[n] for n in numbers], [self.examples[n] for n in numbers])
-
-
-def view(run: Run, sentences: Sentences, more: Iterable[Score] = ()) -> RunView:
-    """Return what a report shows of a run; `more` are scores beside those of its metrics."""
-    rows = [{key: row[key] for key in row if not key.startswith("final/")} for row in metric_rows(run)]
-    return RunView(
-        name=str(run.folder.path),
-        config_yaml=document.dump(run.config),
-        facts=facts(run),
-        metrics=rows,
-        scores=scores(run, sentences, more),
-        lengths=by_length(sentences.known, _bleu(run)),
-        examples=_shown(sentences),
-    )
-
-
-def _shown(sentences: Sentences) -> list[Example]:
-    """Return as many sentences as a report shows, the first ones of each language pair."""
-    pairs = dict.fromkeys(example.pair for example in sentences.examples)
-    return [example for pair in pairs for example in sentences.of(pair).examples[: MOST_EXAMPLES // len(pairs)]]
 
 
 def scores(run: Run, sentences: Sentences, more: Iterable[Score] = ()) -> list[Score]:
@@ -185,15 +159,9 @@ def example(found: Result, gold: Iterable[tuple[int, int]] | None = None) -> Exa
         [(each.text, each.score) for each in (translation.n_best if translation.alternatives else ())],
         seen.shares,
         found.pair or "",
-        source_text=seen.text,
+        texts=[(source.label.strip("[]"), source.text) for source in translation.sources],
         target_text=translation.text,
     )
-
-
-def write_page(path: Path, views: list[RunView]) -> None:
-    """Write the report of these runs as one HTML page."""
-    with write_atomically(path) as file:
-        file.write(report.page(views))
 
 
 def facts(run: Run) -> list[tuple[str, str]]:
@@ -266,24 +234,6 @@ def parameters(model: ModelConfig, sources: tuple[SourceInput | int, ...], targe
             part = {"embedding": "target embedding", "map": "cursor"}[below[0]]
         counts[part.replace("_", " ")] += parameter.numel()
     return dict(counts)
-
-
-def by_length(sentences: Sentences, metric: Metric) -> list[Bucket]:
-    """Return the metric by source length in words (with several sources, that of the longest)."""
-    buckets: dict[int, list[int]] = {}
-    for number, each in enumerate(sentences.examples):
-        buckets.setdefault(bisect_left(LENGTHS, each.length), []).append(number)
-    found = []
-    for bucket, numbers in sorted(buckets.items()):
-        texts, references = ([lines[number] for number in numbers] for lines in (sentences.texts, sentences.references))
-        first, last = (0, *LENGTHS)[bucket] + 1, (*LENGTHS, None)[bucket]
-        found.append(Bucket(first, last, len(numbers), metric.corpus(texts, [references]).value))
-    return found
-
-
-def _bleu(run: Run) -> Metric:
-    """Return BLEU as the run measures it."""
-    return components.build(METRICS, next((spec for spec in run.config.metrics if spec.kind == "bleu"), Spec("bleu")))
 
 
 def metric_rows(run: Run) -> list[Row]:

@@ -15,12 +15,11 @@ from dragoman.configuration.config import ModelConfig
 from dragoman.corpus.examples import Pair
 from dragoman.corpus.pharaoh import Gold, read_pharaoh
 from dragoman.errors import UserError
-from dragoman.evaluation.metrics.sacre import Bleu
 from dragoman.inspection import Sentences
 from dragoman.model import build
 from dragoman.run.run import Run
 from dragoman.translation import loading
-from dragoman.visualisation.report import Example
+from dragoman.visualisation.sentences import Example
 from tests import toy
 from tests.golden import Golden
 
@@ -33,7 +32,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def example(source: list[str], target: list[str], reference: str | None) -> Example:
     """Words that stand between spaces, each of which looks at its own."""
     attention, texts = np.eye(len(target), len(source)), (" ".join(source), " ".join(target))
-    return Example(source, target, reference, attention, -1.0, source_text=texts[0], target_text=texts[1])
+    return Example(source, target, reference, attention, -1.0, texts=[("en", texts[0])], target_text=texts[1])
 
 
 def sentences(lengths: Sequence[int], right: Sequence[bool]) -> Sentences:
@@ -44,32 +43,12 @@ def sentences(lengths: Sequence[int], right: Sequence[bool]) -> Sentences:
     return Sentences([" ".join(words) if good else "false " * 9 for words, good in pairs], examples)
 
 
-def test_quality_is_told_for_each_length() -> None:
-    found = inspection.by_length(sentences([3, 4, 5, 6, 10, 30], [True, True, True, False, False, True]), Bleu(order=1))
-    assert [(str(bucket), bucket.sentences) for bucket in found] == [("3–5", 3), ("6–10", 2), ("26–30", 1)]
-    assert [round(bucket.value) for bucket in found] == [100, 0, 100]
-
-
-def test_the_last_bucket_is_for_the_rest_and_every_length_has_one() -> None:
-    lengths = [*range(121), 900]
-    found = inspection.by_length(sentences(lengths, [True] * 122), Bleu(order=1))
-    assert sum(bucket.sentences for bucket in found) == 122
-    assert [str(bucket) for bucket in found[:2]] == ["1–2", "3–5"]
-    assert [bucket.sentences for bucket in found[:2]] == [3, 3]
-    assert (str(found[-1]), found[-1].sentences) == ("over 100", 21)
-    assert inspection.by_length(sentences([], []), Bleu()) == []
-
-
 def test_a_missing_reference_takes_only_its_own_sentence_out(run: Run) -> None:
     given = sentences([2, 3, 4], [True, False, True])
     unknown = example(["new"], ["neuf"], None)
     mixed = Sentences([*given.texts, "neuf"], [*given.examples, unknown])
     assert inspection.scores(run, mixed) == inspection.scores(run, given)
-    view = inspection.view(run, mixed)
-    assert [name for name, *_ in view.scores] == ["BLEU-2", "chrF2"]
-    assert "|sentences:3|" in view.scores[0][2]
-    assert sum(bucket.sentences for bucket in view.lengths) == 3
-    assert len(view.examples) == 4
+    assert "|sentences:3|" in inspection.scores(run, mixed)[0].signature
 
 
 def test_an_empty_reference_is_one_too(run: Run) -> None:
@@ -102,21 +81,17 @@ def test_parameters_are_counted_by_part_and_once(tie: str) -> None:
     assert ("target embedding" in parts) == (tie == "none")
 
 
-def test_a_view_has_all_that_a_report_shows(run: Run) -> None:
-    view = inspection.view(run, *inspection.development(run))
-    assert view.name == str(run.folder.path)
-    assert dict(view.facts)["languages"] == "en to fr"
-    scores = [each for each in view.scores if ", " not in each[0]]  # which have a model
-    assert [name for name, *_ in scores] == ["BLEU-2", "chrF2", "Perplexity", "Accuracy"]
+def test_a_finished_run_has_its_development_sentences_and_scores(run: Run) -> None:
+    sentences, more = inspection.development(run)
+    assert dict(inspection.facts(run))["languages"] == "en to fr"
+    scores = [each for each in inspection.scores(run, sentences, more) if ", " not in each.name]  # which have a model
+    assert [each.name for each in scores] == ["BLEU-2", "chrF2", "Perplexity", "Accuracy"]
     last = json.loads(run.folder.metrics.read_text(encoding="utf-8").splitlines()[-1])
-    assert [value for _, value, _ in scores] == pytest.approx(
+    assert [each.value for each in scores] == pytest.approx(
         [last[f"final/{name}"] for name in ("bleu", "chrf", "perplexity", "accuracy")]
     )
-    assert len(view.examples) == 8
-    assert not any(key.startswith("final/") for row in view.metrics for key in row)
-    assert any("valid/bleu" in row for row in view.metrics)
-    assert sum(bucket.sentences for bucket in view.lengths) == 8
-    signatures = [signature for *_, signature in scores]
+    assert len(sentences.examples) == 8
+    signatures = [each.signature for each in scores]
     assert signatures[2] == signatures[3]
     assert signatures[2].startswith("unit:word|symbols:10|inventory:")
     assert len({signature.rpartition("|sentences:8|")[2] for signature in signatures}) == 1
@@ -145,7 +120,7 @@ def test_given_sentences_are_translated_and_compared_with_gold_links(run: Run, g
     assert 0 <= scores[0].value <= 100
     unknown, none = inspection.translated(model, [(pair.source, None) for pair in pairs])
     assert none == []
-    assert inspection.view(run, unknown).scores == []
+    assert inspection.scores(run, unknown) == []
     beyond = Gold(frozenset(), frozenset({(9, 0)}), "gold:1")
     with pytest.raises(UserError, match=r"gold:1:") as raised:
         inspection.translated(model, pairs[:1], [beyond])
@@ -161,21 +136,21 @@ def test_agreement_is_that_of_forced_decoding(run: Run) -> None:
 
 def test_translated_sentences_read_as_they_were_written(run: Run) -> None:
     found, _ = inspection.translated(loading.load(run.folder.path), [("One,  two.", None)])
-    assert found.examples[0].source_text == "One,  two."
+    assert found.examples[0].texts == [("en", "One,  two.")]
     assert [found.examples[0].target_text] == found.texts
     assert found.examples[0].source == ["One", ",", "two", "."]
 
 
 def test_development_sentences_read_as_they_were_written(run: Run, tmp_path: Path, golden: Golden) -> None:
     texts = (run.folder.path.parent / "dev.en").read_text(encoding="utf-8").splitlines()
-    assert [each.source_text for each in inspection.development(run)[0].examples] == texts
+    assert [each.texts for each in inspection.development(run)[0].examples] == [[("en", text)] for text in texts]
     shutil.copytree(run.folder.path, tmp_path / "run")
     other = Run.load(tmp_path / "run")
     first, *_ = map(json.loads, other.folder.validation.read_text(encoding="utf-8").splitlines())
     row = {**first, "text": "Deux, un.", "sources": [{**first["sources"][0], "text": "One, two."}]}
     other.folder.validation.write_text(json.dumps(row) + "\n", encoding="utf-8")
     (found,) = inspection.development(other)[0].examples
-    assert (found.source_text, found.target_text) == ("One, two.", "Deux, un.")
+    assert (found.texts, found.target_text) == ([("en", "One, two.")], "Deux, un.")
     del row["text"]
     other.folder.validation.write_text(json.dumps(row) + "\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"validation\.jsonl:1: text: ") as raised:
@@ -189,10 +164,10 @@ def test_a_run_that_is_under_way_shows_what_it_has(run: Run, tmp_path: Path) -> 
     begun.folder.validation.unlink()
     lines = begun.folder.metrics.read_text(encoding="utf-8").splitlines()
     begun.folder.metrics.write_text("\n".join([*lines[:-1], lines[-1][:20]]), encoding="utf-8")
-    view = inspection.view(begun, *inspection.development(begun))
-    assert view.scores == []
-    assert view.examples == []
-    assert str(dict(view.facts)["training"]).startswith("under way: 140 steps")
+    sentences, more = inspection.development(begun)
+    assert inspection.scores(begun, sentences, more) == []
+    assert sentences.examples == []
+    assert dict(inspection.facts(begun))["training"].startswith("under way: 140 steps")
     begun.folder.metrics.unlink()
     assert dict(inspection.facts(begun))["training"] == "has not begun"
 

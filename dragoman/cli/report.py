@@ -16,9 +16,9 @@ from dragoman.files import LONGEST_TEXT, read_lines
 from dragoman.text.printable import printable
 
 if TYPE_CHECKING:
+    from dragoman.reporting import Translated
     from dragoman.run.run import Run
     from dragoman.translation.inputs import Text
-    from dragoman.visualisation.report import RunView
 
 Pairs: TypeAlias = "list[tuple[Text, str | None]]"  # with the reference, if there is one
 
@@ -40,30 +40,38 @@ def report(
     ] = None,
     gold: Annotated[Path | None, typer.Option(help="Their gold links, as Pharaoh lines.")] = None,
     one_based: OneBased = False,
+    corpus: Annotated[
+        Path | None,
+        typer.Option(help="Text in the target language whose words are counted; the training data if not given."),
+    ] = None,
     to: To = None,
     threads: Threads = None,
 ) -> None:
-    """Write one HTML page: curves, scores, quality by length, attention of any sentence."""
+    """Write one HTML page to work with: scores with intervals, runs compared with the first, any sentence with its
+    attention, quality by length and by frequency of words, curves.
+    """
     if one_based and not gold:
         raise typer.BadParameter("--one-based goes with --gold")
-    from dragoman import inspection
+    from dragoman import reporting
+    from dragoman.evaluation.groups import frequencies
     from dragoman.run.folder import RunFolder
     from dragoman.visualisation.report import page
 
-    one_stream(sentences, gold)
-    outputs.check([("--output", output)], [sentences, gold], runs)
+    one_stream(sentences, gold, corpus)
+    outputs.check([("--output", output)], [sentences, gold, corpus], runs)
     if output and gold and not sentences:
         outputs.check([("--output", output)], chain.from_iterable(map(_development, runs)))
     given = list(read_lines(sentences, LONGEST_TEXT)) if sentences else None
     links = read_gold(gold, one_based=one_based) if gold else []
     if to and not sentences:
         raise UserError("--to goes with --sentences; development sentences already have their language")
-    views = [_view(run, given, sentences, gold, links, to) for run in runs]
+    frequency = frequencies(read_lines(corpus, LONGEST_TEXT)) if corpus else None
+    found = [_translated(run, given, sentences, gold, links, to) for run in runs]
     if str(output) == "-":
-        typer.echo(page(views), nl=False)
+        typer.echo(page(reporting.contents(found, frequency)), nl=False)
         return
     path = output or RunFolder(runs[0]).report
-    inspection.write_page(path, views)
+    reporting.write_page(path, found, frequency)
     typer.echo(printable(str(path)))
 
 
@@ -77,16 +85,17 @@ def _development(folder: Path) -> list[Path]:
     return [] if data.pairs else corpus_files(data.dev, *texts)
 
 
-def _view(
+def _translated(
     folder: Path,
     lines: Sequence[str] | None,
     where: Path | None,
     gold: Path | None,
     links: Sequence[Gold],
     to: str | None,
-) -> "RunView":
+) -> "Translated":
     from dragoman import inspection
     from dragoman.data.source import only_text
+    from dragoman.reporting import Translated
     from dragoman.run.run import Run
     from dragoman.translation.loading import load
 
@@ -98,12 +107,12 @@ def _view(
     elif gold:
         pairs = _development_pairs(run, gold)
     else:
-        return inspection.view(run, *inspection.development(run))
+        return Translated(run, *inspection.development(run))
     if gold and len(links) != len(pairs):
         raise UserError(f"{gold} has {len(links):,} lines, but there are {len(pairs):,} sentences")
     if gold and any(reference is None for _, reference in pairs):
         raise UserError(f"{gold}: gold links need the reference of every sentence, behind a tab")
-    return inspection.view(run, *inspection.translated(load(folder), pairs, links, to=to))
+    return Translated(run, *inspection.translated(load(folder), pairs, links, to=to))
 
 
 def _development_pairs(run: "Run", gold: Path) -> Pairs:

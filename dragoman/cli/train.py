@@ -67,7 +67,8 @@ def _trained(config: "Config") -> "RunFolder | None":
     """Train a run to its end and write its report. Returns its folder unless it was finished before, or this worker
     does not lead.
     """
-    from dragoman import inspection
+    from dragoman import inspection, reporting
+    from dragoman.reporting import Translated
     from dragoman.run.folder import RunFolder
     from dragoman.run.run import Run
     from dragoman.threads import process
@@ -83,7 +84,8 @@ def _trained(config: "Config") -> "RunFolder | None":
     for each in (folder, folder.reverse) if both else (folder,):
         if not (before and _is_newer(each.report, each.validation)):
             loaded = Run.load(each.path)
-            inspection.write_page(each.report, [inspection.view(loaded, *inspection.development(loaded))])
+            found = Translated(loaded, *inspection.development(loaded))
+            reporting.write_page(each.report, [found])
     return None if before else folder
 
 

@@ -1,4 +1,4 @@
-"""The tables of the report, as HTML: facts, scores, quality by length, and configurations."""
+"""The tables of the report, as HTML: scores, quality by group, facts, and configurations."""
 
 import difflib
 import math
@@ -7,19 +7,174 @@ from typing import NamedTuple
 
 from dragoman.configuration.messages import figure
 from dragoman.visualisation.curves import COLOURS
-from dragoman.visualisation.markup import breakable, escape
+from dragoman.visualisation.markup import breakable, escape, shortest
+
+MARKS = "* p < 0.05, ** p < 0.01, by paired bootstrap"
 
 
-class Bucket(NamedTuple):
-    """The number of sentences with `first` to `last` words (None: or more), and the value of a metric for them."""
+class Cell(NamedTuple):
+    """The value of a metric; if they are known, its 95 % interval, and for all but the first of several runs the
+    probability of so large a difference from that one, if they were equal, with the mark of a significant one.
+    """
 
-    first: int
-    last: int | None
-    sentences: int
     value: float
+    low: float = math.nan
+    high: float = math.nan
+    p: float | None = None
+    mark: str = ""
+    difference: float | None = None
 
-    def __str__(self) -> str:
-        return f"over {self.first - 1}" if self.last is None else f"{self.first}–{self.last}"
+    @property
+    def ends(self) -> list[float]:
+        """What a scale has to reach."""
+        return [each for each in (self.value, self.low, self.high) if math.isfinite(each)]
+
+
+class Scores(NamedTuple):
+    """The values of a metric: for runs by their numbers, then by name for what needs no model. `notes` tell what they
+    depend on.
+    """
+
+    title: str
+    runs: Sequence[tuple[int, Cell]]
+    others: Sequence[tuple[str, float]] = ()
+    notes: Sequence[str] = ()
+    higher_is_better: bool | None = None
+
+
+class Group(NamedTuple):
+    """Some sentences or words, how many, and the value of a metric for runs by their numbers."""
+
+    name: str
+    count: int
+    runs: Sequence[tuple[int, Cell]]
+
+
+class Groups(NamedTuple):
+    """The values of a metric in groups; `by` and `counted` are the headings of what they are."""
+
+    title: str
+    by: str
+    counted: str
+    groups: Sequence[Group]
+    higher_is_better: bool = True
+
+
+def scores(names: Sequence[str], found: Scores) -> str:
+    """Return a card: a row for each run with its interval and its difference from the first, and below what scores
+    without a model.
+    """
+    compared = any(cell.difference is not None for _, cell in found.runs)
+    ends = [end for _, cell in found.runs for end in cell.ends]
+    drawn = any(math.isfinite(cell.low) for _, cell in found.runs)
+    head = ["<th>System</th>", "<th>Score</th>"]
+    head += ['<td class="plot"></td>'] * drawn + ["<th>Difference</th>"] * compared
+    rows = []
+    for number, cell in found.runs:
+        cells = [_named(names, number), _score(cell)]
+        cells += [f'<td class="plot">{_interval(cell, min(ends), max(ends))}</td>'] * drawn
+        rows.append(f"<tr>{''.join([*cells, *([_difference(cell)] if compared else [])])}</tr>")
+    below = [_marked_by(names, found.runs)]
+    if found.others:
+        floors = ", ".join(f"{escape(name)} {_value(value)}" for name, value in found.others)
+        below.append(f'<p class="note">Without a model: {floors}</p>')
+    return _card(found.title, found.higher_is_better, "".join([_table(head, rows), *below, _depends(found.notes)]))
+
+
+def further(names: Sequence[str], found: Sequence[Scores]) -> str:
+    """Return a card with scores that have no interval: a row for each run, a column for each score."""
+    if not found:
+        return ""
+    head = ["<th>System</th>", *(f"<th>{breakable(each.title)}{_lower(each.higher_is_better)}</th>" for each in found)]
+    rows = []
+    for number in dict.fromkeys(number for each in found for number, _ in each.runs):
+        cells = [dict(each.runs).get(number, Cell(math.nan)) for each in found]
+        rows.append(f"<tr>{_named(names, number)}{''.join(map(_score, cells))}</tr>")
+    notes = [f"{each.title}: {note}" for each in found for note in each.notes]
+    return _card("Further scores", None, _table(head, rows) + _depends(notes))
+
+
+def _named(names: Sequence[str], number: int) -> str:
+    return f'<th scope="row"><span{_key(number)}>{breakable(names[number])}</span></th>'
+
+
+def _score(cell: Cell) -> str:
+    margin = f' <small class="muted">± {figure((cell.high - cell.low) / 2)}</small>'
+    return f'<td><b class="value">{_value(cell.value)}</b>{margin if math.isfinite(cell.low) else ""}</td>'
+
+
+def _difference(cell: Cell) -> str:
+    if cell.difference is None:
+        return "<td></td>"
+    p = "" if cell.p is None else f' <small class="muted">p {cell.p:.3f}</small>'
+    return f'<td class="difference">{_signed(cell.difference)}{_mark(cell)}{p}</td>'
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.2f}".replace("-", "−")
+
+
+def _mark(cell: Cell) -> str:
+    return f'<b class="mark">{cell.mark}</b>' if cell.mark else ""
+
+
+def _marked_by(names: Sequence[str], runs: Sequence[tuple[int, Cell]]) -> str:
+    """Say what the marks mean, if there may be some."""
+    if all(cell.p is None for _, cell in runs):
+        return ""
+    first = next(names[number] for number, cell in runs if cell.p is None)
+    return f'<p class="note">Difference from {breakable(first)}: {escape(MARKS)}</p>'
+
+
+def _depends(notes: Sequence[str]) -> str:
+    told = "".join(f"<p><code>{breakable(note)}</code></p>" for note in notes)
+    return f"<details><summary>What it depends on</summary>{told}</details>" if told else ""
+
+
+def _interval(cell: Cell, low: float, high: float) -> str:
+    """Draw the value and its interval between the ends of a scale; their numbers stand beside."""
+    if not math.isfinite(cell.low):
+        return ""
+    whole = (high - low) or 1.0
+    left, at, right = (shortest(2 + 96 * (each - low) / whole, 2) for each in (cell.low, cell.value, cell.high))
+    lines = f'<path class="range" d="M{left} 6H{right}"/><path class="at" d="M{at} 1V11"/>'
+    return f'<svg viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true">{lines}</svg>'
+
+
+def groups(names: Sequence[str], found: Groups) -> str:
+    """Return a card: a row for each group, with the bars of all runs below each other."""
+    longest = max((end for group in found.groups for _, cell in group.runs for end in cell.ends), default=0.0) or 1.0
+    rows = []
+    for group in found.groups:
+        bars = "".join(_bar(names, number, cell, longest) for number, cell in group.runs)
+        count = f'<td class="count">{group.count:,}</td>'
+        rows.append(f'<tr><th scope="row" class="bucket">{escape(group.name)}</th>{count}<td><ul>{bars}</ul></td></tr>')
+    numbers = dict.fromkeys(number for group in found.groups for number, _ in group.runs)
+    legend = "".join(f"<span{_key(number)}>{breakable(names[number])}</span> " for number in numbers)
+    heads = [f"<th>{escape(found.by)}</th>", f'<th class="count">{escape(found.counted)}</th>', "<th>Value</th>"]
+    told = _marked_by(names, [pair for group in found.groups for pair in group.runs])
+    keys = f'<p class="keys">{legend}</p>' if len(names) > 1 else ""
+    return _card(found.title, found.higher_is_better, keys + _table(heads, rows) + told)
+
+
+def _bar(names: Sequence[str], number: int, cell: Cell, longest: float) -> str:
+    """A bar from 0 with its interval, and its value; the run is told by colour, and in words to who cannot see it."""
+    end = shortest(100 * max(0.0, cell.value / longest), 2) if math.isfinite(cell.value) else "0"
+    bar = f'<rect class="part" width="{end}" height="12"/>'
+    if math.isfinite(cell.low):
+        left, right = (shortest(100 * each / longest, 2) for each in (cell.low, cell.high))
+        bar += f'<path class="range" d="M{left} 6H{right}"/>'
+    svg = f'<svg viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true">{bar}</svg>'
+    whose = f'<span class="unseen">{escape(names[number])} </span>' if len(names) > 1 else ""
+    return f"<li{_key(number, 'bar')}>{svg}<span>{whose}{_value(cell.value)}{_mark(cell)}</span></li>"
+
+
+def _card(title: str, higher_is_better: bool | None, body: str) -> str:
+    return f'<article class="card"><h3>{breakable(title)}{_lower(higher_is_better)}</h3>{body}</article>'
+
+
+def _lower(higher_is_better: bool | None) -> str:
+    return ' <small class="muted">lower is better</small>' if higher_is_better is False else ""
 
 
 def facts(runs: Sequence[tuple[str, Sequence[tuple[str, object]]]]) -> str:
@@ -39,48 +194,6 @@ def _fact(pair: tuple[str, object]) -> str:
     label, value = pair
     part = ' class="part"' if label.startswith(" ") else ""
     return f"<div{part}><dt>{escape(label.strip())}</dt><dd>{breakable(str(value))}</dd></div>"
-
-
-def scores(names: Sequence[str], runs: Sequence[Sequence[tuple[str, float, str]]]) -> str:
-    """Return a row for every metric, a column for every run; the signatures show whether values are comparable."""
-    metrics = list(dict.fromkeys(name for found in runs for name, _, _ in found))
-    if not metrics:
-        return ""
-    rows = []
-    for metric in metrics:
-        found = [next(((value, sign) for name, value, sign in run if name == metric), None) for run in runs]
-        values = "".join(f'<td class="value">{_value(pair[0]) if pair else "–"}</td>' for pair in found)
-        signatures = list(dict.fromkeys(pair[1] for pair in found if pair))
-        told = "<br>".join(f"<code>{breakable(sign)}</code>" for sign in signatures)
-        if len(signatures) > 1:
-            told += "<br>Not comparable: the signatures differ."
-        rows.append(f'<tr class="with-note"><th scope="row" class="narrow">{escape(metric)}</th>{values}</tr>')
-        rows.append(f'<tr class="note"><td></td><td colspan="{len(names)}">{told}</td></tr>')
-    return _table(["<th>Metric</th>", *(f"<th>{name}</th>" for name in _headings(names))], rows)
-
-
-def lengths(names: Sequence[str], runs: Sequence[Sequence[Bucket]]) -> str:
-    """Return a row for every bucket of sentence lengths, with the bars of all runs below each other.
-
-    If runs have different sentences, each shows its own number of them beside its bar.
-    """
-    rows: dict[str, list[Bucket | None]] = {}
-    for bucket in sorted((bucket for found in runs for bucket in found), key=lambda bucket: bucket.first):
-        rows[str(bucket)] = [next((each for each in run if str(each) == str(bucket)), None) for run in runs]
-    if not rows:
-        return ""
-    values = [bucket.value for found in runs for bucket in found if math.isfinite(bucket.value)]
-    longest = max(values, default=0.0) or 1.0
-    shown = []
-    for name, buckets in rows.items():
-        counts = [f"{bucket.sentences:,}" if bucket else "–" for bucket in buckets]
-        if len(set(counts)) == 1:
-            counts = counts[:1]
-        bars = "".join(_bar(number, each.value if each else math.nan, longest) for number, each in enumerate(buckets))
-        heading = f'<th scope="row" class="narrow">{name}</th>'
-        shown.append(f'<tr>{heading}<td class="count narrow">{"<br>".join(counts)}</td><td>{bars}</td></tr>')
-    keys = f"<th>{' &ensp; '.join(_headings(names))}</th>"
-    return _table(["<th>Words</th>", '<th class="count">Sentences</th>', keys], shown)
 
 
 def configurations(runs: Sequence[tuple[str, str]]) -> str:
@@ -110,19 +223,9 @@ def _table(headings: Sequence[str], rows: Sequence[str]) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
-def _headings(names: Sequence[str]) -> list[str]:
-    return [f"<span{_key(number)}>{breakable(name)}</span>" for number, name in enumerate(names)]
-
-
-def _key(number: int) -> str:
-    """Return the attributes that show the colour of a run's curves before its name."""
-    return f' class="key" style="--key:{COLOURS[number % len(COLOURS)]}"'
-
-
-def _bar(number: int, value: float, longest: float) -> str:
-    colour = COLOURS[number % len(COLOURS)]
-    part = max(0.0, value / longest) if math.isfinite(value) else 0.0
-    return f'<div class="bar" style="--key:{colour};--part:{part:.1%}">{_value(value)}</div>'
+def _key(number: int, kind: str = "key") -> str:
+    """Return the attribute that shows the colour of a run's curves before its name."""
+    return f' class="{kind} run-{number % len(COLOURS)}"'
 
 
 def _value(value: float) -> str:

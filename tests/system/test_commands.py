@@ -375,8 +375,8 @@ def test_info_and_report_tell_the_same_scores_though_a_reference_is_empty(copied
     page = copied("report", "runs/toy", "-o", "-").out
     floors = [f"{name}, {floor}" for name in ("BLEU-2", "chrF2") for floor in ("copying en", "nearest neighbour")]
     assert [name for name, _ in told] == ["data", "BLEU-2", "chrF2", *floors, "Perplexity", "Accuracy"]
-    for name, value in told[1:]:
-        assert f'{name}</th><td class="value">{value}</td>' in page
+    for _, value in told[1:]:
+        assert re.search(rf">{re.escape(value)}</b>| {re.escape(value)}[,<]", page)
     assert "Sentences</th>" in page  # quality by length
 
 

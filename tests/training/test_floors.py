@@ -89,10 +89,10 @@ def test_card_and_report_show_them_beside_the_model(made: Make) -> None:
     lines = [str(score) for score in kept(run).scores]
     assert len(lines) == 4
     assert all(f"- {line}\n" in run.card.read_text("utf-8") for line in lines)
-    view = inspection.view(Run.load(run.path), *inspection.development(Run.load(run.path)))
-    names = [name for name, *_ in view.scores]
+    scores = inspection.scores(Run.load(run.path), *inspection.development(Run.load(run.path)))
+    names = [score.name for score in scores]
     assert names[2:] == [*(score.name for score in kept(run).scores), "Perplexity", "Accuracy"]
-    signatures = {name: signature for name, _, signature in view.scores}
+    signatures = {score.name: score.signature for score in scores}
     assert signatures["BLEU-2"] == signatures["BLEU-2, nearest neighbour"]
 
 

@@ -1,0 +1,250 @@
+"""Contents of the report: runs side by side, with intervals, significant differences, and quality by group."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from jaxtyping import Float
+
+from dragoman.configuration import components, document
+from dragoman.configuration.config import UNTRANSLATED
+from dragoman.corpus.examples import read_texts
+from dragoman.errors import UserError
+from dragoman.evaluation import groups
+from dragoman.evaluation.metrics.metric import Metric, Score
+from dragoman.evaluation.metrics.table import METRICS
+from dragoman.evaluation.significance import FEWEST, compare
+from dragoman.files import write_atomically
+from dragoman.inspection import Sentences, facts, metric_rows
+from dragoman.run.run import Run
+from dragoman.visualisation import report
+from dragoman.visualisation.report import Report, RunView
+from dragoman.visualisation.sentences import Example, Measure
+from dragoman.visualisation.tables import Cell, Group, Groups, Scores
+
+MOST_SENTENCES = 2000  # of a run in a report, so that even a phone can display it
+MOST_COUNTED = 1_000_000  # lines of the training data in which words are counted
+
+Frequency: TypeAlias = Mapping[str, int]
+Counts: TypeAlias = Float[np.ndarray, "_ _"]  # of a metric for each sentence; runs may have others
+
+
+class Translated(NamedTuple):
+    """A run, its translations of some sentences, and scores beside those of its metrics."""
+
+    run: Run
+    sentences: Sentences
+    more: Sequence[Score] = ()
+
+
+class Tested(NamedTuple):
+    """Runs, by their numbers, that translated sentences with the same references: the first is the others' baseline."""
+
+    runs: list[int]
+    sentences: list[Sentences]
+
+    @property
+    def first(self) -> Sentences:
+        return self.sentences[0]
+
+    def counts(self, metric: Metric) -> list[Counts]:
+        """The counts of each run."""
+        return [metric.counts(each.texts, [self.first.references]) for each in self.sentences]
+
+    def cells(self, metric: Metric, counts: Sequence[Counts], numbers: Sequence[int]) -> list[tuple[int, Cell]]:
+        """Judge the runs by sentences of these numbers."""
+        return list(zip(self.runs, judged(metric, [each[numbers] for each in counts]), strict=True))
+
+
+def write_page(path: Path, translated: Sequence[Translated], frequency: Frequency | None = None) -> None:
+    """Write the report of these runs as one HTML page."""
+    with write_atomically(path) as file:
+        file.write(report.page(contents(translated, frequency)))
+
+
+def contents(translated: Sequence[Translated], frequency: Frequency | None = None) -> Report:
+    """Return what a report shows. `frequency` has the words of a corpus; if not given, those of the first run's
+    training data are counted.
+    """
+    metrics, tests = measures([each.run for each in translated]), tested([each.sentences for each in translated])
+    measured = [(name, metric, [test.counts(metric) for test in tests]) for name, metric in metrics.items()]
+    scores, by_length = list[Scores](), list[Groups]()
+    for name, metric, counts in measured:
+        scores += _scores(name, metric, tests, counts)
+        by_length.append(_by_length(name, metric, tests, counts))
+    others = [(run, score) for run, each in enumerate(translated) for score in each.more]
+    if frequency is None:
+        frequency = training_words(translated[0].run) if tests else {}
+    return Report(
+        [_view(each, list(metrics.values())) for each in translated],
+        *_with_others(scores, others),
+        [each for each in [*by_length, _by_frequency(tests, frequency)] if each.groups],
+        [Measure(name, metric.higher_is_better) for name, metric in metrics.items()],
+    )
+
+
+def measures(runs: Sequence[Run]) -> dict[str, Metric]:
+    """Return the metrics of all runs, each once, under names that tell them apart."""
+    found = dict[str, Metric]()
+    for spec in (spec for run in runs for spec in run.config.metrics):
+        metric = components.build(METRICS, spec)
+        signature = metric.signature(1)
+        if (metric.name, signature) not in ((each.name, each.signature(1)) for each in found.values()):
+            found[metric.name if metric.name not in found else f"{metric.name} ({signature})"] = metric
+    return found
+
+
+def tested(sentences: Sequence[Sentences]) -> list[Tested]:
+    """Return runs together that have the same references, for sentences of the same language pairs."""
+    found = list[Tested]()
+    for run, known in enumerate(each.known for each in sentences):
+        if not known.texts:
+            continue
+        same = (test for test in found if _test_set(test.first) == _test_set(known))
+        test = next(same, None)
+        if test is None:
+            found.append(Tested([run], [known]))
+        else:
+            test.runs.append(run)
+            test.sentences.append(known)
+    return found
+
+
+def _test_set(sentences: Sentences) -> list[tuple[str | None, str]]:
+    return [(example.reference, example.pair) for example in sentences.examples]
+
+
+def judged(metric: Metric, counts: Sequence[Counts]) -> list[Cell]:
+    """Judge runs by their counts for the same sentences, the others against the first; too few sentences have values
+    alone.
+    """
+    if len(counts[0]) < FEWEST:
+        values = [metric.value(each.sum(axis=0).tolist()) for each in counts]
+        return [Cell(value, difference=value - values[0] if run else None) for run, value in enumerate(values)]
+    found = compare(metric, counts, 1)
+    base = found[0].score.value
+    return [
+        Cell(each.score.value, each.low, each.high, each.p, each.mark, each.score.value - base if run else None)
+        for run, each in enumerate(found)
+    ]
+
+
+def _scores(name: str, metric: Metric, tests: Sequence[Tested], counts: Sequence[Sequence[Counts]]) -> list[Scores]:
+    """Return the scores by a metric of all runs, for each language pair."""
+    pairs = dict.fromkeys(example.pair for test in tests for example in test.first.examples)
+    found = list[Scores]()
+    for pair in pairs:
+        runs, notes = list[tuple[int, Cell]](), list[str]()
+        for test, of_runs in zip(tests, counts, strict=True):
+            numbers = [number for number, example in enumerate(test.first.examples) if example.pair == pair]
+            if numbers:
+                runs += test.cells(metric, of_runs, numbers)
+                notes.append(_signature(metric, test.first.of(pair).references))
+        notes += ["Runs with other references are not comparable."] if len(notes) > 1 else []
+        title = f"{name} {pair}" if pair else name
+        found.append(Scores(title, sorted(runs), (), notes, metric.higher_is_better))
+    return found
+
+
+def _signature(metric: Metric, references: Sequence[str]) -> str:
+    return Score(metric.name, 0.0, metric.signature(1)).against(references).signature
+
+
+def _with_others(scores: Sequence[Scores], others: Sequence[tuple[int, Score]]) -> tuple[list[Scores], list[Scores]]:
+    """Return the scores with those of no model, `BLEU, copying en` beside BLEU, and what scores there are besides."""
+    beside = {each.title: dict[tuple[str, float], None]() for each in scores}
+    alone = dict[str, list[tuple[int, Score]]]()
+    for run, score in others:
+        metric, _, floor = score.name.partition(", ")
+        if floor and metric in beside:
+            beside[metric][floor, score.value] = None
+        else:
+            alone.setdefault(score.name, []).append((run, score))
+    return [each._replace(others=list(beside[each.title])) for each in scores], list(map(_alone, alone.items()))
+
+
+def _alone(named: tuple[str, Sequence[tuple[int, Score]]]) -> Scores:
+    name, found = named
+    notes = list(dict.fromkeys(score.signature for _, score in found))
+    notes += ["Runs with other signatures are not comparable."] if len(notes) > 1 else []
+    cells = [(run, Cell(score.value)) for run, score in found]
+    return Scores(name, cells, (), notes, UNTRANSLATED.get(name.lower()))
+
+
+def _by_length(name: str, metric: Metric, tests: Sequence[Tested], counts: Sequence[Sequence[Counts]]) -> Groups:
+    """Group the sentences by the length of their source, of several the longest."""
+    found = dict[str, list[Group]]()
+    for test, of_runs in zip(tests, counts, strict=True):
+        lines = [max((text for _, text in each.texts), key=len, default="") for each in test.first.examples]
+        for group in groups.by_length(lines):
+            cells = test.cells(metric, of_runs, group.sentences)
+            found.setdefault(group.name, []).append(Group(group.name, len(group.sentences), cells))
+    title = f"{name} by length of the source"
+    return Groups(title, "Words", "Sentences", _in_order(found), metric.higher_is_better)
+
+
+def _by_frequency(tests: Sequence[Tested], frequency: Frequency) -> Groups:
+    found = dict[str, list[Group]]()
+    for bucket in range(len(groups.FREQUENCIES) + 1) if frequency else ():
+        metric = groups.Words(frequency, bucket)
+        for test in tests:
+            counts = test.counts(metric)
+            words = int(counts[0].sum(axis=0)[2])
+            if words:
+                cells = test.cells(metric, counts, range(len(counts[0])))
+                found.setdefault(metric.group, []).append(Group(metric.group, words, cells))
+    return Groups("F of words by their frequency in training", "Times", "Words", _in_order(found))
+
+
+def _in_order(found: Mapping[str, Sequence[Group]]) -> list[Group]:
+    """The groups in order of their limits, each with the runs of all test sets."""
+    return [
+        Group(name, each[0].count, sorted(pair for group in each for pair in group.runs))
+        for name, each in sorted(found.items(), key=lambda named: _lowest(named[0]))
+    ]
+
+
+def _lowest(name: str) -> int:
+    """The end of a range: `0`, `1-3`, `over 100`."""
+    return int(name.removeprefix("over ").partition("-")[0]) + name.startswith("over ")
+
+
+def training_words(run: Run) -> Frequency:
+    """Count the words of the target in the training data; none if the data are gone, or have several pairs."""
+    data = run.config.data
+    if data.pairs:
+        return {}
+    names = (*(name for name in data.source if name not in data.features), data.target)
+    try:
+        return groups.frequencies(texts[-1] for texts in islice(read_texts(data.train, names), MOST_COUNTED))
+    except UserError:  # a run may have been moved away from its training data
+        return {}
+
+
+def _view(translated: Translated, metrics: Sequence[Metric]) -> RunView:
+    run, sentences, _ = translated
+    rows = [{key: row[key] for key in row if not key.startswith("final/")} for row in metric_rows(run)]
+    return RunView(
+        name=str(run.folder.path),
+        config_yaml=document.dump(run.config),
+        facts=facts(run),
+        metrics=rows,
+        examples=[_valued(example, metrics) for example in _shown(sentences)],
+        sentences=len(sentences.examples),
+    )
+
+
+def _shown(sentences: Sentences) -> list[Example]:
+    """Return as many sentences as a report shows, the first ones of each language pair."""
+    pairs = dict.fromkeys(example.pair for example in sentences.examples)
+    return [example for pair in pairs for example in sentences.of(pair).examples[: MOST_SENTENCES // len(pairs)]]
+
+
+def _valued(example: Example, metrics: Sequence[Metric]) -> Example:
+    if example.reference is None:
+        return example
+    values = [metric.sentence(example.target_text, [example.reference]).value for metric in metrics]
+    return replace(example, values=values)

@@ -1,0 +1,207 @@
+"""What a report shows: runs with the same references compared, others alone, quality by length and by frequency."""
+
+import math
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dragoman import reporting
+from dragoman.configuration.components import Spec
+from dragoman.evaluation.metrics.sacre import Bleu, Chrf
+from dragoman.evaluation.significance import compare
+from dragoman.inspection import Sentences, development
+from dragoman.reporting import Translated
+from dragoman.run.run import Run
+from dragoman.visualisation.sentences import Example
+from dragoman.visualisation.tables import Group
+from tests import toy
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return Run.load(toy.trained(tmp_path_factory.getbasetemp()))
+
+
+def sentences(
+    said: Sequence[str], references: Sequence[str | None], sources: Sequence[str] = (), pair: str = ""
+) -> Sentences:
+    """Translations, one source word after another if no sources are given."""
+    examples = [
+        Example(
+            source.split(),
+            text.split(),
+            reference,
+            np.ones((len(text.split()), len(source.split()))),
+            -1.0,
+            pair=pair,
+            texts=[("en", source)],
+            target_text=text,
+        )
+        for text, reference, source in zip(said, references, sources or references, strict=True)
+        if isinstance(source, str)
+    ]
+    return Sentences(list(said), examples)
+
+
+REFERENCES = [f"un deux trois quatre {word}" for word in ["cinq", "six", "sept", "huit", "neuf"] * 8]
+GOOD = [line if number % 10 else "un un" for number, line in enumerate(REFERENCES)]
+BAD = [line if number % 2 else "deux trois" for number, line in enumerate(REFERENCES)]
+
+
+def test_runs_with_the_same_references_are_compared_with_the_first(run: Run) -> None:
+    found = reporting.contents([Translated(run, sentences(lines, REFERENCES)) for lines in (GOOD, BAD, GOOD)], {})
+    assert [(each.title, each.higher_is_better) for each in found.scores] == [("BLEU-2", True), ("chrF2", True)]
+    for metric, card in zip((Bleu(order=2), Chrf()), found.scores, strict=True):
+        expected = compare(metric, [metric.counts(lines, [REFERENCES]) for lines in (GOOD, BAD, GOOD)], 1)
+        assert [number for number, _ in card.runs] == [0, 1, 2]
+        for (_, cell), judged in zip(card.runs, expected, strict=True):
+            assert (cell.value, cell.low, cell.high, cell.p, cell.mark) == (
+                judged.score.value,
+                judged.low,
+                judged.high,
+                judged.p,
+                judged.mark,
+            )
+        base, worse, same = (cell for _, cell in card.runs)
+        assert base.difference is None
+        assert worse.mark == "**"
+        assert worse.difference == worse.value - base.value < 0
+        assert (same.difference, same.mark) == (0, "")
+        assert len(card.notes) == 1
+        assert f"|sentences:{len(REFERENCES)}|references:" in card.notes[0]
+
+
+def test_runs_with_other_references_are_judged_alone(run: Run) -> None:
+    others = [line.replace("un", "une") for line in REFERENCES]
+    translated = [sentences(GOOD, REFERENCES), sentences(BAD, others), sentences(BAD, REFERENCES)]
+    card = reporting.contents([Translated(run, each) for each in translated], {}).scores[0]
+    first, alone, compared = (cell for _, cell in card.runs)
+    assert (first.difference, alone.difference) == (None, None)
+    assert alone.p is None
+    assert not math.isnan(alone.low)
+    assert compared.p is not None
+    assert len(card.notes) == 3  # two signatures and a warning
+
+
+def test_too_few_sentences_have_values_alone(run: Run) -> None:
+    few = [Translated(run, sentences(lines[:19], REFERENCES[:19])) for lines in (GOOD, BAD)]
+    (_, first), (_, second) = reporting.contents(few, {}).scores[0].runs
+    assert math.isnan(first.low)
+    assert second.p is None
+    assert second.difference == second.value - first.value
+
+
+def test_every_metric_of_any_run_scores_all_runs_and_all_sentences(run: Run) -> None:
+    more = [Spec("chrf"), Spec("ter"), Spec("bleu", {"order": 2, "lowercase": True})]
+    other = replace(run, config=run.config.model_copy(update={"metrics": more}))
+    given = sentences([*GOOD, "neuf"], [*REFERENCES, None], [*REFERENCES, "nine"])
+    found = reporting.contents([Translated(run, given), Translated(other, given)], {})
+    names = [each.name for each in found.measures]
+    assert names[:3] == ["BLEU-2", "chrF2", "TER"]
+    assert names[3].startswith("BLEU-2 (nrefs:1|case:lc")
+    assert [each.higher_is_better for each in found.measures] == [True, True, False, True]
+    assert [each.title for each in found.scores] == names
+    assert all(len(each.runs) == 2 for each in found.scores)
+    first, *_, last = found.runs[0].examples
+    assert [round(value) for value in first.values] == [
+        round(metric.sentence(GOOD[0], [REFERENCES[0]]).value) for metric in reporting.measures([run, other]).values()
+    ]
+    assert last.values == ()
+
+
+def test_language_pairs_have_scores_of_their_own(run: Run) -> None:
+    french, german = sentences(GOOD, REFERENCES, pair="en-fr"), sentences(BAD, REFERENCES, pair="en-de")
+    both = Sentences([*french.texts, *german.texts], [*french.examples, *german.examples])
+    found = reporting.contents([Translated(run, both)], {})
+    assert [each.title for each in found.scores] == ["BLEU-2 en-fr", "BLEU-2 en-de", "chrF2 en-fr", "chrF2 en-de"]
+    metric = Bleu(order=2)
+    assert [each.runs[0][1].value for each in found.scores[:2]] == [
+        metric.corpus(lines, [REFERENCES]).value for lines in (GOOD, BAD)
+    ]
+
+
+def told(groups: Sequence[Group]) -> list[tuple[str, int, list[int]]]:
+    return [(each.name, each.count, [round(cell.value) for _, cell in each.runs]) for each in groups]
+
+
+@pytest.mark.spec("H12")
+def test_quality_is_told_for_each_length_of_the_source(run: Run) -> None:
+    """Of several sources, the longest; groups of the first run with the same references hold for the others."""
+    lengths = [3, 4, 5, 6, 10, 30]
+    references = [" ".join(["mot"] * length) for length in lengths]
+    said = [reference if right else "faux" for reference, right in zip(references, [1, 1, 1, 0, 0, 1], strict=True)]
+    one, other = sentences(said, references), sentences(references, references, ["a"] * 6)
+    found = reporting.contents([Translated(run, one), Translated(run, other)], {})
+    assert [each.title for each in found.groups] == [f"{name} by length of the source" for name in ("BLEU-2", "chrF2")]
+    assert told(found.groups[0].groups) == [("3-5", 3, [100, 100]), ("6-10", 2, [0, 100]), ("26-30", 1, [100, 100])]
+    apart = sentences(["x"], ["y"], ["a b"])
+    found = reporting.contents([Translated(run, one), Translated(run, apart)], {})
+    assert [
+        (name, [number for number, _ in group.runs]) for group in found.groups[0].groups for name in [group.name]
+    ] == [
+        ("1-2", [1]),
+        ("3-5", [0]),
+        ("6-10", [0]),
+        ("26-30", [0]),
+    ]
+
+
+def test_quality_of_words_is_told_by_their_frequency(run: Run) -> None:
+    given = sentences(["un deux", "trois"], ["un deux", "six trois"])
+    frequency = {"un": 5000, "deux": 2, "trois": 2}
+    found = reporting.contents([Translated(run, given)], frequency).groups[-1]
+    assert (found.title, found.by) == ("F of words by their frequency in training", "Times")
+    assert told(found.groups) == [("0", 1, [0]), ("2-3", 2, [100]), ("over 999", 1, [100])]
+
+
+def test_words_of_the_training_data_are_counted_unless_they_are_gone(run: Run, tmp_path: Path) -> None:
+    lines = Path(f"{run.config.data.train[0]}.fr").read_text("utf-8").split()
+    words = reporting.training_words(run)
+    assert words == {word: lines.count(word) for word in set(lines)}
+    sets = [each.title for each in reporting.contents([Translated(run, *development(run))]).groups]
+    assert sets[-1] == "F of words by their frequency in training"
+    data = run.config.data.model_copy(update={"train": (str(tmp_path / "gone"),)})
+    moved = replace(run, config=run.config.model_copy(update={"data": data}))
+    assert reporting.training_words(moved) == {}
+    sets = [each.title for each in reporting.contents([Translated(moved, *development(run))]).groups]
+    assert sets == ["BLEU-2 by length of the source", "chrF2 by length of the source"]
+
+
+def test_what_needs_no_model_stands_beside_and_the_prediction_by_itself(run: Run) -> None:
+    found = reporting.contents([Translated(run, *development(run))] * 2)
+    floors, *_ = [[name for name, _ in each.others] for each in found.scores]
+    assert floors == ["copying en", "nearest neighbour"]
+    assert [(each.title, each.higher_is_better, len(each.runs)) for each in found.further] == [
+        ("Perplexity", False, 2),
+        ("Accuracy", True, 2),
+    ]
+    assert len(found.further[0].notes) == 1
+
+
+def test_a_run_without_translations_has_no_scores(run: Run, tmp_path: Path) -> None:
+    shutil.copytree(run.folder.path, tmp_path / "run")
+    begun = Run.load(tmp_path / "run")
+    begun.folder.validation.unlink()
+    found = reporting.contents([Translated(begun, *development(begun))])
+    assert (found.groups, found.runs[0].examples) == ([], [])
+    assert all(not each.runs for each in found.scores)
+
+
+def test_the_first_sentences_of_each_pair_are_shown(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reporting, "MOST_SENTENCES", 4)
+    french, german = (sentences(["a", "b", "c"], ["a", "b", "c"], pair=pair) for pair in ("en-fr", "en-de"))
+    both = Sentences([*french.texts, *german.texts], [*french.examples, *german.examples])
+    (view,) = reporting.contents([Translated(run, both)], {}).runs
+    assert [(example.pair, example.target_text) for example in view.examples] == [
+        ("en-fr", "a"),
+        ("en-fr", "b"),
+        ("en-de", "a"),
+        ("en-de", "b"),
+    ]
+    assert view.sentences == 6
+    assert not any(key.startswith("final/") for row in view.metrics for key in row)
+    assert any("valid/bleu" in row for row in view.metrics)
