@@ -2,6 +2,7 @@
 
 import gc
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import hypothesis
 import pytest
 import torch
 
+from tests import browser as browsers
 from tests import golden as messages
 from tests import shapes
 
@@ -88,6 +90,12 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("needs the corpora in ../shared/data, which are not part of the repository")
     return SHARED_DATA
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[browsers.Browser]:
+    """Chromium, for tests of pages; they are skipped where it is not."""
+    yield from browsers.started(tmp_path_factory.mktemp("browser"))
 
 
 def pytest_collection_finish() -> None:

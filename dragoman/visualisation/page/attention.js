@@ -12,6 +12,10 @@ function unpack({ range: [low, high], weights }, rows, columns) {
     Array.from({ length: columns }, (_, s) => weight(2 * (t * columns + s))));
 }
 
+// Which way words are written, by the first letter that has a direction.
+const LEFTWARDS = /^\P{L}*[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
+const direction = words => LEFTWARDS.test(words.join(" ")) ? "rtl" : "ltr";
+
 // The end of the scale of colours: the largest weight, rounded up to a tenth, or to one digit.
 function scaleTop(rows) {
   let largest = 0;
@@ -71,7 +75,7 @@ function wordLines(found, rows, top) {
     button.addEventListener("focus", () => rove(buttons, number));
   }));
   const lines = [1, 0].map(side => make("div", {
-    class: "words", role: "group", dir: "auto",
+    class: "words", role: "group", dir: direction(side ? found.source : found.target),
     "aria-label": side ? "Words of the source" : "Words of the translation",
   }, ...sides[side]));
   lines.forEach((line, index) => line.addEventListener("keydown", event => step(event, sides, 1 - index)));
@@ -96,14 +100,15 @@ function matrix(found, rows, top, name) {
   const { source, target } = found, marks = new Set((found.gold || []).map(([s, t]) => `${s} ${t}`));
   const output = make("output", { class: "note" }, "Point at a cell, or move with the arrow keys.");
   const heads = source.map((word, s) => make("th", { scope: "col", class: (found.shares || []).includes(s) ? "share" : "" },
-    make("span", { dir: "auto" }, blank(word))));
+    make("span", {}, blank(word))));
   const lines = rows.map((row, t) => make("tr", {}, make("th", { scope: "row" }, make("bdi", {}, blank(target[t]))),
     ...row.map((weight, s) => {
       const cell = make("td", marks.has(`${s} ${t}`) ? { class: "gold" } : {}, short(weight));
       shade(cell, weight, top);
       return cell;
     })));
-  const table = make("table", { class: "heat", tabindex: "0", "aria-label": `${name}: a row for each word of the translation` },
+  const label = `${name}: a row for each word of the translation`;
+  const table = make("table", { class: "heat", tabindex: "0", dir: direction(source), "aria-label": label },
     make("thead", {}, make("tr", {}, make("td"), ...heads)), make("tbody", {}, ...lines));
   const box = make("div", { class: "scroll" }, table);
   let here = [0, -1];

@@ -145,7 +145,8 @@ search.addEventListener("keydown", event => {
   event.preventDefault();
   list.querySelector("[tabindex='0']").focus();
 });
-at("choices").addEventListener("input", refresh);
+search.addEventListener("input", refresh);
+for (const select of [order, measure, system, other]) select.addEventListener("change", refresh);
 at("choices").addEventListener("submit", event => event.preventDefault());
 narrow.addEventListener("change", () => {
   desk.classList.remove("reading");
