@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from dragoman.configuration import components, document
 from dragoman.configuration.config import UNTRANSLATED
-from dragoman.corpus.examples import read_texts
+from dragoman.corpus.examples import corpus_files, read_texts
 from dragoman.errors import UserError
 from dragoman.evaluation import groups
 from dragoman.evaluation.metrics.metric import Metric, Score
@@ -214,14 +214,27 @@ def _lowest(name: str) -> int:
 
 def training_words(run: Run) -> Frequency:
     """Count the words of the target in the training data; none if the data are gone, or have several pairs."""
-    data = run.config.data
-    if data.pairs:
-        return {}
-    names = (*(name for name in data.source if name not in data.features), data.target)
+    names = _columns(run)
     try:
-        return groups.frequencies(texts[-1] for texts in islice(read_texts(data.train, names), MOST_COUNTED))
+        texts = islice(read_texts(run.config.data.train, names), MOST_COUNTED) if names else ()
+        return groups.frequencies(each[-1] for each in texts)
     except UserError:  # a run may have been moved away from its training data
         return {}
+
+
+def training_files(run: Run) -> list[Path]:
+    """The files that `training_words` reads."""
+    names = _columns(run)
+    try:
+        return corpus_files(run.config.data.train, *names) if names else []
+    except UserError:
+        return []
+
+
+def _columns(run: Run) -> tuple[str, ...]:
+    """The texts of the training data, the target last; none if they have several pairs."""
+    data = run.config.data
+    return () if data.pairs else (*(name for name in data.source if name not in data.features), data.target)
 
 
 def _view(translated: Translated, metrics: Sequence[Metric]) -> RunView:

@@ -55,12 +55,15 @@ def report(
     from dragoman import reporting
     from dragoman.evaluation.groups import frequencies
     from dragoman.run.folder import RunFolder
+    from dragoman.run.run import Run
     from dragoman.visualisation.report import page
 
     one_stream(sentences, gold, corpus)
     outputs.check([("--output", output)], [sentences, gold, corpus], runs)
     if output and gold and not sentences:
         outputs.check([("--output", output)], chain.from_iterable(map(_development, runs)))
+    if output and not corpus:
+        outputs.check([("--output", output)], reporting.training_files(Run.load(runs[0])))
     given = list(read_lines(sentences, LONGEST_TEXT)) if sentences else None
     links = read_gold(gold, one_based=one_based) if gold else []
     if to and not sentences:

@@ -71,6 +71,10 @@ def page(report: Report) -> str:
         "title": escape(title or "No runs"),
         "heading": breakable(title or "No runs"),
         "only": _only(runs),
+        "scores_told": tables.legend(names, (pair for each in report.scores for pair in each.runs)),
+        "groups_told": tables.legend(
+            names, (pair for each in report.groups for group in each.groups for pair in group.runs)
+        ),
         "data": sentences.data([(run.name, run.examples) for run in runs], report.measures),
     }
     return _filled({**parts, **hidden, **told, **_own()})

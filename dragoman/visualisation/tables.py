@@ -2,14 +2,14 @@
 
 import difflib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from dragoman.configuration.messages import figure
 from dragoman.visualisation.curves import COLOURS
 from dragoman.visualisation.markup import breakable, escape, shortest
 
-MARKS = "* p < 0.05, ** p < 0.01, by paired bootstrap"
+MARKS = "* for p < 0.05, ** for p < 0.01, by paired bootstrap"
 
 
 class Cell(NamedTuple):
@@ -74,11 +74,9 @@ def scores(names: Sequence[str], found: Scores) -> str:
         cells = [_named(names, number), _score(cell)]
         cells += [f'<td class="plot">{_interval(cell, min(ends), max(ends))}</td>'] * drawn
         rows.append(f"<tr>{''.join([*cells, *([_difference(cell)] if compared else [])])}</tr>")
-    below = [_marked_by(names, found.runs)]
-    if found.others:
-        floors = ", ".join(f"{escape(name)} {_value(value)}" for name, value in found.others)
-        below.append(f'<p class="note">Without a model: {floors}</p>')
-    return _card(found.title, found.higher_is_better, "".join([_table(head, rows), *below, _depends(found.notes)]))
+    floors = ", ".join(f"{escape(name)} {_value(value)}" for name, value in found.others)
+    below = f'<p class="note">Without a model: {floors}</p>' if floors else ""
+    return _card(found.title, found.higher_is_better, _table(head, rows) + below + _depends(found.notes))
 
 
 def further(names: Sequence[str], found: Sequence[Scores]) -> str:
@@ -118,12 +116,18 @@ def _mark(cell: Cell) -> str:
     return f'<b class="mark">{cell.mark}</b>' if cell.mark else ""
 
 
-def _marked_by(names: Sequence[str], runs: Sequence[tuple[int, Cell]]) -> str:
-    """Say what the marks mean, if there may be some."""
-    if all(cell.p is None for _, cell in runs):
-        return ""
-    first = next(names[number] for number, cell in runs if cell.p is None)
-    return f'<p class="note">Difference from {breakable(first)}: {escape(MARKS)}</p>'
+def legend(names: Sequence[str], runs: Iterable[tuple[int, Cell]]) -> str:
+    """Say what intervals, differences and marks are, as far as there are any."""
+    cells = list(runs)
+    told = []
+    if any(math.isfinite(cell.low) for _, cell in cells):
+        told.append("± and lines: 95 % intervals, by bootstrap.")
+    if any(cell.difference is not None for _, cell in cells):
+        first = {names[number] for number, cell in cells if cell.difference is None}
+        base = breakable(first.pop()) if len(first) == 1 else "the first run with the same references"
+        told.append(f"Differences are those from {base}")
+        told[-1] += f": {escape(MARKS)}." if any(cell.p is not None for _, cell in cells) else "."
+    return f'<p class="note">{" ".join(told)}</p>' if told else ""
 
 
 def _depends(notes: Sequence[str]) -> str:
@@ -152,9 +156,8 @@ def groups(names: Sequence[str], found: Groups) -> str:
     numbers = dict.fromkeys(number for group in found.groups for number, _ in group.runs)
     legend = "".join(f"<span{_key(number)}>{breakable(names[number])}</span> " for number in numbers)
     heads = [f"<th>{escape(found.by)}</th>", f'<th class="count">{escape(found.counted)}</th>', "<th>Value</th>"]
-    told = _marked_by(names, [pair for group in found.groups for pair in group.runs])
     keys = f'<p class="keys">{legend}</p>' if len(names) > 1 else ""
-    return _card(found.title, found.higher_is_better, keys + _table(heads, rows) + told)
+    return _card(found.title, found.higher_is_better, keys + _table(heads, rows))
 
 
 def _bar(names: Sequence[str], number: int, cell: Cell, longest: float) -> str:

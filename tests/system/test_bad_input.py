@@ -71,6 +71,8 @@ def nothing_new(shell: Shell, before: set[Path]) -> bool:
             "report runs/toy --sentences - --gold -",
             "-",
         ),
+        ("report runs/toy --corpus - --sentences -", "-"),
+        ("report runs/toy --corpus nothing.fr", "nothing.fr"),
         ("init train.en - -o new.yaml", "-"),
         ("translate runs/toy test.en --weights best", "runs/toy/best.safetensors"),
         (

@@ -321,12 +321,15 @@ def test_report_on_several_runs_and_other_sentences(copied: Shell) -> None:
     assert copied(*words).lines == ["two.html"]
     page = (copied.folder / "two.html").read_text(encoding="utf-8")
     assert "AER" in page
-    assert "runs/toy (2)" in page
+    assert "toy (2)" in page
     copied.write("talp", re.sub(r"\d+", lambda number: str(int(number[0]) + 1), (copied.folder / "gold").read_text()))
     from_one = ("--gold=talp" if word == "--gold=gold" else word for word in words)
     assert copied(*from_one, "--one-based").code == 0
     assert (copied.folder / "two.html").read_text(encoding="utf-8") == page
     assert copied("report", "runs/toy", "--one-based").code == 2
+    copied.write("counted.fr", "un deux\n" * 2000)
+    assert copied(*words, "--corpus=counted.fr").code == 0
+    assert "over 999</th>" in (copied.folder / "two.html").read_text(encoding="utf-8")
     copied.write("look.txt", "one two\n")
     assert copied("report", "runs/toy", "--sentences=look.txt").code == 0
 

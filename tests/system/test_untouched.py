@@ -117,6 +117,8 @@ READ, PART, EXISTS = "is read, and would be replaced", "is a part of the run", "
         ("average runs/toy -o weights", PART),
         ("report runs/toy --sentences test.en -o test.en", READ),
         ("report runs/toy --gold gold -o dev.en", READ),
+        ("report runs/toy --corpus test.fr -o test.fr", READ),
+        ("report runs/toy -o train.fr", READ),
         ("report runs/toy -o runs/toy/validation.jsonl", PART),
         ("lexicon runs/toy runs/toy/lexicon.safetensors test.fr", READ),
         ("lexicon runs/toy", "not a dragoman weights file"),

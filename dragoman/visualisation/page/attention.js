@@ -16,6 +16,9 @@ function unpack({ range: [low, high], weights }, rows, columns) {
 const LEFTWARDS = /^\P{L}*[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
 const direction = words => LEFTWARDS.test(words.join(" ")) ? "rtl" : "ltr";
 
+// A word in a line of text, which it does not turn round.
+const inLine = word => LEFTWARDS.test(word) ? `\u2068${word}\u2069` : blank(word);
+
 // The end of the scale of colours: the largest weight, rounded up to a tenth, or to one digit.
 function scaleTop(rows) {
   let largest = 0;
@@ -65,9 +68,9 @@ function wordLines(found, rows, top) {
     }));
     const most = weights.map((weight, index) => [weight, index]).filter(([weight]) => Math.abs(weight) >= 0.005)
       .sort(([one], [other]) => Math.abs(other) - Math.abs(one)).slice(0, 5);
-    const list = most.map(([weight, index]) => `${blank(words[index])} ${told(weight)}`).join(", ");
+    const list = most.map(([weight, index]) => `${inLine(words[index])} ${told(weight)}`).join(", ");
     const sure = side ? null : confidence[number];
-    output.textContent = `${blank((side ? found.source : found.target)[number])} ${side ? "→" : "←"} ${list || "nothing"}`
+    output.textContent = `${inLine((side ? found.source : found.target)[number])} ${side ? "→" : "←"} ${list || "nothing"}`
       + (sure === null || sure === undefined ? "" : `; confidence ${decimal(sure)}`);
   };
   sides.forEach((buttons, side) => buttons.forEach((button, number) => {
@@ -117,7 +120,7 @@ function matrix(found, rows, top, name) {
     table.querySelectorAll(".on").forEach(each => each.classList.remove("on"));
     const cell = lines[here[0]].children[here[1] + 1];
     for (const part of [cell, lines[here[0]].firstChild, heads[here[1]]]) part.classList.add("on");
-    output.textContent = `${blank(source[here[1]])} → ${blank(target[here[0]])} ${told(rows[here[0]][here[1]])}`
+    output.textContent = `${inLine(source[here[1]])} → ${inLine(target[here[0]])} ${told(rows[here[0]][here[1]])}`
       + (cell.classList.contains("gold") ? ", gold link" : "");
     return cell;
   };

@@ -13,49 +13,53 @@ data.sentences.forEach((sentence, number) => {
   sentence.all = fold([...sentence.texts.map(([, text]) => text), sentence.reference || "", ...told].join("\n"));
 });
 
-const run = select => Number(select.value);
+const wanted = {};  // the numbers of the measure and the systems that are chosen
 const made = (sentence, number) => sentence.found.find(each => each.run === number);
-const valued = (sentence, number) => made(sentence, number)?.values[Number(measure.value)] ?? null;
-const sign = () => data.measures[Number(measure.value)]?.higher === false ? -1 : 1;
+const valued = (sentence, number) => made(sentence, number)?.values[wanted.measure] ?? null;
+const sign = () => data.measures[wanted.measure]?.higher === false ? -1 : 1;
 const longest = sentence => Math.max(...sentence.texts.map(([, text]) => text.length));
 const difference = sentence => {
-  const [one, two] = [valued(sentence, run(system)), valued(sentence, run(other))];
-  return one === null || two === null ? null : sign() * (one - two);
+  const [one, two] = [valued(sentence, wanted.system), valued(sentence, wanted.other)];
+  return one === null || two === null ? null : one - two;
 };
-const lowest = values => values?.length ? values.reduce((sum, value) => sum + value, 0) / values.length : null;
+const mean = values => values?.length ? values.reduce((sum, value) => sum + value, 0) / values.length : null;
+const by = (value, sign) => value === null || value === undefined || Number.isNaN(value) ? Infinity : sign * value;
 
 // What to sort by, ascending; sentences without it come last. `asks` are the further choices that it depends on.
 const orders = {
-  file: { name: "as in the test set", key: sentence => sentence.number, asks: [] },
-  worst: { name: "worst first", key: sentence => by(valued(sentence, run(system)), sign()), asks: ["measure", "system"] },
-  best: { name: "best first", key: sentence => by(valued(sentence, run(system)), -sign()), asks: ["measure", "system"] },
-  apart: { name: "largest difference first", key: sentence => by(Math.abs(difference(sentence) ?? NaN), -1), asks: ["measure", "system", "other"] },
-  behind: { name: "most behind first", key: sentence => by(difference(sentence), 1), asks: ["measure", "system", "other"] },
-  unsure: { name: "least probable first", key: sentence => by(made(sentence, run(system))?.score, 1), asks: ["system"] },
-  doubtful: { name: "least confident first", key: sentence => by(lowest(made(sentence, run(system))?.confidence), 1), asks: ["system"] },
-  long: { name: "longest first", key: sentence => -longest(sentence), asks: [] },
+  file: { name: "as in the test set", asks: [], key: sentence => sentence.number },
+  worst: { name: "worst first", asks: ["measure", "system"], key: sentence => by(valued(sentence, wanted.system), sign()) },
+  best: { name: "best first", asks: ["measure", "system"], key: sentence => by(valued(sentence, wanted.system), -sign()) },
+  apart: { name: "largest difference first", asks: ["measure", "system", "other"],
+    key: sentence => by(difference(sentence) === null ? null : Math.abs(difference(sentence)), -1) },
+  behind: { name: "most behind first", asks: ["measure", "system", "other"],
+    key: sentence => by(difference(sentence), sign()) },
+  unsure: { name: "lowest model score first", asks: ["system"], key: sentence => by(made(sentence, wanted.system)?.score, 1) },
+  doubtful: { name: "least confident first", asks: ["system"],
+    key: sentence => by(mean(made(sentence, wanted.system)?.confidence), 1) },
+  long: { name: "longest first", asks: [], key: sentence => -longest(sentence) },
 };
-const by = (value, sign) => value === null || value === undefined || Number.isNaN(value) ? Infinity : sign * value;
 
 // The terms of a search: words or quoted phrases, and what a text may not have.
 function parsed(text) {
-  const wanted = [], unwanted = [];
+  const required = [], excluded = [];
   for (const [, minus, phrase, word] of fold(text).matchAll(/(-?)(?:"([^"]*)"?|(\S+))/g))
-    if (phrase || word) (minus ? unwanted : wanted).push(phrase || word);
-  return { wanted, unwanted };
+    if (phrase || word) (minus ? excluded : required).push(phrase || word);
+  return { required, excluded };
 }
 
 let listed = [], chosen = null, terms = [];
 
 function refresh() {
-  const { wanted, unwanted } = parsed(search.value), { key, asks } = orders[order.value];
+  const { required, excluded } = parsed(search.value), { key, asks } = orders[order.value];
+  Object.assign(wanted, { measure: Number(measure.value), system: Number(system.value), other: Number(other.value) });
   for (const label of document.querySelectorAll("#choices [data-for]")) {
     const select = label.querySelector("select");
     label.hidden = !asks.includes(label.dataset.for) || select.options.length < 2;
   }
-  terms = wanted;
+  terms = required;
   const found = data.sentences.filter(({ all }) =>
-    wanted.every(term => all.includes(term)) && !unwanted.some(term => all.includes(term)));
+    required.every(term => all.includes(term)) && !excluded.some(term => all.includes(term)));
   const keys = new Map(found.map(sentence => [sentence, key(sentence)]));
   listed = found.sort((one, two) => keys.get(one) < keys.get(two) ? -1 : keys.get(one) > keys.get(two) ? 1 : one.number - two.number);
   const total = data.sentences.length;
@@ -64,7 +68,7 @@ function refresh() {
   list.scrollTop = 0;
   more(MANY);
   if (!listed.length) list.append(make("li", { class: "note" }, "No sentence has these words."));
-  choose(Math.max(0, listed.indexOf(chosen)), { read: !narrow.matches });
+  choose(0, { read: !narrow.matches });
 }
 
 // Extend the list, which is drawn as far as it is looked at.
@@ -76,12 +80,12 @@ function item(sentence) {
   const text = sentence.texts.map(([, each]) => each).find(each => each) || "(empty)";
   const button = make("button", { type: "button", tabindex: "-1" }, make("span", { class: "source", dir: "auto" }, ...marked(text, terms)));
   const values = sentence.found.map(each => [each.run, valued(sentence, each.run)]).filter(([, value]) => value !== null);
-  const name = data.measures[Number(measure.value)]?.name;
+  const name = data.measures[wanted.measure]?.name;
   if (values.length) button.append(make("span", { class: "figures note" }, make("span", { class: "unseen" }, `${name}: `),
     ...values.map(([number, value]) => make("span", { class: `key run-${number % COLOURS}` },
       make("span", { class: "unseen" }, `${data.runs[number]} `), decimal(value, 1)))));
   const apart = orders[order.value].asks.includes("other") ? difference(sentence) : null;
-  if (apart !== null) button.lastChild.append(make("b", {}, signed(sign() * apart)));
+  if (apart !== null) button.lastChild.append(make("b", {}, signed(apart)));
   return make("li", {}, button);
 }
 
@@ -158,8 +162,8 @@ for (const select of [system, other]) select.append(...data.runs.map((name, numb
 other.value = Math.min(1, data.runs.length - 1);
 measure.append(...data.measures.map(({ name }, number) => option(number, name)));
 measure.value = Math.max(0, data.measures.findIndex(({ name }) => name.startsWith("chrF")));  // BLEU of a sentence is often 0
-const possible = { worst: data.measures.length, best: data.measures.length, apart: data.measures.length && data.runs.length > 1,
-  behind: data.measures.length && data.runs.length > 1,
-  doubtful: data.sentences.some(({ found }) => found.some(each => each.confidence)) };
+const every = data.sentences.flatMap(({ found }) => found), scored = every.some(({ values }) => values.length);
+const possible = { worst: scored, best: scored, apart: scored && data.runs.length > 1, behind: scored && data.runs.length > 1,
+  doubtful: every.some(({ confidence }) => confidence) };
 order.append(...Object.entries(orders).filter(([name]) => possible[name] ?? true).map(([value, { name }]) => option(value, name)));
 refresh();

@@ -42,7 +42,7 @@ function systems(sentence, said, terms, weights) {
       .filter(([, value]) => value !== undefined && value !== null);
     const figures = values.map(([name, value, top]) =>
       make("span", value === top ? { class: "best" } : {}, `${name} `, make("b", {}, decimal(value)), value === top ? " best" : ""));
-    if (each.score !== null) figures.push(make("span", {}, "log P ", make("b", {}, decimal(each.score))));
+    if (each.score !== null) figures.push(make("span", {}, "model score ", make("b", {}, decimal(each.score))));
     const own = each.reference === undefined ? [] : [make("span", { class: "note", dir: "auto" }, `Reference: ${each.reference}`)];
     return make("label", { class: "system" }, input, make("span", { class: "made" },
       make("span", { class: `key run-${each.run % COLOURS} name` }, ...breakable(data.runs[each.run] + (each.pair ? `: ${each.pair}` : ""))),
@@ -50,7 +50,8 @@ function systems(sentence, said, terms, weights) {
       make("span", { class: "figures note" }, ...figures)));
   });
   const name = sentence.found.length > 1 ? "Translations" : "Translation";
-  return make("fieldset", {}, make("legend", {}, name), ...options);
+  const note = options.some(each => each.querySelector(".other")) ? ", with the words underlined that the reference does not have" : "";
+  return make("fieldset", {}, make("legend", {}, name + note), ...options);
 }
 
 // The translation, with the words that its reference does not have underlined.
