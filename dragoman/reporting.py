@@ -202,7 +202,7 @@ def _by_frequency(tests: Sequence[Tested], frequency: Frequency) -> Groups:
 def _in_order(found: Mapping[str, Sequence[Group]]) -> list[Group]:
     """The groups in order of their limits, each with the runs of all test sets."""
     return [
-        Group(name, each[0].count, sorted(pair for group in each for pair in group.runs))
+        Group(name, each[0].size, sorted(pair for group in each for pair in group.runs))
         for name, each in sorted(found.items(), key=lambda named: _lowest(named[0]))
     ]
 

@@ -125,7 +125,7 @@ def test_language_pairs_have_scores_of_their_own(run: Run) -> None:
 
 
 def told(groups: Sequence[Group]) -> list[tuple[str, int, list[int]]]:
-    return [(each.name, each.count, [round(cell.value) for _, cell in each.runs]) for each in groups]
+    return [(each.name, each.size, [round(cell.value) for _, cell in each.runs]) for each in groups]
 
 
 @pytest.mark.spec("H12")

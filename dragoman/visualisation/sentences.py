@@ -141,7 +141,8 @@ def _map(name: str, weights: ArrayLike, shares: Sequence[int], shape: tuple[int,
 
 def _packed(weights: NDArray[np.float64], low: float, high: float) -> str:
     levels = np.rint((weights - low) / ((high - low) or 1.0) * LEVELS).astype(np.int64)
-    return DIGITS[np.stack(np.divmod(levels, len(DIGITS)), axis=-1)].tobytes().decode("ascii")
+    digits: bytes = DIGITS[np.stack(np.divmod(levels, len(DIGITS)), axis=-1)].tobytes()
+    return digits.decode("ascii")
 
 
 def _number(value: float) -> float | None:

@@ -46,7 +46,7 @@ class Group(NamedTuple):
     """Some sentences or words, how many, and the value of a metric for runs by their numbers."""
 
     name: str
-    count: int
+    size: int
     runs: Sequence[tuple[int, Cell]]
 
 
@@ -151,7 +151,7 @@ def groups(names: Sequence[str], found: Groups) -> str:
     rows = []
     for group in found.groups:
         bars = "".join(_bar(names, number, cell, longest) for number, cell in group.runs)
-        count = f'<td class="count">{group.count:,}</td>'
+        count = f'<td class="count">{group.size:,}</td>'
         rows.append(f'<tr><th scope="row" class="bucket">{escape(group.name)}</th>{count}<td><ul>{bars}</ul></td></tr>')
     numbers = dict.fromkeys(number for group in found.groups for number, _ in group.runs)
     legend = "".join(f"<span{_key(number)}>{breakable(names[number])}</span> " for number in numbers)

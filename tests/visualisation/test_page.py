@@ -172,7 +172,7 @@ def test_sentences_are_filtered_by_words(browser: Browser, whole: str) -> None:
         assert order(browser) == expected, words
     search.clear()
     search.send_keys("chat")
-    assert browser.find("#count").text == "2 of 4 sentences"
+    assert browser.find("#count").text == "2 of 4 sentences, BLEU of each"
     assert set(browser.texts("#shown mark")) == {"chat"}
     search.send_keys("xyz")
     assert browser.texts("#list li") == ["No sentence has these words."]
@@ -301,7 +301,7 @@ def test_runs_of_a_model_are_a_page_without_requests(
         browser.open(text, width)
         assert browser.problems() == []
         assert [re.sub(".*/", "", each) for each in browser.requests() if each != "about:blank"] == ["page.html"]
-    assert browser.find("#count").text == "30 sentences"
+    assert browser.find("#count").text == "30 sentences, chrF2 of each"
     assert browser.texts(".texts dd") == list(pairs[0])
     seen = sentences.examples[0]
     shown = [float(f"0{text}") if text else 0.0 for text in browser.texts(".heat tbody td")]

@@ -211,8 +211,8 @@ def test_weights_are_packed_to_a_quarter_of_a_thousandth_of_their_range() -> Non
     assert [each["name"] for each in found["maps"]] == ["attention", "contrast"]
     assert [each["range"] for each in found["maps"]] == [[0, 1], [-8, 2.5]]
     first, second = (unpacked(each, (2, 2)) for each in found["maps"])
-    np.testing.assert_allclose(first, [[0.12345, 0], [0, 1]], atol=0.00013)
-    np.testing.assert_allclose(second, [[-8, 2.5], [0, 1]], atol=0.0013)
+    np.testing.assert_allclose(first, [[0.12345, 0.0], [0.0, 1.0]], atol=0.00013)
+    np.testing.assert_allclose(second, [[-8.0, 2.5], [0.0, 1.0]], atol=0.0013)
     assert found["score"] is None
     assert found["gold"] == [[0, 1], [1, 1]]
     assert found["best"] == [["x", None]]
@@ -225,7 +225,7 @@ def test_maps_over_words_leave_the_columns_that_are_no_words_empty() -> None:
     columns = ["[en]", "a", "b", "[fr]", "c"]
     given = example(columns, ["x"], None, attention, 0.0, None, (), [0, 3], maps={"gradient": [[1.0, 0.5, 0.25]]})
     ((found,),) = (each["found"] for each in data(report(RunView("a", examples=[given])))["sentences"])
-    np.testing.assert_allclose(unpacked(found["maps"][1], (1, 5)), [[0, 1, 0.5, 0, 0.25]], atol=0.0002)
+    np.testing.assert_allclose(unpacked(found["maps"][1], (1, 5)), [[0.0, 1.0, 0.5, 0.0, 0.25]], atol=0.0002)
 
 
 def test_sentences_read_as_they_were_written_and_have_words_for_the_matrix() -> None:

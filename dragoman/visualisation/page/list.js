@@ -28,11 +28,11 @@ const by = (value, sign) => value === null || value === undefined || Number.isNa
 // What to sort by, ascending; sentences without it come last. `asks` are the further choices that it depends on.
 const orders = {
   file: { name: "as in the test set", asks: [], key: sentence => sentence.number },
-  worst: { name: "worst first", asks: ["measure", "system"], key: sentence => by(valued(sentence, wanted.system), sign()) },
-  best: { name: "best first", asks: ["measure", "system"], key: sentence => by(valued(sentence, wanted.system), -sign()) },
-  apart: { name: "largest difference first", asks: ["measure", "system", "other"],
+  worst: { name: "worst first", asks: ["system"], key: sentence => by(valued(sentence, wanted.system), sign()) },
+  best: { name: "best first", asks: ["system"], key: sentence => by(valued(sentence, wanted.system), -sign()) },
+  apart: { name: "largest difference first", asks: ["system", "other"],
     key: sentence => by(difference(sentence) === null ? null : Math.abs(difference(sentence)), -1) },
-  behind: { name: "most behind first", asks: ["measure", "system", "other"],
+  behind: { name: "most behind first", asks: ["system", "other"],
     key: sentence => by(difference(sentence), sign()) },
   unsure: { name: "lowest model score first", asks: ["system"], key: sentence => by(made(sentence, wanted.system)?.score, 1) },
   doubtful: { name: "least confident first", asks: ["system"],
@@ -55,15 +55,16 @@ function refresh() {
   Object.assign(wanted, { measure: Number(measure.value), system: Number(system.value), other: Number(other.value) });
   for (const label of document.querySelectorAll("#choices [data-for]")) {
     const select = label.querySelector("select");
-    label.hidden = !asks.includes(label.dataset.for) || select.options.length < 2;
+    label.hidden = !["measure", ...asks].includes(label.dataset.for) || select.options.length < 2;
   }
   terms = required;
   const found = data.sentences.filter(({ all }) =>
     required.every(term => all.includes(term)) && !excluded.some(term => all.includes(term)));
   const keys = new Map(found.map(sentence => [sentence, key(sentence)]));
   listed = found.sort((one, two) => keys.get(one) < keys.get(two) ? -1 : keys.get(one) > keys.get(two) ? 1 : one.number - two.number);
-  const total = data.sentences.length;
-  count.textContent = listed.length < total ? `${listed.length.toLocaleString("en")} of ${plural(total, "sentence")}` : plural(total, "sentence");
+  const total = data.sentences.length, all = plural(total, "sentence");
+  const told = scored ? `, ${data.measures[wanted.measure].name} of each` : "";
+  count.textContent = (listed.length < total ? `${listed.length.toLocaleString("en")} of ${all}` : all) + told;
   list.replaceChildren();
   list.scrollTop = 0;
   more(MANY);
