@@ -75,13 +75,13 @@ def _told(
     run: "Translated | None",
 ) -> str:
     """Return what is printed: scores, scores with intervals, or tables."""
-    from dragoman.cli import judging, scores
+    from dragoman.cli import comparison, scores
 
     for system in systems:
         scores.check(len(system.lines), system.path, references)
     if options.by:
-        return judging.grouped(systems, references, metrics, options, run)
+        return comparison.grouped(systems, references, metrics, options, run)
     if len(systems) > 1 or options.confidence:
-        return judging.judged(systems, references, metrics, options, run)
+        return comparison.compared(systems, references, metrics, options, run)
     found = scores.scores(systems[0], references, metrics)
     return scores.told([*scores.named(found, run.signature), *run.further] if run else found, as_json=options.json)

@@ -5,24 +5,35 @@ product with the counts, and no text is read again.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from math import comb
+from typing import Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
 
 from dragoman.configuration.messages import figure
-from dragoman.evaluation.metrics.metric import Metric, Score
+from dragoman.evaluation.metrics.metric import Score
 
 SAMPLES, SEED = 1000, 12345  # as sacreBLEU's
 LEVEL = 0.95
 FEWEST = 20  # sentences; of fewer, resampled test sets say too little about others
 Test: TypeAlias = Literal["bootstrap", "randomisation"]
-Counts: TypeAlias = Float[np.ndarray, "N K"]  # of a metric for each sentence
+Counts: TypeAlias = Float[np.ndarray, "N K"]  # of a measure for each sentence
 
 
-class Judged(NamedTuple):
+@runtime_checkable
+class Measure(Protocol):
+    """What has a value for the sums of its counts: a metric, or what people were asked."""
+
+    @property
+    def name(self) -> str: ...
+    def value(self, sums: Sequence[int | float]) -> float: ...
+    def signature(self, references: int) -> str: ...
+
+
+class Compared(NamedTuple):
     """A score; mean and 95 % interval over resampled test sets; and the probability of a difference from the baseline
-    that is as large, if the systems were equal (None for the baseline).
+    that is as large, if the systems were equal (None for the baseline), with the interval of that difference.
     """
 
     score: Score
@@ -30,6 +41,7 @@ class Judged(NamedTuple):
     low: float
     high: float
     p: float | None = None
+    difference: tuple[float, float] = (0.0, 0.0)
 
     @property
     def margin(self) -> float:
@@ -47,34 +59,34 @@ class Judged(NamedTuple):
 
 
 def compare(
-    metric: Metric,
+    measure: Measure,
     systems: Sequence[Counts],
     references: int,
     *,
     test: Test = "bootstrap",
     samples: int = SAMPLES,
     seed: int = SEED,
-) -> list[Judged]:
-    """Judge systems by their counts for the same sentences; the first is the baseline of the others."""
-    drawn = resampled(metric, systems, samples=samples, seed=seed)
+) -> list[Compared]:
+    """Compare systems by their counts for the same sentences; the first is the baseline of the others."""
+    drawn = resampled(measure, systems, samples=samples, seed=seed)
     tested = f"|ar:{samples}" if len(systems) > 1 and test == "randomisation" else ""
-    found = list[Judged]()
+    found = list[Compared]()
     for number, counts in enumerate(systems):
         score = Score(
-            metric.name, _value(metric, counts), f"{metric.signature(references)}|bs:{samples}{tested}|seed:{seed}"
+            measure.name, _value(measure, counts), f"{measure.signature(references)}|bs:{samples}{tested}|seed:{seed}"
         )
-        low, high = np.quantile(drawn[number], [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
+        low, high = _interval(drawn[number])
         p = None
         if number and test == "bootstrap":
             p = _bootstrap(score.value - found[0].score.value, drawn[number] - drawn[0])
         elif number:
-            p = randomisation(metric, systems[0], counts, samples=samples, seed=seed)
-        found.append(Judged(score, float(drawn[number].mean()), low, high, p))
+            p = randomisation(measure, systems[0], counts, samples=samples, seed=seed)
+        found.append(Compared(score, float(drawn[number].mean()), low, high, p, _interval(drawn[number] - drawn[0])))
     return found
 
 
 def resampled(
-    metric: Metric, systems: Sequence[Counts], *, samples: int = SAMPLES, seed: int = SEED
+    measure: Measure, systems: Sequence[Counts], *, samples: int = SAMPLES, seed: int = SEED
 ) -> Float[np.ndarray, "systems samples"]:
     """The scores of every system on the same `samples` test sets, each of as many sentences, drawn with replacement
     (Koehn 2004).
@@ -83,20 +95,20 @@ def resampled(
     values = np.empty((len(systems), samples))
     for sample in range(samples):
         times = np.bincount(generator.integers(sentences, size=sentences), minlength=sentences).astype(np.float64)
-        values[:, sample] = [metric.value((times @ counts).tolist()) for counts in systems]
+        values[:, sample] = [measure.value((times @ counts).tolist()) for counts in systems]
     return values
 
 
-def bootstrap(metric: Metric, baseline: Counts, system: Counts, *, samples: int = SAMPLES, seed: int = SEED) -> float:
+def bootstrap(measure: Measure, baseline: Counts, system: Counts, *, samples: int = SAMPLES, seed: int = SEED) -> float:
     """p by paired bootstrap, two-sided: how often the difference on resampled test sets is as far from its mean as the
     difference of the scores is from 0 (Koehn 2004; Riezler and Maxwell 2005).
     """
-    drawn = resampled(metric, [baseline, system], samples=samples, seed=seed)
-    return _bootstrap(_value(metric, system) - _value(metric, baseline), drawn[1] - drawn[0])
+    drawn = resampled(measure, [baseline, system], samples=samples, seed=seed)
+    return _bootstrap(_value(measure, system) - _value(measure, baseline), drawn[1] - drawn[0])
 
 
 def randomisation(
-    metric: Metric, baseline: Counts, system: Counts, *, samples: int = SAMPLES, seed: int = SEED
+    measure: Measure, baseline: Counts, system: Counts, *, samples: int = SAMPLES, seed: int = SEED
 ) -> float:
     """p by approximate randomisation, two-sided: how often the difference is as large when each sentence's two
     translations change places by the toss of a coin (Noreen 1989; Riezler and Maxwell 2005).
@@ -104,16 +116,30 @@ def randomisation(
     first, between = baseline.sum(axis=0), system - baseline
     last = first + between.sum(axis=0)
     differences = [
-        metric.value((last - moved).tolist()) - metric.value((first + moved).tolist())
+        measure.value((last - moved).tolist()) - measure.value((first + moved).tolist())
         for moved in (swapped @ between for swapped in _coins(samples, len(system), seed))
     ]
-    return _share(np.array(differences), _value(metric, system) - _value(metric, baseline))
+    return _share(np.array(differences), _value(measure, system) - _value(measure, baseline))
+
+
+def sign_test(more: int, less: int) -> float:
+    """p by the sign test, two-sided and exact: how often `more + less` tosses of a coin are as uneven (Dixon and Mood
+    1946). Ties count for neither side.
+    """
+    tosses = more + less
+    tail = sum(comb(tosses, heads) for heads in range(min(more, less) + 1))
+    return min(1.0, float(2 * tail / 2**tosses))
 
 
 def _coins(samples: int, sentences: int, seed: int) -> Iterator[Float[np.ndarray, " N"]]:
     generator = np.random.default_rng(seed)
     for row in generator.integers(2, size=(samples, sentences), dtype=bool):
         yield row.astype(np.float64)
+
+
+def _interval(values: Float[np.ndarray, " samples"]) -> tuple[float, float]:
+    low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
+    return low, high
 
 
 def _bootstrap(difference: float, drawn: Float[np.ndarray, " samples"]) -> float:
@@ -126,5 +152,5 @@ def _share(differences: Float[np.ndarray, " samples"], difference: float) -> flo
     return (as_large + 1) / (len(differences) + 1)
 
 
-def _value(metric: Metric, counts: Counts) -> float:
-    return metric.value(counts.sum(axis=0).tolist())
+def _value(measure: Measure, counts: Counts) -> float:
+    return measure.value(counts.sum(axis=0).tolist())

@@ -12,7 +12,7 @@ from dragoman.evaluation.metrics.errors import ExactMatch, WordErrorRate
 from dragoman.evaluation.metrics.metric import Counts, LineMetric
 from dragoman.evaluation.metrics.sacre import Bleu
 from dragoman.evaluation.metrics.table import METRICS
-from dragoman.evaluation.significance import Judged, bootstrap, compare, randomisation, resampled
+from dragoman.evaluation.significance import Compared, bootstrap, compare, randomisation, resampled, sign_test
 
 pytestmark = pytest.mark.spec("H13")
 WORDS = np.array("the a man woman sees reads old young book letter in of to and".split())
@@ -93,6 +93,23 @@ def test_a_test_by_hand() -> None:
     assert bootstrap(Mean(), baseline, system, samples=4000) == pytest.approx(1 / 27, abs=0.01)
 
 
+def test_the_sign_test_counts_tosses_of_a_coin() -> None:
+    """Of 10 tosses, 1 + 10 + 45 of 1,024 ways have at most 2 heads; as many have at most 2 tails."""
+    assert sign_test(8, 2) == sign_test(2, 8) == pytest.approx(2 * 56 / 1024)
+    assert sign_test(10, 0) == pytest.approx(2 / 1024)
+    assert sign_test(3, 3) == sign_test(0, 0) == 1
+    assert 0 <= sign_test(3000, 0) < 1e-300  # no overflow
+
+
+def test_a_difference_has_an_interval_too() -> None:
+    """Where all sentences gain as much, there is no doubt about the gain, however far apart they are."""
+    values = np.random.default_rng(3).normal(size=50)
+    baseline, system = compare(Mean(), [numbers(values), numbers(values + 2)], 1, samples=100)
+    assert baseline.difference == (0, 0)
+    assert system.difference == pytest.approx((2, 2))
+    assert system.margin > 0.1
+
+
 def test_a_system_does_not_differ_from_itself(lines: list[list[str]]) -> None:
     for kind in METRICS:
         if kind == "meteor":
@@ -125,7 +142,7 @@ def test_every_metric_tells_a_better_system(kind: str, test: Any, lines: list[li
 def test_marks() -> None:
     (found,) = compare(ExactMatch(), [numbers([1, 0])], 1, samples=10)
     assert str(found) == f"Exact match = 50.00 ± {found.margin:.2f} (nrefs:1|case:mixed|bs:10|seed:12345)"
-    marks = [Judged(*found[:4], p).mark for p in (None, 0.2, 0.05, 0.049, 0.01, 0.009)]
+    marks = [Compared(*found[:4], p).mark for p in (None, 0.2, 0.05, 0.049, 0.01, 0.009)]
     assert marks == ["", "", "", "*", "*", "**"]
 
 

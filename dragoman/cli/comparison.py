@@ -12,14 +12,14 @@ from dragoman.configuration.messages import figure
 from dragoman.errors import UserError
 from dragoman.evaluation import groups
 from dragoman.evaluation.metrics.metric import Metric, Score
-from dragoman.evaluation.significance import FEWEST, Judged, Test, compare
+from dragoman.evaluation.significance import FEWEST, Compared, Test, compare
 from dragoman.files import shown
 
 if TYPE_CHECKING:
     from dragoman.cli.evaluate_run import Translated
     from dragoman.evaluation.significance import Counts
 
-Cell: TypeAlias = Judged | Score
+Cell: TypeAlias = Compared | Score
 
 
 class Row(NamedTuple):
@@ -41,7 +41,7 @@ class Corpus(NamedTuple):
     ) -> list[Row]:
         """A row for each system, by the counts of each metric for each system."""
         named = len(self.systems) > 1
-        found = [self._judged(metric, each) for metric, each in zip(metrics, counts, strict=True)]
+        found = [self._compared(metric, each) for metric, each in zip(metrics, counts, strict=True)]
         return [
             Row({**of, "system": shown(system.path)} if named else of, list(cells))
             for system, *cells in zip(self.systems, *found, strict=True)
@@ -51,7 +51,7 @@ class Corpus(NamedTuple):
         """The counts of each system."""
         return [metric.counts(system.lines, self.references) for system in self.systems]
 
-    def _judged(self, metric: Metric, counts: "Sequence[Counts]") -> Sequence[Cell]:
+    def _compared(self, metric: Metric, counts: "Sequence[Counts]") -> Sequence[Cell]:
         options, references = self.options, len(self.references)
         if (len(counts) > 1 or options.confidence) and len(counts[0]) >= FEWEST:
             test: Test = "bootstrap" if options.test == Comparisons.bootstrap else "randomisation"
@@ -61,7 +61,7 @@ class Corpus(NamedTuple):
         ]
 
 
-def judged(
+def compared(
     systems: Sequence[Text],
     references: Sequence[Text],
     metrics: Sequence[Metric],
@@ -74,12 +74,12 @@ def judged(
         tell(f"{len(systems[0].lines)} sentences are too few for intervals and tests; these need {FEWEST}")
     rows = corpus.rows({}, metrics, [corpus.counts(metric) for metric in metrics])
     if len(rows) > 1:
-        return _json(list(map(_object, rows))) if options.json else _table(rows, options)
+        return written(list(map(as_object, rows))) if options.json else table(rows, options.test)
     cells = [_named(cell, run.signature if run else "") for cell in rows[0].cells]
     further = run.further if run else []
     if options.json:
         listed = [_entry(cell) for cell in [*cells, *further]]
-        return _json(listed if len(listed) > 1 else listed[0])
+        return written(listed if len(listed) > 1 else listed[0])
     return "\n".join(map(str, [*cells, *further]))
 
 
@@ -103,8 +103,8 @@ def grouped(
             found = _by_tags(Path(kind), len(references[0].lines))
             tables += [_of_groups(corpus, metrics, counts, *named) for named in found]
     if options.json:
-        return _json([_object(row) for rows in tables for row in rows])
-    return "\n\n".join(_table(rows, options) for rows in tables)
+        return written([as_object(row) for rows in tables for row in rows])
+    return "\n\n".join(table(rows, options.test) for rows in tables)
 
 
 def _of_groups(
@@ -164,21 +164,24 @@ def _by_frequency(corpus: Corpus, path: Path) -> Iterator[Row]:
             yield from corpus.rows({"frequency": metric.group, "words": words}, [metric], [counts])
 
 
-def _table(rows: Sequence[Row], options: Options) -> str:
+def table(rows: Sequence[Row], test: str) -> str:
     """Aligned columns, and below them what the scores depend on and what the marks mean."""
-    cells = next((row.cells for row in rows if isinstance(row.cells[0], Judged)), rows[0].cells)
+    cells = next((row.cells for row in rows if isinstance(row.cells[0], Compared)), rows[0].cells)
     scores = [_score(cell) for cell in cells]
     lines = [[*rows[0].of, *(score.name for score in scores)]]
     lines += [
         [*(f"{value:,}" if isinstance(value, int) else value for value in row.of.values()), *map(_text, row.cells)]
         for row in rows
     ]
-    notes = [f"{score.name}: {score.signature}" for score in scores]
-    if isinstance(cells[0], Judged):
+    signed: dict[str, list[str]] = {}
+    for score in scores:
+        signed.setdefault(score.signature, []).append(score.name)
+    notes = [f"{', '.join(names)}: {signature}" for signature, names in signed.items()]
+    if isinstance(cells[0], Compared):
         notes.append("±: half of the 95 % interval, by bootstrap")
-    if "system" in rows[0].of:
-        test = {"bootstrap": "paired bootstrap", "randomisation": "approximate randomisation"}[options.test]
-        notes.append(f"p: of the difference from {rows[0].of['system']}, by {test}; * p < 0.05, ** p < 0.01")
+    if any(isinstance(cell, Compared) and cell.p is not None for row in rows for cell in row.cells):
+        named = {"bootstrap": "paired bootstrap", "randomisation": "approximate randomisation"}[test]
+        notes.append(f"p: of the difference from {rows[0].of['system']}, by {named}; * p < 0.05, ** p < 0.01")
     return "\n".join([aligned(lines), "", *notes])
 
 
@@ -213,8 +216,8 @@ def _entry(cell: Cell) -> dict[str, Any]:
     return {**entry(cell.score), **confidence}
 
 
-def _object(row: Row) -> dict[str, Any]:
-    """As sacreBLEU has a system in a paired test: each metric under its name, with signatures."""
+def as_object(row: Row) -> dict[str, Any]:
+    """A row as sacreBLEU has a system in a paired test: each metric under its name, with signatures."""
     return {**row.of, **{_score(cell).name: _value(cell) for cell in row.cells}}
 
 
@@ -232,5 +235,6 @@ def _value(cell: Cell) -> dict[str, Any]:
     return {**found, "p_value": cell.p, **known}
 
 
-def _json(value: Any) -> str:
+def written(value: Any) -> str:
+    """JSON as all of these commands print it."""
     return json.dumps(value, indent=1, ensure_ascii=False)
