@@ -59,6 +59,15 @@ class Browser:
     def run(self, script: str, *values: Any) -> Any:
         return self.driver.execute_script(script, *values)
 
+    def told(self, page: str, probe: str, *, again: bool = False) -> Any:
+        """What a script tells, by `tell(value)`, in a page that is opened for the first time, or `again`."""
+        self.open(page)
+        if not again:
+            self.run("localStorage.clear()")
+            self.driver.refresh()
+        self.driver.set_script_timeout(120)
+        return self.driver.execute_async_script(f"const tell = arguments[0];\n{probe}")
+
     @property
     def focused(self) -> "WebElement":
         return self.driver.switch_to.active_element

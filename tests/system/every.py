@@ -1,6 +1,7 @@
 """Every command as a user might type it, in a folder full of files that are the user's own."""
 
 import gzip
+import json
 import os
 import random
 import re
@@ -12,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+from dragoman.evaluation.human import blinding
 from dragoman.run.folder import PARTS
 from dragoman.training import checks, session
 from tests import toy, written
@@ -102,6 +104,12 @@ COMMANDS = {
     "evaluate": Command("evaluate test.fr -i test.mt"),
     "evaluate systems": Command("evaluate test.fr -i test.mt -i test.fr --by length --metrics bleu"),
     "evaluate a run": Command("evaluate test.fr --run runs/toy --source test.en"),
+    "judge make": Command(
+        "judge make test.en test.mt --reference test.fr -o judged.html --seed 1",
+        r"judged(\.key\.json|\.html)",
+        ("judged.html", "judged.key.json"),
+    ),
+    "judge read": Command("judge read mine.key.json anna.json"),
     "lexicon": Command(
         "lexicon runs/toy train.en train.fr", r"runs/toy/lexicon\.safetensors", ("runs/toy/lexicon.safetensors",)
     ),
@@ -153,6 +161,7 @@ def furnish(folder: Path) -> Path:
             session.train(checks.load_config("toy.yaml", overrides), quiet=True)
     remarks = "# And remarks in the run.\n" + (folder / "runs/toy/config.yaml").read_text("utf-8")
     (folder / "runs/toy/config.yaml").write_text(remarks, "utf-8")
+    _judge(folder)
     (folder / "fr.po").write_text('msgid "one"\nmsgstr "un"\n\nmsgid "two"\nmsgstr ""\n', encoding="utf-8")
     (folder / "packed.en.gz").write_bytes(gzip.compress((folder / "test.en").read_bytes()))
     (folder / "link.en").symlink_to("test.en")
@@ -170,6 +179,15 @@ def furnish(folder: Path) -> Path:
     (folder / "mine/config.yaml").write_text(f"# Mine, with remarks.\n{config}", "utf-8")
     (folder / "mine/data/header.json").write_text('{"version": 1}', "utf-8")
     return folder
+
+
+def _judge(folder: Path) -> None:
+    """The key of a page, and what an annotator saved on it."""
+    key = blinding.blind(["one"], {"mt": ["un"]}, ["fluency"], [], sentences=None, seed=1)
+    (folder / "mine.key.json").write_text(key.model_dump_json(), "utf-8")
+    said = {item.id: {output.id: {"fluency": 5} for output in item.outputs} for item in key.items}
+    saved = {"version": 1, "page": key.page, "annotator": "Anna", "judgements": said}
+    (folder / "anna.json").write_text(json.dumps(saved), "utf-8")
 
 
 def _paint(folder: Path) -> None:
@@ -266,7 +284,10 @@ def stopped_at_the_end(command: Command, end: End, now: dict[str, bytes], whole:
 def stopped_half_way(name: str, end: End, killed: bool) -> bool:
     """Whether a command is right to refuse what it left when it was killed, which its user has to remove."""
     return (
-        killed and end.code == 1 and name.startswith(("init, ", "augment", "corpus in")) and "exists already" in end.err
+        killed
+        and end.code == 1
+        and name.startswith(("init, ", "augment", "corpus in", "judge make"))
+        and "exists already" in end.err
     )
 
 

@@ -23,6 +23,7 @@ LOADED = [  # what the commands import when they run
     "dragoman.cli",
     "dragoman.cli.catalogue",
     "dragoman.cli.following",
+    "dragoman.cli.judgements",
     "dragoman.cli.outlook",
     "dragoman.cli.pairs",
     "dragoman.cli.progress",
@@ -35,6 +36,7 @@ LOADED = [  # what the commands import when they run
     "dragoman.corpus.statistics",
     "dragoman.demo",
     "dragoman.deployment.export",
+    "dragoman.evaluation.human.blinding",
     "dragoman.evaluation.languages",
     "dragoman.installed_demo",
     "dragoman.serving.app",
@@ -42,6 +44,7 @@ LOADED = [  # what the commands import when they run
     "dragoman.text.noise",
     "dragoman.training.duration",
     "dragoman.training.starting",
+    "dragoman.visualisation.judge",
     "tests.system.drive",
 ]
 

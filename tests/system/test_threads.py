@@ -66,6 +66,8 @@ def test_the_commands_that_compute_are_these() -> None:
         "corpus",
         "debug config",
         "info",
+        "judge make",
+        "judge read",
     }
 
 

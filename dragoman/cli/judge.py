@@ -1,0 +1,177 @@
+"""`dragoman judge`: people judge translations, on a page that does not say which system made which."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from secrets import randbits
+from typing import Annotated, NamedTuple
+
+import typer
+
+from dragoman.cli import outputs
+from dragoman.cli.options import command
+from dragoman.cli.streams import one_stream, tell
+from dragoman.errors import UserError
+from dragoman.files import shown, write_atomically
+from dragoman.text.printable import printable
+
+REFERENCE = "reference"
+HUMAN = "human"  # the question that is only asked unasked where there is a reference
+CATEGORIES = "mistranslation,omission,addition,untranslated,grammar,spelling,word order,terminology,style,other"
+
+app = typer.Typer()
+judge = typer.Typer(no_args_is_help=True, help="Have people judge translations, on a page that tells no system.")
+app.add_typer(judge, name="judge")
+
+
+class MakeOptions(NamedTuple):
+    """Arguments and options of `dragoman judge make`."""
+
+    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="Sentences, one per line.")]
+    systems: Annotated[
+        list[str],
+        typer.Argument(metavar="[NAME=]FILE...", help="Their translations by each system, line by line."),
+    ]
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="PAGE.html",
+            callback=outputs.named,
+            help="Page to write. What it does not tell is in PAGE.key.json.",
+        ),
+    ]
+    reference: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Translations by people, judged as one more system.")
+    ] = None
+    questions: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="What is asked, with commas between: adequacy, fluency, correct, human (or machine), errors, rank; if "
+            "not given all of it, human only with --reference.",
+        ),
+    ] = None
+    categories: Annotated[str, typer.Option(metavar="NAMES", help="Kinds of errors, separated by commas.")] = CATEGORIES
+    sentences: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="How many sentences, drawn at random; all if not given.")
+    ] = None
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, max=2**32 - 1, metavar="N", help="Seed of the order, to make the page again."),
+    ] = None
+
+
+@command(judge)
+def make(options: MakeOptions) -> None:
+    """Make a page to judge translations on: a file to send, which needs no network. Its translations are in random
+    order, and PAGE.key.json, which you keep, tells whose they are.
+    """
+    names = _names(options.systems)
+    questions = _questions(options, len(names) + (options.reference is not None))
+    categories = _listed(options.categories, "--categories")
+    files = {**names, REFERENCE: options.reference} if options.reference else names
+    if options.reference and REFERENCE in names:
+        raise typer.BadParameter(f"{REFERENCE} is the name of --reference; give {names[REFERENCE]} another: NAME=FILE")
+    key_path = options.output.with_suffix(".key.json")
+    read = [options.source, *files.values()]
+    one_stream(*read)
+    outputs.check([("--output", options.output), ("--output", key_path)], read)
+    for path in (options.output, key_path):
+        if path.exists():
+            raise UserError(f"{path}: exists already; choose another --output, or remove it")
+    from dragoman.cli import scores
+    from dragoman.evaluation.human import blinding
+    from dragoman.visualisation.judge import page
+
+    source = scores.read(options.source)
+    texts = {name: scores.read(path) for name, path in files.items()}
+    for text in texts.values():
+        scores.check(len(text.lines), text.path, [source])
+    systems = {name: text.lines for name, text in texts.items()}
+    seed = randbits(63) if options.seed is None else options.seed
+    key = blinding.blind(source.lines, systems, questions, categories, sentences=options.sentences, seed=seed)
+    _write({options.output: page(blinding.shown(key)), key_path: key.model_dump_json(indent=1) + "\n"})
+    tell(f"{options.output}: {len(key.items):,} sentences, translated by {len(systems)} systems. Send it to annotators")
+    tell(f"{key_path}: whose translations these are. Keep it: dragoman judge read {key_path} FILE... needs it")
+
+
+@judge.command()
+def read(
+    key: Annotated[Path, typer.Argument(metavar="KEY", help="The PAGE.key.json of the page.")],
+    saved: Annotated[list[Path], typer.Argument(metavar="FILE...", help="What annotators saved on the page.")],
+    baseline: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="System that others are compared with; the first if not given."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Read what annotators saved: means with intervals, which system is better, kinds of errors, agreement."""
+    one_stream(key, *saved)
+    from dragoman.cli import judgements
+    from dragoman.configuration.messages import nearest
+    from dragoman.evaluation.human.forms import Key
+    from dragoman.evaluation.human.forms import read as read_form
+    from dragoman.evaluation.human.gathering import gather
+    from dragoman.evaluation.significance import FEWEST
+
+    known = read_form(key, Key, "the key of a page of dragoman")
+    if baseline is not None and baseline not in known.systems:
+        raise UserError(f"--baseline {baseline}: no such system, {nearest(baseline, known.systems)}")
+    found = gather(known, shown(key), saved)
+    for unfinished in found.unfinished:
+        tell(str(unfinished))
+    if found.sentences < FEWEST:
+        tell(f"{found.sentences} sentences are too few for intervals; these need {FEWEST}")
+    typer.echo(printable(judgements.told(known, found, baseline or known.systems[0], as_json=as_json)))
+
+
+def _names(systems: list[str]) -> dict[str, Path]:
+    """Return the files of systems by their names, which are those of the files unless they are given."""
+    found: dict[str, Path] = {}
+    for given in systems:
+        name, equals, file = given.partition("=")
+        if not equals or Path(given).exists():
+            name, file = given, given
+        if not name or not file:
+            raise typer.BadParameter(f"{given}: expected NAME=FILE, or a file")
+        if name in found:
+            raise typer.BadParameter(f"{name}: is given twice")
+        found[name] = Path(file)
+    return found
+
+
+def _questions(options: MakeOptions, systems: int) -> list[str]:
+    from dragoman.configuration.messages import nearest
+    from dragoman.evaluation.human.forms import ERRORS, QUESTIONS, RANK
+
+    known = [*QUESTIONS, ERRORS, RANK]
+    if options.questions is None:
+        unasked = {RANK} if systems < 2 else set()
+        return [name for name in known if name not in unasked | (set() if options.reference else {HUMAN})]
+    asked = _listed(options.questions, "--questions")
+    for name in asked:
+        if name not in known:
+            raise typer.BadParameter(f"--questions: unknown question '{name}', {nearest(name, known)}")
+    if RANK in asked and systems < 2:
+        raise typer.BadParameter("--questions: rank needs two systems, or one and --reference")
+    return [name for name in known if name in asked]
+
+
+def _listed(text: str, option: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    if not all(names) or len(set(names)) < len(names):
+        raise typer.BadParameter(f"{option} {text}: expected different names, separated by commas")
+    return names
+
+
+def _write(texts: dict[Path, str]) -> None:
+    """Write all files, or none."""
+    try:
+        with ExitStack() as stack:
+            for path, text in texts.items():
+                stack.enter_context(write_atomically(path)).write(text)
+    except BaseException:  # a page without its key is of no use
+        for path in texts:
+            path.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,116 @@
+"""What all annotators of a page said, checked against its key."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from dragoman.errors import UserError
+from dragoman.evaluation.human.blinding import pieces
+from dragoman.evaluation.human.forms import ERRORS, RANK, Answers, Item, Key, Output, Saved, read
+from dragoman.files import shown
+
+
+class Judgement(NamedTuple):
+    """What an annotator said about all translations of a sentence, by the names of the systems."""
+
+    annotator: str
+    item: Item
+    answers: Mapping[str, Answers]
+
+
+class Unfinished(NamedTuple):
+    """Sentences that an annotator has not, or not fully, judged."""
+
+    path: Path
+    lines: list[int]
+    of: int
+
+    def __str__(self) -> str:
+        some = ", ".join(map(str, sorted(self.lines)[:5])) + ", ..." * (len(self.lines) > 5)
+        return (
+            f"{shown(self.path)}: {len(self.lines):,} of {self.of:,} sentences are not, or not fully, judged, and left "
+            f"out: those of line {some}"
+        )
+
+
+class Gathered(NamedTuple):
+    """All that was said about a page."""
+
+    annotators: dict[str, int]  # with how many sentences each has judged
+    judgements: list[Judgement]
+    unfinished: list[Unfinished]
+
+    @property
+    def sentences(self) -> int:
+        """How many different ones were judged."""
+        return len({judgement.item.id for judgement in self.judgements})
+
+
+def gather(key: Key, name: str, paths: Iterable[Path]) -> Gathered:
+    """Read what annotators saved; the file `name` has the key. Raises UserError if a file is damaged or about another
+    page, if two are by one annotator, or if no sentence has been judged.
+    """
+    files: dict[str, Path] = {}
+    found = Gathered({}, [], [])
+    for path in paths:
+        saved = read(path, Saved, "judgements that a page of dragoman saved")
+        if saved.page != key.page:
+            raise UserError(f"{shown(path)}: judges another page than that of {name}")
+        annotator = " ".join(saved.annotator.split())
+        if annotator.casefold() in files:
+            other = shown(files[annotator.casefold()])
+            raise UserError(f"{shown(path)}: is by {annotator}, and so is {other}; name one of them")
+        files[annotator.casefold()] = path
+        _check(key, saved, path)
+        judgements = [_judgement(annotator, item, saved) for item in key.items]
+        done = [judgement for judgement in judgements if _is_complete(judgement, key)]
+        found.annotators[annotator] = len(done)
+        found.judgements.extend(done)
+        if len(done) < len(key.items):
+            left = {item.line for item in key.items} - {each.item.line for each in done}
+            found.unfinished.append(Unfinished(path, list(left), len(key.items)))
+    if not found.judgements:
+        raise UserError(f"{', '.join(map(shown, files.values()))}: no sentence is fully judged")
+    return found
+
+
+def _check(key: Key, saved: Saved, path: Path) -> None:
+    """Raises UserError if answers are about what the key does not have."""
+    items = {item.id: {output.id: output for output in item.outputs} for item in key.items}
+    for item, by_output in saved.judgements.items():
+        where = f"{shown(path)}: judgements.{item}"
+        if item not in items:
+            raise UserError(f"{where}: the page has no such sentence")
+        for output, answers in by_output.items():
+            if output not in items[item]:
+                raise UserError(f"{where}.{output}: the page has no such translation")
+            if answers.rank is not None and answers.rank > len(items[item]):
+                raise UserError(f"{where}.{output}.rank: expected at most {len(items[item])}, found {answers.rank}")
+            _check_errors(key, items[item][output], answers, f"{where}.{output}.errors")
+
+
+def _check_errors(key: Key, output: Output, answers: Answers, where: str) -> None:
+    words = len(pieces(output.text)) // 2
+    for number, error in enumerate(answers.errors):
+        if error.category not in key.categories:
+            raise UserError(
+                f"{where}.{number}: expected one of {', '.join(key.categories) or 'no errors'}, found {error.category}"
+            )
+        if error.words and not 0 <= error.words[0] <= error.words[1] < words:
+            raise UserError(f"{where}.{number}: no words {error.words[0]} to {error.words[1]}, there are {words}")
+
+
+def _judgement(annotator: str, item: Item, saved: Saved) -> Judgement:
+    given = saved.judgements.get(item.id, {})
+    seen = (output for output in item.outputs if output.id in given)
+    return Judgement(annotator, item, {name: given[output.id] for output in seen for name in output.systems})
+
+
+def _is_complete(judgement: Judgement, key: Key) -> bool:
+    """Whether all is answered. Errors are marked only if there are some, and one translation has no rank."""
+    alone = len(judgement.item.outputs) == 1
+    asked = [name for name in key.questions if name != ERRORS and not (name == RANK and alone)]
+    answers = judgement.answers
+    return len(answers) == len(key.systems) and all(
+        each.answer(name) is not None for each in answers.values() for name in asked
+    )

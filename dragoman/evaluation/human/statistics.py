@@ -1,0 +1,171 @@
+"""What the judgements of a page say: means with intervals, pairs of systems, errors, agreement."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from dragoman.evaluation.agreement import alpha
+from dragoman.evaluation.human.blinding import pieces
+from dragoman.evaluation.human.forms import ERRORS, QUESTIONS, RANK, SEVERITIES, Answers, Key, Output
+from dragoman.evaluation.human.gathering import Judgement
+from dragoman.evaluation.metrics.metric import Score
+from dragoman.evaluation.significance import FEWEST, Compared, Counts, compare, sign_test
+
+
+class Mean(NamedTuple):
+    """The mean of a number for each judgement, times `factor`."""
+
+    name: str
+    number: Callable[[Answers], int]
+    factor: int = 1
+    annotators: int = 1
+
+    def value(self, sums: Sequence[int | float]) -> float:
+        total, judgements = sums
+        return self.factor * total / max(1, judgements)
+
+    def signature(self, references: int) -> str:
+        return f"judgements:{references}|annotators:{self.annotators}"
+
+
+class Pair(NamedTuple):
+    """In how many sentences the first of two systems is better, equal or worse, by most annotators' ranks; and p of the
+    sign test.
+    """
+
+    systems: tuple[str, str]
+    better: int
+    equal: int
+    worse: int
+
+    @property
+    def p(self) -> float:
+        return sign_test(self.better, self.worse)
+
+
+Cell: TypeAlias = Compared | Score
+Errors: TypeAlias = Counter[tuple[str, str, str]]  # by category, severity and system
+
+
+def means(key: Key, judgements: Sequence[Judgement], baseline: str) -> dict[str, list[Cell]]:
+    """Return the cells of each system, the baseline first, for each question with a mean: answers, and the penalties
+    of marked errors. A sentence is what is resampled, with all its judgements; of few, there are means alone.
+    """
+    systems = [baseline, *(name for name in key.systems if name != baseline)]
+    found: dict[str, list[Cell]] = {name: [] for name in systems}
+    for measure in _measures(key, len({each.annotator for each in judgements})):
+        counts = [_counts(measure, name, judgements) for name in systems]
+        if len(counts[0]) >= FEWEST:
+            cells: Sequence[Cell] = compare(measure, counts, len(judgements))
+        else:
+            signature = measure.signature(len(judgements))
+            cells = [Score(measure.name, measure.value(each.sum(axis=0).tolist()), signature) for each in counts]
+        for name, cell in zip(systems, cells, strict=True):
+            found[name].append(cell)
+    return found
+
+
+def _measures(key: Key, annotators: int) -> Iterator[Mean]:
+    for name in key.questions:
+        if name in QUESTIONS:
+            factor = 100 if QUESTIONS[name].is_share else 1
+
+            def number(answers: Answers, name: str = name) -> int:
+                return answers.answer(name) or 0
+
+            yield Mean(f"{name} %" if factor > 1 else name, number, factor, annotators)
+        elif name == ERRORS:
+            yield Mean("penalty", _penalty, 1, annotators)
+
+
+def _penalty(answers: Answers) -> int:
+    return sum(SEVERITIES[error.severity] for error in answers.errors)
+
+
+def _counts(measure: Mean, system: str, judgements: Iterable[Judgement]) -> Counts:
+    """A row for each sentence: the sum of its numbers, and how many they are."""
+    rows: dict[str, list[int]] = {}
+    for judgement in judgements:
+        row = rows.setdefault(judgement.item.id, [0, 0])
+        row[0] += measure.number(judgement.answers[system])
+        row[1] += 1
+    return np.array(list(rows.values()), dtype=np.float64)
+
+
+def pairs(key: Key, judgements: Sequence[Judgement]) -> list[Pair]:
+    """Return every pair of systems if ranks were asked for."""
+    if RANK not in key.questions:
+        return []
+    found = list[Pair]()
+    for one, other in combinations(key.systems, 2):
+        balance: dict[str, int] = {}
+        for _, item, answers in judgements:
+            balance[item.id] = balance.get(item.id, 0) + _preference(answers[one], answers[other])
+        signs = Counter(np.sign(list(balance.values())).tolist())
+        found.append(Pair((one, other), signs[1], signs[0], signs[-1]))
+    return found
+
+
+def _preference(one: Answers, other: Answers) -> int:
+    """1 if the first has the better rank, -1 if the other has, 0 if they are equal."""
+    first, second = one.rank or 1, other.rank or 1  # a translation that all systems agree on has no rank
+    return (second > first) - (second < first)
+
+
+def errors(judgements: Iterable[Judgement]) -> Errors:
+    """Count the marked errors of all annotators."""
+    return Counter(
+        (error.category, error.severity, system)
+        for judgement in judgements
+        for system, answers in judgement.answers.items()
+        for error in answers.errors
+    )
+
+
+def agreement(key: Key, judgements: Sequence[Judgement]) -> dict[str, float | None]:
+    """Return Krippendorff's alpha for each question: of answers about translations, of which of two translations is
+    better, and of whether a word is marked. Empty for a single annotator.
+    """
+    if len({each.annotator for each in judgements}) < 2:
+        return {}
+    by_item: dict[str, list[Judgement]] = {}
+    for judgement in judgements:
+        by_item.setdefault(judgement.item.id, []).append(judgement)
+    several = [each for each in by_item.values() if len(each) > 1]
+    found = dict[str, float | None]()
+    for name in key.questions:
+        if name in QUESTIONS:
+            found[name] = alpha(_answers(name, several), QUESTIONS[name].level)
+        else:
+            found[name] = alpha((_ranks if name == RANK else _words)(several), "nominal")
+    return found
+
+
+def _answers(question: str, several: Iterable[Sequence[Judgement]]) -> Iterator[list[int]]:
+    for _, answers in _of_outputs(several):
+        yield [each.answer(question) or 0 for each in answers]
+
+
+def _ranks(several: Iterable[Sequence[Judgement]]) -> Iterator[list[int]]:
+    for judgements in several:
+        for one, other in combinations([output.systems[0] for output in judgements[0].item.outputs], 2):
+            yield [_preference(answers[one], answers[other]) for _, _, answers in judgements]
+
+
+def _words(several: Iterable[Sequence[Judgement]]) -> Iterator[list[int]]:
+    for output, answers in _of_outputs(several):
+        marked = [
+            {word for error in each.errors if error.words for word in range(error.words[0], error.words[1] + 1)}
+            for each in answers
+        ]
+        yield from ([int(word in words) for words in marked] for word in range(len(pieces(output.text)) // 2))
+
+
+def _of_outputs(several: Iterable[Sequence[Judgement]]) -> Iterator[tuple[Output, list[Answers]]]:
+    """Yield each translation with what every annotator said about it."""
+    for judgements in several:
+        for output in judgements[0].item.outputs:
+            yield output, [answers[output.systems[0]] for _, _, answers in judgements]

@@ -1,0 +1,22 @@
+"""Pages that are filled in without a browser."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from dragoman.evaluation.human.forms import Item, Key, Output
+
+
+def fill(key: Key, annotator: str, answer: Callable[[Item, Output], dict[str, Any]], count: int | None = None) -> Any:
+    """What a page saves when `answer` is given for each translation of the first `count` sentences."""
+    judgements = {
+        item.id: {output.id: {"errors": [], **answer(item, output)} for output in item.outputs}
+        for item in key.items[:count]
+    }
+    return {"version": 1, "page": key.page, "annotator": annotator, "judgements": judgements}
+
+
+def save(path: Path, value: Any) -> Path:
+    path.write_text(json.dumps(value), encoding="utf-8")
+    return path
