@@ -1,7 +1,7 @@
 """`make spec`: compare docs/literature.md with the code, the configuration and the tests marked for its rows.
 
-What follows from these is written to the page: a row is built if a test is marked for it, and its homes include the
-parts that its configuration names.
+What follows from these is written to the page: a row is built if a test is marked for it, or documented if it is at
+home on a page of docs/ alone, and its homes include the parts that its configuration names.
 """
 
 import argparse
@@ -24,15 +24,19 @@ COUNTS = {"A": 14, "B": 23, "C": 14, "D": 15, "E": 4, "F": 6, "G": 4, "H": 14, "
 IDS = [f"{letter}{number}" for letter, count in COUNTS.items() for number in range(1, count + 1)]
 ROW = re.compile(r"\| ([A-Z]\d+) \|(.*)\|")
 SPAN = re.compile(r"`([^`]+)`")
-STATES = ("built", "planned")
+STATES = ("built", "documented", "planned")
 PAGE = ROOT / "docs" / "literature.md"
 
 
 class Home(NamedTuple):
-    """A file below dragoman/, and the names in it that implement the row."""
+    """A file below dragoman/ and the names in it that implement the row, or a page of docs/ that says why none does."""
 
     file: str
     names: tuple[str, ...]
+
+    @property
+    def is_page(self) -> bool:
+        return self.file.endswith(".md")
 
     def __str__(self) -> str:
         named = ", ".join(f"`{name}`" for name in self.names)
@@ -58,8 +62,8 @@ class Report(NamedTuple):
 
     @property
     def proved(self) -> int:
-        """How many rows are built and have no problems."""
-        return sum(row.status == "built" and row.id not in self.problems for row in self.rows)
+        """How many rows are built or documented, and have no problems."""
+        return sum(row.status != "planned" and row.id not in self.problems for row in self.rows)
 
     def table(self) -> Table:
         table = Table("row", "term", "status", "home", "tests", box=box.SIMPLE_HEAD)
@@ -98,7 +102,9 @@ def derived(row: Row, tests: Collection[str]) -> Row:
     homes = {home.file: home.names for home in row.homes if home.names or not parts}
     for file, names in parts.items():
         homes[file] = tuple(dict.fromkeys((*homes.get(file, ()), *names)))
-    status = "built" if row.id in tests else "planned"
+    status = "planned"
+    if row.id in tests:
+        status = "documented" if homes and all(Home(*home).is_page for home in homes.items()) else "built"
     return row._replace(homes=tuple(Home(*home) for home in homes.items()), status=status)
 
 
@@ -136,7 +142,7 @@ def check(rows: list[Row], found: Iterable[Mark], package: Path) -> Report:
         extra = " ".join(dict.fromkeys(wrong)) or "none"
         _add(problems, "", f"not the {len(IDS)} rows in order: missing {missing}, unknown or twice {extra}")
     for row in rows:
-        for problem in _built(row, package) if row.status == "built" else ():
+        for problem in () if row.status == "planned" else _kept(row, package):
             _add(problems, row.id, problem)
     return Report(rows, tests, problems)
 
@@ -145,14 +151,15 @@ def _add(lists: dict[str, list[str]], key: str, value: str) -> None:
     lists.setdefault(key, []).append(value)
 
 
-def _built(row: Row, package: Path) -> Iterator[str]:
+def _kept(row: Row, package: Path) -> Iterator[str]:
+    """The problems of a row that is said to be there."""
     if not row.homes:
         yield "is built, but names no home"
     for home in row.homes:
-        file = package / home.file
+        file = package.parent / "docs" / home.file if home.is_page else package / home.file
         if not file.is_file():
             yield f"its home {home.file} does not exist"
-        else:
+        elif home.names:
             there = defined(file)
             yield from (f"{home.file} has no {name}" for name in home.names if name not in there)
     for setting in row.settings:
@@ -203,6 +210,9 @@ def main(arguments: Sequence[str] | None = None, page: Path = PAGE) -> int:
     for row_id, problems in report.problems.items():
         for problem in problems:
             console.print(f"{row_id}: {problem}" if row_id else problem, soft_wrap=True)
+    documented = " ".join(row.id for row in report.rows if row.status == "documented")
+    if documented:
+        console.print(f"documented, not built: {documented}")
     console.print(f"rows: {report.proved} of {len(IDS)}")
     return 1 if report.problems else 0
 

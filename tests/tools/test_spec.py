@@ -160,6 +160,22 @@ def test_a_row_is_built_when_a_test_proves_it() -> None:
     assert derived(row("A1", "built"), {"A2"}) == row("A1", "planned")
 
 
+def test_a_row_whose_home_is_a_page_is_documented(package: Path) -> None:
+    """It counts as long as the page is there, and a test looks at what it says."""
+    given = row("A1", "planned", "page.md")
+    assert derived(given, {"A1"}) == row("A1", "documented", "page.md")
+    assert derived(given, {"A2"}).status == "planned"
+    assert derived(given._replace(homes=(*given.homes, Home("a.py", ("A",)))), {"A1"}).status == "built"
+    rows = all_rows(row("A1", "documented", "page.md"))
+    inner = package / "dragoman"
+    inner.mkdir()
+    assert "home page.md does not exist" in check(rows, [PROOF], inner).problems["A1"][0]
+    (package / "docs").mkdir()
+    (package / "docs/page.md").touch()
+    report = check(rows, [PROOF], inner)
+    assert (report.problems, report.proved) == ({}, 1)
+
+
 def test_what_a_configuration_names_is_at_home_where_it_stands() -> None:
     """Beside what else does what the row says, once, and in the place of where it was planned."""
     given = row("A1")._replace(

@@ -1,5 +1,7 @@
 """What holds for every metric of the table."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -126,3 +128,18 @@ def test_counts_add_up(kind: str, segments: Segments) -> None:
     score = metric.corpus(texts, others)
     assert score == Score(metric.name, score.value, metric.signature(2))
     assert score.value == pytest.approx(value, abs=1e-9)
+
+
+@pytest.mark.spec("H9")
+@pytest.mark.parametrize("name", ["MaxSim", "SEPIA", "RTE"])
+def test_a_metric_that_is_not_there_is_documented_with_what_to_use_instead(name: str, repository: Path) -> None:
+    page = (repository / "docs" / "evaluation.md").read_text("utf-8")
+    (row,) = [
+        line for line in page.split("## Metrics that are not there")[1].splitlines() if line.startswith("| " + name)
+    ]
+    _, what, instead = [cell.strip() for cell in row.strip("|").split("|")]
+    assert what
+    named = re.findall("`(.*?)`", instead)
+    assert set(named) <= set(METRICS)
+    assert named or "COMET" in instead
+    assert name.lower() not in METRICS
