@@ -181,7 +181,7 @@ def table(rows: Sequence[Row], test: str) -> str:
         notes.append("±: half of the 95 % interval, by bootstrap")
     if any(isinstance(cell, Compared) and cell.p is not None for row in rows for cell in row.cells):
         named = {"bootstrap": "paired bootstrap", "randomisation": "approximate randomisation"}[test]
-        notes.append(f"p: of the difference from {rows[0].of['system']}, by {named}; * p < 0.05, ** p < 0.01")
+        notes.append(f"p: of the difference from {[*rows[0].of.values()][-1]}, by {named}; * p < 0.05, ** p < 0.01")
     return "\n".join([aligned(lines), "", *notes])
 
 

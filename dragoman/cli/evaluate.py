@@ -61,7 +61,7 @@ def _read(options: Options) -> "tuple[list[Text], list[Text]]":
 
     translations = options.translations or [Path("-")]
     sources = [Path(name) for name in options.source or ()]
-    one_stream(*translations, *sources, *options.references)
+    one_stream(*translations, *sources, *options.references, options.downstream, options.labels)
     if "-" in map(str, translations) and sys.stdin.isatty():
         typer.echo("reading translations from the keyboard; Ctrl-D ends them", err=True)
     return [read(path) for path in translations], [read(path) for path in options.references]
@@ -75,6 +75,10 @@ def _told(
     run: "Translated | None",
 ) -> str:
     """Return what is printed: scores, scores with intervals, or tables."""
+    if options.downstream:
+        from dragoman.cli import evaluate_downstream
+
+        return evaluate_downstream.told(systems, references, options)
     from dragoman.cli import comparison, scores
 
     for system in systems:

@@ -44,6 +44,9 @@ class Comparisons(StrEnum):
     randomisation = "randomisation"
 
 
+METRICS = "bleu,chrf,ter"
+
+
 class Options(NamedTuple):
     """Arguments and options of `dragoman evaluate`."""
 
@@ -66,9 +69,7 @@ class Options(NamedTuple):
             help="Text for --run to translate (for several sources NAME=FILE each), or whose length --by is of.",
         ),
     ] = None
-    metrics: Annotated[str, typer.Option(help="Names separated by commas, or {kind: NAME, OPTION: VALUE}: ")] = (
-        "bleu,chrf,ter"
-    )
+    metrics: Annotated[str, typer.Option(help="Names separated by commas, or {kind: NAME, OPTION: VALUE}: ")] = METRICS
     tokenise: Annotated[Tokenisers | None, typer.Option(help="How BLEU and METEOR separate words.")] = None
     unit: Annotated[ErrorUnits | None, typer.Option(help="What token_error_rate counts.")] = None
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore letter case.")] = False
@@ -90,6 +91,17 @@ class Options(NamedTuple):
     ] = None
     corpus: Annotated[
         Path | None, typer.Option(help="Text in the language of the references, such as a training corpus.")
+    ] = None
+    downstream: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Evaluate through another task instead: texts with labels (TSV: text, label) in the language of the "
+            "references, to train a classifier of both references and translations on (extra `downstream`).",
+        ),
+    ] = None
+    labels: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --downstream: the label of each reference, one per line.")
     ] = None
     json: Annotated[bool, typer.Option("--json", help="Print JSON in the form of sacreBLEU.")] = False
     search: Search = None
@@ -125,6 +137,10 @@ def check(options: Options) -> None:
         raise typer.BadParameter("--by frequency and --corpus go together")
     if options.by and options.candidates:
         raise typer.BadParameter("--candidates scores a test set twice, and --by its parts: one or the other")
+    if bool(options.downstream) != bool(options.labels):
+        raise typer.BadParameter("--downstream and --labels go together")
+    if options.downstream:
+        _check_downstream(options)
     of_runs = {
         "--search": options.search,
         "--beam": options.beam,
@@ -139,3 +155,18 @@ def check(options: Options) -> None:
     for option, given in of_runs.items():
         if given and not options.run:
             raise typer.BadParameter(f"{option} goes with --run")
+
+
+def _check_downstream(options: Options) -> None:
+    """Refuse options that would change nothing where a classifier is what is measured with."""
+    given = {
+        "--metrics": options.metrics != METRICS,
+        "--tokenise": options.tokenise,
+        "--unit": options.unit,
+        "--lowercase": options.lowercase,
+        "--by": options.by,
+        "--candidates": options.candidates,
+    }
+    for option, value in given.items():
+        if value:
+            raise typer.BadParameter(f"{option} is for metrics, and --downstream has its own: one or the other")

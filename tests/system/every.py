@@ -104,6 +104,7 @@ COMMANDS = {
     "evaluate": Command("evaluate test.fr -i test.mt"),
     "evaluate systems": Command("evaluate test.fr -i test.mt -i test.fr --by length --metrics bleu"),
     "evaluate a run": Command("evaluate test.fr --run runs/toy --source test.en"),
+    "evaluate through another task": Command("evaluate test.fr -i test.mt --downstream labelled.tsv --labels six"),
     "judge make": Command(
         "judge make test.en test.mt --reference test.fr -o judged.html --seed 1",
         r"judged(\.key\.json|\.html)",
@@ -162,6 +163,8 @@ def furnish(folder: Path) -> Path:
     remarks = "# And remarks in the run.\n" + (folder / "runs/toy/config.yaml").read_text("utf-8")
     (folder / "runs/toy/config.yaml").write_text(remarks, "utf-8")
     _judge(folder)
+    (folder / "labelled.tsv").write_text("un\ta\ndeux\tb\n", "utf-8")
+    (folder / "six").write_text("a\nb\n" * 3, "utf-8")
     (folder / "fr.po").write_text('msgid "one"\nmsgstr "un"\n\nmsgid "two"\nmsgstr ""\n', encoding="utf-8")
     (folder / "packed.en.gz").write_bytes(gzip.compress((folder / "test.en").read_bytes()))
     (folder / "link.en").symlink_to("test.en")
@@ -211,6 +214,7 @@ def lacking() -> dict[str, str]:
     """Commands that cannot run here, and the extra that they lack."""
     extras = {
         "features": "timm",
+        "evaluate through another task": "sklearn",
         "export": "onnxscript",
         "align without a run": "thot",
         "dictionary without a run": "thot",

@@ -22,6 +22,7 @@ ACTS = {"open", "os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate",
 LOADED = [  # what the commands import when they run
     "dragoman.cli",
     "dragoman.cli.catalogue",
+    "dragoman.cli.evaluate_downstream",
     "dragoman.cli.following",
     "dragoman.cli.judgements",
     "dragoman.cli.outlook",

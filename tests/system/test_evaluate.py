@@ -2,9 +2,11 @@
 
 import json
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from tests.golden import Golden
 from tests.system.conftest import Shell
 
 WORDS = "one two three four five six seven eight nine ten".split()
@@ -130,3 +132,77 @@ def test_tags_that_do_not_fit_are_told(scored: Shell) -> None:
     assert scored.fails("evaluate", "ref", "-i", "good", "--by=length", "--source=three").startswith(
         "three has 3 lines"
     )
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> Shell:
+    """Labelled questions, 60 to evaluate on, and translations that lose the telling word of every second."""
+    pytest.importorskip("sklearn")
+    shell = Shell(tmp_path)
+    told = {"where": "place", "who": "person", "when": "time"}
+    random = Random(1)
+    asked = [f"{list(told)[i % 3]} is the {random.choice(WORDS)} {random.choice(WORDS)}" for i in range(120)]
+    labels = [told[text.split()[0]] for text in asked]
+    shell.write("train.tsv", "".join(f"{text}\t{label}\n" for text, label in zip(asked[60:], labels[60:], strict=True)))
+    shell.write("ref", "".join(f"{text}\n" for text in asked[:60]))
+    shell.write("labels", "".join(f"{label}\n" for label in labels[:60]))
+    spoilt = [f"what {text.partition(' ')[2]}" if i % 2 else text for i, text in enumerate(asked[:60])]
+    shell.write("good", "".join(f"{text}\n" for text in asked[:60]))
+    shell.write("bad", "".join(f"{text}\n" for text in spoilt))
+    return shell
+
+
+DOWNSTREAM = ("evaluate", "ref", "--downstream=train.tsv", "--labels=labels")
+
+
+@pytest.mark.spec("H11")
+def test_another_task_suffers_from_bad_translations(task: Shell) -> None:
+    heading, *rows, _, signature, _, legend = task(*DOWNSTREAM, "-i", "good", "-i", "bad").lines
+    assert heading.split() == ["text", "Accuracy", "drop"]
+    assert [row.split()[0] for row in rows] == ["ref", "good", "bad", "(always"]
+    assert rows[0].split()[1:] == ["100.00", "±", "0.00", "0.00", "±", "0.00"]
+    assert rows[0].split()[1:4] == rows[1].split()[1:4]
+    assert "**" in rows[2]
+    assert signature.startswith("Accuracy, drop: trained:60|labels:3|scikit-learn:")
+    assert "from ref" in legend
+    found = json.loads(task(*DOWNSTREAM, "-i", "bad", "--json", "--test=randomisation").out)
+    assert [each["text"] for each in found] == ["ref", "bad", "(always place)"]
+    bad = found[1]
+    assert 50 <= bad["Accuracy"]["score"] < 90
+    assert bad["drop"]["score"] == pytest.approx(100 - bad["Accuracy"]["score"])
+    assert bad["drop"]["low"] < bad["drop"]["score"] < bad["drop"]["high"]
+    assert bad["Accuracy"]["p_value"] < 0.01
+    assert found[2]["Accuracy"]["score"] == pytest.approx(100 / 3, abs=0.01)
+
+
+@pytest.mark.spec("H11")
+@pytest.mark.slow
+def test_what_a_run_translates_is_labelled_too(copied: Shell) -> None:
+    pytest.importorskip("sklearn")
+    copied.write("train.tsv", "un deux\ta\ntrois quatre\tb\n")
+    copied.write("labels", "a\n" * 6)
+    words = ("evaluate", "test.fr", "--run=runs/toy", "--source=test.en", "--downstream=train.tsv", "--labels=labels")
+    outcome = copied(*words)
+    assert outcome.code == 0
+    assert [line.split()[0] for line in outcome.lines[1:4]] == ["test.fr", "test.en", "(always"]
+
+
+def test_labels_that_do_not_fit_are_told(task: Shell, golden: Golden) -> None:
+    words = ("evaluate", "ref", "-i", "good", "--downstream=train.tsv")
+    task.write("few", "place\n")
+    golden(task.fails(*words, "--labels=few"))
+    task.write("odd", "Place\n" * 60)
+    golden(task(*words, "--labels=odd").err)
+    for name in ("ref", "good", "labels"):
+        task.write(name, "".join(f"{line}\n" for line in (task.folder / name).read_text("utf-8").split("\n")[:19]))
+    outcome = task(*words, "--labels=labels")
+    golden(outcome.err)
+    assert "±" not in outcome.out
+    assert outcome.lines[2].split() == ["good", "100.00", "0.00"]
+
+
+def test_downstream_goes_with_what_it_needs(task: Shell) -> None:
+    for words in (["--labels=labels"], ["--downstream=train.tsv"], *([*DOWNSTREAM[2:], each] for each in (
+        "--metrics=bleu", "--by=length", "--lowercase", "--tokenise=char", "--unit=token"
+    ))):  # fmt: skip
+        assert task("evaluate", "ref", "-i", "good", *words).code == 2, words

@@ -1,0 +1,55 @@
+"""`dragoman evaluate --downstream`: how much another task suffers from translations."""
+
+from collections.abc import Sequence
+
+from dragoman.cli import scores
+from dragoman.cli.comparison import Cell, Row, as_object, table, written
+from dragoman.cli.evaluate_options import Options
+from dragoman.cli.scores import Text
+from dragoman.cli.streams import tell
+from dragoman.evaluation import downstream
+from dragoman.evaluation.downstream import Accuracy, Classifier
+from dragoman.evaluation.metrics.metric import Score
+from dragoman.evaluation.significance import FEWEST, Counts, Test, compare
+from dragoman.files import shown
+
+
+def told(systems: Sequence[Text], references: Sequence[Text], options: Options) -> str:
+    """Return the accuracy of a classifier on references and translations, with the drop from the first reference, and
+    that of always saying the commonest label.
+    """
+    assert options.downstream is not None
+    assert options.labels is not None
+    labels = scores.read(options.labels)
+    for text in systems:
+        scores.check(len(text.lines), text.path, references)
+    scores.check(len(labels.lines), labels.path, references)
+    classifier = Classifier(downstream.read(options.downstream))
+    wanted = [label.strip() for label in labels.lines]
+    for label in sorted(set(wanted) - classifier.labels)[:1]:
+        tell(f"{shown(labels.path)}: '{label}' is no label in {shown(options.downstream)}, so it is never found")
+    named = {shown(path): classifier(lines) for path, lines in [*references, *systems]}
+    named[f"(always {classifier.commonest})"] = [classifier.commonest] * len(wanted)
+    metric = Accuracy(classifier)
+    rows = _rows(list(named), metric, [metric.counts(found, [wanted]) for found in named.values()], options)
+    return written(list(map(as_object, rows))) if options.json else table(rows, options.test)
+
+
+def _rows(names: Sequence[str], metric: Accuracy, counts: "Sequence[Counts]", options: Options) -> list[Row]:
+    if len(counts[0]) < FEWEST:
+        tell(f"{len(counts[0])} sentences are too few for intervals and tests; these need {FEWEST}")
+        found = [Score(metric.name, metric.value(each.sum(axis=0).tolist()), metric.signature(1)) for each in counts]
+        return [Row({"text": name}, [cell, _lower(cell, found[0])]) for name, cell in zip(names, found, strict=True)]
+    test: Test = "bootstrap" if options.test == "bootstrap" else "randomisation"
+    cells = compare(metric, counts, 1, test=test, samples=options.samples, seed=options.seed)
+    rows = list[Row]()
+    for name, cell in zip(names, cells, strict=True):
+        low, high = cell.difference
+        mean = cells[0].mean - cell.mean
+        drop: Cell = cell._replace(score=_lower(cell.score, cells[0].score), mean=mean, low=-high, high=-low, p=None)
+        rows.append(Row({"text": name}, [cell, drop]))
+    return rows
+
+
+def _lower(score: Score, reference: Score) -> Score:
+    return Score("drop", reference.value - score.value, score.signature)

@@ -1,0 +1,95 @@
+"""Evaluation through another task (CN 5.2): how many texts a classifier of well-formed text labels right (extra
+`downstream`).
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dragoman.corpus.tables import read_table
+from dragoman.errors import UserError
+from dragoman.evaluation.metrics.metric import Counts, LineMetric
+from dragoman.files import shown
+from dragoman.text.tokenise import punctuation
+
+TEXT, LABEL = "text", "label"  # the columns of labelled text
+
+
+class Labelled(NamedTuple):
+    """Texts and the label of each."""
+
+    texts: list[str]
+    labels: list[str]
+
+
+def read(path: Path) -> Labelled:
+    """Read a file of columns that its header calls text and label, or that are these two in that order. Raises
+    UserError if there is nothing to learn.
+    """
+    found = Labelled([], [])
+    for number, (text, label) in enumerate(read_table(str(path), (TEXT, LABEL)), start=1):
+        if not label.strip():
+            raise UserError(f"{shown(path)}: text {number:,} has no label")
+        found.texts.append(text)
+        found.labels.append(label.strip())
+    if len(set(found.labels)) < 2:
+        raise UserError(f"{shown(path)}: expected texts with two labels or more, found {len(set(found.labels))}")
+    return found
+
+
+class Classifier:
+    """A linear support vector machine (Cortes and Vapnik 1995) on the words, pairs of words and n-grams of characters
+    of a text in lower case, weighted by tf-idf.
+
+    Raises UserError if scikit-learn is not installed, or if no text has a word.
+    """
+
+    def __init__(self, labelled: Labelled) -> None:
+        try:
+            from sklearn.feature_extraction.text import TfidfVectorizer
+            from sklearn.pipeline import make_pipeline, make_union
+            from sklearn.svm import LinearSVC
+        except ModuleNotFoundError as error:
+            raise UserError(f"{error.name} is not installed; pip install 'dragoman[downstream]' brings it") from error
+        words = TfidfVectorizer(tokenizer=_words, token_pattern=None, ngram_range=(1, 2), sublinear_tf=True)
+        characters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True)
+        self._model: Any = make_pipeline(make_union(words, characters), LinearSVC(random_state=0))
+        if not any(map(_words, labelled.texts)):
+            raise UserError("the labelled texts have no words")
+        self._model.fit(labelled.texts, labelled.labels)
+        self.commonest = Counter(labelled.labels).most_common(1)[0][0]
+        self.labels = frozenset(labelled.labels)
+        self.signature = (
+            f"trained:{len(labelled.texts)}|labels:{len(self.labels)}|scikit-learn:{metadata.version('scikit-learn')}"
+        )
+
+    def __call__(self, texts: Sequence[str]) -> list[str]:
+        """The label of each text."""
+        found: list[str] = self._model.predict(list(texts)).tolist() if texts else []
+        return found
+
+
+class Accuracy(LineMetric):
+    """The percentage of labels that are right; the signature says what found them."""
+
+    name = "Accuracy"
+
+    def __init__(self, classifier: Classifier) -> None:
+        super().__init__()
+        self._classifier = classifier.signature
+
+    def signature(self, references: int) -> str:
+        return self._classifier
+
+    def _counts(self, hypothesis: str, references: Sequence[str]) -> Counts:
+        return hypothesis in references, 1
+
+    def value(self, sums: Counts) -> float:
+        right, labels = sums
+        return 100.0 * right / labels
+
+
+def _words(text: str) -> list[str]:
+    return [text[begin:end] for begin, end in punctuation(text)]
