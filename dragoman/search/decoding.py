@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor
@@ -84,6 +84,9 @@ class Step(NamedTuple):
     length: int  # of hypotheses that end here, counting the end symbol
 
 
+Trace: TypeAlias = Callable[[Paths, Sequence[Sentence]], None]
+
+
 class Strategy(ABC):
     """What distinguishes one search from another: which continuations it considers, which it keeps, when it ends.
 
@@ -148,11 +151,13 @@ class Decoding:
             Sentence(place, strategy.begin(start), [], random[place] if random else None) for place in range(count)
         ]
 
-    def find(self, sources: tuple[SourceBatch, ...]) -> list[list[Hypothesis]]:
-        """The finished hypotheses of each sentence."""
+    def find(self, sources: tuple[SourceBatch, ...], trace: Trace | None = None) -> list[list[Hypothesis]]:
+        """The finished hypotheses of each sentence; `trace` looks at the whole search once it is done."""
         paths = Paths(sources, self.strategy.covered)
         for _ in self.steps(sources, paths):
             pass
+        if trace:
+            trace(paths, self.sentences)
         return paths.hypotheses([sentence.finished for sentence in self.sentences])
 
     def steps(self, sources: tuple[SourceBatch, ...], paths: Paths) -> Iterator[Prediction[Any]]:

@@ -15,7 +15,7 @@ from dragoman.model.predictor import Candidate, Prediction, Predictor
 from dragoman.model.state import select
 from dragoman.search.beam import Beam, Size
 from dragoman.search.constraints import Constraint
-from dragoman.search.decoding import Deadline, Strategy
+from dragoman.search.decoding import Deadline, Strategy, Trace
 from dragoman.search.hypothesis import End, Hypothesis, Node, Paths, nothing
 from dragoman.search.limits import Margin, Ratio, forbid, withhold
 from dragoman.search.search import Search
@@ -73,8 +73,10 @@ class Exhaustive(Search):
         constraint: Constraint | None = None,
         seeds: Sequence[int] = (),
         deadline: Deadline | None = None,
+        trace: Trace | None = None,
     ) -> list[list[Hypothesis]]:
-        known = super().__call__(model, sources, n_best, spare, constraint=constraint, deadline=deadline)
+        """As any search; `trace` sees the beam that comes first."""
+        known = super().__call__(model, sources, n_best, spare, constraint=constraint, deadline=deadline, trace=trace)
         searched = Searched(model, constraint, Paths(sources), sources[0].mask.device)
         begun, states = model.begin(sources), constraint.start() if constraint else ()
         demand = constraint.progress(states) if constraint else None

@@ -119,12 +119,12 @@ class Paths:
     figures.
 
     Nothing is copied when hypotheses branch or batches shrink; a finished hypothesis is read off backwards from its
-    end. `covered` are the numbers of the sources counted in the coverage.
+    end. `nodes` are the inputs of the rows. `covered` are the numbers of the sources counted in the coverage.
     """
 
     def __init__(self, sources: tuple[SourceBatch, ...], covered: Sequence[int] = ()) -> None:
         self._lengths = [source.mask.sum(1).tolist() for source in sources]  # a sentinel has one position
-        self._nodes: list[Node] = []
+        self.nodes: list[Node] = []
         self._attention: list[_Rows] = []
         self._figures: dict[str, _Rows] = {}
         self._coverage = _Coverage(sources, covered) if covered else None
@@ -133,8 +133,8 @@ class Paths:
         """Add a step, from the input of its rows and the prediction made from it. Returns the number of its first
         node; the others follow in order.
         """
-        first = len(self._nodes)
-        self._nodes.extend(rows)
+        first = len(self.nodes)
+        self.nodes.extend(rows)
         if not first:
             self._attention = [_Rows() for _ in prediction.attention]
             self._figures = {name: _Rows() for name in prediction.figures}
@@ -151,12 +151,12 @@ class Paths:
         path = []
         while node != ROOT:
             path.append(node)
-            node = self._nodes[node].parent
+            node = self.nodes[node].parent
         return path[::-1]
 
     def said(self, node: int) -> list[Node]:
         """The nodes of the symbols of this hypothesis."""
-        return [self._nodes[each] for each in self.path(node)[1:]]
+        return [self.nodes[each] for each in self.path(node)[1:]]
 
     def coverage(self, node: int) -> float:
         """The coverage of a node of the last step; 0 if no source is covered."""

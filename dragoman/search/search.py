@@ -11,7 +11,7 @@ from dragoman.data.batch import SourceBatch
 from dragoman.errors import UserError
 from dragoman.model.predictor import Predictor
 from dragoman.search.constraints import Constraint
-from dragoman.search.decoding import Deadline, Decoding, Strategy
+from dragoman.search.decoding import Deadline, Decoding, Strategy, Trace
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.limits import Limit
 
@@ -38,8 +38,10 @@ class Search(ABC):
         constraint: Constraint | None = None,
         seeds: Sequence[int] = (),
         deadline: Deadline | None = None,
+        trace: Trace | None = None,
     ) -> list[list[Hypothesis]]:
         """`constraint` restricts the translations. A search that draws random numbers needs a seed for each sentence.
+        `trace` looks at the search once it is done (`tree.py`).
 
         UserError if `n_best` exceeds the width of the search, or if the deadline has passed.
         """
@@ -60,7 +62,7 @@ class Search(ABC):
             seeds=seeds,
             deadline=deadline,
         )
-        return decoding.find(sources)
+        return decoding.find(sources, trace)
 
     def rows(self, n_best: int) -> int:
         """How many hypotheses of a sentence are followed at once."""

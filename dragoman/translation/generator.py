@@ -28,7 +28,7 @@ from dragoman.search.constraints import (
     Prefix,
     first_forbidden,
 )
-from dragoman.search.decoding import Deadline
+from dragoman.search.decoding import Deadline, Trace
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.phrases import Favoured, Phrases
@@ -52,6 +52,7 @@ class Task(NamedTuple):
     spare: int = 0
     mark: Sequence[Mark] = ()
     deadline: Deadline | None = None
+    trace: Trace | None = None  # looks at the search of each batch
 
 
 class SequenceGenerator:
@@ -145,6 +146,7 @@ class SequenceGenerator:
                 constraint=All(found) if found else None,
                 seeds=[each.seed for each in batch],
                 deadline=task.deadline,
+                trace=task.trace,
             )
 
     def of_symbols(self, mark: Sequence[Mark], worded: Sequence[bool]) -> list[Constraint]:
