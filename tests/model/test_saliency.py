@@ -1,0 +1,131 @@
+"""Gradient times input, beside finite differences of log P, in float64."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from dragoman.data.batch import Batch
+from dragoman.model.encoder.reader import Reader
+from dragoman.model.predictor import Predictor
+from dragoman.model.saliency import saliency
+from dragoman.search.ensemble import Ensemble
+from tests.builders import BATCH, build_model, copied, pairs, sentences
+from tests.model.test_regions import batch as batch_of_both
+from tests.model.test_regions import make
+
+STEP = 1e-6
+MODELS: dict[str, Mapping[str, Any]] = {
+    "bidirectional": {},
+    "two layers": {"encoder": {"layers": 2, "cell": "lstm"}},
+    "forward": {"encoder": {"direction": "forward"}},
+    "convolutional": {"encoder": {"kind": "convolutional"}, "bridge": "mean"},
+    "self-attention": {"encoder": {"kind": "self_attention", "heads": 1}, "bridge": "mean"},
+    "sparsemax": {"normaliser": "sparsemax"},
+    "linear chain": {"normaliser": "linear_chain"},
+    "hard": {"normaliser": "hard"},
+    "hard, of order 1": {
+        "normaliser": {"kind": "hard", "order": 1},
+        "decoder": {"attend": "after", "feed": "nothing"},
+    },
+    "no attention": {"score": "none", "decoder": {"attend": "after"}},
+    "pointer": {"output": {"kind": "pointer"}},
+    "pointer generator": {"output": {"kind": "pointer_generator"}},
+    "classes": {"output": {"kind": "classes"}},
+    "hybrid": {"output": {"kind": "hybrid"}},
+}
+
+
+@contextmanager
+def scaled(reader: Reader, position: int, factor: float) -> Iterator[None]:
+    """What a reader's encoder reads at a position, times a factor."""
+
+    def change(_: torch.nn.Module, given: tuple[Any, ...]) -> tuple[Any, ...]:
+        vectors = given[0].clone()
+        vectors[:, position] *= factor
+        return (vectors, *given[1:])
+
+    handle = reader.encoder.register_forward_pre_hook(change)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def differences(model: Predictor[Any], reader: Reader, batch: Batch, positions: int) -> Tensor:
+    """`d log P(y_t) / d c` at c = 1, where the vector at position j is c times itself: gradient times input."""
+    found = []
+    for position in range(positions):
+        values = []
+        for factor in (1 + STEP, 1 - STEP):
+            with torch.no_grad(), scaled(reader, position, factor):
+                values.append(model.score(batch).log_probs)
+        found.append((values[0] - values[1]) / (2 * STEP))
+    return torch.stack(found, 2)
+
+
+def assert_derivative(model: Predictor[Any], readers: Sequence[Reader], batch: Batch) -> None:
+    found = saliency(model, readers, batch)
+    torch.testing.assert_close(found.scored.log_probs, model.score(batch).log_probs.detach())
+    assert not found.scored.log_probs.requires_grad
+    for reader, maps in zip(readers, found.maps, strict=True):
+        expected = differences(model, reader, batch, maps.size(2))
+        torch.testing.assert_close(maps, expected, atol=1e-7, rtol=1e-5)
+        assert maps.abs().max() > 1e-7
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_it_is_the_derivative_whatever_the_model(name: str) -> None:
+    model = build_model(**MODELS[name])
+    assert_derivative(model, model.readers, copied(BATCH) if "pointer" in name else BATCH)
+
+
+SECOND = sentences([5], [6, 6, 7, 8], [4, 4])
+
+
+def test_of_several_sources() -> None:
+    """A sentence may lack one; where it does, nothing comes from there."""
+    model = build_model(sources=2, combination={"kind": "flat", "sentinel": True})
+    lacking = SECOND._replace(mask=SECOND.mask & torch.tensor([[True], [False], [True]]))
+    batch = BATCH._replace(sources=(*BATCH.sources, lacking))
+    assert_derivative(model, model.readers, batch)
+    assert (saliency(model, model.readers, batch).maps[1][1] == 0).all()
+
+
+def test_of_an_ensemble() -> None:
+    """By what each member reads."""
+    models = [build_model(seed=1), build_model(seed=2, score="bilinear")]
+    batch = BATCH._replace(sources=(*BATCH.sources, SECOND))
+    readers = [reader for model in models for reader in model.readers]
+    assert_derivative(Ensemble(models, [1, 1]), readers, batch)
+
+
+@pytest.mark.parametrize("attended", [True, False])
+def test_of_regions(attended: bool) -> None:
+    """Of those, too, that only start the decoder."""
+    model = make(attended=attended)
+    assert_derivative(model, model.readers, batch_of_both())
+
+
+def test_what_comes_later_and_padding_do_nothing() -> None:
+    """A row alone has the map that it has in its batch, and no word of the reference is explained by padding."""
+    model = build_model()
+    together = saliency(model, model.readers, BATCH).maps[0]
+    real = BATCH.target.mask.unsqueeze(2) & BATCH.sources[0].mask.unsqueeze(1)
+    assert (together[~real] == 0).all()
+    for row, (source, target) in enumerate([([4, 5, 6], [5, 4]), ([7], [6, 7, 8, 4]), ([8, 4], [8])]):
+        (alone,) = saliency(model, model.readers, pairs([source], [target])).maps
+        torch.testing.assert_close(together[row, : alone.size(1), : alone.size(2)], alone[0])
+
+
+def test_nothing_is_left_behind() -> None:
+    """Neither gradients nor hooks, whatever happens."""
+    model = build_model()
+    saliency(model, model.readers, BATCH)
+    with pytest.raises(IndexError):
+        saliency(model, model.readers, pairs([[99]], [[5]]))
+    assert all(parameter.grad is None for parameter in model.parameters())
+    assert not any(reader.encoder._forward_pre_hooks for reader in model.readers)
