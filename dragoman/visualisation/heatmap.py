@@ -1,8 +1,8 @@
 """Attention between words as a picture: SVG for papers and pages, HTML for notebooks, terminal cells.
 
-Rows are target words, columns are source words; a larger weight is a stronger shade of one hue. In SVG the hue is laid
-over the background and mixed with the colour of the text around it, so that one file suits light and dark pages; fonts
-are the reader's own.
+Rows are target words, columns are source words; a larger weight is a stronger shade of one hue, and what is below 0 in
+a `signed` map, in nats, of another. In SVG the hue is laid over the background and mixed with the colour of the text
+around it, so that one file suits light and dark pages; fonts are the reader's own.
 """
 
 import math
@@ -12,12 +12,12 @@ from typing import TypeAlias
 from zlib import crc32
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dragoman.visualisation.markup import escape, is_right_to_left, isolated, shortest, visible, width
+from dragoman.visualisation.scale import LESS, MORE, WEIGHTS, Scale, Weights
 from dragoman.visualisation.terminal import Grid
 
-Weights: TypeAlias = NDArray[np.float64]
 Gold: TypeAlias = Collection[tuple[int, int]]
 
 FONT = 13.0
@@ -33,8 +33,10 @@ STYLE = """
 .attention text{fill:currentColor}
 .attention .small{font-size:11px;fill-opacity:.75}
 .attention .cells rect{fill:#2166d1;fill:color-mix(in oklab,#2166d1 80%,currentColor);pointer-events:all}
+.attention .cells .less{fill:#b3261e;fill:color-mix(in oklab,#b3261e 80%,currentColor)}
 .attention .cells rect:hover{stroke:currentColor;stroke-width:1.5}
 .attention stop{stop-color:#2166d1;stop-color:color-mix(in oklab,#2166d1 80%,currentColor)}
+.attention stop.less{stop-color:#b3261e;stop-color:color-mix(in oklab,#b3261e 80%,currentColor)}
 .attention .grid{fill:none;stroke:currentColor;stroke-opacity:.17}
 .attention .gold{fill:none;stroke:#e8710a;stroke-width:2.2;pointer-events:none}
 @media(prefers-color-scheme:dark){.attention:root{color:#e6e7ea;background:#16181c}}
@@ -65,15 +67,22 @@ class _Layout:
         return self.left + self.column * s, self.top + LINE * t
 
 
-def svg(attention: ArrayLike, source: Sequence[str], target: Sequence[str], *, gold: Gold | None = None) -> str:
+def svg(
+    attention: ArrayLike,
+    source: Sequence[str],
+    target: Sequence[str],
+    *,
+    gold: Gold | None = None,
+    signed: bool = False,
+) -> str:
     """Draw the attention (T, S) as one SVG element, for a file or as a part of a page.
 
     `gold` are links (source word, target word), drawn as outlined cells. Pointing at a cell shows its words and its
     weight; screen readers get the strongest link of each target word. Raises ValueError if the words do not fit the
     array.
     """
-    label = f"Attention of {len(target)} target words over {len(source)} source words"
-    return _drawn(_checked(attention, source, target), source, target, label, gold)
+    label = f"{'Nats' if signed else 'Attention'} of {len(target)} target words over {len(source)} source words"
+    return _drawn(checked(attention, source, target), source, target, label, gold, signed=signed)
 
 
 def shares(weights: Mapping[str, ArrayLike], target: Sequence[str]) -> str:
@@ -82,30 +91,45 @@ def shares(weights: Mapping[str, ArrayLike], target: Sequence[str]) -> str:
     """
     rows = np.array([np.asarray(row, dtype=np.float64) for row in weights.values()]).reshape(len(weights), -1)
     label = f"Attention of {len(target)} target words to {' and '.join(weights)}"
-    return _drawn(_checked(rows, target, list(weights)), target, list(weights), label)
+    return _drawn(checked(rows, target, list(weights)), target, list(weights), label)
 
 
-def _drawn(weights: Weights, source: Sequence[str], target: Sequence[str], label: str, gold: Gold | None = None) -> str:
+def _drawn(
+    weights: Weights,
+    source: Sequence[str],
+    target: Sequence[str],
+    label: str,
+    gold: Gold | None = None,
+    *,
+    signed: bool = False,
+) -> str:
     """Draw columns under the words of `source` and rows beside those of `target`."""
     source, target = [visible(word) for word in source], [visible(word) for word in target]
     if not weights.size:
         text = f'<text x="{GAP}" y="{GAP + FONT}">No words, no attention</text>'
         return _figure(24 * FONT, 2 * GAP + 1.5 * FONT, label, [text])
-    layout, top = _layout(source, target), scale_top(weights)
+    layout, scale = _layout(source, target), Scale.of(weights, signed=signed)
     ramp = f"ramp-{crc32(repr((weights.tolist(), source, target)).encode('utf-8', 'replace')):08x}"
     parts = [
-        f"<desc>{escape(_description(weights, source, target))}</desc>",
+        f"<desc>{escape(_description(weights, source, target, scale))}</desc>",
         *_words(source, target, layout),
-        *_cells(weights, source, target, layout, top),
+        *_cells(weights, source, target, layout, scale),
         *_outlines(layout, gold or ()),
-        *_legend(layout, top, ramp, bool(gold)),
+        *_legend(layout, scale, ramp, bool(gold)),
     ]
     return _figure(layout.width, layout.height, label, parts)
 
 
-def html(attention: ArrayLike, source: Sequence[str], target: Sequence[str], *, gold: Gold | None = None) -> str:
+def html(
+    attention: ArrayLike,
+    source: Sequence[str],
+    target: Sequence[str],
+    *,
+    gold: Gold | None = None,
+    signed: bool = False,
+) -> str:
     """Return the SVG in a box that scrolls sideways if it is wider than the page, for a notebook cell."""
-    figure = svg(attention, source, target, gold=gold)
+    figure = svg(attention, source, target, gold=gold, signed=signed)
     return f'<div style="overflow-x:auto;max-width:100%">{figure}</div>'
 
 
@@ -116,28 +140,22 @@ def terminal(
     *,
     gold: Gold | None = None,
     dark: bool = True,
+    signed: bool = False,
 ) -> Grid:
-    """Draw the attention (T, S) for `rich.print`: coloured cells with a digit (7 is 0.70 to 0.79) in each.
+    """Draw the attention (T, S) for `rich.print`: coloured cells with a digit (7 is 0.70 to 0.79) in each. In a
+    `signed` map the digits are tenths of the largest value, and a line says what that is.
 
     It fits the width of the console. `gold` links have an asterisk; `dark` says whether the terminal's background is
     dark. Without colours only the digits remain. Long words are shortened, and wide sentences continue in another
     block.
     """
-    weights = _checked(attention, source, target)
+    weights = checked(attention, source, target)
     links = frozenset((int(s), int(t)) for s, t in gold or ())
-    return Grid(weights, tuple(map(visible, source)), tuple(map(visible, target)), links, dark)
+    scale = Scale(float(np.abs(np.nan_to_num(weights)).max(initial=0.0)) or 1.0, signed=True) if signed else WEIGHTS
+    return Grid(weights, tuple(map(visible, source)), tuple(map(visible, target)), links, dark, scale)
 
 
-def scale_top(weights: Weights) -> float:
-    """Return the end of the colour scale: the largest weight, rounded up to a tenth, or below that to a hundredth."""
-    largest = float(np.nan_to_num(weights, posinf=0.0).max(initial=0.0))
-    if largest <= 0:
-        return 1.0
-    unit = 10 if largest > 0.1 else 100
-    return math.ceil(round(largest * unit, 6)) / unit
-
-
-def _checked(attention: ArrayLike, source: Sequence[str], target: Sequence[str]) -> Weights:
+def checked(attention: ArrayLike, source: Sequence[str], target: Sequence[str]) -> Weights:
     weights: Weights = np.asarray(attention, dtype=np.float64)
     if not len(source) or not len(target):
         return np.zeros((len(target), len(source)))
@@ -189,16 +207,17 @@ def _text(word: str, place: str, anchor: str) -> str:
 
 
 def _cells(
-    weights: Weights, source: Sequence[str], target: Sequence[str], layout: _Layout, top: float
+    weights: Weights, source: Sequence[str], target: Sequence[str], layout: _Layout, scale: Scale
 ) -> Iterator[str]:
     size = f'width="{shortest(layout.column)}" height="{shortest(LINE)}"'
     yield '<g class="cells">'
     for t, row in enumerate(weights.tolist()):
         for s, weight in enumerate(row):
             x, y = layout.cell(t, s)
-            opacity = min(max(weight / top, 0.0), 1.0) if math.isfinite(weight) else 0.0
-            title = f"{isolated(source[s])} → {isolated(target[t])} {weight:.2f}"
-            shade = f'fill="#2166d1" fill-opacity="{shortest(opacity, 3)}"'
+            part = scale.part(weight)
+            title = f"{isolated(source[s])} → {isolated(target[t])} {scale.told(weight)}"
+            shade = f'fill="{MORE}"' if part >= 0 else f'class="less" fill="{LESS}"'
+            shade += f' fill-opacity="{shortest(abs(part), 3)}"'
             yield f"<rect {_at(x, y)} {size} {shade}><title>{escape(title)}</title></rect>"
     yield "</g>"
 
@@ -224,24 +243,34 @@ def _outlined(x: float, y: float, across: float, down: float) -> str:
     return f'<rect class="gold" fill="none" stroke="#e8710a" {_at(x, y)} {size}/>'
 
 
-def _legend(layout: _Layout, top: float, ramp: str, gold: bool) -> Iterator[str]:
+def _legend(layout: _Layout, scale: Scale, ramp: str, gold: bool) -> Iterator[str]:
     x, y = layout.left, layout.bottom + 2 * GAP
-    yield f'<linearGradient id="{ramp}"><stop stop-opacity="0" stop-color="#2166d1"/>'
-    yield '<stop offset="1" stop-color="#2166d1"/></linearGradient>'
+    yield f'<linearGradient id="{ramp}">'
+    if scale.signed:
+        yield f'<stop class="less" stop-color="{LESS}"/><stop class="less" offset=".5" stop-opacity="0"/>'
+        yield f'<stop offset=".5" stop-opacity="0" stop-color="{MORE}"/>'
+    else:
+        yield f'<stop stop-opacity="0" stop-color="{MORE}"/>'
+    yield f'<stop offset="1" stop-color="{MORE}"/></linearGradient>'
     box = f'{_at(x, y)} width="{shortest(SCALE)}" height="10"'
     yield f'<rect {box} fill="url(#{ramp})"/><rect {box} class="grid" fill="none"/>'
     for part, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end")):
-        yield _text(f"{top * part:g}", f'class="small" {_at(x + SCALE * part, y + 23)}', anchor)
+        value = scale.top * (2 * part - 1 if scale.signed else part)
+        yield _text(
+            f"{value:{'+' if value and scale.signed else ''}g}",
+            f'class="small" {_at(x + SCALE * part, y + 23)}',
+            anchor,
+        )
     x += SCALE + GAP
-    yield _text("weight", f'class="small" {_at(x, y + 9)}', "start")
+    yield _text(scale.unit, f'class="small" {_at(x, y + 9)}', "start")
     if gold:
         yield _outlined(x + 50, y - 1, 14.0, 12.0)
         yield _text("gold link", f'class="small" {_at(x + 70, y + 9)}', "start")
 
 
-def _description(weights: Weights, source: Sequence[str], target: Sequence[str]) -> str:
+def _description(weights: Weights, source: Sequence[str], target: Sequence[str], scale: Scale) -> str:
     strongest = np.nan_to_num(weights).argmax(axis=1).tolist()
-    found = (f"{target[t]} from {source[s]} {weights[t, s]:.2f}" for t, s in enumerate(strongest))
+    found = (f"{target[t]} from {source[s]} {scale.told(weights[t, s])}" for t, s in enumerate(strongest))
     return "; ".join(found)
 
 

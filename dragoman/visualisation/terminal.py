@@ -3,18 +3,14 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions
 from rich.style import Style
 from rich.text import Text
 
 from dragoman.visualisation.markup import is_right_to_left
-
-Weights: TypeAlias = NDArray[np.float64]
+from dragoman.visualisation.scale import WEIGHTS, Scale, Weights
 
 LABEL = 16  # the most columns for target words
 HEADER = 10  # the most lines for source words that are written vertically
@@ -25,6 +21,8 @@ FAINT = 0.05  # smaller weights are dots
 # The ends of the ramp.
 DARK = ((22, 38, 66), (94, 169, 255))
 LIGHT = ((222, 234, 250), (21, 82, 176))
+DARK_LESS = ((66, 26, 22), (255, 138, 128))
+LIGHT_LESS = ((250, 226, 222), (179, 38, 30))
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +34,7 @@ class Grid:
     target: tuple[str, ...]
     gold: frozenset[tuple[int, int]] = frozenset()
     dark: bool = True
+    scale: Scale = WEIGHTS
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         if not self.weights.size:
@@ -47,6 +46,8 @@ class Grid:
             if number:
                 yield Text("")
             yield from self._block(first, widths, label)
+        if self.scale.signed:
+            yield Text(f"9 is {0.9 * self.scale.top:.2f} {self.scale.unit} or more, 9- as much below 0", style="dim")
 
     def _block(self, first: int, widths: Sequence[int], label: int) -> Iterator[Text]:
         for heading in _header(self.source[first : first + len(widths)], widths):
@@ -60,16 +61,17 @@ class Grid:
 
     def _cell(self, t: int, s: int, columns: int) -> tuple[str, Style]:
         """Return a cell's digit, centred in its columns, and its colours."""
-        weight = float(np.nan_to_num(self.weights[t, s]))
-        digit = str(min(9, int(weight * 10 + 1e-9))) if weight >= FAINT else "·"
-        mark = "*" if (s, t) in self.gold else " "
-        return f"{digit}{mark}".center(columns), self._style(weight)
+        part = self.scale.part(float(self.weights[t, s]))
+        digit = str(min(9, int(abs(part) * 10 + 1e-9))) if abs(part) >= FAINT else "·"
+        mark = "*" if (s, t) in self.gold else "-" if part <= -FAINT else " "
+        return f"{digit}{mark}".center(columns), self._style(part)
 
-    def _style(self, weight: float) -> Style:
-        if weight < FAINT:
+    def _style(self, part: float) -> Style:
+        if abs(part) < FAINT:
             return Style(dim=True)
-        weakest, strongest = DARK if self.dark else LIGHT
-        mixed = [round(a + (b - a) * min(weight, 1.0)) for a, b in zip(weakest, strongest, strict=True)]
+        ramps = (DARK, DARK_LESS) if self.dark else (LIGHT, LIGHT_LESS)
+        weakest, strongest = ramps[part < 0]
+        mixed = [round(a + (b - a) * abs(part)) for a, b in zip(weakest, strongest, strict=True)]
         luminance = 0.299 * mixed[0] + 0.587 * mixed[1] + 0.114 * mixed[2]
         ink = "rgb(12,16,24)" if luminance > 125 else "rgb(240,244,250)"
         return Style.parse(f"{ink} on rgb({','.join(map(str, mixed))})")

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from rich.cells import cell_len
 from rich.console import Console
 
-from dragoman.visualisation.heatmap import html, scale_top, svg, terminal
+from dragoman.visualisation.heatmap import html, svg, terminal
+from dragoman.visualisation.scale import scale_top
 
 SVG = "{http://www.w3.org/2000/svg}"
 SOURCE = ["the", "white", "house", "."]
