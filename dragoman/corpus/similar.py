@@ -1,0 +1,64 @@
+"""The most similar pairs of a corpus, read once from its beginning to its end: no index, and memory for a few pairs."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import nlargest
+from itertools import islice
+
+from rapidfuzz import process
+from rapidfuzz.distance import Indel
+
+from dragoman.corpus.examples import Pair
+from dragoman.corpus.memory import CANDIDATES, LONGEST, Match
+from dragoman.text.normalise import Normaliser
+from dragoman.text.tokenise import Tokeniser
+
+PORTION = 10_000  # pairs that are compared at once
+
+
+def most_similar(
+    pairs: Iterable[Pair], texts: Sequence[str], count: int, normalise: Normaliser, tokenise: Tokeniser
+) -> list[list[Match]]:
+    """For each text at most `count` different translations of the sources most similar to it, by the similarity of
+    `Nearest`: the mean of that of characters and that of words. The sources that are most similar by characters are
+    compared by words, so that a nearer one is rarely missed. Of equally near ones the first counts; texts of more than
+    2,000 characters are neither found nor find any.
+    """
+    asked = [normalise(text) for text in texts]
+    near: list[list[tuple[float, int, Pair]]] = [[] for _ in texts]
+    for first, portion in _portions(pairs):
+        known = [(number, pair, normalise(pair.source)) for number, pair in enumerate(portion, start=first)]
+        kept = [each for each in known if 0 < len(each[2]) <= LONGEST and each[1].target.strip()]
+        scores = process.cdist(asked, [source for *_, source in kept], scorer=Indel.normalized_similarity)
+        for place, row in enumerate(scores.tolist()):
+            every = (
+                (score, -number, Pair(source, pair.target))
+                for score, (number, pair, source) in zip(row, kept, strict=True)
+            )
+            near[place] = nlargest(CANDIDATES, [*near[place], *every], key=lambda each: each[:2])
+    return [_best(text, found, count, tokenise) for text, found in zip(asked, near, strict=True)]
+
+
+def _portions(pairs: Iterable[Pair]) -> Iterator[tuple[int, list[Pair]]]:
+    """Yield the pairs, some at a time, and the number of the first of these."""
+    rest, first = iter(pairs), 0
+    while portion := list(islice(rest, PORTION)):
+        yield first, portion
+        first += len(portion)
+
+
+def _best(text: str, near: Sequence[tuple[float, int, Pair]], count: int, tokenise: Tokeniser) -> list[Match]:
+    words = _words(text, tokenise)
+    scored = (
+        ((by_letters + Indel.normalized_similarity(words, _words(pair.source, tokenise))) / 2, number, pair)
+        for by_letters, number, pair in (near if 0 < len(text) <= LONGEST else ())
+    )
+    found = dict[str, Match]()
+    for score, _, pair in sorted(scored, key=lambda each: each[:2], reverse=True):
+        found.setdefault(pair.target, Match(pair.target, score, pair.source))
+        if len(found) == count:
+            break
+    return list(found.values())
+
+
+def _words(text: str, tokenise: Tokeniser) -> list[str]:
+    return [text[begin:end] for begin, end in tokenise(text)]
