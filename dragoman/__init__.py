@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dragoman.run.folder import RunFolder
     from dragoman.training.checks import load_config, schema
     from dragoman.training.session import train
+    from dragoman.translation.explanation import Explanation
     from dragoman.translation.loading import load
     from dragoman.translation.result import Result
     from dragoman.translation.translation import Scored, Translation
@@ -32,6 +33,7 @@ threads.wait_briefly()  # before torch is imported
 __all__ = [
     "Config",
     "ConfigError",
+    "Explanation",
     "Result",
     "RunFolder",
     "Scored",
@@ -47,6 +49,7 @@ __all__ = [
 _HOMES = {
     "Config": "dragoman.configuration.config",
     "ConfigError": "dragoman.configuration.document",
+    "Explanation": "dragoman.translation.explanation",
     "Result": "dragoman.translation.result",
     "RunFolder": "dragoman.run.folder",
     "Scored": "dragoman.translation.translation",

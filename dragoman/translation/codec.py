@@ -142,6 +142,12 @@ class Codec:
         """Batches of pairs of similar length, each as texts with their symbols (at most `longest` on each side), and as
         a `Batch`, whose `rows` are their numbers. `to` is the language of the targets, if there are several.
         """
+        return self.batched(self.pairs(sources, targets, to, longest))
+
+    def pairs(
+        self, sources: Sequence[Text], targets: Sequence[str], to: str | None, longest: int | None = None
+    ) -> list[Pair]:
+        """Texts and their targets as symbols."""
         mark = self.mark(to)
         sources, targets = listed(sources, SCORE), listed(targets, SCORE)
         if len(sources) != len(targets):
@@ -149,16 +155,20 @@ class Codec:
         for each in targets:
             if not isinstance(each, str):
                 raise TypeError(f"{self.target.name}: expected a text, found {type(each).__name__}")
-        given = [self.reading.given(text) for text in sources]
-        read = [self.marked(each, target) for each, target in zip(given, targets, strict=True)]
-        cut = [inputs.cut(self.reading.encoded(each.given, mark), longest) for each in read]
-        found = [
-            Pair(texts, marked, symbols, self.writing.symbols(symbols, marked.target, longest))
-            for texts, marked, symbols in zip(given, read, cut, strict=True)
-        ]
+        every = zip(map(self.reading.given, sources), targets, strict=True)
+        return [self.pair(given, target, mark, longest) for given, target in every]
+
+    def pair(self, given: tuple[Given, ...], target: str, mark: Sequence[Mark], longest: int | None = None) -> Pair:
+        """A text and its target as symbols."""
+        marked = self.marked(given, target)
+        symbols = inputs.cut(self.reading.encoded(marked.given, mark), longest)
+        return Pair(given, marked, symbols, self.writing.symbols(symbols, marked.target, longest))
+
+    def batched(self, found: Sequence[Pair], symbols: int = BATCH) -> Iterator[tuple[list[Pair], Batch]]:
+        """These pairs in batches of similar length, each of at most so many symbols; `rows` are their numbers."""
         lengths = [max(inputs.length(pair.encoded), len(pair.target)) + 1 for pair in found]
         most = BATCH if all(isinstance(source, Language) for source in self.reading.sources) else ROWS  # regions: room
-        for numbers in by_length(range(len(found)), lengths, BATCH, most):
+        for numbers in by_length(range(len(found)), lengths, symbols, most):
             pairs = [found[number] for number in numbers]
             texts, said = [pair.encoded for pair in pairs], [[pair.target] for pair in pairs]
             words = self.writing.vocabularies(texts)
@@ -225,6 +235,7 @@ class Codec:
             replaced=tuple(replacement for _, replacement in found.values()),
             spans=marked.kept(text),
             proved=hypothesis.proved,
+            said=tuple(said),
         )
 
     def scored(self, pair: Pair, scored: ScoredBatch, row: int) -> Scored:
@@ -242,6 +253,7 @@ class Codec:
             pair.marked.words(words.words),
             steps(list(map(spans.name, pair.target)), words.word_of, log_probs.tolist(), figures),
             sentinel,
+            tuple(pair.target),
         )
 
 

@@ -19,8 +19,9 @@ from dragoman.text.pipeline import WordsOf
 from dragoman.text.protection import Protection
 from dragoman.text.tokenise import Span
 from dragoman.translation import terms
+from dragoman.translation.attended import SourceAttention
 from dragoman.translation.spans import WORD, Marked
-from dragoman.translation.translation import AppliedTerm, KeptSpan, SourceAttention, Translation
+from dragoman.translation.translation import AppliedTerm, KeptSpan, Translation
 
 Forms: TypeAlias = tuple[str, ...]
 

@@ -23,7 +23,7 @@ from dragoman.text.mark import Mark, Symbol
 from dragoman.text.pipeline import WordsOf
 from dragoman.text.protection import Protection
 from dragoman.text.unit import MARKS
-from dragoman.translation.translation import SourceAttention, by_words
+from dragoman.translation.attended import SourceAttention, by_words
 
 # The maximal number of source symbols that are read; `Translation.left_out` counts the rest. Text beyond LONGEST_TEXT
 # characters is not even segmented.
@@ -50,6 +50,11 @@ class ModelInputs:
     noise: Callable[[list[Symbol]], list[Symbol]] | None = None
     spells: bool = False
     protection: Protection | None = None
+
+    @property
+    def read(self) -> tuple[Source, ...]:
+        """The source of each part of what is `encoded`."""
+        return self.sources
 
     @property
     def asked(self) -> tuple[Source, ...]:
@@ -166,6 +171,11 @@ class CombinedInputs:
         for source in chain.from_iterable(member.sources for member in self.members):
             found.setdefault(source.name, source)
         return tuple(found.values())
+
+    @property
+    def read(self) -> tuple[Source, ...]:
+        """The source of each part of what is `encoded`: those of the first model, then those of the second."""
+        return tuple(chain.from_iterable(member.sources for member in self.members))
 
     @property
     def recall(self) -> Recall | None:

@@ -4,32 +4,16 @@ Empty values are omitted. Unknown keys are ignored on reading, so keys may be ad
 """
 
 import json
-from collections.abc import Sequence
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 from pydantic.json_schema import GenerateJsonSchema
-from pydantic_core import PydanticCustomError
 
 from dragoman.configuration.messages import shown
+from dragoman.translation.explanation_form import ExplanationForm
+from dragoman.translation.form import Count, Form, Text, Weights, misfit, sized
 
 VERSION: Final = 2
-
-
-def _writable(value: Any) -> Any:
-    """Replace lone surrogates, which cannot be encoded as UTF-8, with question marks."""
-    return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else value
-
-
-Text = Annotated[str, BeforeValidator(_writable)]
-Count = Annotated[int, Field(ge=0)]
-Weights = list[float]
-
-
-class Form(BaseModel):
-    """Keys and values of JSON, types exactly as declared."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class StepForm(Form):
@@ -149,6 +133,7 @@ class TranslationForm(Form):
     reference: Text | None = Field(None, description="the translation by a person")
     pair: Text | None = Field(None, description="of a run with several pairs of languages, which one: en-de")
     edits: EditsForm | None = Field(None, description="what post-editing changed")
+    explanation: ExplanationForm | None = Field(None, description="why it is this translation, if that was asked for")
     alternatives: list["TranslationForm"] = Field(
         [], description="further translations, the next best first, each in this form"
     )
@@ -158,33 +143,26 @@ class TranslationForm(Form):
         words = len(self.words)
         for number, source in enumerate(self.sources):
             place = f"sources.{number}"
-            _sized(f"{place}.attention", "rows", source.attention, words)
+            sized(f"{place}.attention", "rows", source.attention, words)
             for row, weights in enumerate(source.attention):
-                _sized(f"{place}.attention.{row}", "weights", weights, len(source.words))
-            _sized(f"{place}.share", "weights", source.share, words)
-            _sized(f"{place}.end_attention", "weights", source.end_attention, words)
-        _sized("sentinel", "weights", self.sentinel, words)
+                sized(f"{place}.attention.{row}", "weights", weights, len(source.words))
+            sized(f"{place}.share", "weights", source.share, words)
+            sized(f"{place}.end_attention", "weights", source.end_attention, words)
+        sized("sentinel", "weights", self.sentinel, words)
         for number, step in enumerate(self.steps):
             if step.word is not None and step.word >= words:
-                raise _misfit(f"steps.{number}.word: expected the number of one of {words} words, found {step.word}")
+                raise misfit(f"steps.{number}.word: expected the number of one of {words} words, found {step.word}")
         names = {source.name: len(source.words) for source in self.sources}
         for number, each in enumerate(self.replaced):
             if each.word >= words or each.source_word >= names.get(each.source, 0):
-                raise _misfit(
+                raise misfit(
                     f"replaced.{number}: there is no word {each.word}, or none {each.source_word} in {each.source}"
                 )
+        if self.explanation:
+            self.explanation.fit("explanation", words, [len(source.words) for source in self.sources])
         if self.edits and self.edits.source not in names:
-            raise _misfit(f"edits.source: expected one of {', '.join(names)}, found {shown(self.edits.source)}")
+            raise misfit(f"edits.source: expected one of {', '.join(names)}, found {shown(self.edits.source)}")
         return self
-
-
-def _sized(place: str, what: str, found: Sequence[object] | None, count: int) -> None:
-    if found is not None and len(found) != count:
-        raise _misfit(f"{place}: expected {count} {what}, found {len(found)}")
-
-
-def _misfit(text: str) -> PydanticCustomError:
-    return PydanticCustomError("misfit", "{text}", {"text": text})
 
 
 def problem(error: ValidationError) -> str:

@@ -28,6 +28,7 @@ from dragoman.search.ensemble import Ensemble
 from dragoman.text.protection import Protection
 from dragoman.translation.codec import Codec
 from dragoman.translation.inputs import CombinedInputs, ModelInputs
+from dragoman.translation.similar import similar
 from dragoman.translation.translator import Translator
 from dragoman.translation.unknown import UnknownWords
 
@@ -72,6 +73,7 @@ def load(
     members = [_of_run(run, weights, engine, chosen, memory) for run in runs]
     translator = members[0] if len(members) == 1 else _together(folders, members)
     translator.generator.constraints = runs[0].config.constraints
+    translator.similar = similar(runs[0])
     translator.codec.unknown = None
     if runs[0].config.replace_unk if replace_unk is None else replace_unk:
         own = [run.folder.dictionary for run in reversed(runs) if run.folder.dictionary.is_file()]

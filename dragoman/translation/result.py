@@ -15,6 +15,10 @@ from dragoman import files
 from dragoman.configuration.messages import shown, written_by
 from dragoman.corpus.memory import Match
 from dragoman.errors import UserError
+from dragoman.translation import explanation_form
+from dragoman.translation.attended import SourceAttention
+from dragoman.translation.explanation import Explanation
+from dragoman.translation.form import PLACES
 from dragoman.translation.json_form import (
     VERSION,
     EditForm,
@@ -28,10 +32,8 @@ from dragoman.translation.json_form import (
     TranslationForm,
     problem,
 )
-from dragoman.translation.translation import AppliedTerm, KeptSpan, Replacement, SourceAttention, Step, Translation
+from dragoman.translation.translation import AppliedTerm, KeptSpan, Replacement, Step, Translation
 from dragoman.visualisation.changes import Revision
-
-PLACES = 6  # decimals of every number
 
 
 class Result(NamedTuple):
@@ -148,6 +150,7 @@ def _form(given: Translation, **beside: Any) -> TranslationForm:
         terms=[TermForm(**_placed(each), forms=list(each.forms)) for each in translation.terms],
         proved=translation.proved,
         left_out=translation.left_out,
+        explanation=translation.explanation.form if translation.explanation else None,
         alternatives=[_form(each) for each in translation.alternatives],
         **beside,
     )
@@ -186,7 +189,7 @@ def _edits(translation: Translation, edited: str | None) -> EditsForm | None:
 
 def _translation(form: TranslationForm) -> Translation:
     words = len(form.words)
-    return Translation(
+    found = Translation(
         tuple(_seen(source, words) for source in form.sources),
         form.text,
         form.words,
@@ -204,6 +207,11 @@ def _translation(form: TranslationForm) -> Translation:
         ),
         form.proved,
     )
+    if form.explanation is None:
+        return found
+    parts = explanation_form.read(form.explanation, len(found.words))
+    told = Explanation(found.text, found.words, found.log_probs, found.sources, found.sentinel, *parts)
+    return replace(found, explanation=told)
 
 
 def _seen(source: SourceForm, words: int) -> SourceAttention:

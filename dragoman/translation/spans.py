@@ -17,8 +17,9 @@ from dragoman.text.mark import Symbol
 from dragoman.text.protection import Masked, ProtectedSpan, Protection
 from dragoman.text.tokenise import Span
 from dragoman.text.unit import MARK, MARKS, SPACE
+from dragoman.translation.attended import SHORT, SourceAttention
 from dragoman.translation.inputs import Encoded, spelled
-from dragoman.translation.translation import SHORT, KeptSpan, SourceAttention
+from dragoman.translation.translation import KeptSpan
 
 LEAD: Final = "<0xF4>"  # the first byte of a mark in UTF-8, and of no character with a meaning
 WORD: Final = "u"  # stands for what is unknown

@@ -8,7 +8,7 @@ from dragoman.text.glossary import FoundTerm, occurrences, spaceless
 from dragoman.text.pipeline import WordsOf
 from dragoman.text.tokenise import Span
 from dragoman.text.unit import MARK
-from dragoman.translation.translation import SourceAttention
+from dragoman.translation.attended import SourceAttention
 
 LEAST = 0.1  # of the attention of a word, for a term to take its place
 _LETTERS = re.compile(r"\w(?:.*\w)?", re.DOTALL)

@@ -1,73 +1,19 @@
 """The results of a translator: translations, words of a streamed translation, scores of given pairs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from reprlib import Repr
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from dragoman.corpus.memory import Match
 from dragoman.corpus.pharaoh import Links
 from dragoman.data.vocabulary import EOS, SPECIALS
-from dragoman.evaluation import alignment
+from dragoman.errors import UserError
 from dragoman.text.mark import Symbol
-from dragoman.text.pipeline import WordsOf
+from dragoman.translation.attended import SHORT, AttentionMatrix, SourceAttention, attention_matrix, shares
+from dragoman.translation.explanation import Explanation
 from dragoman.visualisation import heatmap
-
-SENTINEL = "sentinel"  # its name beside the sources
-SHORT = Repr()  # abbreviates texts in `__repr__`
-SHORT.maxstring = 60
-
-
-class SourceAttention(NamedTuple):
-    """A source of a target sentence: its language, text and words, and the attention to it.
-
-    `attention` (target words, source words) holds the weights of each target word. They sum to 1 less the attention to
-    other sources and to positions that are no words (the end symbol, and the mark that names the target language).
-    `share` (target words,) is the attention to the whole source. The words of a numeric source are its `regions`,
-    numbered from 1, and its text is the name of its file, if it has one. A source that only initialises the decoder has
-    no words. `end_attention` (target words,) is the attention to the end symbol, if the model was taught to attend to
-    it from words without a counterpart (`unlinked: end`). `match` is there if the text is from a translation memory:
-    the source that it translates there, and how similar that is.
-    """
-
-    name: str
-    text: str
-    words: list[str]
-    attention: NDArray[np.float64]
-    share: NDArray[np.float64]
-    end_attention: NDArray[np.float64] | None = None
-    regions: bool = False
-    match: Match | None = None
-
-    def __repr__(self) -> str:
-        target, source = self.attention.shape
-        return (
-            f"SourceAttention({SHORT.repr(self.name)}, {SHORT.repr(self.text)}, {source:,} words seen from {target:,})"
-        )
-
-    def beside(self, other: "SourceAttention") -> "SourceAttention":
-        """The same source with another model's attention added; a model that read less of it saw its first words."""
-        ends = [each for each in (self.end_attention, other.end_attention) if each is not None]
-        end = np.sum(ends, 0) if ends else None
-        fewer, more = sorted((self, other), key=lambda seen: len(seen.words))
-        attention = more.attention.copy()
-        attention[:, : len(fewer.words)] += fewer.attention
-        return more._replace(attention=attention, share=self.share + other.share, end_attention=end)
-
-    @property
-    def label(self) -> str:
-        """Its name where texts of several sources are shown, with the similarity of what a memory found."""
-        return f"[{self.name} {self.match.score:.2f}]" if self.match else f"[{self.name}]"
-
-    @property
-    def alignment(self) -> Links:
-        """The source word with the highest attention for each target word, as (source, target) pairs from 0; no link
-        if `end_attention` is higher.
-        """
-        return alignment.links(self.attention, end=self.end_attention)
 
 
 class Step(NamedTuple):
@@ -130,7 +76,8 @@ class Translation:
     counts the symbols at the end of overlong sources that were not read; text after the first 50,000 characters is not
     segmented, so there it counts characters. `spans` are the protected ones of the source, `terms` those of a glossary
     in it. `proved` tells whether exhaustive search has shown that none is more probable than this and those before it;
-    None of other searches. `dragoman.Result` writes and reads a translation as JSON.
+    None of other searches. `said` are the symbols that the model said, without the end. `explanation` is there if one
+    was asked for. `dragoman.Result` writes and reads a translation as JSON, but for `said` and what `explain` needs.
     """
 
     sources: tuple[SourceAttention, ...]
@@ -146,6 +93,9 @@ class Translation:
     spans: tuple[KeptSpan, ...] = ()
     terms: tuple[AppliedTerm, ...] = ()
     proved: bool | None = None
+    explanation: Explanation | None = None
+    said: tuple[Symbol, ...] = ()
+    explainer: "Explainer | None" = None
 
     @property
     def n_best(self) -> tuple["Translation", ...]:
@@ -192,9 +142,18 @@ class Translation:
         return shares(self.sources, self.sentinel)
 
     @property
-    def attention_matrix(self) -> "AttentionMatrix":
+    def attention_matrix(self) -> AttentionMatrix:
         """The attention to all sources as one matrix, with the figures of each word."""
         return attention_matrix(self.sources, self.sentinel, self.figures)
+
+    def explain(self, contrast: str | None = None, *, nearest: int = 0) -> Explanation:
+        """Why this translation, and why not the text `contrast`: what each source word did, by attention, by gradients
+        and by erasure, the search, and so many of the most similar training pairs. UserError if it was read from a
+        file: `Translator.score` has the same of given pairs.
+        """
+        if self.explainer is None:
+            raise UserError("explain: this translation is from a file, without the model; score the pair again with it")
+        return self.explainer(self, contrast, nearest)
 
     def __str__(self) -> str:
         return self.text
@@ -206,6 +165,9 @@ class Translation:
         """A heat map, in a notebook."""
         seen = self.attention_matrix
         return heatmap.html(seen.attention, seen.columns, self.words)
+
+
+Explainer: TypeAlias = Callable[[Translation, str | None, int], Explanation]
 
 
 class StreamedWord(NamedTuple):
@@ -226,6 +188,8 @@ class Scored(NamedTuple):
     words: list[str]
     steps: tuple[Step, ...]
     sentinel: NDArray[np.float64] | None = None
+    said: tuple[Symbol, ...] = ()
+    explainer: "Explainer | None" = None
 
     def __repr__(self) -> str:
         words = SHORT.repr(" ".join(self.words))
@@ -239,7 +203,17 @@ class Scored(NamedTuple):
     @property
     def translation(self) -> Translation:
         """The target as if a search had found it, ranked by its log-probability alone."""
-        return Translation(self.sources, self.text, self.words, self.log_prob, self.log_prob, self.steps, self.sentinel)
+        return Translation(
+            self.sources,
+            self.text,
+            self.words,
+            self.log_prob,
+            self.log_prob,
+            self.steps,
+            self.sentinel,
+            said=self.said,
+            explainer=self.explainer,
+        )
 
     @property
     def source_words(self) -> list[str]:
@@ -256,56 +230,6 @@ class Scored(NamedTuple):
     @property
     def alignment(self) -> Links:
         return self.sources[0].alignment
-
-
-def shares(
-    sources: tuple[SourceAttention, ...], sentinel: NDArray[np.float64] | None
-) -> dict[str, NDArray[np.float64]]:
-    """The attention of each target word to each source as a whole, and to a sentinel, by name."""
-    found = {source.name: source.share for source in sources}
-    return found if sentinel is None else {**found, SENTINEL: sentinel}
-
-
-class AttentionMatrix(NamedTuple):
-    """Attention to all sources (target words, columns), with the names of the columns.
-
-    The columns are the words of the source. With several sources, each has a column for its share, with its label,
-    then columns for its words; a sentinel comes after them, and a column for each figure of the model last.
-    Regions have no columns, as there are too many. `shares` are the numbers of the columns that are not words. `text`
-    is the text of the sources, as written.
-    """
-
-    attention: NDArray[np.float64]
-    columns: list[str]
-    shares: list[int]
-    text: str
-
-
-def attention_matrix(
-    sources: tuple[SourceAttention, ...],
-    sentinel: NDArray[np.float64] | None = None,
-    figures: Mapping[str, NDArray[np.float64]] = {},
-) -> AttentionMatrix:
-    seen = _attention_matrix(sources, sentinel)
-    columns = [seen.attention, *(each[:, None] for each in figures.values())]
-    named = [*seen.columns, *(f"[{name}]" for name in figures)]
-    numbers = [*seen.shares, *range(len(seen.columns), len(named))]
-    return AttentionMatrix(np.concatenate(columns, 1), named, numbers, seen.text)
-
-
-def _attention_matrix(sources: tuple[SourceAttention, ...], sentinel: NDArray[np.float64] | None) -> AttentionMatrix:
-    if len(sources) == 1 and sentinel is None and not sources[0].regions:
-        return AttentionMatrix(sources[0].attention, sources[0].words, [], sources[0].text)
-    words = {source.name: (source.attention, source.words) for source in sources if not source.regions}
-    labels = {source.name: source.label for source in sources}
-    parts, columns, numbers = list[NDArray[np.float64]](), list[str](), list[int]()
-    for name, share in shares(sources, sentinel).items():
-        numbers.append(len(columns))
-        attention, own = words.get(name, (share[:, None][:, :0], []))
-        parts += [share[:, None], attention]
-        columns += [labels.get(name, f"[{name}]"), *own]
-    text = " ".join(f"{source.label} {source.text}" for source in sources) if len(sources) > 1 else sources[0].text
-    return AttentionMatrix(np.concatenate(parts, 1), columns, numbers, text)
 
 
 def steps(
@@ -332,16 +256,3 @@ def figures(steps: Sequence[Step], words: int) -> dict[str, NDArray[np.float64]]
                 counts[step.word] += 1
         sums /= counts.clip(min=1)
     return found
-
-
-def by_words(
-    attention: ArrayLike, target: WordsOf, source: WordsOf, marked: Sequence[bool]
-) -> tuple[alignment.Weights, alignment.Weights]:
-    """Attention between symbols (T, S + 1), the source's end symbol last, as attention between words (target words,
-    source words), and as attention to what is no word, the end and symbols (S,) that are `marked`: (target words,).
-    """
-    end = len(source.words)  # as if it were a word
-    words = iter(source.word_of)
-    word_of = [*(end if mark else next(words) for mark in marked), end]
-    weights = alignment.by_words(attention, target.word_of, word_of, (len(target.words), end + 1))
-    return weights[:, :end], weights[:, end]

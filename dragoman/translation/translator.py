@@ -28,14 +28,17 @@ from dragoman.search.table import SEARCHES, with_beam
 from dragoman.text.mark import Mark, Symbol
 from dragoman.text.pipeline import WordsOf
 from dragoman.translation import inputs
-from dragoman.translation.codec import Codec, listed
+from dragoman.translation.attended import SHORT
+from dragoman.translation.codec import Codec, Pair, listed
 from dragoman.translation.demands import NOTHING_ASKED, Asked, told
+from dragoman.translation.explanation import Explanation
 from dragoman.translation.generator import SequenceGenerator, Task
 from dragoman.translation.inputs import Text
+from dragoman.translation.origin import Origin, Searched, Similar, explain
 from dragoman.translation.risk import MinimumBayesRisk
 from dragoman.translation.sentence import Sentence
 from dragoman.translation.streaming import ArrivingText, spoken
-from dragoman.translation.translation import SHORT, Scored, StreamedWord, Translation
+from dragoman.translation.translation import Scored, StreamedWord, Translation
 
 SPARE = 3  # spare hypotheses kept for each entry of an n-best list, as several may spell one text
 
@@ -59,6 +62,7 @@ class Translator:
         self.search = search
         self.device = device
         self.generator = SequenceGenerator(model, codec, device)
+        self.similar: Similar | None = None  # finds training pairs, if they are known
 
     def __repr__(self) -> str:
         sources, targets = ([each.name for each in self.sources], self.targets)
@@ -164,7 +168,9 @@ class Translator:
         choose = partial(self.codec.translation, n_best=n_best, risk=risk)
         found |= self._translated(task, [each for each in full if each.number not in found], choose)
         return [
-            told(found[each.number], each.demands) if each.number in found else self.codec.nothing(each.given)
+            told(found[each.number], each.demands)
+            if each.number in found
+            else self._explainable(self.codec.nothing(each.given), each)
             for each in sentences
         ]
 
@@ -185,7 +191,15 @@ class Translator:
 
     def _searched(self, task: Task, sentences: Sequence[Sentence], choose: Choice) -> dict[int, Translation]:
         hypotheses = self.generator.generate(task, sentences)
-        return {each.number: choose(each, hypotheses[each.number]) for each in sentences}
+        return {each.number: self._explainable(choose(each, hypotheses[each.number]), each, task) for each in sentences}
+
+    def _explainable(self, found: Translation, sentence: Sentence, task: Task | None = None) -> Translation:
+        """The translation, and the next best ones, with what explains them."""
+        read = inputs.cut(sentence.encoded, inputs.LONGEST)
+        pair = Pair(sentence.given, sentence.marked, read, list(found.said))
+        origin = Origin(self.generator, pair, Searched(task, sentence) if task else None, self.similar)
+        others = tuple(self._explainable(each, sentence, task) for each in found.alternatives)
+        return replace(found, alternatives=others, explainer=origin)
 
     def _task(
         self,
@@ -314,9 +328,18 @@ class Translator:
             for pairs, batch in self.codec.batches(sources, targets, to):
                 with self.generator.threads(len(pairs)):
                     scored = self.scorer.score(batch.to(self.device.torch_device))
-                every = enumerate(zip(batch.rows, pairs, strict=True))
-                found.update({int(number): self.codec.scored(pair, scored, row) for row, (number, pair) in every})
+                for row, (number, pair) in enumerate(zip(batch.rows.tolist(), pairs, strict=True)):
+                    origin = Origin(self.generator, pair, similar=self.similar)
+                    found[number] = self.codec.scored(pair, scored, row)._replace(explainer=origin)
         return [found[number] for number in range(len(found))]
+
+    def explain(
+        self, translations: Sequence[Translation], contrasts: Sequence[str | None] = (), *, nearest: int = 0
+    ) -> list[Explanation]:
+        """Why each of these translations by this translator (or of given pairs: `score(...)[0].translation`), and why
+        not another text, if there is one for it; as `Translation.explain`, of many at once.
+        """
+        return explain(translations, contrasts, nearest)
 
     def align(self, sources: Sequence[Text], targets: Sequence[str], *, to: str | None = None) -> list[Links]:
         """Word alignments of given pairs, as links (source, target) from 0, by the attention of forced decoding."""

@@ -9,7 +9,8 @@ from dragoman.corpus.dictionary import Dictionary
 from dragoman.data.language import Language
 from dragoman.text.tokenise import Span
 from dragoman.text.unit import MARK
-from dragoman.translation.translation import Replacement, SourceAttention
+from dragoman.translation.attended import SourceAttention
+from dragoman.translation.translation import Replacement
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,10 @@ from dragoman import inspection
 from dragoman.corpus.memory import Match
 from dragoman.errors import UserError
 from dragoman.translation import json_form, result
-from dragoman.translation.result import PLACES, Result
-from dragoman.translation.translation import SourceAttention, Step, Translation
+from dragoman.translation.attended import SourceAttention
+from dragoman.translation.form import PLACES
+from dragoman.translation.result import Result
+from dragoman.translation.translation import Step, Translation
 from tests.forms import results, validator
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
@@ -302,7 +304,7 @@ def test_the_documented_example_is_one() -> None:
 
 
 def test_every_key_is_documented_with_the_words_of_the_schema() -> None:
-    told = DOCUMENT.read_text(encoding="utf-8")
+    told = "".join(path.read_text(encoding="utf-8") for path in (DOCUMENT, DOCUMENT.with_name("explain.md")))
     schema = json.loads(json_form.schema())
     for form in schema["$defs"].values():
         for key, value in form["properties"].items():

@@ -14,9 +14,9 @@ from dragoman.text.glossary import FoundTerm, Glossary, Term
 from dragoman.text.pipeline import TextPipeline, WordsOf
 from dragoman.text.unit import MARKS
 from dragoman.training import session
+from dragoman.translation.attended import SourceAttention
 from dragoman.translation.demands import Asked
 from dragoman.translation.terms import placed, read, said
-from dragoman.translation.translation import SourceAttention
 from dragoman.translation.translator import Translator
 from tests import toy
 

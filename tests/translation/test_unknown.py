@@ -22,8 +22,9 @@ from dragoman.model.shapes import Int
 from dragoman.run.run import Run
 from dragoman.text.unit import MARKS
 from dragoman.training import session
+from dragoman.translation.attended import SourceAttention
 from dragoman.translation.result import Result
-from dragoman.translation.translation import Replacement, SourceAttention, Translation
+from dragoman.translation.translation import Replacement, Translation
 from dragoman.translation.translator import Translator
 from dragoman.translation.unknown import UnknownWords, substituted
 from tests import toy

@@ -240,3 +240,20 @@ def test_any_words_can_be_drawn(source: list[str], target: list[str]) -> None:
     attention = spread(len(target), len(source))
     assert len(cells(parsed(svg(attention, source, target)))) == attention.size
     assert max(map(cell_len, shown(attention, source, target))) <= 80
+
+
+def test_what_is_below_0_is_marked_in_the_terminal() -> None:
+    """Digits are tenths of the largest value on either side, in wide and in narrow columns."""
+    nats = np.array([[5.0, -10.0, 0.4, -0.4], [0.0, 7.6, -2.0, np.nan]])
+    wide = [["5", "9-", "·", "·"], ["·", "7", "2-", "·"]]
+    for width, expected in ((60, wide), (14, [["5", "9-·", "·"], ["·", "7", "2-·"]])):
+        console = Console(width=width, color_system=None)
+        with console.capture() as told:
+            console.print(terminal(nats, SOURCE, ["la", "de"], signed=True))
+        lines = told.get().splitlines()
+        assert [line.split()[1:] for line in lines if line.startswith(("la", "de"))] == expected
+        assert any(line.startswith("9 is 9.00") for line in lines)
+    console = Console(width=60, color_system="truecolor", force_terminal=True)
+    with console.capture() as told:
+        console.print(terminal(nats, SOURCE, ["la", "de"], signed=True))
+    assert "48;2;255;138;128m" in told.get()  # the end of the ramp below 0

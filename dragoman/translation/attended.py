@@ -1,0 +1,129 @@
+"""The sources of a translation, and how its words attend to theirs."""
+
+from collections.abc import Mapping, Sequence
+from reprlib import Repr
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dragoman.corpus.memory import Match
+from dragoman.corpus.pharaoh import Links
+from dragoman.evaluation import alignment
+from dragoman.text.pipeline import WordsOf
+
+SENTINEL = "sentinel"  # its name beside the sources
+SHORT = Repr()  # abbreviates texts in `__repr__`
+SHORT.maxstring = 60
+
+
+class SourceAttention(NamedTuple):
+    """A source of a target sentence: its language, text and words, and the attention to it.
+
+    `attention` (target words, source words) holds the weights of each target word. They sum to 1 less the attention to
+    other sources and to positions that are no words (the end symbol, and the mark that names the target language).
+    `share` (target words,) is the attention to the whole source. The words of a numeric source are its `regions`,
+    numbered from 1, and its text is the name of its file, if it has one. A source that only initialises the decoder has
+    no words. `end_attention` (target words,) is the attention to the end symbol, if the model was taught to attend to
+    it from words without a counterpart (`unlinked: end`). `match` is there if the text is from a translation memory:
+    the source that it translates there, and how similar that is.
+    """
+
+    name: str
+    text: str
+    words: list[str]
+    attention: NDArray[np.float64]
+    share: NDArray[np.float64]
+    end_attention: NDArray[np.float64] | None = None
+    regions: bool = False
+    match: Match | None = None
+
+    def __repr__(self) -> str:
+        target, source = self.attention.shape
+        return (
+            f"SourceAttention({SHORT.repr(self.name)}, {SHORT.repr(self.text)}, {source:,} words seen from {target:,})"
+        )
+
+    def beside(self, other: "SourceAttention") -> "SourceAttention":
+        """The same source with another model's attention added; a model that read less of it saw its first words."""
+        ends = [each for each in (self.end_attention, other.end_attention) if each is not None]
+        end = np.sum(ends, 0) if ends else None
+        fewer, more = sorted((self, other), key=lambda seen: len(seen.words))
+        attention = more.attention.copy()
+        attention[:, : len(fewer.words)] += fewer.attention
+        return more._replace(attention=attention, share=self.share + other.share, end_attention=end)
+
+    @property
+    def label(self) -> str:
+        """Its name where texts of several sources are shown, with the similarity of what a memory found."""
+        return f"[{self.name} {self.match.score:.2f}]" if self.match else f"[{self.name}]"
+
+    @property
+    def alignment(self) -> Links:
+        """The source word with the highest attention for each target word, as (source, target) pairs from 0; no link
+        if `end_attention` is higher.
+        """
+        return alignment.links(self.attention, end=self.end_attention)
+
+
+def shares(
+    sources: tuple[SourceAttention, ...], sentinel: NDArray[np.float64] | None
+) -> dict[str, NDArray[np.float64]]:
+    """The attention of each target word to each source as a whole, and to a sentinel, by name."""
+    found = {source.name: source.share for source in sources}
+    return found if sentinel is None else {**found, SENTINEL: sentinel}
+
+
+class AttentionMatrix(NamedTuple):
+    """Attention to all sources (target words, columns), with the names of the columns.
+
+    The columns are the words of the source. With several sources, each has a column for its share, with its label,
+    then columns for its words; a sentinel comes after them, and a column for each figure of the model last.
+    Regions have no columns, as there are too many. `shares` are the numbers of the columns that are not words. `text`
+    is the text of the sources, as written.
+    """
+
+    attention: NDArray[np.float64]
+    columns: list[str]
+    shares: list[int]
+    text: str
+
+
+def attention_matrix(
+    sources: tuple[SourceAttention, ...],
+    sentinel: NDArray[np.float64] | None = None,
+    figures: Mapping[str, NDArray[np.float64]] = {},
+) -> AttentionMatrix:
+    seen = _attention_matrix(sources, sentinel)
+    columns = [seen.attention, *(each[:, None] for each in figures.values())]
+    named = [*seen.columns, *(f"[{name}]" for name in figures)]
+    numbers = [*seen.shares, *range(len(seen.columns), len(named))]
+    return AttentionMatrix(np.concatenate(columns, 1), named, numbers, seen.text)
+
+
+def _attention_matrix(sources: tuple[SourceAttention, ...], sentinel: NDArray[np.float64] | None) -> AttentionMatrix:
+    if len(sources) == 1 and sentinel is None and not sources[0].regions:
+        return AttentionMatrix(sources[0].attention, sources[0].words, [], sources[0].text)
+    words = {source.name: (source.attention, source.words) for source in sources if not source.regions}
+    labels = {source.name: source.label for source in sources}
+    parts, columns, numbers = list[NDArray[np.float64]](), list[str](), list[int]()
+    for name, share in shares(sources, sentinel).items():
+        numbers.append(len(columns))
+        attention, own = words.get(name, (share[:, None][:, :0], []))
+        parts += [share[:, None], attention]
+        columns += [labels.get(name, f"[{name}]"), *own]
+    text = " ".join(f"{source.label} {source.text}" for source in sources) if len(sources) > 1 else sources[0].text
+    return AttentionMatrix(np.concatenate(parts, 1), columns, numbers, text)
+
+
+def by_words(
+    attention: ArrayLike, target: WordsOf, source: WordsOf, marked: Sequence[bool]
+) -> tuple[alignment.Weights, alignment.Weights]:
+    """Attention between symbols (T, S + 1), the source's end symbol last, as attention between words (target words,
+    source words), and as attention to what is no word, the end and symbols (S,) that are `marked`: (target words,).
+    """
+    end = len(source.words)  # as if it were a word
+    words = iter(source.word_of)
+    word_of = [*(end if mark else next(words) for mark in marked), end]
+    weights = alignment.by_words(attention, target.word_of, word_of, (len(target.words), end + 1))
+    return weights[:, :end], weights[:, end]

@@ -1,0 +1,189 @@
+"""How explanations are computed: given pairs by their gradients, and again without each word of their sources."""
+
+from collections.abc import Callable, Iterator, Sequence
+from difflib import SequenceMatcher
+from functools import partial
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from dragoman.data.source import Source
+from dragoman.model.saliency import saliency
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.search.ensemble import Ensemble
+from dragoman.text.pipeline import WordsOf
+from dragoman.translation.attended import SourceAttention
+from dragoman.translation.codec import Pair
+from dragoman.translation.erasure import without_text, without_word
+from dragoman.translation.generator import SequenceGenerator
+from dragoman.translation.inputs import Encoded
+from dragoman.translation.maps import Contrast, Map, Place, SourceContrast, SourceMaps
+from dragoman.translation.translation import Scored
+
+SYMBOLS = 1024  # source symbols in a batch whose graph is kept for a gradient of every step
+
+
+class Explained(NamedTuple):
+    """A pair under the model, with the maps of each source: for every target word, and those of all steps together, the
+    end among them (`gradients` and `erasures`, (source words,) for each source).
+    """
+
+    scored: Scored
+    sources: tuple[SourceMaps, ...]
+    gradients: tuple[Map, ...]
+    erasures: tuple[Map, ...]
+
+
+def explained(generator: SequenceGenerator, pairs: Sequence[Pair]) -> list[Explained]:
+    """Given pairs with their maps, the same in any batch."""
+    slopes = _gradients(generator, pairs)
+    erased = [list(_erased(generator, pair, each.scored.sources)) for pair, each in zip(pairs, slopes, strict=True)]
+    log_probs = iter(_log_probs(generator, [*chain.from_iterable(erased)]))
+    return [
+        _together(generator, pair, each, [next(log_probs) for _ in variants])
+        for pair, each, variants in zip(pairs, slopes, erased, strict=True)
+    ]
+
+
+class _Gradients(NamedTuple):
+    """A pair under the model, and gradient times input of every step (T + 1, S) for each sequence that is read."""
+
+    scored: Scored
+    maps: tuple[Map, ...]
+
+
+def _gradients(generator: SequenceGenerator, pairs: Sequence[Pair]) -> list[_Gradients]:
+    model = generator.scorer
+    members = model.models if isinstance(model, Ensemble) else [model]
+    readers = [reader for each in members if isinstance(each, Seq2Seq) for reader in each.readers]
+    found = dict[int, _Gradients]()
+    for some, batch in generator.codec.batched(pairs, SYMBOLS):
+        with generator.threads(len(some)):
+            scored, maps = saliency(model, readers, batch.to(generator.device.torch_device))
+        for row, (number, pair) in enumerate(zip(batch.rows.tolist(), some, strict=True)):
+            own = tuple(each[row, : len(pair.target) + 1].double().cpu().numpy() for each in maps)
+            found[number] = _Gradients(generator.codec.scored(pair, scored, row), own)
+    return [found[number] for number in range(len(found))]
+
+
+def _log_probs(generator: SequenceGenerator, pairs: Sequence[Pair]) -> list[Map]:
+    """log P of every step (T + 1,) of each pair."""
+    found = dict[int, Map]()
+    with torch.inference_mode():
+        for some, batch in generator.codec.batched(pairs):
+            with generator.threads(len(some)):
+                scored = generator.scorer.score(batch.to(generator.device.torch_device)).log_probs.double().cpu()
+            for row, (number, pair) in enumerate(zip(batch.rows.tolist(), some, strict=True)):
+                found[number] = scored[row, : len(pair.target) + 1].numpy()
+    return [found[number] for number in range(len(found))]
+
+
+def _erased(generator: SequenceGenerator, pair: Pair, sources: Sequence[SourceAttention]) -> Iterator[Pair]:
+    """Yield the pair, then for each source the pair without each of its words, and without the source if it may be
+    missing.
+    """
+    codec, read = generator.codec, generator.codec.reading.read
+    edited = None if codec.edited is None else codec.reading.sources[codec.edited].name
+
+    def changed(name: str, change: Callable[[Source, Encoded], Encoded]) -> Pair:
+        every = zip(read, pair.encoded, strict=True)
+        return pair._replace(encoded=[change(*each) if each[0].name == name else each[1] for each in every])
+
+    yield pair
+    for source in sources:
+        for word in range(len(source.words)):
+            yield changed(source.name, partial(without_word, word=word, in_place=source.name == edited))
+        if _may_lack(source, sources, edited):
+            yield changed(source.name, without_text)
+
+
+def _may_lack(source: SourceAttention, sources: Sequence[SourceAttention], edited: str | None) -> bool:
+    """Whether a sentence may lack this source, and does not: it is not what is edited, and another one is left."""
+    there = source.words or source.regions  # regions that only start the decoder are not counted as words
+    return bool(there) and source.name != edited and any(each.words for each in sources if each.name != source.name)
+
+
+def _together(generator: SequenceGenerator, pair: Pair, found: _Gradients, log_probs: Sequence[Map]) -> Explained:
+    """All maps of a pair, given log P of the steps of what `_erased` yields."""
+    codec, (whole, *erased) = generator.codec, log_probs
+    _, words = codec.writing.written(pair.encoded, pair.target)
+    counts = np.bincount([word for word in words.word_of if word >= 0], minlength=len(words.words))[:, None]
+    by_word = codec.reading.seen(pair.given, pair.encoded, words, tuple(each[:-1] for each in found.maps))[0]
+    steps = WordsOf([""], [0] * len(whole), [(0, 0)])  # all as the symbols of one word
+    at_all = codec.reading.seen(pair.given, pair.encoded, steps, found.maps)[0]
+    edited = None if codec.edited is None else codec.reading.sources[codec.edited].name
+    lost, maps, sums = iter(erased), list[SourceMaps](), list[Map]()
+    for source, slopes in zip(found.scored.sources, by_word, strict=True):
+        rows = [whole - next(lost) for _ in source.words]
+        losses = np.stack(rows, 1) if rows else np.zeros((len(whole), 0))  # (T + 1, S)
+        lacking = _may_lack(source, found.scored.sources, edited)
+        share = _summed((whole - next(lost))[:, None], words)[:, 0] if lacking else None
+        gradient = counts * slopes.attention[:, : len(source.words)]
+        maps.append(SourceMaps(source.name, gradient, _summed(losses, words), counts[:, 0] * slopes.share, share))
+        sums.append(losses.sum(0))
+    gradients = tuple(
+        len(whole) * each.attention[0, : len(source.words)]
+        for source, each in zip(found.scored.sources, at_all, strict=True)
+    )
+    return Explained(found.scored, tuple(maps), gradients, tuple(sums))
+
+
+def _summed(steps: Map, words: WordsOf) -> Map:
+    """The values of steps (T + 1, N), the end's last, summed over the symbols of each target word."""
+    found = np.zeros((len(words.words), steps.shape[1]))
+    for word, values in zip(words.word_of, steps, strict=False):
+        if word >= 0:
+            found[word] += values
+    return found
+
+
+def contrasted(one: Explained, other: Explained) -> Contrast:
+    """Why the one and not the other, of two translations of the same sources."""
+    log_probs = [each.scored.translation.log_probs for each in (one, other)]
+    changes = SequenceMatcher(None, one.scored.words, other.scored.words, autojunk=False).get_opcodes()
+    places = tuple(
+        Place(
+            (i, j), (k, m), float(log_probs[0][i:j].sum() - log_probs[1][k:m].sum()), _places(one, other, (i, j, k, m))
+        )
+        for change, i, j, k, m in changes
+        if change != "equal"
+    )
+    every = (
+        (seen.name, seen.attention.sum(0) - also.attention.sum(0))
+        for seen, also in zip(one.scored.sources, other.scored.sources, strict=True)
+    )
+    maps = [
+        [mine - theirs for mine, theirs in zip(*each, strict=True)]
+        for each in ((one.gradients, other.gradients), (one.erasures, other.erasures))
+    ]
+    whole = tuple(SourceContrast(*named, *rest) for named, *rest in zip(every, *maps, strict=True))
+    return Contrast(
+        other.scored.text,
+        other.scored.words,
+        other.scored.log_prob,
+        one.scored.log_prob - other.scored.log_prob,
+        whole,
+        places,
+    )
+
+
+def _places(one: Explained, other: Explained, place: tuple[int, int, int, int]) -> tuple[SourceContrast, ...]:
+    """The maps of some words of the one, less those of some words of the other."""
+    i, j, k, m = place
+
+    def less(mine: Map, theirs: Map) -> Map:
+        found: Map = mine[i:j].sum(0) - theirs[k:m].sum(0)
+        return found
+
+    every = zip(one.scored.sources, other.scored.sources, one.sources, other.sources, strict=True)
+    return tuple(
+        SourceContrast(
+            seen.name,
+            less(seen.attention, also.attention),
+            less(mine.gradient, theirs.gradient),
+            less(mine.erasure, theirs.erasure),
+        )
+        for seen, also, mine, theirs in every
+    )

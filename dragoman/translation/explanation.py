@@ -1,0 +1,143 @@
+"""Explanations of translations: what each source word did, by three methods, and what stands beside that."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Literal, get_args
+
+import numpy as np
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.text import Text
+
+from dragoman.corpus.memory import Match
+from dragoman.translation import explanation_form
+from dragoman.translation.attended import SHORT, AttentionMatrix, SourceAttention, attention_matrix
+from dragoman.translation.explanation_form import ExplanationForm
+from dragoman.translation.maps import Contrast, Map, SourceContrast, SourceMaps
+from dragoman.visualisation import beam, explained, heatmap
+from dragoman.visualisation.beam import BeamNode
+from dragoman.visualisation.explained import Shown
+
+Method = Literal["attention", "gradient", "erasure"]
+METHODS: Final[tuple[Method, ...]] = get_args(Method)
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Why a translation has these `words`, with these probabilities (`log_probs`, in nats).
+
+    `attended` are its sources with the attention to them, `sentinel` the attention to none; `sources` have the maps by
+    gradient and by erasure beside it. `contrast` is there if another translation was named, `beam` if a search found
+    this one: the hypotheses that it kept, shorter ones first. `nearest` are the most similar training pairs.
+
+    It prints itself: of every target word the source words that did most, by each method.
+    """
+
+    text: str
+    words: list[str]
+    log_probs: Map
+    attended: tuple[SourceAttention, ...]
+    sentinel: Map | None
+    sources: tuple[SourceMaps, ...]
+    contrast: Contrast | None = None
+    beam: tuple[BeamNode, ...] = ()
+    nearest: tuple[Match, ...] = ()
+
+    def matrix(self, method: Method) -> AttentionMatrix:
+        """The map of all sources by a method, with the names of its columns. With several sources, the share of each
+        stands before its words; a sentinel has a share of the attention alone.
+        """
+        if method == "attention":
+            return attention_matrix(self.attended, self.sentinel)
+        found = [(maps.gradient, maps.gradient_share) for maps in self.sources]
+        if method == "erasure":
+            nothing = np.zeros(len(self.words))
+            every = ((maps.erasure, maps.erasure_share) for maps in self.sources)
+            found = [(erasure, nothing if share is None else share) for erasure, share in every]
+        return self._beside(found)
+
+    def contrast_matrix(self) -> AttentionMatrix:
+        """The contrast, by gradient and by erasure (rows). ValueError if there is none."""
+        if self.contrast is None:
+            raise ValueError("there is no contrast: name another translation")
+        stacked = [np.stack([maps.gradient, maps.erasure]) for maps in self.contrast.sources]
+        return self._beside([(each, each.sum(1)) for each in stacked])
+
+    def _beside(self, found: list[tuple[Map, Map]]) -> AttentionMatrix:
+        every = zip(self.attended, found, strict=True)
+        return attention_matrix(tuple(seen._replace(attention=each, share=share) for seen, (each, share) in every))
+
+    def json(self) -> dict[str, Any]:
+        """The key `explanation` of the JSON form of its translation, as a mapping."""
+        return self.form.model_dump(exclude_defaults=True)
+
+    @property
+    def form(self) -> ExplanationForm:
+        """The JSON form. Numbers are rounded to 6 decimals."""
+        return explanation_form.written(self.sources, self.contrast, self.beam, self.nearest)
+
+    def __str__(self) -> str:
+        console = Console(width=120, color_system=None, highlight=False)
+        with console.capture() as told:
+            console.print(self)
+        return told.get().rstrip("\n")
+
+    def __repr__(self) -> str:
+        return f"Explanation({SHORT.repr(self.text)}, source={SHORT.repr(self.attended[0].text)})"
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        yield explained.words(self.words, self.log_probs, self._shown(), self._shares())
+        if self.contrast:
+            yield Text(f"\nand not: {self.contrast.text}", no_wrap=True)
+            yield explained.contrast(self._differences(self.contrast), self._columns())
+        if self.nearest:
+            yield Text("")
+            yield explained.nearest(self.nearest)
+        if self.beam:
+            yield Text(f"\nsearch: {beam.summary(self.beam)}")
+
+    def _repr_html_(self) -> str:
+        """A heat map of each method, in a notebook."""
+        every = ((method, self.matrix(method)) for method in METHODS)
+        return "".join(
+            f"<p>{method}</p>{heatmap.html(seen.attention, seen.columns, self.words, signed=method != 'attention')}"
+            for method, seen in every
+        )
+
+    def _shown(self) -> dict[str, Shown]:
+        """The map of words by each method."""
+        found = dict[str, Shown]()
+        for method in METHODS:
+            maps = [source.attention for source in self.attended]
+            if method != "attention":
+                maps = [getattr(source, method) for source in self.sources]
+            found[method] = Shown(np.concatenate(maps, 1), self._columns(), method != "attention")
+        return found
+
+    def _shares(self) -> Shown | None:
+        """The attention to each of several sources as a whole, and to a sentinel."""
+        seen = self.matrix("attention")
+        return (
+            Shown(seen.attention[:, seen.shares], [seen.columns[place] for place in seen.shares])
+            if seen.shares
+            else None
+        )
+
+    def _columns(self) -> list[str]:
+        """The words of all sources, with the name of the source if there are several."""
+        several = len(self.attended) > 1
+        return [f"{word} [{source.name}]" if several else word for source in self.attended for word in source.words]
+
+    def _differences(self, found: Contrast) -> Iterator[tuple[str, float, dict[str, Map]]]:
+        """What stands at each place in the two translations, and in all of them, with the maps of words."""
+        for place in found.places:
+            one, other = (
+                " ".join(words[slice(*part)]) or "–"
+                for words, part in ((self.words, place.words), (found.words, place.other))
+            )
+            yield f"{one} / {other}", place.difference, _joined(place.sources)
+        yield "in all", found.difference, _joined(found.sources)
+
+
+def _joined(sources: tuple[SourceContrast, ...]) -> dict[str, Map]:
+    """The maps of all sources beside each other, by method."""
+    return {method: np.concatenate([getattr(each, method) for each in sources]) for method in METHODS}

@@ -1,0 +1,218 @@
+"""The keys and values of an explanation in JSON, a part of those of its translation. docs/explain.md describes them."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from dragoman.corpus.memory import Match
+from dragoman.translation.form import Count, Form, Text, Weights, misfit, rounded, sized
+from dragoman.translation.maps import Contrast, Map, Place, SourceContrast, SourceMaps
+from dragoman.visualisation.beam import BeamNode
+
+Part = Annotated[list[Count], Field(min_length=2, max_length=2)]  # of a list of words, begin and end
+
+
+class SourceMapsForm(Form):
+    """What the words of a source did for each target word, in nats, by two methods beside attention."""
+
+    name: Text = Field(description="the name of the source")
+    gradient: list[Weights] = Field(
+        description="gradient times input of log P of the target word: (target words, source words)"
+    )
+    erasure: list[Weights] = Field(
+        description="what log P of the target word loses without the source word: (target words, source words)"
+    )
+    gradient_share: Weights = Field(
+        description="gradient times input summed over the whole source, its end symbol too: (target words)"
+    )
+    erasure_share: Weights | None = Field(
+        None, description="what is lost without the whole source, of several: (target words)"
+    )
+
+
+class SourceContrastForm(Form):
+    """The maps of a source, summed over words of this translation, less those of the other one: (source words)."""
+
+    name: Text = Field(description="the name of the source")
+    attention: Weights = Field(description="by attention")
+    gradient: Weights = Field(description="by gradient times input, in nats")
+    erasure: Weights = Field(description="by erasure, in nats")
+
+
+class PlaceForm(Form):
+    """Where the two translations differ."""
+
+    words: Part = Field(description="the words that stand there in this translation, from 0: begin and end")
+    other: Part = Field(description="those in the other one")
+    difference: float = Field(description="log P of the former less log P of the latter, in nats")
+    sources: list[SourceContrastForm] = Field(description="what did it, in each source")
+
+
+class ContrastForm(Form):
+    """Why this translation and not another one."""
+
+    text: Text = Field(description="the other one")
+    words: list[Text] = Field(description="its words")
+    log_prob: float = Field(description="its log-probability in nats, the end counted")
+    difference: float = Field(description="log P of this translation less that, in nats")
+    sources: list[SourceContrastForm] = Field(
+        description="what did it over all words, by gradient and erasure over the end symbol too, in each source"
+    )
+    places: list[PlaceForm] = Field(description="the places where the words differ, in their order")
+
+    def fit(self, place: str, words: int, lengths: Sequence[int]) -> None:
+        """Raise an error unless the maps have so many words of each source, and the places are some of the words."""
+        every = [(f"{place}.sources", self.sources)]
+        for number, each in enumerate(self.places):
+            every.append((f"{place}.places.{number}.sources", each.sources))
+            for name, part, most in (("words", each.words, words), ("other", each.other, len(self.words))):
+                if not part[0] <= part[1] <= most:
+                    raise misfit(f"{place}.places.{number}.{name}: expected a part of {most} words, found {part}")
+        for here, sources in every:
+            sized(here, "sources", sources, len(lengths))
+            for number, (maps, length) in enumerate(zip(sources, lengths, strict=True)):
+                for method in ("attention", "gradient", "erasure"):
+                    sized(f"{here}.{number}.{method}", "values", getattr(maps, method), length)
+
+
+class BeamNodeForm(Form):
+    """A hypothesis that the search kept."""
+
+    parent: Count | None = Field(description="the number of the one that it continues, from 0; null for the empty one")
+    symbol: Text = Field(description="its last symbol")
+    text: Text = Field(description="what that adds to its text")
+    log_prob: float = Field(description="log-probability of the symbol in nats")
+    total: float = Field(description="log-probability of all its symbols in nats")
+    length: Count = Field(description="how many symbols it has, the end counted: the step at which it was kept")
+    fate: Literal["continued", "pruned", "finished", "open"] = Field(
+        description="what became of it: a longer one was kept, none was, it has ended, or the search ended before it"
+    )
+    score: float | None = Field(None, description="of one that is finished, what the search ranks by")
+
+
+class NearForm(Form):
+    """A training pair whose source is like this one."""
+
+    source: Text = Field(description="the source, normalised")
+    translation: Text = Field(description="its translation")
+    score: float = Field(ge=0, le=1, description="how similar the sources are; 1 is the same")
+
+
+class ExplanationForm(Form):
+    """Why a translation is as it is. The attention stands in `sources` of the translation."""
+
+    sources: list[SourceMapsForm] = Field(
+        description="the maps of each source, in the order of those of the translation"
+    )
+    contrast: ContrastForm | None = Field(None, description="why not another translation, if one was named")
+    beam: list[BeamNodeForm] = Field(
+        [], description="the hypotheses that the search kept, shorter ones first, then the finished ones, best first"
+    )
+    nearest: list[NearForm] = Field([], description="the most similar training pairs, the most similar first")
+
+    def fit(self, place: str, words: int, lengths: Sequence[int]) -> None:
+        """Raise an error that names the key below `place` unless the maps have so many target words, and so many words
+        of each source.
+        """
+        sized(f"{place}.sources", "sources", self.sources, len(lengths))
+        for number, (maps, length) in enumerate(zip(self.sources, lengths, strict=True)):
+            here = f"{place}.sources.{number}"
+            for name, rows in (("gradient", maps.gradient), ("erasure", maps.erasure)):
+                sized(f"{here}.{name}", "rows", rows, words)
+                for row, values in enumerate(rows):
+                    sized(f"{here}.{name}.{row}", "values", values, length)
+            sized(f"{here}.gradient_share", "values", maps.gradient_share, words)
+            sized(f"{here}.erasure_share", "values", maps.erasure_share, words)
+        for number, node in enumerate(self.beam):
+            if node.parent is not None and node.parent >= number:
+                raise misfit(
+                    f"{place}.beam.{number}.parent: expected the number of an earlier one, found {node.parent}"
+                )
+        if self.contrast:
+            self.contrast.fit(f"{place}.contrast", words, lengths)
+
+
+def written(
+    sources: Sequence[SourceMaps],
+    contrast: Contrast | None,
+    beam: Sequence[BeamNode],
+    nearest: Sequence[Match],
+) -> ExplanationForm:
+    """The form of the parts of an explanation. Numbers are rounded to 6 decimals."""
+    return ExplanationForm(
+        sources=[SourceMapsForm(**_plain(each)) for each in sources],
+        contrast=_contrast_form(contrast) if contrast else None,
+        beam=[BeamNodeForm(**_plain(each)) for each in beam],
+        nearest=[NearForm(**_plain(each)) for each in nearest],
+    )
+
+
+def _contrast_form(found: Contrast) -> ContrastForm:
+    def sources(maps: tuple[SourceContrast, ...]) -> list[SourceContrastForm]:
+        return [SourceContrastForm(**_plain(each)) for each in maps]
+
+    places = [
+        PlaceForm(
+            words=list(each.words),
+            other=list(each.other),
+            difference=_number(each.difference),
+            sources=sources(each.sources),
+        )
+        for each in found.places
+    ]
+    return ContrastForm(
+        text=found.text,
+        words=found.words,
+        log_prob=_number(found.log_prob),
+        difference=_number(found.difference),
+        sources=sources(found.sources),
+        places=places,
+    )
+
+
+def _plain(part: SourceMaps | SourceContrast | BeamNode | Match) -> dict[str, Any]:
+    """The values of a named tuple by their names: arrays as lists, and numbers rounded."""
+    return {name: _number(value) for name, value in part._asdict().items()}
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return rounded(value).tolist()
+    return float(rounded(np.array([value]))[0]) if isinstance(value, float) else value
+
+
+def read(
+    form: ExplanationForm, words: int
+) -> tuple[tuple[SourceMaps, ...], Contrast | None, tuple[BeamNode, ...], tuple[Match, ...]]:
+    """The parts of an explanation of so many target words."""
+
+    def maps(rows: list[Weights], length: int) -> Map:
+        return np.array(rows, np.float64).reshape(words, length)
+
+    sources = tuple(
+        SourceMaps(
+            each.name,
+            maps(each.gradient, len(each.gradient[0]) if words else 0),
+            maps(each.erasure, len(each.gradient[0]) if words else 0),
+            np.array(each.gradient_share, np.float64),
+            None if each.erasure_share is None else np.array(each.erasure_share, np.float64),
+        )
+        for each in form.sources
+    )
+    contrast = _contrast(form.contrast) if form.contrast else None
+    beam = tuple(BeamNode(**each.model_dump()) for each in form.beam)
+    return sources, contrast, beam, tuple(Match(each.translation, each.score, each.source) for each in form.nearest)
+
+
+def _contrast(form: ContrastForm) -> Contrast:
+    def sources(forms: list[SourceContrastForm]) -> tuple[SourceContrast, ...]:
+        every = ((each.name, each.attention, each.gradient, each.erasure) for each in forms)
+        return tuple(SourceContrast(name, *(np.array(part, np.float64) for part in rest)) for name, *rest in every)
+
+    places = tuple(
+        Place((each.words[0], each.words[1]), (each.other[0], each.other[1]), each.difference, sources(each.sources))
+        for each in form.places
+    )
+    return Contrast(form.text, form.words, form.log_prob, form.difference, sources(form.sources), places)

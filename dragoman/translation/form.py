@@ -1,0 +1,41 @@
+"""What JSON forms are made of: types of their values, and how what does not fit together is told."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
+
+PLACES = 6  # decimals of every number
+
+
+def rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Numbers as they are written: NaN becomes 0, and what is infinite the largest number that there is."""
+    return np.nan_to_num(values).round(PLACES) + 0.0  # 0.0, never -0.0
+
+
+def _writable(value: Any) -> Any:
+    """Replace lone surrogates, which cannot be encoded as UTF-8, with question marks."""
+    return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else value
+
+
+Text = Annotated[str, BeforeValidator(_writable)]
+Count = Annotated[int, Field(ge=0)]
+Weights = list[float]
+
+
+class Form(BaseModel):
+    """Keys and values of JSON, types exactly as declared."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
+
+
+def sized(place: str, what: str, found: Sequence[object] | None, count: int) -> None:
+    if found is not None and len(found) != count:
+        raise misfit(f"{place}: expected {count} {what}, found {len(found)}")
+
+
+def misfit(text: str) -> PydanticCustomError:
+    return PydanticCustomError("misfit", "{text}", {"text": text})

@@ -1,0 +1,106 @@
+"""Where a translation comes from: the pair and the search by which it can be explained."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from dragoman.corpus.memory import Match
+from dragoman.data.vocabulary import EOS
+from dragoman.errors import UserError
+from dragoman.search.tree import Trace
+from dragoman.text.mark import Mark
+from dragoman.translation import spans
+from dragoman.translation.codec import Pair
+from dragoman.translation.explaining import contrasted, explained
+from dragoman.translation.explanation import Explanation
+from dragoman.translation.generator import SequenceGenerator, Task
+from dragoman.translation.sentence import Sentence
+from dragoman.translation.translation import Translation
+from dragoman.visualisation.beam import BeamNode
+
+EVERY = 1_000_000  # finished hypotheses that a search keeps beside those asked for: all of them
+
+Similar: TypeAlias = Callable[[Sequence[str], int], list[list[Match]]]  # so many training pairs for each text
+
+
+class Searched(NamedTuple):
+    """The search that found a translation."""
+
+    task: Task
+    sentence: Sentence
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The pair that is explained, by the model of `generator`; the search that found it, unless the pair was given; and
+    what finds `similar` training pairs, if these are there.
+    """
+
+    generator: SequenceGenerator
+    pair: Pair
+    searched: Searched | None = None
+    similar: Similar | None = None
+
+    def __call__(self, translation: Translation, contrast: str | None, nearest: int) -> Explanation:
+        (found,) = explain([translation], [contrast], nearest)
+        return found
+
+    def instead(self, text: str) -> Pair:
+        """The same sources with another translation."""
+        mark = [symbol for each in self.pair.encoded[:1] for symbol in each if isinstance(symbol, Mark)]
+        return self.generator.codec.pair(self.pair.given, text, mark)
+
+    def beam(self) -> tuple[BeamNode, ...]:
+        """The hypotheses that the search kept, and all that finished; none if there was no search."""
+        if self.searched is None:
+            return ()
+        (task, sentence), trace, codec = self.searched, Trace(), self.generator.codec
+        self.generator.generate(task._replace(spare=EVERY, deadline=None, trace=trace), [sentence])
+        nodes, said = list[BeamNode](), list[list[str]]()
+        for each in trace.trees[0]:
+            (symbol,) = codec.writing.named(sentence.encoded, [each.symbol])
+            written = str(symbol) if each.surface is None else each.surface
+            said.append([*([] if each.parent is None else said[each.parent]), written])
+            text = "" if each.symbol == EOS else codec.target.text.unit.surfaces(said[-1])[-1]
+            shown = str(spans.name(symbol)) if each.surface is None else each.surface
+            nodes.append(BeamNode(each.parent, shown, text, *each[3:6], str(each.fate), each.score))
+        return tuple(nodes)
+
+
+def explain(
+    translations: Sequence[Translation], contrasts: Sequence[str | None] = (), nearest: int = 0
+) -> list[Explanation]:
+    """Explain translations by one model, and why they are not these other ones. UserError if one is from a file."""
+    origins = [each.explainer for each in translations]
+    known = [each for each in origins if isinstance(each, Origin)]
+    if len(known) < len(origins):
+        raise UserError("explain: a translation is from a file, without its model; score the pair with it")
+    if not known:
+        return []
+    instead = list(contrasts) or [None] * len(known)
+    others = [each.instead(text) for each, text in zip(known, instead, strict=True) if text is not None]
+    found = explained(known[0].generator, [*(each.pair for each in known), *others])
+    mine, theirs = found[: len(known)], iter(found[len(known) :])
+    why_not = [None if text is None else contrasted(one, next(theirs)) for one, text in zip(mine, instead, strict=True)]
+    similar = known[0].similar if nearest else None
+    matches = similar([_text(each) for each in translations], nearest) if similar else [[] for _ in known]
+    return [
+        Explanation(
+            translation.text,
+            translation.words,
+            translation.log_probs,
+            translation.sources,
+            translation.sentinel,
+            one.sources,
+            contrast,
+            origin.beam(),
+            tuple(near),
+        )
+        for translation, origin, one, contrast, near in zip(translations, known, mine, why_not, matches, strict=True)
+    ]
+
+
+def _text(translation: Translation) -> str:
+    """The first source that is a text of the user's."""
+    texts = (each.text for each in translation.sources if not each.regions and each.match is None)
+    return next(texts, "")

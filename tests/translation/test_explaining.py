@@ -1,0 +1,292 @@
+"""Explanations of translations, beside plain scores of shortened sentences and gradients of symbols."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from rich.console import Console
+
+import dragoman
+from dragoman import Result
+from dragoman.errors import UserError
+from dragoman.model.saliency import saliency
+from dragoman.training import session
+from dragoman.translation.explanation import METHODS, Explanation
+from dragoman.translation.translator import Translator
+from tests import toy
+from tests.forms import results
+from tests.golden import Golden
+
+ONE_STEP = {"training.epochs": None, "training.steps": 1}
+TEXT = "one two three"
+OTHERS: dict[str, dict[str, Any]] = {
+    "subwords": {**toy.SUBWORDS, **ONE_STEP},
+    "characters": {"text.source.unit": "character", "text.target.unit": "character", **ONE_STEP},
+    "hard": {
+        "model.attention": {"score": "additive", "normaliser": "hard"},
+        "training.objective": "reinforce",
+        **ONE_STEP,
+    },
+    "copies": {"model.output": "pointer_generator", **ONE_STEP},
+    "no attention": {"model.attention.score": "none", **ONE_STEP},
+}
+
+
+@pytest.fixture(scope="module")
+def translator(tmp_path_factory: pytest.TempPathFactory) -> Translator:
+    return dragoman.load(toy.trained(tmp_path_factory.getbasetemp()))
+
+
+@pytest.fixture(scope="module")
+def others(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Translator]:
+    """Translators that have learnt nothing, of other kinds: in float64, so that sums are exact."""
+    folder = tmp_path_factory.mktemp("others")
+    corpus = toy.corpus(folder / "corpus")
+    found = {
+        name: dragoman.load(session.train(toy.config(corpus, folder / name, options), quiet=True).path)
+        for name, options in OTHERS.items()
+    }
+    for each in found.values():
+        each.model.double()
+    return found
+
+
+def log_probs(translator: Translator, source: str, target: str) -> Any:
+    """log P of each word of a given target, by `Translator.score`."""
+    (scored,) = translator.score([source], [target])
+    return scored.translation.log_probs
+
+
+def lost(translator: Translator, words: list[str], target: str) -> Any:
+    """What log P of each target word loses when the sentence is scored again without each source word."""
+    shorter = [" ".join(words[:place] + words[place + 1 :]) for place in range(len(words))]
+    whole = log_probs(translator, " ".join(words), target)
+    return np.stack([whole - log_probs(translator, each, target) for each in shorter], 1)
+
+
+@pytest.mark.parametrize("name", ["learnt", *OTHERS])
+def test_erasure_is_what_scoring_the_shortened_sentence_loses(
+    name: str, translator: Translator, others: dict[str, Translator]
+) -> None:
+    which = translator if name == "learnt" else others[name]
+    (scored,) = which.score([TEXT], ["trois un"])
+    (maps,) = scored.translation.explain().sources
+    np.testing.assert_allclose(maps.erasure, lost(which, TEXT.split(), "trois un"), atol=1e-4)
+    assert maps.erasure_share is None
+    assert maps.erasure.shape == maps.gradient.shape == (2, 3)
+
+
+@pytest.mark.parametrize("name", ["learnt", *OTHERS])
+def test_gradients_are_summed_over_the_symbols_of_words(
+    name: str, translator: Translator, others: dict[str, Translator]
+) -> None:
+    which = translator if name == "learnt" else others[name]
+    (scored,) = which.score([TEXT], ["trois un"])
+    (maps,) = scored.translation.explain().sources
+    (batch,) = which.pairs([TEXT], ["trois un"])
+    (symbols,) = saliency(which.model, which.model.readers, batch).maps
+    source = which.source.text.words(which.source.text.encode(TEXT)).word_of
+    steps = [step.word for step in scored.steps]
+    for t in range(2):
+        rows = [row for row, word in enumerate(steps) if word == t]
+        assert maps.gradient_share[t] == pytest.approx(symbols[0, rows].sum().item(), abs=1e-5)
+        for s in range(3):
+            columns = [column for column, word in enumerate(source) if word == s]
+            expected = symbols[0][rows][:, columns].sum().item()
+            assert maps.gradient[t, s] == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_only_word_of_a_text_becomes_unknown(translator: Translator) -> None:
+    (scored,) = translator.score(["six"], ["six"])
+    (maps,) = scored.translation.explain().sources
+    expected = log_probs(translator, "six", "six") - log_probs(translator, "qqq", "six")
+    np.testing.assert_allclose(maps.erasure[:, 0], expected, atol=1e-5)
+
+
+def test_of_what_is_edited_words_become_unknown(tmp_path: Path) -> None:
+    """In their places, since operations count them."""
+    folder = toy.corpus(tmp_path)
+    for part in ("train", "dev"):
+        lines = (folder / f"{part}.fr").read_text("utf-8").splitlines()
+        (folder / f"{part}.mt").write_text("".join(f"six {line}\n" for line in lines), "utf-8")
+    words = {"tokeniser": "whitespace", "unit": "word"}
+    text = {"joint": True, "source": words, "target": words}
+    options = {"data.source": "mt", "data.edits": "mt", "text": text, **ONE_STEP}
+    editor = dragoman.load(session.train(toy.config(folder, folder / "run", options), quiet=True).path)
+    (scored,) = editor.score(["six un deux"], ["un trois"])
+    (maps,) = scored.translation.explain().sources
+    for place, given in enumerate(("zzz un deux", "six zzz deux", "six un zzz")):
+        batch = next(iter(editor.pairs(["six un deux"], ["un trois"])))
+        (other,) = editor.codec.reading.batch([[given.split()]])
+        with torch.no_grad():
+            log_probs = [editor.model.score(each).log_probs[0] for each in (batch, batch._replace(sources=(other,)))]
+        lost = (log_probs[0] - log_probs[1]).tolist()
+        expected = [sum(lost[row] for row, step in enumerate(scored.steps) if step.word == word) for word in range(2)]
+        np.testing.assert_allclose(maps.erasure[:, place], expected, atol=1e-5)
+
+
+def test_a_contrast_is_the_difference_of_two_maps(translator: Translator) -> None:
+    one, other = (each.translation for each in translator.score([TEXT] * 2, ["trois deux un", "trois cinq un"]))
+    found = one.explain(other.text).contrast
+    assert found is not None
+    assert found.text == other.text
+    assert found.difference == pytest.approx(one.log_prob - other.log_prob)
+    (mine,), (theirs,) = one.explain().sources, other.explain().sources
+    (place,) = found.places
+    assert (place.words, place.other) == ((1, 2), (1, 2))
+    assert place.difference == pytest.approx(one.log_probs[1] - other.log_probs[1])
+    (there,) = place.sources
+    np.testing.assert_allclose(there.gradient, mine.gradient[1] - theirs.gradient[1], atol=1e-5)
+    np.testing.assert_allclose(there.erasure, mine.erasure[1] - theirs.erasure[1], atol=1e-5)
+    np.testing.assert_allclose(there.attention, one.attention[1] - other.attention[1], atol=1e-5)
+    (whole,) = found.sources
+    expected = [
+        (found.difference - (a.log_prob - b.log_prob))
+        for text in ("two three", "one three", "one two")
+        for a, b in [translator.score([text] * 2, [one.text, other.text])]
+    ]
+    np.testing.assert_allclose(whole.erasure, expected, atol=1e-4)
+    np.testing.assert_allclose(whole.attention, (one.attention - other.attention).sum(0), atol=1e-5)
+    (back,) = other.explain(one.text).contrast.sources
+    np.testing.assert_allclose(back.gradient, -whole.gradient, atol=1e-5)
+
+
+def test_a_contrast_of_other_lengths_and_of_nothing(translator: Translator) -> None:
+    (one,) = translator.translate([TEXT])
+    longer = one.explain("trois quatre deux un six").contrast
+    assert longer is not None
+    assert [(place.words, place.other) for place in longer.places] == [((1, 1), (1, 2)), ((3, 3), (4, 5))]
+    assert "– / quatre" in str(one.explain("trois quatre deux un six"))
+    same = one.explain(one.text).contrast
+    assert same is not None
+    assert not same.places
+    assert same.difference == pytest.approx(0, abs=1e-6)
+    assert one.explain("").contrast is not None
+
+
+def test_the_end_counts_in_the_sum_over_all_steps(translator: Translator) -> None:
+    """The whole gradient of a translation less that of the empty one, whose only step is the end."""
+    (one, nothing) = (each.translation for each in translator.score([TEXT] * 2, ["trois deux un", ""]))
+    found = one.explain("").contrast
+    assert found is not None
+    batches = [next(iter(translator.pairs([TEXT], [each.text]))) for each in (one, nothing)]
+    maps = [saliency(translator.model, translator.model.readers, batch).maps[0][0].sum(0) for batch in batches]
+    np.testing.assert_allclose(found.sources[0].gradient, (maps[0] - maps[1])[:-1].tolist(), atol=1e-5)
+
+
+def test_many_at_once_are_explained_as_each_alone(translator: Translator) -> None:
+    texts = [source for source, _ in toy.pairs(12, 5)]
+    found = translator.translate(texts)
+    together = translator.explain(found, [None, "six", *[None] * 10])
+    assert [each.contrast is None for each in together] == [True, False, *[True] * 10]
+    for each, explanation in zip(found, together, strict=True):
+        assert explanation.words == each.words
+        (alone,) = each.explain().sources
+        np.testing.assert_allclose(explanation.sources[0].gradient, alone.gradient, atol=1e-5)
+        np.testing.assert_allclose(explanation.sources[0].erasure, alone.erasure, atol=1e-4)
+
+
+def test_the_tree_ends_in_the_n_best_list(translator: Translator) -> None:
+    (found,) = translator.translate([TEXT], n_best=3)
+    tree = found.explain().beam
+    finished = [node for node in tree if node.fate == "finished"]
+    assert [node.score for node in finished][:3] == pytest.approx([each.score for each in found.n_best])
+    for node, each in zip(finished, found.n_best, strict=False):
+        text, parent = "", node.parent
+        while parent is not None:
+            text, parent = tree[parent].text + text, tree[parent].parent
+        assert text.strip() == each.text
+        assert node.symbol == "</s>"
+    assert found.alternatives[0].explain().words == found.alternatives[0].words
+    (scored,) = translator.score([TEXT], ["un"])
+    assert scored.translation.explain().beam == ()
+
+
+def test_a_blank_text_has_an_empty_explanation(translator: Translator) -> None:
+    (found,) = translator.translate([" "])
+    explanation = found.explain()
+    assert explanation.words == []
+    assert explanation.sources[0].gradient.shape == (0, 0)
+    assert str(explanation)
+    (back,) = results([Result(replace(found, explanation=explanation)).line()])
+    assert back.translation.explanation is not None
+
+
+def test_a_translation_from_a_file_has_no_model(translator: Translator, golden: Golden) -> None:
+    (found,) = translator.translate([TEXT])
+    back = Result.from_line(Result(found).line()).translation
+    for attempt in (back.explain, lambda: translator.explain([back])):
+        with pytest.raises(UserError) as refused:
+            attempt()
+        golden(str(refused.value))
+
+
+def test_it_prints_itself(translator: Translator) -> None:
+    (found,) = translator.translate([TEXT])
+    explanation = found.explain("trois cinq un", nearest=2)
+    shown = str(explanation)
+    for text in (*found.words, *METHODS, "and not: trois cinq un", "deux / cinq", "in all", "search:", "similar"):
+        assert text in shown, text
+    console = Console(width=100, color_system=None)
+    with console.capture() as told:
+        console.print(explanation)
+    assert "and not" in told.get()
+    assert explanation._repr_html_().count("<svg") == 3
+    assert repr(explanation) == "Explanation('trois deux un', source='one two three')"
+
+
+def test_nothing_is_lost_in_json(translator: Translator) -> None:
+    (found,) = translator.translate([TEXT])
+    told = replace(found, explanation=found.explain("trois cinq un", nearest=2))
+    (back,) = results([Result(told).line()])
+    explanation = back.translation.explanation
+    assert isinstance(explanation, Explanation)
+    assert explanation.json() == told.explanation.json() == json.loads(Result(told).line())["explanation"]
+    assert explanation.nearest[0].source == told.explanation.nearest[0].source
+    assert len(explanation.nearest) == 2
+    assert str(explanation).splitlines()[0] == str(told.explanation).splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("keys", "value"),
+    [
+        (("sources", 0, "gradient"), [[0.0]]),
+        (("sources", 0, "erasure", 0), [0.0]),
+        (("sources", 0, "gradient_share"), [0.0]),
+        (("sources",), []),
+        (("contrast", "sources", 0, "attention"), [0.0]),
+        (("contrast", "places", 0, "words"), [1, 9]),
+        (("contrast", "places", 0, "other"), [2, 1]),
+        (("beam", 0, "parent"), 0),
+        (("beam", 0, "fate"), "lost"),
+        (("nearest", 0, "score"), 2.0),
+    ],
+    ids=str,
+)
+def test_what_is_no_explanation_is_told(
+    keys: tuple[Any, ...], value: object, translator: Translator, golden: Golden
+) -> None:
+    (found,) = translator.translate([TEXT])
+    told = Result(replace(found, explanation=found.explain("trois cinq un", nearest=1))).json()
+    *before, last = keys
+    place = told["explanation"]
+    for key in before:
+        place = place[key]
+    place[last] = value
+    with pytest.raises(UserError) as refused:
+        Result.from_json(told)
+    golden(str(refused.value))
+
+
+def test_similar_pairs_are_those_of_the_training_data(translator: Translator, tmp_path: Path) -> None:
+    (found,) = translator.translate([TEXT])
+    near = found.explain(nearest=3).nearest
+    assert len(near) == 3
+    assert [each.score for each in near] == sorted((each.score for each in near), reverse=True)
+    pairs = {(source, target) for source, target in toy.pairs(2000, 1)}
+    assert all(" ".join(toy.WORDS[word] for word in reversed(each.source.split())) == each.translation for each in near)
+    assert pairs
