@@ -40,7 +40,8 @@ def _known_metric(text: str | None) -> str | None:
     return text
 
 
-def _schema(wanted: bool) -> bool:
+def printed_schema(wanted: bool) -> bool:
+    """Print the schema of translations in JSON, if that is wanted."""
     if wanted:
         from dragoman.translation import json_form
 
@@ -83,7 +84,10 @@ class Options(NamedTuple):
     schema: Annotated[
         bool,
         typer.Option(
-            "--schema", callback=_schema, is_eager=True, help="Print the JSON schema of what --json writes, and exit."
+            "--schema",
+            callback=printed_schema,
+            is_eager=True,
+            help="Print the JSON schema of what --json writes, and exit.",
         ),
     ] = False
     show: Annotated[bool, typer.Option("--show", help="Draw the attention of each sentence.")] = False

@@ -98,6 +98,10 @@ COMMANDS = {
     "serve with a file of others as keys": Command("serve runs/toy --keys test.en", refused=True),
     "serve with a file of others for corrections": Command("serve runs/toy --corrections test.en", refused=True),
     "score": Command("score runs/toy test.en test.fr"),
+    "explain": Command(
+        "explain runs/toy 'one two' --contrast six --export gradient=map.svg", r"map\.svg", ("map.svg",)
+    ),
+    "explain over its run": Command("explain runs/toy one --export gradient=runs/toy/data/map.svg", refused=True),
     "align": Command("align runs/toy test.en test.fr --gold gold"),
     "align without a run": Command("align train.en train.fr -o links", "links", ("links",)),
     "align over a file": Command("align test.en test.fr -o test.en", refused=True),

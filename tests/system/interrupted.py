@@ -46,6 +46,7 @@ LOADED = [  # what the commands import when they run
     "dragoman.training.duration",
     "dragoman.training.starting",
     "dragoman.visualisation.judge",
+    "dragoman.visualisation.exports",
     "tests.system.drive",
 ]
 

@@ -20,6 +20,7 @@ COMPUTING = {
     "demo": ("demo",),
     "dictionary": (RUN, "test.en", "test.fr"),
     "evaluate": ("test.fr", "--run", RUN, "--source", "test.en"),
+    "explain": (RUN, "one two"),
     "export": (RUN, "--onnx"),
     "init": ("train.en", "train.fr", "--dev", "dev", "-o", "new.yaml"),
     "features": ("images", "-o", "images.npy", "--model", "timm:none"),

@@ -1,0 +1,211 @@
+"""`dragoman explain`: why a translation is as it is, and why it is not another one."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from dragoman.cli import outputs
+from dragoman.cli.options import Beam, MemoryPlace, Search, Threads, To, Weights, command
+from dragoman.cli.streams import is_typed, portions, tell
+from dragoman.cli.translate_options import printed_schema
+from dragoman.errors import UserError
+from dragoman.text.printable import printable
+
+if TYPE_CHECKING:
+    from dragoman.corpus.features import Given
+    from dragoman.translation.explanation import Explanation
+    from dragoman.translation.translation import Translation
+    from dragoman.translation.translator import Translator
+
+STDIN = Path("-")
+SENTENCES = 32  # that are explained together
+NEAREST = 3
+MAPS = ("attention", "gradient", "erasure", "contrast")
+
+app = typer.Typer()
+
+
+class Options(NamedTuple):
+    """Arguments and options of `dragoman explain`."""
+
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN... [SENTENCE...]",
+            help="Folders of trained runs, and a sentence, one for each source; without it, lines of standard input.",
+        ),
+    ]
+    target: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Explain this translation, not what the search finds.")
+    ] = None
+    contrast: Annotated[str | None, typer.Option(metavar="TEXT", help="Tell why it is not this other translation.")] = (
+        None
+    )
+    show: Annotated[bool, typer.Option("--show", help="Draw the map of each method.")] = False
+    tree: Annotated[bool, typer.Option("--tree", help="Draw the hypotheses of the search as a tree.")] = False
+    nearest: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="N", help="How many similar training pairs to show (3, if their files are there)."),
+    ] = None
+    export: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MAP=FILE",
+            help="Write attention, gradient, erasure or contrast as .svg, .png, .json, .csv or .tex; may be repeated.",
+        ),
+    ] = None
+    json: Annotated[
+        bool, typer.Option("--json", help="Write a JSON object for each sentence: the translation and its explanation.")
+    ] = False
+    schema: Annotated[
+        bool,
+        typer.Option(
+            "--schema",
+            callback=printed_schema,
+            is_eager=True,
+            help="Print the JSON schema of what --json writes, and exit.",
+        ),
+    ] = False
+    search: Search = None
+    beam: Beam = None
+    to: To = None
+    weights: Weights = None
+    memory: MemoryPlace = None
+    threads: Threads = None
+
+
+@command(app)
+def explain(options: Options) -> None:
+    """Tell which source words each target word comes from, by attention, gradients and erasure, and why not others."""
+    runs, sentence = _split(options.words)
+    if not sentence and (options.target is not None or options.contrast is not None or options.export):
+        raise typer.BadParameter("--target, --contrast and --export go with one SENTENCE, not with standard input")
+    exports = _exports(options)
+    from dragoman.cli import sources
+    from dragoman.translation.loading import load
+
+    outputs.check([("--export", path) for _, path in exports], [], runs)
+    translator = load(runs, weights=options.weights, memory=options.memory)
+    if sentence:
+        text = "\t".join(sentence)
+        given = (
+            sources.text_of(text, Path("SENTENCE"), 1, translator)
+            if len(sentence) == 1
+            else _each(sentence, translator)
+        )
+        (found,) = _explained(translator, [given], options)
+        _write(found, options)
+        for name, path in exports:
+            _export(found, name, path)
+        return
+    lines = sources.texts(STDIN, translator)
+    for portion in portions(lines, SENTENCES, typed=is_typed(STDIN)):
+        for number, found in enumerate(_explained(translator, portion.lines, options)):
+            if not options.json and (portion.first, number) != (1, 0):
+                typer.echo()
+            _write(found, options)
+
+
+def _split(words: Sequence[str]) -> tuple[list[Path], list[str]]:
+    """Split RUN... [SENTENCE...]: runs are the folders that come first."""
+    count = next((number for number, word in enumerate(words) if number and not Path(word).is_dir()), len(words))
+    sentence = [] if list(words[count:]) == ["-"] else list(words[count:])
+    for word in sentence:
+        if Path(word).is_file():
+            raise UserError(f"{word}: is a file; its lines are explained from standard input: < {word}")
+    return [Path(word) for word in words[:count]], sentence
+
+
+def _each(sentence: Sequence[str], translator: "Translator") -> "tuple[Given, ...]":
+    """Return a text for each source. Raises UserError for another number of them."""
+    names = [source.name for source in translator.asked]
+    if len(sentence) != len(names):
+        wanted = f"a sentence for each of {', '.join(names)}" if len(names) > 1 else "one sentence, in quotes"
+        raise UserError(f"expected {wanted}, found {len(sentence)}")
+    return tuple(sentence)
+
+
+def _exports(options: Options) -> list[tuple[str, Path]]:
+    """Return the maps to write, with their files. Raises BadParameter if one is not called as MAPS and FORMATS are."""
+    found = []
+    for text in options.export or ():
+        from dragoman.visualisation import exports
+
+        name, equals, path = text.partition("=")
+        if not equals or name not in MAPS:
+            raise typer.BadParameter(f"--export {text}: expected MAP=FILE, where MAP is one of {', '.join(MAPS)}")
+        if name == "contrast" and options.contrast is None:
+            raise typer.BadParameter(f"--export {text}: there is a contrast with --contrast TEXT")
+        exports.form(Path(path))
+        found.append((name, outputs.named(Path(path))))
+    return found
+
+
+def _explained(translator: "Translator", given: "Sequence[tuple[Given, ...]]", options: Options) -> "list[Translation]":
+    """Return the translations of some lines with their explanations."""
+    if options.target is None:
+        from dragoman.cli import sources
+
+        search = sources.search_of(translator, options.search, options.beam)
+        found = translator.translate(given, to=options.to, search=search, beam_size=options.beam)
+    else:
+        found = [each.translation for each in translator.score(given, [options.target], to=options.to)]
+    contrasts = [] if options.contrast is None else [options.contrast]
+    try:
+        every = translator.explain(found, contrasts, nearest=NEAREST if options.nearest is None else options.nearest)
+    except UserError as error:
+        if options.nearest is not None:
+            raise
+        tell(f"without similar training pairs: {error}")
+        every = translator.explain(found, contrasts)
+    return [replace(each, explanation=explanation) for each, explanation in zip(found, every, strict=True)]
+
+
+def _write(found: "Translation", options: Options) -> None:
+    """Print a translation with its explanation."""
+    from dragoman.translation.result import Result
+
+    if options.json:
+        typer.echo(Result(found).line())
+        return
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    for source in found.sources:
+        console.print(f"{source.label + ' ' if len(found.sources) > 1 else ''}{printable(source.text)}", markup=False)
+    console.print(f"{printable(found.text)}    log P {found.log_prob:.2f}\n", markup=False)
+    assert found.explanation is not None
+    console.print(found.explanation)
+    for drawn in _drawn(found.explanation, options):
+        console.print()
+        console.print(drawn)
+
+
+def _drawn(explanation: "Explanation", options: Options) -> "Iterator[object]":
+    """Yield what else is asked for."""
+    from dragoman.translation.explanation import METHODS
+    from dragoman.visualisation import beam, heatmap
+
+    for method in METHODS if options.show else ():
+        seen = explanation.matrix(method)
+        yield method
+        yield heatmap.terminal(seen.attention, seen.columns, explanation.words, signed=method != "attention")
+    if options.tree:
+        yield beam.terminal(explanation.beam)
+
+
+def _export(found: "Translation", name: str, path: Path) -> None:
+    """Write a map."""
+    from dragoman.translation.explanation import METHODS
+    from dragoman.visualisation import exports
+    from dragoman.visualisation.exports import WordMap
+
+    explanation = found.explanation
+    assert explanation is not None
+    method = next((each for each in METHODS if each == name), None)
+    seen = explanation.contrast_matrix() if method is None else explanation.matrix(method)
+    rows = ["gradient", "erasure"] if method is None else explanation.words
+    exports.write(path, WordMap(seen.attention, seen.columns, rows, signed=method != "attention"))
