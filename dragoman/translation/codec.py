@@ -155,14 +155,13 @@ class Codec:
         for each in targets:
             if not isinstance(each, str):
                 raise TypeError(f"{self.target.name}: expected a text, found {type(each).__name__}")
-        every = zip(map(self.reading.given, sources), targets, strict=True)
-        return [self.pair(given, target, mark, longest) for given, target in every]
-
-    def pair(self, given: tuple[Given, ...], target: str, mark: Sequence[Mark], longest: int | None = None) -> Pair:
-        """A text and its target as symbols."""
-        marked = self.marked(given, target)
-        symbols = inputs.cut(self.reading.encoded(marked.given, mark), longest)
-        return Pair(given, marked, symbols, self.writing.symbols(symbols, marked.target, longest))
+        given = [self.reading.given(text) for text in sources]
+        read = [self.marked(each, target) for each, target in zip(given, targets, strict=True)]
+        cut = [inputs.cut(self.reading.encoded(each.given, mark), longest) for each in read]
+        return [
+            Pair(texts, marked, symbols, self.writing.symbols(symbols, marked.target, longest))
+            for texts, marked, symbols in zip(given, read, cut, strict=True)
+        ]
 
     def batched(self, found: Sequence[Pair], symbols: int = BATCH) -> Iterator[tuple[list[Pair], Batch]]:
         """These pairs in batches of similar length, each of at most so many symbols; `rows` are their numbers."""

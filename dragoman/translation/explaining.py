@@ -15,7 +15,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.ensemble import Ensemble
 from dragoman.text.pipeline import WordsOf
 from dragoman.translation.attended import SourceAttention
-from dragoman.translation.codec import Pair
+from dragoman.translation.codec import Codec, Pair
 from dragoman.translation.erasure import without_text, without_word
 from dragoman.translation.generator import SequenceGenerator
 from dragoman.translation.inputs import Encoded
@@ -84,8 +84,7 @@ def _erased(generator: SequenceGenerator, pair: Pair, sources: Sequence[SourceAt
     """Yield the pair, then for each source the pair without each of its words, and without the source if it may be
     missing.
     """
-    codec, read = generator.codec, generator.codec.reading.read
-    edited = None if codec.edited is None else codec.reading.sources[codec.edited].name
+    read, edited = generator.codec.reading.read, _edited(generator.codec)
 
     def changed(name: str, change: Callable[[Source, Encoded], Encoded]) -> Pair:
         every = zip(read, pair.encoded, strict=True)
@@ -97,6 +96,11 @@ def _erased(generator: SequenceGenerator, pair: Pair, sources: Sequence[SourceAt
             yield changed(source.name, partial(without_word, word=word, in_place=source.name == edited))
         if _may_lack(source, sources, edited):
             yield changed(source.name, without_text)
+
+
+def _edited(codec: Codec) -> str | None:
+    """The name of the source that the model edits."""
+    return None if codec.edited is None else codec.reading.sources[codec.edited].name
 
 
 def _may_lack(source: SourceAttention, sources: Sequence[SourceAttention], edited: str | None) -> bool:
@@ -113,12 +117,11 @@ def _together(generator: SequenceGenerator, pair: Pair, found: _Gradients, log_p
     by_word = codec.reading.seen(pair.given, pair.encoded, words, tuple(each[:-1] for each in found.maps))[0]
     steps = WordsOf([""], [0] * len(whole), [(0, 0)])  # all as the symbols of one word
     at_all = codec.reading.seen(pair.given, pair.encoded, steps, found.maps)[0]
-    edited = None if codec.edited is None else codec.reading.sources[codec.edited].name
     lost, maps, sums = iter(erased), list[SourceMaps](), list[Map]()
     for source, slopes in zip(found.scored.sources, by_word, strict=True):
         rows = [whole - next(lost) for _ in source.words]
         losses = np.stack(rows, 1) if rows else np.zeros((len(whole), 0))  # (T + 1, S)
-        lacking = _may_lack(source, found.scored.sources, edited)
+        lacking = _may_lack(source, found.scored.sources, _edited(codec))
         share = _summed((whole - next(lost))[:, None], words)[:, 0] if lacking else None
         gradient = counts * slopes.attention[:, : len(source.words)]
         maps.append(SourceMaps(source.name, gradient, _summed(losses, words), counts[:, 0] * slopes.share, share))

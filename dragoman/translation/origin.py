@@ -8,7 +8,6 @@ from dragoman.corpus.memory import Match
 from dragoman.data.vocabulary import EOS
 from dragoman.errors import UserError
 from dragoman.search.tree import Trace
-from dragoman.text.mark import Mark
 from dragoman.translation import spans
 from dragoman.translation.codec import Pair
 from dragoman.translation.explaining import contrasted, explained
@@ -46,9 +45,11 @@ class Origin:
         return found
 
     def instead(self, text: str) -> Pair:
-        """The same sources with another translation."""
-        mark = [symbol for each in self.pair.encoded[:1] for symbol in each if isinstance(symbol, Mark)]
-        return self.generator.codec.pair(self.pair.given, text, mark)
+        """The very same sources with another translation, whatever of their spans that has."""
+        codec, pair = self.generator.codec, self.pair
+        protection = codec.reading.protection
+        target = protection.like(text, pair.marked.spans) if protection else text
+        return pair._replace(target=codec.writing.symbols(pair.encoded, target, None))
 
     def beam(self) -> tuple[BeamNode, ...]:
         """The hypotheses that the search kept, and all that finished; none if there was no search."""

@@ -155,6 +155,20 @@ def test_a_contrast_is_the_difference_of_two_maps(translator: Translator) -> Non
     np.testing.assert_allclose(back.gradient, -whole.gradient, atol=1e-5)
 
 
+def test_a_contrast_that_lacks_a_protected_span(tmp_path: Path) -> None:
+    """The span is one word of the source all the same."""
+    folder = toy.corpus(tmp_path)
+    options = {"text.protect": ["placeholders"], **ONE_STEP}
+    translator = dragoman.load(session.train(toy.config(folder, folder / "run", options), quiet=True).path)
+    (found,) = translator.translate(["one {name} two"])
+    for other in ("un", "un {name}", found.text):
+        explanation = found.explain(other)
+        assert explanation.attended[0].words == ["one", "{name}", "two"]
+        assert explanation.contrast is not None
+        assert explanation.contrast.text == other
+        assert explanation.contrast.sources[0].erasure.shape == (3,)
+
+
 def test_a_contrast_of_other_lengths_and_of_nothing(translator: Translator) -> None:
     (one,) = translator.translate([TEXT])
     longer = one.explain("trois quatre deux un six").contrast
