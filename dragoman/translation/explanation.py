@@ -9,7 +9,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.text import Text
 
 from dragoman.corpus.memory import Match
-from dragoman.translation import explanation_form
+from dragoman.translation import explanation_result
 from dragoman.translation.attended import SHORT, AttentionMatrix, SourceAttention, attention_matrix
 from dragoman.translation.explanation_form import ExplanationForm
 from dragoman.translation.maps import Contrast, Map, SourceContrast, SourceMaps
@@ -73,7 +73,7 @@ class Explanation:
     @property
     def form(self) -> ExplanationForm:
         """The JSON form. Numbers are rounded to 6 decimals."""
-        return explanation_form.written(self.sources, self.contrast, self.beam, self.nearest)
+        return explanation_result.written(self.sources, self.contrast, self.beam, self.nearest)
 
     def __str__(self) -> str:
         console = Console(width=120, color_system=None, highlight=False)

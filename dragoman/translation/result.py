@@ -15,10 +15,9 @@ from dragoman import files
 from dragoman.configuration.messages import shown, written_by
 from dragoman.corpus.memory import Match
 from dragoman.errors import UserError
-from dragoman.translation import explanation_form
+from dragoman.translation import explanation_result
 from dragoman.translation.attended import SourceAttention
 from dragoman.translation.explanation import Explanation
-from dragoman.translation.form import PLACES
 from dragoman.translation.json_form import (
     VERSION,
     EditForm,
@@ -32,6 +31,7 @@ from dragoman.translation.json_form import (
     TranslationForm,
     problem,
 )
+from dragoman.translation.rounding import PLACES
 from dragoman.translation.translation import AppliedTerm, KeptSpan, Replacement, Step, Translation
 from dragoman.visualisation.changes import Revision
 
@@ -209,7 +209,7 @@ def _translation(form: TranslationForm) -> Translation:
     )
     if form.explanation is None:
         return found
-    parts = explanation_form.read(form.explanation, len(found.words))
+    parts = explanation_result.read(form.explanation, len(found.words))
     told = Explanation(found.text, found.words, found.log_probs, found.sources, found.sentinel, *parts)
     return replace(found, explanation=told)
 

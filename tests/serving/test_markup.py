@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from dragoman.serving.markup import Document
 from dragoman.serving.passages import split
 from dragoman.serving.service import Sentence, Translated
-from dragoman.translation.translation import SourceAttention, Translation
+from dragoman.translation.attended import SourceAttention
+from dragoman.translation.translation import Translation
 
 pytest.importorskip("sentencex")
 

@@ -196,7 +196,7 @@ def test_without_storage_work_goes_on_from_a_saved_file(browser: Browser) -> Non
     }}
     (async () => tell([warned, await open({{ ...saved, page: "0" }}), await open(saved)]))();
     """
-    warned, refused, opened = browser.told(broken, probe)
+    warned, refused, opened = browser.told(broken, probe, again=True)
     assert warned is True
     assert refused == ["ben.json has no judgements of this page.", ""]
     assert opened == ["ben.json: 1 of 3 done.", "Ben"]
