@@ -1,0 +1,53 @@
+"""Probabilities at another temperature, beside those of the search."""
+
+from dataclasses import replace
+from typing import Any, final
+
+import torch
+
+from dragoman.data.batch import SourceBatch
+from dragoman.model.predictor import Continuations, Prediction, Predictor
+from dragoman.model.shapes import Float, Int
+from dragoman.search.hypothesis import Hypothesis
+
+NORMALISER = "normaliser"  # the figure that a search keeps of each step
+LEAST = -1000.0  # nats; exp of less is 0 anyway
+
+
+@final
+class Tempered(Predictor[Any]):
+    """A model that predicts what it always does, and reports of each step `log sum_y P(y)^(1/T)`: all that is needed to
+    know the probability of its symbol at temperature T, `P(y)^(1/T) / sum_y' P(y')^(1/T)`, softmax(logits / T).
+    """
+
+    def __init__(self, model: Predictor[Any], temperature: float) -> None:
+        self.start_id = model.start_id
+        self._model = model
+        self._temperature = temperature
+
+    def begin(self, sources: tuple[SourceBatch, ...]) -> Any:
+        return self._model.begin(sources)
+
+    def predict(self, symbols: Int[torch.Tensor, "R"], state: Any) -> Prediction[Any]:
+        step = self._model.predict(symbols, state)
+        return replace(step, figures={**step.figures, NORMALISER: normaliser(step.log_probs, 1 / self._temperature)})
+
+    def reorder(self, state: Any, rows: Int[torch.Tensor, "R"], sentences: Int[torch.Tensor, "B"] | None = None) -> Any:
+        return self._model.reorder(state, rows, sentences)
+
+    def expand(self, candidates: Continuations, step: Prediction[Any]) -> Continuations:
+        return self._model.expand(candidates, step)
+
+
+def normaliser(log_probs: Float[torch.Tensor, "R C"], sharpness: float) -> Float[torch.Tensor, "R"]:
+    """`log sum_y P(y)^sharpness` of each row, in float32 or better."""
+    exact = log_probs.to(torch.promote_types(log_probs.dtype, torch.float32))
+    return torch.logsumexp(exact * sharpness, 1)
+
+
+def calibrated(hypothesis: Hypothesis, temperature: float) -> list[float]:
+    """log P of each symbol of a hypothesis and of its end at this temperature, in nats, at least LEAST. `Tempered` has
+    predicted them at the same one.
+    """
+    every = zip(hypothesis.log_probs, hypothesis.figures[NORMALISER].tolist(), strict=True)
+    return [max(LEAST, min(0.0, log_prob / temperature - each)) for log_prob, each in every]
