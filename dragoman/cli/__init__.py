@@ -11,6 +11,7 @@ from dragoman.cli import (
     align,
     augment,
     average,
+    calibrate,
     corpus,
     debug,
     demo,
@@ -29,6 +30,7 @@ from dragoman.cli import (
     serve,
     train,
     translate,
+    tune,
 )
 from dragoman.cli.exit_status import Commands
 from dragoman.version import __version__
@@ -72,6 +74,8 @@ for part in (
     score,
     align,
     evaluate,
+    tune,
+    calibrate,
     judge,
     lexicon,
     dictionary,

@@ -6,21 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dragoman.cli.evaluate_options import Options
 from dragoman.cli.options import Engines, two
-from dragoman.cli.streams import one_stream, tell
+from dragoman.cli.streams import tell
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
     from dragoman.cli.scores import Text
-    from dragoman.corpus.features import Given
+    from dragoman.cli.sources import Sources
     from dragoman.evaluation.metrics.metric import Metric, Score
     from dragoman.translation.translator import Translator
-
-
-class Sources(NamedTuple):
-    """The lines to translate, and the file that the first of them come from."""
-
-    path: Path
-    lines: "list[tuple[Given, ...]]"
 
 
 class Translated(NamedTuple):
@@ -30,7 +23,7 @@ class Translated(NamedTuple):
     references: "list[Text]"
     further: "list[Score]"
     signature: str
-    sources: Sources
+    sources: "Sources"
 
 
 def translated(options: Options, metrics: "Sequence[Metric]") -> Translated:
@@ -40,12 +33,13 @@ def translated(options: Options, metrics: "Sequence[Metric]") -> Translated:
     share of translations in another language than `--to`; with candidates, the scores of a search among these, and
     their coverage of the references.
     """
+    from dragoman.cli import sources as files
     from dragoman.cli.scores import check, read
     from dragoman.translation.loading import load
 
     runs, candidates = options.run or [], two(options.candidates)
     translator = load(runs, weights=options.weights, engine=options.engine.value, memory=options.memory)
-    sources = _sources(options.source or [], translator, options.references)
+    sources = files.whole(options.source or [], translator, options.references)
     references = [read(path) for path in options.references]
     check(len(sources.lines), sources.path, references)
     narrowed = None
@@ -68,20 +62,7 @@ def translated(options: Options, metrics: "Sequence[Metric]") -> Translated:
     return Translated(found, references, further, _signature(options), sources)
 
 
-def _sources(given: Sequence[str], translator: "Translator", references: Sequence[Path]) -> Sources:
-    """Return the lines to translate. Raises UserError if standard input is both the source and a reference."""
-    from dragoman.cli import sources
-
-    names = {source.name for source in translator.sources}
-    if len(given) == 1 and given[0].partition("=")[0] not in names:
-        one_stream(Path(given[0]), *references)
-        return Sources(Path(given[0]), list(sources.texts(Path(given[0]), translator)))
-    files = sources.named(given, translator)
-    one_stream(*files.values(), *references)
-    return Sources(sources.first(files, translator), list(sources.texts_by_name(files, translator)))
-
-
-def _translated(translator: "Translator", sources: Sources, options: Options) -> "Text":
+def _translated(translator: "Translator", sources: "Sources", options: Options) -> "Text":
     from dragoman.cli.scores import Text
     from dragoman.cli.sources import search_of
 
@@ -106,7 +87,7 @@ def _signature(options: Options) -> str:
     return "".join(f"|{name}:{value}" for name, value in chosen.items() if value)
 
 
-def _prediction(translator: "Translator", sources: Sources, reference: "Text", options: Options) -> "list[Score]":
+def _prediction(translator: "Translator", sources: "Sources", reference: "Text", options: Options) -> "list[Score]":
     """Return scores for how well the model predicts the reference."""
     from dragoman import inspection
     from dragoman.training.validation import likelihood
@@ -131,7 +112,7 @@ def _wrong_language(run: Path, found: "Text", references: "Sequence[Text]", want
 
 def _with_candidates(
     translator: "Translator",
-    sources: Sources,
+    sources: "Sources",
     references: "Sequence[Text]",
     options: Options,
     metrics: "Sequence[Metric]",

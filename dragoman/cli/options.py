@@ -45,6 +45,12 @@ Configuration = Annotated[
     typer.Argument(metavar="CONFIG", help="YAML file; --section.key VALUE after it overrides any of its keys."),
 ]
 SourceFile = Annotated[Path, typer.Argument(metavar="SOURCE", help="Sentences, one per line.")]
+DevelopmentSource = Annotated[
+    list[str],
+    typer.Option(
+        "--source", metavar="FILE", help="Sentences of a development set; for several sources, NAME=FILE each."
+    ),
+]
 TargetFile = Annotated[Path, typer.Argument(metavar="TARGET", help="Their translations, line by line.")]
 ArrayFiles = Annotated[
     list[str] | None,
@@ -73,6 +79,25 @@ Threads = Annotated[
         callback=_compute_with,
         help="Processor threads; if not given, the configuration's, OMP_NUM_THREADS, or one for each core.",
     ),
+]
+
+
+def known_metric(text: str | None) -> str | None:
+    """Raises BadParameter if the table of metrics, which is imported only if one is given, has none such."""
+    if text is not None:
+        from dragoman.configuration import components
+        from dragoman.evaluation.metrics.table import METRICS
+
+        try:
+            components.read(METRICS, text)
+        except UserError as error:
+            raise typer.BadParameter(str(error)) from None
+    return text
+
+
+MetricName = Annotated[
+    str,
+    typer.Option("--metric", metavar="METRIC", callback=known_metric, help="Any metric of `evaluate`, such as bleu."),
 ]
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import file_digest
 from itertools import repeat
 from pathlib import Path
+from typing import NamedTuple
 
 from dragoman.cli.streams import one_stream
 from dragoman.configuration import components, document
@@ -34,6 +35,26 @@ def read(
         one_stream(where, prefix)
         lines = _with_prefixes(lines, prefix)
     return where, lines
+
+
+class Sources(NamedTuple):
+    """All lines to translate, and the file that the first of them come from."""
+
+    path: Path
+    lines: list[tuple[Given, ...]]
+
+
+def whole(given: Sequence[str], translator: Translator, beside: Sequence[Path]) -> Sources:
+    """Return the lines of a file, or of the given `NAME=FILE`. Raises UserError if standard input is both a source and
+    one of the files `beside` it.
+    """
+    names = {source.name for source in translator.sources}
+    if len(given) == 1 and given[0].partition("=")[0] not in names:
+        one_stream(Path(given[0]), *beside)
+        return Sources(Path(given[0]), list(texts(Path(given[0]), translator)))
+    files = named(given, translator)
+    one_stream(*files.values(), *beside)
+    return Sources(first(files, translator), list(texts_by_name(files, translator)))
 
 
 def _with_prefixes(lines: Iterator[tuple[Given, ...]], path: Path) -> Iterator[tuple[Given, ...]]:

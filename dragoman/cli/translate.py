@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
@@ -28,11 +28,21 @@ if TYPE_CHECKING:
     from dragoman.configuration.components import Spec
     from dragoman.corpus.features import Given
     from dragoman.translation.demands import Asked
+    from dragoman.translation.reranking import Reranker
     from dragoman.translation.risk import MinimumBayesRisk
     from dragoman.translation.translation import Translation
     from dragoman.translation.translator import Translator
 
 app = typer.Typer()
+
+
+class Way(NamedTuple):
+    """How all lines are translated: the search, what translations have to contain, and what chooses among several."""
+
+    search: "Spec"
+    demanded: "Asked"
+    risk: "MinimumBayesRisk | None"
+    reranker: "Reranker | None"
 
 
 @command(app)
@@ -60,7 +70,7 @@ def translate(options: Options) -> None:
         )
         follow(translator, source, options.output, done, wait=options.wait, to=options.to)
         return
-    demanded = _demanded(options)
+    demanded, risk = _demanded(options), _risk(options)
     translator = load(
         runs,
         weights=options.weights,
@@ -70,17 +80,20 @@ def translate(options: Options) -> None:
         dictionary=options.dictionary or (),
         replace_unk=options.replace_unk,
     )
+    if options.min_confidence is not None and translator.codec.temperature is None:
+        raise UserError(f"--min-confidence: {runs[0]} was calibrated with other weights; `dragoman calibrate` it again")
     if options.via and translator.codec.unknown and translator.codec.unknown.dictionaries:
         raise UserError("--via: a dictionary has words of two languages, and a third stands between; leave out one")
     if options.via and not translator.marks:
         raise UserError("--via: goes by way of another language, and this run has no others (data.pairs)")
+    search = sources.search_of(translator, options.search, options.beam)
+    way = Way(search, demanded, risk, _reranker(options, translator))
     if fills:
-        search = sources.search_of(translator, options.search, options.beam)
         named = Path(f"{source} (texts to translate)")  # in warnings, before the number of one
-        translated = partial(_translated, translator, source=named, options=options, search=search, demanded=demanded)
+        translated = partial(_translated, translator, source=named, options=options, way=way)
         catalogue.fill(source, options.output, translator, options.to, translated)
         return
-    _translate(translator, source, options, done, asked, demanded)
+    _translate(translator, source, options, done, asked, way)
 
 
 def _demanded(options: Options) -> "Asked":
@@ -105,20 +118,30 @@ def _risk(options: Options) -> "MinimumBayesRisk | None":
     return MinimumBayesRisk(metric, options.samples)
 
 
+def _reranker(options: Options, translator: "Translator") -> "Reranker | None":
+    """Return what `--rerank` asks for."""
+    if options.rerank is None:
+        return None
+    from dragoman.translation.nbest import Lists
+    from dragoman.translation.tuning import Weighted
+
+    lists = Lists(options.criteria) if options.criteria else None
+    return Weighted.read(options.rerank).reranker(translator, options.to, lists)
+
+
 def _translate(
     translator: "Translator",
     source: Path,
     options: Options,
     done: int | None,
     asked: Mapping[str, Any],
-    demanded: "Asked",
+    way: Way,
 ) -> None:
     """Translate line by line, after the lines that are done."""
     from dragoman.cli import sources
     from dragoman.cli.progress import progress
 
     target, counts = options.output, Counter[str]()
-    search = sources.search_of(translator, options.search, options.beam)
     with ExitStack() as stack:
         noted = stack.enter_context(noting(target, done if options.resumable else None, asked))
         texts = stack.enter_context(output(target, done))
@@ -128,14 +151,19 @@ def _translate(
         stack.enter_context(left_behind(target, resumable=options.resumable))
         advance = stack.enter_context(progress(source, target, done or 0))
         for portion in portions(lines, options.batch_lines or PORTION, typed=is_typed(source), done=done or 0):
-            found = _translated(translator, portion, source, options, search, demanded)
+            found = _translated(translator, portion, source, options, way)
             noted(portion.lines)
             for number, translation in enumerate(found, start=portion.first - 1):
                 _write(texts, number, translation, options)
                 counts["similar" if any(each.match for each in translation.sources) else "new"] += 1
+                counts["withheld"] += translation.withheld is not None
             advance(len(found))
+    lines_done = counts["similar"] + counts["new"]
     if options.memory:
-        tell(f"{options.memory}: has a similar sentence to {counts['similar']:,} of {counts.total():,} lines")
+        tell(f"{options.memory}: has a similar sentence to {counts['similar']:,} of {lines_done:,} lines")
+    if options.min_confidence is not None:
+        least = f"confidence is below {options.min_confidence:g}"
+        tell(f"{shown(source)}: {counts['withheld']:,} of {lines_done:,} lines were left empty, whose {least}")
 
 
 def _translated(
@@ -143,30 +171,34 @@ def _translated(
     portion: "Portion[tuple[Given, ...]]",
     source: Path,
     options: Options,
-    search: "Spec",
-    demanded: "Asked",
+    way: Way,
 ) -> "list[Translation]":
     """Return the translations of some lines."""
-    risk = _risk(options)
+    rerank = way.reranker and way.reranker._replace(first=portion.first - 1)
     translated = partial(translator.translate, beam_size=options.beam)
     given = [line[:-1] for line in portion.lines] if options.prefix else portion.lines
     prefix = [str(line[-1]) for line in portion.lines] if options.prefix else None
     if options.via:
-        between = translated(given, to=options.via, search=search)
+        between = translated(given, to=options.via, search=way.search)
         warn(source, portion.first, (translation.left_out for translation in between))
         given = [(translation.text,) for translation in between]
     found = translated(
         given,
         to=options.to,
         n_best=options.n_best or 1,
-        search=None if risk and options.search is None else search,
+        search=None if (way.risk or rerank) and options.search is None else way.search,
         prefix=prefix,
         exact=options.exact,
-        asked=demanded,
-        risk=risk,
+        asked=way.demanded,
+        risk=way.risk,
+        rerank=rerank,
     )
     warn(source, portion.first, (translation.left_out for translation in found))
+    if options.min_confidence is not None:
+        found = [each.trusted(options.min_confidence) for each in found]
     for number, translation in enumerate(found, start=portion.first):
+        if translation.withheld is not None and (confidence := translation.confidence):
+            tell(f"{shown(source)}:{number}: left empty, its confidence is {confidence.sentence:.3f}")
         missing = [each.text for each in translation.spans if each.target is None]
         if options.glossary_weight is None:
             missing += [each.text for each in translation.terms if each.target is None]
@@ -203,9 +235,13 @@ def _lines(number: int, translation: "Translation", options: Options) -> Iterato
         yield " ||| ".join(fields)
     for found in translation.n_best if options.n_best else ():
         fields = [str(number), one_line(found.text), *_alignment(found, options)]
-        yield " ||| ".join([*fields, f"F0= {found.log_prob:.4f}", f"{found.score:.4f}"])
+        figures = {"F0": found.log_prob, **found.criteria}
+        told = " ".join(f"{name}= {value:.4f}" for name, value in figures.items())
+        yield " ||| ".join([*fields, told, f"{found.score:.4f}"])
 
 
 def _alignment(translation: "Translation", options: Options) -> list[str]:
-    """Return the links to each source."""
-    return [pharaoh(source.alignment) for source in translation.sources] if options.alignments else []
+    """Return the links to each source; none to words that were withheld."""
+    if not options.alignments:
+        return []
+    return ["" if translation.withheld is not None else pharaoh(source.alignment) for source in translation.sources]

@@ -22,22 +22,10 @@ from dragoman.cli.options import (
     Threads,
     To,
     Weights,
+    known_metric,
 )
 from dragoman.errors import UserError
 from dragoman.files import all_written
-
-
-def _known_metric(text: str | None) -> str | None:
-    """Raises BadParameter if the table of metrics, which is imported only if one is given, has none such."""
-    if text is not None:
-        from dragoman.configuration import components
-        from dragoman.evaluation.metrics.table import METRICS
-
-        try:
-            components.read(METRICS, text)
-        except UserError as error:
-            raise typer.BadParameter(str(error)) from None
-    return text
 
 
 def printed_schema(wanted: bool) -> bool:
@@ -71,13 +59,30 @@ class Options(NamedTuple):
         str | None,
         typer.Option(
             metavar="METRIC",
-            callback=_known_metric,
+            callback=known_metric,
             help="Minimum Bayes risk: of many samples the one that is most like the others, by a metric such as chrf.",
         ),
     ] = None
     samples: Annotated[
         int | None,
         typer.Option(min=1, metavar="N", help="How many translations --mbr compares (100), samples or of --search."),
+    ] = None
+    rerank: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Of many translations the best by the weights that `tune` has found."),
+    ] = None
+    criteria: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="N-best lists with figures NAME= X of your own, for --rerank."),
+    ] = None
+    min_confidence: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            metavar="X",
+            help="Leave lines empty of which a run that `calibrate` has calibrated is less sure than that.",
+        ),
     ] = None
     alignments: Annotated[bool, typer.Option("--alignments", help="Write word links such as 0-0 1-2.")] = False
     json: Json = False
@@ -176,6 +181,7 @@ def check(options: Options, runs: Sequence[Path], source: Path, memory: Sequence
     written = [("--output", path) for path in all_written(options.output)]
     read = [source, *(Path(each.partition("=")[2]) for each in options.source or ()), *memory]
     read += [options.prefix] if options.prefix else []
+    read += [path for path in (options.rerank, options.criteria) if path]
     read += _dictionaries(options)
     read += [*(options.glossary or ()), *(options.keep or ())]
     read += [RunFolder(run).weights(options.weights) for run in runs if options.weights]
@@ -192,13 +198,43 @@ def check(options: Options, runs: Sequence[Path], source: Path, memory: Sequence
         raise UserError("--glossary-weight: there are no terms (--glossary, --keep)")
     if options.glossary_weight == 0:
         raise UserError("--glossary-weight: expected more than 0; without it, terms are required")
-    if options.samples and not options.mbr:
-        raise UserError("--samples: is for --mbr; --search sample --n-best N writes samples")
+    _check_ranking(options)
+    if options.min_confidence is not None:
+        _check_confidence(options, runs)
     if options.alignments and options.json:
         raise UserError("--alignments: the objects of --json have them; leave out one")
     if options.resume and not options.resumable:
         raise UserError(
             "--resume: continues translations of whole lines, without --wait and --incremental, and --n-best as --json"
+        )
+
+
+def _check_ranking(options: Options) -> None:
+    """Raises UserError for options that choose among translations in different ways."""
+    if options.samples and not options.mbr:
+        raise UserError("--samples: is for --mbr; --search sample --n-best N writes samples")
+    if options.rerank and options.mbr:
+        raise UserError("--rerank: --mbr says in another way which translation is best; leave out one")
+    if options.rerank and options.via:
+        raise UserError("--rerank: was tuned on translations of what was given, and not of what --via is between")
+    if options.criteria and not options.rerank:
+        raise UserError("--criteria: is for --rerank")
+
+
+def _check_confidence(options: Options, runs: Sequence[Path]) -> None:
+    """Raises UserError if there is no confidence, or no line that could be left empty for the want of it."""
+    from dragoman.run.folder import RunFolder
+
+    if options.n_best and not options.json:
+        raise UserError(
+            "--min-confidence: leaves single lines empty, and --n-best has several; leave one out, or use --json"
+        )
+    if len(runs) > 1:
+        raise UserError("--min-confidence: a run is calibrated alone, and these translate together; name one run")
+    if not RunFolder(runs[0]).calibration.is_file():
+        raise UserError(
+            f"--min-confidence: {runs[0]} is not calibrated; "
+            f"`dragoman calibrate {runs[0]} --source FILE --reference FILE` does it"
         )
 
 
@@ -216,6 +252,8 @@ def check_following(options: Options, runs: Sequence[Path]) -> None:
         "--search": options.search not in (None, "greedy"),
         "--n-best": options.n_best,
         "--mbr": options.mbr,
+        "--rerank": options.rerank,
+        "--min-confidence": options.min_confidence,
         "--alignments": options.alignments,
         "--json": options.json,
         "--show": options.show,
@@ -261,6 +299,7 @@ def output_options(
 ) -> Mapping[str, Any]:
     """Return the options that the output depends on."""
     from dragoman.cli.sources import digests
+    from dragoman.run.folder import RunFolder
 
     return {
         "command": "translate",
@@ -273,6 +312,10 @@ def output_options(
         "--n-best": options.n_best,
         "--mbr": options.mbr,
         "--samples": options.samples,
+        "--rerank": digests([options.rerank] if options.rerank else []),
+        "--criteria": digests([options.criteria] if options.criteria else []),
+        "--min-confidence": options.min_confidence,
+        "calibration": digests([RunFolder(run).calibration for run in runs]) if len(runs) == 1 else [],
         "--alignments": options.alignments,
         "--json": options.json,
         "--batch-lines": options.batch_lines,

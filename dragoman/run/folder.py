@@ -17,6 +17,7 @@ README.md                 the model card
 report.html               curves, scores and attention on one page
 checkpoints/              last.safetensors (to resume from) and the best weights so far
 data/                     the prepared corpus
+calibration.json          the temperature at which the weights are calibrated, where `dragoman calibrate` has found it
 lexicon.safetensors       translations of each source symbol, where `dragoman lexicon` has found them
 dictionary.tsv            translations of words that take the place of `<unk>`, where a user has put them
 onnx/                     the model as ONNX graphs, where `dragoman export` has made them
@@ -46,7 +47,10 @@ BEGUN = re.compile(
 )
 MADE = re.compile(rf"{BEGUN.pattern}|validation\.jsonl|README\.md|model(-best|-last)?\.safetensors")
 KEPT = re.compile(r"last\.safetensors|step-\d{8}\.safetensors")
-PARTS = re.compile(rf"(reverse/)?({MADE.pattern}|checkpoints/({KEPT.pattern})|(data|onnx)(/.*)?|lexicon\.safetensors)")
+PARTS = re.compile(
+    rf"(reverse/)?({MADE.pattern}|checkpoints/({KEPT.pattern})|(data|onnx)(/.*)?"
+    r"|lexicon\.safetensors|calibration\.json)"
+)
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,10 @@ class RunFolder:
     @property
     def dictionary(self) -> Path:
         return self.path / "dictionary.tsv"
+
+    @property
+    def calibration(self) -> Path:
+        return self.path / "calibration.json"
 
     @property
     def card(self) -> Path:

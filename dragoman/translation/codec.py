@@ -15,6 +15,7 @@ from dragoman.data.vocabulary import UNK
 from dragoman.errors import UserError
 from dragoman.model.predictor import ScoredBatch
 from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.tempered import NORMALISER, calibrated
 from dragoman.text.mark import Mark, Symbol
 from dragoman.translation import inputs, spans
 from dragoman.translation.demands import NOTHING_ASKED, Asked, Demands, Edges, Forms
@@ -49,7 +50,7 @@ class Codec:
     `edited` is the number of the source that the model edits. `marks` has the mark before a source for each target
     language of a multilingual model, `foreign` the symbol ids that are forbidden for each. `surfaces`: what the model
     needs of words outside its vocabularies. `attends`: whether it has attention. `unknown`: what becomes of `<unk>`;
-    None: it is written so.
+    None: it is written so. `temperature`: that at which its probabilities are calibrated, if they are.
     """
 
     reading: ModelInputs | CombinedInputs
@@ -60,6 +61,7 @@ class Codec:
     surfaces: Surfaces = NOTHING
     attends: bool = True
     unknown: UnknownWords | None = None
+    temperature: float | None = None
 
     @cached_property
     def writing(self) -> ModelOutputs:
@@ -212,7 +214,8 @@ class Codec:
         said = self.writing.symbols_of(encoded, hypothesis)
         written, words = self.writing.written(encoded, said)
         weights = tuple(part[:-1] for part in hypothesis.attention)
-        figures = {name: each.tolist() for name, each in hypothesis.figures.items()}
+        figures = {name: each.tolist() for name, each in hypothesis.figures.items() if name != NORMALISER}
+        sure = None if self.temperature is None else calibrated(hypothesis, self.temperature)
         surfaces = self.target.text.unit.surfaces(written)
         kept = sum(map(len, surfaces[: len(sentence.prefix)]))
         text = "".join(surfaces)
@@ -228,7 +231,7 @@ class Codec:
             marked.words([other.get(number, word) for number, word in enumerate(words.words)]),
             hypothesis.score,
             hypothesis.log_prob,
-            steps(list(map(spans.name, said)), words.word_of, hypothesis.log_probs, figures),
+            steps(list(map(spans.name, said)), words.word_of, hypothesis.log_probs, figures, sure),
             sentinel,
             left_out=inputs.left_out(sentence.given, encoded),
             replaced=tuple(replacement for _, replacement in found.values()),

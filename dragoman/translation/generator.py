@@ -34,6 +34,7 @@ from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.phrases import Favoured, Phrases
 from dragoman.search.search import Search
 from dragoman.search.spans import Accepted
+from dragoman.search.tempered import Tempered
 from dragoman.text.edits import OPERATIONS
 from dragoman.text.mark import Mark
 from dragoman.text.unit import MARKS
@@ -132,6 +133,8 @@ class SequenceGenerator:
         model: Predictor[Any] = self.predictor or self.scorer
         if self.candidates:
             model = shortlisted(model, self.candidates.allowed(sources, self._always(batch)))
+        if self.codec.temperature is not None:
+            model = Tempered(model, self.codec.temperature)
         demands = [each.demands for each in batch if each.demands]
         if any(each.favoured.wanted for each in demands):
             favoured = Phrases([each.favoured for each in demands], self.device.torch_device)

@@ -27,6 +27,16 @@ class StepForm(Form):
     figures: dict[Text, float] = Field(
         {}, description="further probabilities of the step, by name: copied, of a model that copies words"
     )
+    calibrated: float | None = Field(
+        None, description="its log-probability at the temperature of a calibrated run, in nats"
+    )
+
+
+class ConfidenceForm(Form):
+    """How sure a calibrated run is, from 0 to 1."""
+
+    sentence: float = Field(description="of the translation: the geometric mean of its symbols' probabilities")
+    words: list[float] = Field(description="of each word: the product of its symbols' probabilities: (target words)")
 
 
 class MatchForm(Form):
@@ -116,6 +126,13 @@ class TranslationForm(Form):
     steps: list[StepForm] = Field(description="the symbols in the order in which they were decided, the end last")
     figures: dict[Text, Weights] = Field(
         {}, description="the figures of the steps for each word, the mean over its symbols: (target words) by name"
+    )
+    confidence: ConfidenceForm | None = Field(
+        None, description="of a calibrated run, how sure it is; follows from `calibrated` of the steps"
+    )
+    criteria: dict[Text, float] = Field({}, description="what it was reranked by, by name; `score` is the weighted sum")
+    withheld: Text | None = Field(
+        None, description="the translation where its confidence is below --min-confidence; `text` is empty then"
     )
     sources: list[SourceForm] = Field(
         min_length=1, description="what was translated, in the order of the configuration"

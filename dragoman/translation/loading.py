@@ -26,6 +26,7 @@ from dragoman.search import candidates as lists
 from dragoman.search.candidates import CandidateList
 from dragoman.search.ensemble import Ensemble
 from dragoman.text.protection import Protection
+from dragoman.translation.calibration import Calibration, digest
 from dragoman.translation.codec import Codec
 from dragoman.translation.inputs import CombinedInputs, ModelInputs
 from dragoman.translation.similar import similar
@@ -60,6 +61,7 @@ def load(
     Several folders form an ensemble, which translates with the mean of its models' predictions. Each model reads the
     sources it knows, and all must share their target symbols. The search is that of the first run, the candidates are
     those of all.
+    A single run that `dragoman calibrate` has calibrated with these weights gives the confidence of its translations.
     UserError names what is missing or damaged.
     """
     folders = _folders(folder)
@@ -79,6 +81,8 @@ def load(
         own = [run.folder.dictionary for run in reversed(runs) if run.folder.dictionary.is_file()]
         known = dictionaries(translator, [*own, *_files(dictionary)])
         translator.codec.unknown = UnknownWords(translator.target, known)
+    if len(runs) == 1:
+        translator.codec.temperature = _temperature(runs[0], weights)
     if engine == "int8":
         translator.generator.backend = Int8(nn.ModuleList(member.model for member in members))
     if candidates:
@@ -134,6 +138,13 @@ def _of_run(run: Run, weights: str | None, engine: Engine, device: Device, memor
     if engine == "int8" and not model.output.portable:
         raise UserError(f"{run.folder.path}: engine int8 does not know the output '{run.config.model.output.kind}'")
     return Translator(model, *rest)
+
+
+def _temperature(run: Run, weights: str | None) -> float | None:
+    """The temperature at which these weights are calibrated; None if they are not."""
+    path = run.folder.calibration
+    found = Calibration.read(path) if path.is_file() else None
+    return found.temperature if found and found.sha256 == digest(run.weights(weights)) else None
 
 
 def _lexicon(run: Run) -> Lexicon:

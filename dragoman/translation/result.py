@@ -20,6 +20,7 @@ from dragoman.translation.attended import SourceAttention
 from dragoman.translation.explanation import Explanation
 from dragoman.translation.json_form import (
     VERSION,
+    ConfidenceForm,
     EditForm,
     EditsForm,
     MatchForm,
@@ -32,7 +33,7 @@ from dragoman.translation.json_form import (
     problem,
 )
 from dragoman.translation.rounding import PLACES
-from dragoman.translation.translation import AppliedTerm, KeptSpan, Replacement, Step, Translation
+from dragoman.translation.translation import AppliedTerm, Confidence, KeptSpan, Replacement, Step, Translation
 from dragoman.visualisation.changes import Revision
 
 
@@ -62,7 +63,7 @@ class Result(NamedTuple):
     @classmethod
     def from_json(cls, value: Any) -> "Result":
         """Read the output of `json`. UserError if it is anything else, or of another version. `alignment`, `log_probs`,
-        the `figures` of words and the words of `edits` are not read, since they follow from the rest.
+        `confidence`, the `figures` of words and the words of `edits` are not read, since they follow from the rest.
         """
         if not isinstance(value, Mapping):
             raise UserError(f"expected a translation as a JSON object, found {shown(value)}")
@@ -118,7 +119,8 @@ def _rounded(translation: Translation) -> Translation:
 
 def _rounded_step(step: Step) -> Step:
     figures = {name: _figure(each) or 0.0 for name, each in step.figures.items()}
-    return step._replace(log_prob=_number(_figure(step.log_prob)), figures=figures)
+    calibrated = None if step.calibrated is None else _figure(step.calibrated)
+    return step._replace(log_prob=_number(_figure(step.log_prob)), figures=figures, calibrated=calibrated)
 
 
 def _figure(value: float) -> float | None:
@@ -139,9 +141,18 @@ def _form(given: Translation, **beside: Any) -> TranslationForm:
         log_prob=_figure(translation.log_prob),
         log_probs=[_figure(each) for each in translation.log_probs.tolist()],
         steps=[
-            StepForm(symbol=each.symbol, word=each.word, log_prob=_figure(each.log_prob), figures=dict(each.figures))
+            StepForm(
+                symbol=each.symbol,
+                word=each.word,
+                log_prob=_figure(each.log_prob),
+                figures=dict(each.figures),
+                calibrated=each.calibrated,
+            )
             for each in translation.steps
         ],
+        confidence=_confidence(translation.confidence),
+        withheld=translation.withheld,
+        criteria={name: round(each, PLACES) for name, each in translation.criteria.items()},
         figures={name: _weights(each).tolist() for name, each in translation.figures.items()},
         sources=list(map(_source_form, translation.sources)),
         sentinel=_list(translation.sentinel),
@@ -154,6 +165,12 @@ def _form(given: Translation, **beside: Any) -> TranslationForm:
         alternatives=[_form(each) for each in translation.alternatives],
         **beside,
     )
+
+
+def _confidence(found: Confidence | None) -> ConfidenceForm | None:
+    if found is None:
+        return None
+    return ConfidenceForm(sentence=round(found.sentence, PLACES), words=found.words.round(PLACES).tolist())
 
 
 def _source_form(seen: SourceAttention) -> SourceForm:
@@ -195,7 +212,9 @@ def _translation(form: TranslationForm) -> Translation:
         form.words,
         _number(form.score),
         _number(form.log_prob),
-        tuple(Step(each.symbol, each.word, _number(each.log_prob), each.figures) for each in form.steps),
+        tuple(
+            Step(each.symbol, each.word, _number(each.log_prob), each.figures, each.calibrated) for each in form.steps
+        ),
         _array(form.sentinel),
         tuple(map(_translation, form.alternatives)),
         form.left_out,
@@ -206,6 +225,8 @@ def _translation(form: TranslationForm) -> Translation:
             for each in form.terms
         ),
         form.proved,
+        form.withheld,
+        form.criteria,
     )
     if form.explanation is None:
         return found

@@ -1,7 +1,8 @@
 """The results of a translator: translations, words of a streamed translation, scores of given pairs."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -18,14 +19,28 @@ from dragoman.visualisation import heatmap
 
 class Step(NamedTuple):
     """A step of the decoder: the name of its symbol; the number of the target word that the symbol is part of, None for
-    the end symbol and for an edit operation that writes nothing; log P of the symbol in nats; and further probabilities
-    that the model reports of the step, by name (`copied`, of a model that copies).
+    the end symbol and for an edit operation that writes nothing; log P of the symbol in nats; further probabilities
+    that the model reports of the step, by name (`copied`, of a model that copies); and log P at the temperature at
+    which the run is calibrated, if it is.
     """
 
     symbol: str
     word: int | None
     log_prob: float
     figures: Mapping[str, float] = {}
+    calibrated: float | None = None
+
+
+class Confidence(NamedTuple):
+    """How sure a calibrated model is of a translation, from 0 to 1.
+
+    `words` (target words,): the product of the calibrated probabilities of the symbols of each word, its probability
+    after the words before it. `sentence`: the geometric mean of the calibrated probabilities of all symbols, the end
+    symbol's among them.
+    """
+
+    sentence: float
+    words: NDArray[np.float64]
 
 
 class Replacement(NamedTuple):
@@ -77,7 +92,9 @@ class Translation:
     segmented, so there it counts characters. `spans` are the protected ones of the source, `terms` those of a glossary
     in it. `proved` tells whether exhaustive search has shown that none is more probable than this and those before it;
     None of other searches. `said` are the symbols that the model said, without the end. `explanation` is there if one
-    was asked for. `dragoman.Result` writes and reads a translation as JSON, but for `said` and what `explain` needs.
+    was asked for. `withheld` is the translation where it is not trusted, and `text` is empty then. `criteria` are what
+    it was reranked by, by name, and `score` is their weighted sum then. `dragoman.Result` writes and reads a
+    translation as JSON, but for `said` and what `explain` needs.
     """
 
     sources: tuple[SourceAttention, ...]
@@ -96,6 +113,8 @@ class Translation:
     explanation: Explanation | None = None
     said: tuple[Symbol, ...] = ()
     explainer: "Explainer | None" = None
+    withheld: str | None = None
+    criteria: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def n_best(self) -> tuple["Translation", ...]:
@@ -103,11 +122,23 @@ class Translation:
 
     @property
     def log_probs(self) -> NDArray[np.float64]:
-        found = np.zeros(len(self.words))
-        for step in self.steps:
-            if step.word is not None:
-                found[step.word] += step.log_prob
-        return found
+        return _by_word(self.steps, [step.log_prob for step in self.steps], len(self.words))
+
+    @property
+    def confidence(self) -> Confidence | None:
+        """None if the run is not calibrated (`dragoman calibrate`), and of a blank text."""
+        log_probs = [step.calibrated for step in self.steps if step.calibrated is not None]
+        if not log_probs or len(log_probs) < len(self.steps):
+            return None
+        words = _by_word(self.steps, log_probs, len(self.words))
+        return Confidence(math.exp(min(0.0, sum(log_probs) / len(log_probs))), np.exp(words.clip(max=0.0)))
+
+    def trusted(self, least: float) -> "Translation":
+        """This translation if its confidence is as high, or not known; else an empty one, with this as `withheld`."""
+        confidence = self.confidence
+        if confidence is None or confidence.sentence >= least:
+            return self
+        return replace(self, text="", withheld=self.text)
 
     @property
     def figures(self) -> dict[str, NDArray[np.float64]]:
@@ -232,8 +263,21 @@ class Scored(NamedTuple):
         return self.sources[0].alignment
 
 
+def _by_word(steps: Sequence[Step], values: Sequence[float], words: int) -> NDArray[np.float64]:
+    """The sums of these values of the steps over the symbols of each word (words,)."""
+    found = np.zeros(words)
+    for step, value in zip(steps, values, strict=True):
+        if step.word is not None:
+            found[step.word] += value
+    return found
+
+
 def steps(
-    said: Sequence[Symbol], word_of: Sequence[int], log_probs: Sequence[float], figures: Mapping[str, Sequence[float]]
+    said: Sequence[Symbol],
+    word_of: Sequence[int],
+    log_probs: Sequence[float],
+    figures: Mapping[str, Sequence[float]],
+    calibrated: Sequence[float] | None = None,
 ) -> tuple[Step, ...]:
     """The steps of a translation, from its symbols, the word of each (-1: none), and log-probabilities and figures
     including the end's.
@@ -241,7 +285,8 @@ def steps(
     names = [*map(str, said), SPECIALS[EOS]]
     words = [*(None if word < 0 else word for word in word_of), None]
     told = [{name: values[number] for name, values in figures.items()} for number in range(len(names))]
-    return tuple(Step(*each) for each in zip(names, words, log_probs, told, strict=True))
+    sure = [None] * len(names) if calibrated is None else calibrated
+    return tuple(Step(*each) for each in zip(names, words, log_probs, told, sure, strict=True))
 
 
 def figures(steps: Sequence[Step], words: int) -> dict[str, NDArray[np.float64]]:

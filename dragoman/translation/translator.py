@@ -30,11 +30,13 @@ from dragoman.text.pipeline import WordsOf
 from dragoman.translation import inputs
 from dragoman.translation.attended import SHORT
 from dragoman.translation.codec import Codec, Pair, listed
+from dragoman.translation.criteria import Candidates
 from dragoman.translation.demands import NOTHING_ASKED, Asked, told
 from dragoman.translation.explanation import Explanation
 from dragoman.translation.generator import SequenceGenerator, Task
 from dragoman.translation.inputs import Text
 from dragoman.translation.origin import Origin, Searched, Similar, explain
+from dragoman.translation.reranking import Reranker
 from dragoman.translation.risk import MinimumBayesRisk
 from dragoman.translation.sentence import Sentence
 from dragoman.translation.streaming import ArrivingText, spoken
@@ -132,6 +134,7 @@ class Translator:
         exact: bool = False,
         asked: Asked = NOTHING_ASKED,
         risk: MinimumBayesRisk | None = None,
+        rerank: Reranker | None = None,
     ) -> list[Translation]:
         """Translate each text, in order; the translation of an empty or blank text is empty. The `n_best` translations
         are different texts; there are fewer if the search has not finished that many different ones.
@@ -154,19 +157,29 @@ class Translator:
         `risk`: of many translations that the search gives, the one with the minimum Bayes risk is best; without
         `search` and `beam_size` they are samples.
 
+        `rerank`: of many translations that the search gives, the one with the highest weighted sum of criteria is best;
+        without `search` and `beam_size` the run's own beam is as wide as that needs.
+
         `search` replaces the run's own search, and `beam_size` the size of its beam (that of beam search, if it has
         none). UserError if it cannot give `n_best` translations, or if `to` is missing or none of the run's languages.
         """
         texts = listed(texts, "translate([text])")
-        task = self._task(n_best, search, beam_size, timeout, self.codec.mark(to), risk)
+        if rerank and risk:
+            raise ValueError("rerank and risk: each says what is best; leave out one")
+        if rerank and search is None and beam_size is None:
+            search = rerank.search(self.search)
+        task = self._task(n_best, search, beam_size, timeout, self.codec.mark(to), risk or rerank)
         if exact and not self.codec.reading.recall:
             raise UserError("this run has no translation memory to find exact matches in (data.memory)")
         prefixes = [None] * len(texts) if prefix is None else listed(prefix, "translate([text], prefix=[text])")
         sentences = self._sentences(texts, task.mark, prefixes, asked)
         found = self._remembered(sentences, prefixes, to) if exact else {}
         full = [each for each in sentences if any(len(symbols) > len(task.mark) for symbols in each.encoded)]
-        choose = partial(self.codec.translation, n_best=n_best, risk=risk)
-        found |= self._translated(task, [each for each in full if each.number not in found], choose)
+        choose = partial(self.codec.translation, n_best=task.n_best if rerank else n_best, risk=risk)
+        searched = [each for each in full if each.number not in found]
+        found |= self._translated(task, searched, choose)
+        if rerank:
+            found |= _reranked(searched, found, rerank, n_best)
         return [
             told(found[each.number], each.demands)
             if each.number in found
@@ -208,12 +221,13 @@ class Translator:
         beam_size: int | None,
         timeout: float | Deadline | None,
         mark: Sequence[Mark],
-        risk: MinimumBayesRisk | None,
+        chooser: MinimumBayesRisk | Reranker | None,
     ) -> Task:
         """What is asked of the search."""
         if n_best < 1:
             raise ValueError(f"n_best: expected at least 1, found {n_best}")
         spec = search or self.search
+        risk = isinstance(chooser, MinimumBayesRisk)
         if risk and search is None and beam_size is None and spec.kind != "sample":
             spec = Spec("sample")
         if beam_size is not None:
@@ -221,7 +235,8 @@ class Translator:
         if self.generator.several and spec.options.get("coverage_penalty"):
             raise UserError("search.coverage_penalty looks at one model's attention, and several translate together")
         found_by = components.build(SEARCHES, spec)
-        count, spare = (risk.count(found_by.width), 0) if risk else (n_best, SPARE * (n_best - 1))
+        count = chooser.count(found_by.width) if chooser else n_best
+        spare = 0 if risk else SPARE * (count - 1)
         deadline = Deadline(timeout) if isinstance(timeout, int | float) else timeout
         return Task(found_by, count, spare, mark, deadline)
 
@@ -351,6 +366,18 @@ class Translator:
         """
         every = self.codec.batches(sources, targets, to, inputs.LONGEST)
         return (batch.to(self.device.torch_device) for _, batch in every)
+
+
+def _reranked(
+    sentences: Sequence[Sentence], found: Mapping[int, Translation], rerank: Reranker, n_best: int
+) -> dict[int, Translation]:
+    """The best translations by the criteria, those with the fewest terms missing first."""
+    every = [Candidates(rerank.first + each.number, each.given, found[each.number].n_best) for each in sentences]
+    best = dict[int, Translation]()
+    for each, ranked in zip(sentences, rerank.ranked(every), strict=True):
+        first, *others = sorted(ranked, key=partial(_lacking, each))[:n_best]
+        best[each.number] = replace(first, alternatives=tuple(others))
+    return best
 
 
 def _lacking(sentence: Sentence, found: Translation) -> int:

@@ -115,6 +115,17 @@ COMMANDS = {
         ("judged.html", "judged.key.json"),
     ),
     "judge read": Command("judge read mine.key.json anna.json"),
+    "tune": Command(
+        "tune runs/toy --source dev.en --reference dev.fr --n-best 3 -o weights.yaml",
+        r"weights\.yaml",
+        ("weights.yaml",),
+    ),
+    "tune over a file": Command("tune runs/toy --source dev.en --reference dev.fr -o terms.tsv", refused=True),
+    "calibrate": Command(
+        "calibrate runs/toy --source dev.en --reference dev.fr",
+        r"runs/toy/calibration\.json",
+        ("runs/toy/calibration.json",),
+    ),
     "lexicon": Command(
         "lexicon runs/toy train.en train.fr", r"runs/toy/lexicon\.safetensors", ("runs/toy/lexicon.safetensors",)
     ),

@@ -47,6 +47,8 @@ LOADED = [  # what the commands import when they run
     "dragoman.training.starting",
     "dragoman.visualisation.judge",
     "dragoman.visualisation.exports",
+    "dragoman.translation.calibration",
+    "dragoman.translation.tuning",
     "tests.system.drive",
 ]
 

@@ -16,6 +16,7 @@ COMPUTING = {
     "augment back": (RUN, "test.fr", "-o", "more"),
     "augment forward": (RUN, "test.en", "-o", "more"),
     "average": (RUN, "-o", "mean.safetensors"),
+    "calibrate": (RUN, "--source", "test.en", "--reference", "test.fr"),
     "debug data": ("toy.yaml",),
     "demo": ("demo",),
     "dictionary": (RUN, "test.en", "test.fr"),
@@ -31,6 +32,7 @@ COMPUTING = {
     "serve": (RUN, "--port", "0"),
     "train": ("toy.yaml", "--run", "runs/other"),
     "translate": (RUN, "test.en"),
+    "tune": (RUN, "--source", "test.en", "--reference", "test.fr"),
 }
 
 

@@ -67,12 +67,17 @@ def translations(others: st.SearchStrategy[Any] = NO_OTHERS) -> st.SearchStrateg
             NUMBERS,
             NUMBERS,
             st.lists(
-                st.builds(Step, TEXTS, words, NUMBERS, st.dictionaries(TEXTS, NUMBERS, max_size=2)), max_size=4
+                st.builds(
+                    Step, TEXTS, words, NUMBERS, st.dictionaries(TEXTS, NUMBERS, max_size=2), st.none() | NUMBERS
+                ),
+                max_size=4,
             ).map(tuple),
             st.none() | weights(len(tokens)),
             others,
             st.integers(0, 9),
             proved=st.none() | st.booleans(),
+            withheld=st.none() | TEXTS,
+            criteria=st.dictionaries(TEXTS, st.integers(-9, 9).map(float), max_size=2),
         )
 
     return st.lists(TEXTS, max_size=3).flatmap(of)
@@ -106,6 +111,8 @@ def same(one: Translation, other: Translation) -> bool:
     """To rounding."""
     numbers = [(one.score, other.score), (one.log_prob, other.log_prob)]
     numbers += [(a.log_prob, b.log_prob) for a, b in zip(one.steps, other.steps, strict=True)]
+    sure = [(a.calibrated, b.calibrated) for a, b in zip(one.steps, other.steps, strict=True)]
+    numbers += [(a, math.nan if b is None else b) for a, b in sure if a is not None]
     matrices = [(one.sentinel, other.sentinel)]
     for a, b in zip(one.sources, other.sources, strict=True):
         if (a.name, a.text, a.words, a.regions) != (b.name, b.text, b.words, b.regions):
@@ -118,6 +125,8 @@ def same(one: Translation, other: Translation) -> bool:
         (one.text, one.words, one.left_out, one.proved) == (other.text, other.words, other.left_out, other.proved)
         and [step[:2] for step in one.steps] == [step[:2] for step in other.steps]
         and all(map(same_figures, one.steps, other.steps))
+        and all(b is None for a, b in sure if a is None)
+        and (one.withheld, one.criteria) == (other.withheld, other.criteria)
         and all(same_number(*pair) for pair in numbers)
         and all(same_weights(*pair) for pair in matrices)
         and all(same(*pair) for pair in zip(one.alternatives, other.alternatives, strict=True))
@@ -198,6 +207,39 @@ def test_the_figure_of_a_word_is_the_mean_over_its_symbols() -> None:
     assert seen.attention.tolist() == [[0.7, 0.2, 0.1, 0.25], [0.0, 0.25, 0.75, 0.3]]
     shown = inspection.example(Result(translation), [(2, 1)])
     assert (shown.gold, shown.shares) == ([(2, 1)], [3])
+
+
+def test_the_confidence_of_a_word_is_a_product_and_that_of_all_a_geometric_mean() -> None:
+    """The end, and what is part of no word, count for the whole. Without one step's there is none."""
+    given = example()
+    chances = [0.5, 0.8, 0.9, 0.25, 0.75]
+    every = zip(given.steps, chances, strict=True)
+    steps = tuple(each._replace(calibrated=math.log(chance)) for each, chance in every)
+    translation = replace(given, steps=steps)
+    confidence = translation.confidence
+    assert confidence is not None
+    assert confidence.words.tolist() == pytest.approx([0.5, 0.225])
+    assert confidence.sentence == pytest.approx(math.prod(chances) ** (1 / 5))
+    written = Result(translation).json()
+    assert written["confidence"] == {
+        "sentence": pytest.approx(math.prod(chances) ** 0.2, abs=1e-6),
+        "words": [0.5, 0.225],
+    }
+    assert [step["calibrated"] for step in written["steps"]] == [round(math.log(each), 6) for each in chances]
+    assert replace(translation, steps=(*steps[:-1], given.steps[-1])).confidence is None
+    assert replace(translation, steps=()).confidence is None
+
+
+def test_what_is_not_trusted_is_withheld() -> None:
+    """At the least confidence itself it still is; what is not known is trusted."""
+    given = example()
+    sure = replace(given, steps=tuple(each._replace(calibrated=math.log(0.5)) for each in given.steps))
+    least = sure.confidence.sentence if sure.confidence else 0.0
+    assert sure.trusted(least) is sure
+    assert given.trusted(1.0) is given
+    withheld = sure.trusted(0.51)
+    assert (withheld.text, withheld.withheld, withheld.words) == ("", "x yz", ["x", "yz"])
+    assert Result(withheld).json()["withheld"] == "x yz"
 
 
 def test_half_characters_and_what_is_not_finite_do_no_harm() -> None:

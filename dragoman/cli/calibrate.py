@@ -1,0 +1,90 @@
+"""`dragoman calibrate`: how sure a run may be of what it says, by a development set."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dragoman.cli.options import DevelopmentSource, RunPath, Threads, To, Weights
+from dragoman.cli.streams import aligned, tell
+from dragoman.errors import UserError
+from dragoman.files import shown
+
+if TYPE_CHECKING:
+    from dragoman.corpus.features import Given
+    from dragoman.translation.calibration import Calibration, Measured
+    from dragoman.translation.translator import Translator
+
+app = typer.Typer()
+
+
+@app.command()
+def calibrate(
+    run: RunPath,
+    source: DevelopmentSource,
+    reference: Annotated[Path, typer.Option(metavar="FILE", help="Their translations, line by line.")],
+    weights: Weights = None,
+    to: To = None,
+    threads: Threads = None,
+) -> None:
+    """Find the temperature at which a run is as sure of its symbols as it is right (Guo et al. 2017), and keep it in
+    the run: its translations have a confidence then, for --json and --min-confidence.
+    """
+    from dragoman.run.run import Run
+    from dragoman.translation.calibration import Calibration, Fit, digest, fit, measure
+    from dragoman.translation.loading import load
+
+    loaded = Run.load(run)
+    path, used = loaded.folder.calibration, loaded.weights(weights)
+    before = Calibration.read(path) if path.exists() else None  # fails if the file is not ours to replace
+    translator = load(run, weights=weights)
+    sources, references = _pairs(source, reference, translator)
+    batches = list(translator.pairs(sources, references, to=to))
+    rows = max((len(batch.rows) for batch in batches), default=0)
+
+    def measured(temperature: float) -> "Measured":
+        with translator.generator.threads(rows):
+            return measure(translator.scorer, batches, temperature)
+
+    first = measured(1.0)
+    temperature, found = fit(measured)
+    known = Calibration(
+        temperature=temperature,
+        weights=used.name,
+        sha256=digest(used),
+        sentences=len(references),
+        symbols=int(found.reliability.counts.sum()),
+        before=Fit.of(first),
+        after=Fit.of(found),
+    )
+    known.write(path)
+    typer.echo(_table(known))
+    replaced = f", in place of {before.temperature:.4f} for {before.weights}" if before else ""
+    tell(f"{path}: temperature {temperature:.4f} for {used.name}{replaced}")
+
+
+def _pairs(source: list[str], reference: Path, translator: "Translator") -> "tuple[list[tuple[Given, ...]], list[str]]":
+    """Return the sources and the references of which neither is blank. UserError if there are none."""
+    from dragoman.cli import scores, sources
+
+    given, lines = sources.whole(source, translator, [reference]), scores.read(reference)
+    scores.check(len(given.lines), given.path, [lines])
+    found = [
+        (texts, line)
+        for texts, line in zip(given.lines, lines.lines, strict=True)
+        if line.strip() and any(not isinstance(text, str) or text.strip() for text in texts)
+    ]
+    if not found:
+        raise UserError(f"{shown(reference)}: there is no pair to calibrate with")
+    return [texts for texts, _ in found], [line for _, line in found]
+
+
+def _table(known: "Calibration") -> str:
+    """Return -log P of a symbol in nats, and the expected calibration error in percent, before and after."""
+    from dragoman.evaluation.calibration import BINS
+
+    rows = ((1.0, known.before), (known.temperature, known.after))
+    figures = [[f"{at:.4f}", f"{each.loss:.4f}", f"{100 * each.error:.2f}"] for at, each in rows]
+    head = ["temperature", "-log P", f"ECE in %, {BINS} bins"]
+    counts = f"{known.symbols:,} symbols of {known.sentences:,} sentences"
+    return f"{counts}\n{aligned([head, *figures])}"

@@ -1,0 +1,155 @@
+"""`dragoman tune`: weights by which the translations of a development set, reranked, score best."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from dragoman.cli import outputs
+from dragoman.cli.options import DevelopmentSource, MetricName, OutputFile, Threads, To, Weights, command
+from dragoman.cli.streams import aligned, output, tell
+from dragoman.configuration.messages import nearest, shown
+from dragoman.errors import UserError
+
+if TYPE_CHECKING:
+    from dragoman.cli.scores import Text
+    from dragoman.cli.sources import Sources
+    from dragoman.evaluation.metrics.metric import Metric
+    from dragoman.translation.nbest import Lists
+    from dragoman.translation.translator import Translator
+    from dragoman.translation.tuning import Tuned, Weighted
+
+app = typer.Typer()
+
+DEFAULT = "model,length,length_model,coverage"
+
+
+class Options(NamedTuple):
+    """Arguments and options of `dragoman tune`."""
+
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="Folders of trained runs; several translate together.")
+    ]
+    source: DevelopmentSource
+    reference: Annotated[
+        list[Path], typer.Option(metavar="FILE", help="Their translations, line by line; may be repeated.")
+    ]
+    output: OutputFile = None
+    metric: MetricName = "chrf"
+    n_best: Annotated[int, typer.Option(min=2, max=1000, metavar="N", help="Translations of each sentence.")] = 20
+    use: Annotated[
+        str | None, typer.Option(metavar="NAMES", help=f"Criteria of the run itself: {DEFAULT} if not given.")
+    ] = None
+    reverse: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="A run that translates back: log P(source | translation).")
+    ] = None
+    other: Annotated[
+        list[str] | None,
+        typer.Option("--with", metavar="NAME=RUN", help="Another run: its log P(translation | source)."),
+    ] = None
+    criteria: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="N-best lists (`translate --n-best`) with figures NAME= X.")
+    ] = None
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Seed of the search.")] = 1
+    weights: Weights = None
+    to: To = None
+    threads: Threads = None
+
+
+@command(app)
+def tune(options: Options) -> None:
+    """Find the length normalisation and the weights of criteria for `translate --rerank`, by which the translations of
+    a development set score best (minimum error rate training, Och 2003).
+    """
+    from dragoman.cli import scores, sources
+    from dragoman.configuration import components
+    from dragoman.evaluation.metrics.table import METRICS
+    from dragoman.translation.loading import load
+    from dragoman.translation.nbest import Lists
+    from dragoman.translation.tuning import Weighted, listed
+    from dragoman.translation.tuning import tune as tuned
+
+    outputs.check([("--output", options.output)], [*options.reference, options.criteria], options.runs)
+    if options.output and str(options.output) != "-" and options.output.exists():
+        Weighted.read(options.output)  # fails if the file is not ours to replace
+    metric = components.build(METRICS, components.read(METRICS, options.metric))
+    lists = Lists(options.criteria) if options.criteria else None
+    translator = load(options.runs, weights=options.weights)
+    given = sources.whole(options.source, translator, options.reference)
+    references = [scores.read(path) for path in options.reference]
+    scores.check(len(given.lines), given.path, references)
+    begun = _begun(options, translator, given, references[0], lists)
+    criteria = begun.reranker(translator, options.to, lists).criteria
+    candidates = listed(translator, given.lines, options.n_best, options.to)
+    found = tuned(begun, candidates, [each.lines for each in references], metric, criteria, seed=options.seed)
+    count = sum(len(each.translations) for each in candidates) / len(candidates)
+    told = _told(found, metric, len(references))
+    with output(options.output) as lines:
+        lines.write([f"# dragoman tune, on {given.path}: {told}", *found.weighted.text().splitlines()])
+    tell(f"{len(candidates):,} sentences, {count:.1f} translations of each\n{_table(found)}\n{told}")
+
+
+def _begun(
+    options: Options, translator: "Translator", given: "Sources", reference: "Text", lists: "Lists | None"
+) -> "Weighted":
+    """Return the weights to begin with: 1 for the model, 0 for all others. Raises UserError for names that are unknown,
+    taken twice, or of what the run does not have.
+    """
+    from dragoman.data.language import Language
+    from dragoman.translation.criteria import LENGTH_MODEL, MODEL, OWN, REVERSE, LengthModel
+    from dragoman.translation.nbest import LOG_PROB
+    from dragoman.translation.tuning import Lengths, Weighted, own_alpha
+
+    known = [*OWN, LENGTH_MODEL]
+    texts = [number for number, each in enumerate(translator.sources) if isinstance(each, Language)]
+    lacking = {"coverage": not translator.codec.attends, LENGTH_MODEL: not texts}
+    names = [name for name in _names(options.use or DEFAULT, known) if options.use or not lacking.get(name)]
+    for name in filter(lacking.get, names):
+        raise UserError(f"--use {name}: is of runs that read a text with attention, and this one does not")
+    runs = _runs(options.other or [], [*known, REVERSE])
+    own = [name for name in (lists.names if lists else []) if name not in (*known, REVERSE, *runs, LOG_PROB)]
+    fitted = None
+    if LENGTH_MODEL in names:
+        pairs = [(str(line[texts[0]]), text) for line, text in zip(given.lines, reference.lines, strict=True)]
+        fitted = LengthModel.fitted(pairs)
+    every = [MODEL, *names, *([REVERSE] if options.reverse else []), *runs, *own]
+    return Weighted(
+        candidates=options.n_best,
+        alpha=own_alpha(translator),
+        weights={name: float(name == MODEL) for name in every},
+        length_model=Lengths(ratio=fitted.ratio, variance=fitted.variance) if fitted else None,
+        reverse=str(options.reverse) if options.reverse else None,
+        runs=runs,
+    )
+
+
+def _names(text: str, known: list[str]) -> list[str]:
+    """Return the names of `--use`."""
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in known:
+            raise UserError(f"--use: unknown criterion {shown(name)}, {nearest(name, known)}")
+    return names
+
+
+def _runs(given: list[str], taken: list[str]) -> dict[str, str]:
+    """Return the runs of `--with`, by name."""
+    found = dict[str, str]()
+    for text in given:
+        name, equals, run = text.partition("=")
+        if not (equals and name.isidentifier() and run) or name in taken or name in found:
+            raise UserError(f"--with {text}: expected NAME=RUN, with a name that no other criterion has")
+        found[name] = run
+    return found
+
+
+def _table(found: "Tuned") -> str:
+    rows = [[name, f"{weight:.4f}"] for name, weight in found.weighted.weights.items()]
+    return aligned([["criterion", "weight"], *rows, ["alpha", f"{found.weighted.alpha:.4f}"]])
+
+
+def _told(found: "Tuned", metric: "Metric", references: int) -> str:
+    from dragoman.configuration.messages import figure
+
+    scores = f"{figure(found.before)} as the search ranks them, {figure(found.after)} reranked"
+    return f"{metric.name} {scores} ({metric.signature(references)})"

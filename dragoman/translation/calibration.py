@@ -1,0 +1,156 @@
+"""Calibrated confidence: a temperature at which a model is as sure of its symbols as it is right (Guo et al. 2017)."""
+
+import hashlib
+import math
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+from pydantic import Field, ValidationError
+from pydantic_core import from_json
+from torch import Tensor
+
+from dragoman.configuration.messages import written_by
+from dragoman.data.batch import Batch
+from dragoman.errors import UserError
+from dragoman.evaluation.calibration import Reliability
+from dragoman.files import write_atomically
+from dragoman.model.predictor import Predictor
+from dragoman.model.shapes import Float
+from dragoman.search.tempered import normaliser
+from dragoman.translation.json_form import Form, problem
+
+VERSION = 1
+COLDEST, WARMEST = 0.1, 10.0
+CLOSE = 1e-6  # relative change of the temperature at which it is found
+
+
+class Measured(NamedTuple):
+    """References under teacher forcing at one temperature T, `softmax(logits / T)`: the mean negative log-likelihood of
+    a symbol in nats, its first two derivatives by 1 / T, and how often the most probable symbol was right.
+    """
+
+    loss: float
+    slope: float
+    curvature: float
+    reliability: Reliability
+
+
+class BinForm(Form):
+    """The predictions of a bin of confidence."""
+
+    predictions: int = Field(ge=0)
+    confidence: float
+    accuracy: float
+
+
+class Fit(Form):
+    """How a temperature fits the references: -log P of a symbol in nats, and the expected calibration error."""
+
+    loss: float
+    error: float
+    bins: list[BinForm]
+
+    @classmethod
+    def of(cls, found: Measured) -> "Fit":
+        bins = [BinForm(**each._asdict()) for each in found.reliability.bins]
+        return cls(loss=found.loss, error=found.reliability.error, bins=bins)
+
+
+class Calibration(Form):
+    """The temperature of a run's weights, and how well the development set is predicted at temperature 1 (`before`) and
+    at this one (`after`). `sha256` is that of the weights.
+    """
+
+    program: Literal["dragoman"] = "dragoman"
+    version: int = VERSION
+    temperature: float = Field(ge=COLDEST, le=WARMEST)
+    weights: str
+    sha256: str
+    sentences: int
+    symbols: int
+    before: Fit
+    after: Fit
+
+    def write(self, path: Path) -> None:
+        """Write it as JSON."""
+        with write_atomically(path) as file:
+            file.write(self.model_dump_json(indent=1) + "\n")
+
+    @classmethod
+    def read(cls, path: Path) -> "Calibration":
+        """Read what `write` wrote. UserError names what is anything else."""
+        try:
+            value = from_json(path.read_bytes(), allow_inf_nan=False)
+        except (OSError, ValueError) as error:
+            raise UserError(f"{path}: not readable as JSON ({error})") from None
+        if not isinstance(value, dict) or value.get("program") != "dragoman":
+            raise UserError(f"{path}: no calibration that `dragoman calibrate` wrote")
+        if value.get("version") != VERSION:
+            raise UserError(f"{path}: {written_by(value.get('version'), VERSION)}; calibrate again")
+        try:
+            return cls.model_validate(value)
+        except ValidationError as error:
+            raise UserError(f"{path}: {problem(error)}") from None
+
+
+def digest(path: Path) -> str:
+    """The SHA-256 of a file of weights."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@torch.inference_mode()
+def measure(model: Predictor[Any], batches: Iterable[Batch], temperature: float) -> Measured:
+    """The references of these batches as the model predicts them at a temperature, step by step as a search sees them.
+    Symbols that it cannot predict at all are left out. UserError if no symbol is left.
+    """
+    sums, reliability = np.zeros(4), Reliability.of(np.zeros(0), np.zeros(0))
+    for batch in batches:
+        ids, mask = batch.target.labels, batch.target.mask
+        state, symbols = model.begin(batch.sources), torch.full_like(ids[:, 0], model.start_id)
+        for target, real in zip(ids.unbind(1), mask.unbind(1), strict=True):
+            step = model.predict(symbols, state)
+            said = step.of_rows(target.unsqueeze(1)).squeeze(1)
+            rows = real & said.isfinite()
+            right = (step.at(step.log_probs.argmax(1)) == target)[rows]
+            best, *parts = _tempered(step.log_probs[rows].double(), said[rows].double(), temperature)
+            sums += [float(rows.sum()), *(float(each.sum()) for each in parts)]
+            reliability = reliability.plus(Reliability.of(best.cpu().numpy(), right.double().cpu().numpy()))
+            symbols, state = target, step.state
+    if not sums[0]:
+        raise UserError("there is no symbol to calibrate with")
+    loss, slope, curvature = (sums[1:] / sums[0]).tolist()
+    return Measured(loss, slope, curvature, reliability)
+
+
+def _tempered(
+    log_probs: Float[Tensor, "N C"], said: Float[Tensor, "N"], temperature: float
+) -> tuple[Float[Tensor, "N"], ...]:
+    """The largest probability of each row at this temperature, -log P of what was said, and the derivatives of that by
+    1 / T: mean log P less that of what was said, and the variance of log P.
+    """
+    total = normaliser(log_probs, 1 / temperature)
+    chances = (log_probs / temperature - total.unsqueeze(1)).exp()
+    finite = log_probs.nan_to_num(neginf=0.0)  # where the probability is 0
+    mean = (chances * finite).sum(1)
+    variance = (chances * (finite - mean.unsqueeze(1)).square()).sum(1)
+    return chances.amax(1), total - said / temperature, mean - said, variance
+
+
+def fit(measured: Callable[[float], Measured]) -> tuple[float, Measured]:
+    """The temperature from COLDEST to WARMEST with the least loss, and what was measured there.
+
+    The loss is convex in 1 / T, so that Newton's method finds where its slope is 0; a step that leaves the interval in
+    which the slope changes its sign is replaced by the interval's middle.
+    """
+    low, high, sharpness, following = 1 / WARMEST, 1 / COLDEST, math.nan, 1.0
+    while not abs(following - sharpness) <= CLOSE * sharpness:
+        sharpness = following
+        found = measured(1 / sharpness)
+        low, high = (sharpness, high) if found.slope < 0 else (low, sharpness)
+        newton = sharpness - found.slope / found.curvature if found.curvature > 0 else math.nan
+        following = newton if low < newton < high else math.sqrt(low * high)
+    return 1 / sharpness, found

@@ -1,0 +1,48 @@
+"""Reranking: the best of several translations by the weighted sum of criteria."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from dragoman.configuration import components
+from dragoman.configuration.components import Spec
+from dragoman.search.table import SEARCHES, with_beam
+from dragoman.translation.criteria import Candidates, Criterion, figures
+from dragoman.translation.translation import Translation
+
+
+class Reranker(NamedTuple):
+    """`argmax_y sum_k w_k h_k(y)` over up to `candidates` different translations that a search gives, with criteria h_k
+    and their weights w_k; of equal ones the one that the search ranks higher. `alpha` divides log-probabilities by a
+    power of the length. `first` is the number of the first text, for criteria that are read from a file.
+    """
+
+    criteria: Sequence[Criterion]
+    weights: Mapping[str, float]
+    alpha: float = 1.0
+    candidates: int = 20
+    first: int = 0
+
+    def search(self, own: Spec) -> Spec:
+        """The search that gives so many: a run's own, with a wider beam if need be."""
+        return with_beam(own, self.candidates) if components.build(SEARCHES, own).width < self.candidates else own
+
+    def count(self, most: int) -> int:
+        """How many translations to ask of a search that gives so many."""
+        return min(self.candidates, most)
+
+    def ranked(self, every: Sequence[Candidates]) -> list[list[Translation]]:
+        """The translations of each sentence, best first, with their criteria, and the weighted sum as score."""
+        found = zip(every, figures(self.criteria, every), strict=True)
+        told = (
+            [
+                self._told(one, {name: figure.normalised(self.alpha) for name, figure in known.items()})
+                for one, known in zip(each.translations, of_each, strict=True)
+            ]
+            for each, of_each in found
+        )
+        return [sorted(translations, key=lambda each: -each.score) for translations in told]
+
+    def _told(self, translation: Translation, criteria: Mapping[str, float]) -> Translation:
+        total = sum((self.weights[name] * value for name, value in criteria.items()), 0.0)
+        return replace(translation, score=total, criteria=criteria, alternatives=())

@@ -1,0 +1,143 @@
+"""`calibrate`, the confidence of translations, and lines that are left empty for the want of it."""
+
+import json
+import re
+
+import pytest
+
+from dragoman.translation.calibration import Calibration
+from tests.forms import results
+from tests.golden import Golden
+from tests.system.conftest import Shell
+
+CALIBRATE = ("calibrate", "runs/toy", "--source=train.en", "--reference=train.fr")
+TRANSLATE = ("translate", "runs/toy", "test.en")
+
+
+@pytest.fixture
+def calibrated(copied: Shell) -> Shell:
+    assert copied(*CALIBRATE).code == 0
+    return copied
+
+
+def test_calibrating_tells_the_loss_and_the_error_before_and_after(calibrated: Shell) -> None:
+    """And again in place of what was found before, which it tells."""
+    outcome = calibrated(*CALIBRATE)
+    assert outcome.code == 0, outcome.err
+    known = Calibration.read(calibrated.folder / "runs/toy/calibration.json")
+    counts, head, before, after = outcome.lines
+    assert counts == f"{known.symbols:,} symbols of 80 sentences"
+    assert head.split()[:2] == ["temperature", "-log"]
+    assert before.split() == ["1.0000", f"{known.before.loss:.4f}", f"{100 * known.before.error:.2f}"]
+    assert after.split() == [f"{known.temperature:.4f}", f"{known.after.loss:.4f}", f"{100 * known.after.error:.2f}"]
+    assert known.after.loss < known.before.loss
+    end = f"temperature {known.temperature:.4f} for model.safetensors"
+    assert outcome.err.endswith(f"{end}, in place of {known.temperature:.4f} for model.safetensors\n")
+
+
+def test_translations_have_a_confidence_then(calibrated: Shell) -> None:
+    """That of the words as products, that of the sentence as geometric mean; texts and log-probabilities stay."""
+    found = results(calibrated(*TRANSLATE, "--json", "--n-best=2").lines)
+    (calibrated.folder / "runs/toy/calibration.json").unlink()
+    plain = results(calibrated(*TRANSLATE, "--json", "--n-best=2").lines)
+    for one, other in zip(found, plain, strict=True):
+        assert one.translation.text == other.translation.text
+        assert other.translation.confidence is None
+        assert "confidence" not in other.json()
+        for each in one.translation.n_best:
+            confidence, steps = each.confidence, [step.calibrated for step in each.steps]
+            assert confidence is not None
+            assert 0 <= confidence.sentence <= 1
+            assert len(confidence.words) == len(each.words)
+            assert None not in steps
+            written = dict(one.json()["confidence"]) if each is one.translation else None
+            assert written is None or written["sentence"] == pytest.approx(confidence.sentence, abs=1e-5)
+        assert one.translation.steps[0].log_prob == pytest.approx(other.translation.steps[0].log_prob, abs=1e-4)
+
+
+def test_lines_below_the_least_confidence_are_empty(calibrated: Shell) -> None:
+    """As many lines as before, told by number on standard error and in JSON; what was withheld is there."""
+    whole, found = calibrated(*TRANSLATE).lines, results(calibrated(*TRANSLATE, "--json").lines)
+    sure = [each.translation.confidence.sentence for each in found if each.translation.confidence]
+    least = f"--min-confidence={sorted(sure)[3] + 1e-6}"
+    outcome = calibrated(*TRANSLATE, least)
+    assert outcome.code == 0
+    empty = [number for number, each in enumerate(sure) if each <= sorted(sure)[3]]
+    assert outcome.lines == ["" if number in empty else line for number, line in enumerate(whole)]
+    told = re.findall(r"^test\.en:(\d+): left empty, its confidence is (0\.\d{3})$", outcome.err, re.MULTILINE)
+    assert told == [(str(number + 1), f"{sure[number]:.3f}") for number in empty]
+    assert outcome.err.endswith(f"test.en: 4 of 6 lines were left empty, whose {least[2:].replace('=', ' ')}\n") or (
+        "test.en: 4 of 6 lines were left empty" in outcome.err
+    )
+    for number, line in enumerate(calibrated(*TRANSLATE, least, "--json", "--n-best=2").lines):
+        value = json.loads(line)
+        assert value["text"] == outcome.lines[number]
+        assert value.get("withheld") == (whole[number] if number in empty else None)
+        assert value["words"] == found[number].translation.words
+        assert len(value["alternatives"]) == 1
+    (read, *_) = results([json.dumps(value, ensure_ascii=False, separators=(",", ":"))])
+    assert read.translation.withheld == value.get("withheld")
+    aligned = calibrated(*TRANSLATE, least, "--alignments").lines
+    assert [line == " ||| " for line in aligned] == [number in empty for number in range(6)]
+    assert calibrated(*TRANSLATE, "--min-confidence=0").lines == whole
+    assert calibrated(*TRANSLATE, "--min-confidence=1").lines == [""] * 6
+
+
+def test_a_blank_line_is_no_lack_of_confidence(calibrated: Shell) -> None:
+    outcome = calibrated("translate", "runs/toy", "--min-confidence=1", stdin="\none two\n")
+    assert outcome.lines == ["", ""]
+    assert "<stdin>:2: left empty" in outcome.err
+    assert "<stdin>:1:" not in outcome.err
+    assert "1 of 2 lines" in outcome.err
+
+
+def test_a_message_of_which_it_is_not_sure_stays_untranslated(calibrated: Shell) -> None:
+    pytest.importorskip("polib")
+    calibrated.write("fr.po", 'msgid "one"\nmsgstr "un"\n\nmsgid "two three"\nmsgstr ""\n')
+    outcome = calibrated("translate", "runs/toy", "fr.po", "-o", "filled.po", "--min-confidence=1")
+    assert outcome.code == 0, outcome.err
+    assert "0 of 1 messages" in outcome.err
+    assert 'msgid "two three"\nmsgstr ""' in (calibrated.folder / "filled.po").read_text("utf-8")
+
+
+def test_other_weights_have_no_confidence(calibrated: Shell, golden: Golden) -> None:
+    """Such as those of a training that went on, until they are calibrated."""
+    words = (*TRANSLATE, "--weights=model-last")
+    assert "confidence" not in json.loads(calibrated(*words, "--json").lines[0])
+    golden(calibrated.fails(*words, "--min-confidence=0.5"))
+    assert calibrated(*CALIBRATE, "--weights=model-last").code == 0
+    assert "confidence" in json.loads(calibrated(*words, "--json").lines[0])
+
+
+def test_calibrating_leaves_files_of_others_alone(copied: Shell, golden: Golden) -> None:
+    copied.write("runs/toy/calibration.json", "mine\n")
+    golden(copied.fails(*CALIBRATE))
+    assert (copied.folder / "runs/toy/calibration.json").read_text("utf-8") == "mine\n"
+    golden(copied.fails(*TRANSLATE))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--min-confidence=0.5",),
+        ("runs/toy", "--min-confidence=0.5"),
+        ("--min-confidence=0.5", "--n-best=2"),
+        ("--min-confidence=0.5", "--wait=2"),
+    ],
+)
+def test_what_does_not_go_with_it_is_told(options: tuple[str, ...], trained: Shell, golden: Golden) -> None:
+    golden(trained.fails("translate", "runs/toy", *options, stdin="one\n"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("runs/toy", "--source=test.en", "--reference=dev.fr"),
+        ("runs/toy", "--source=test.en", "--reference=blank"),
+        ("runs/none", "--source=test.en", "--reference=test.fr"),
+    ],
+)
+def test_what_cannot_calibrate_is_told(words: tuple[str, ...], copied: Shell, golden: Golden) -> None:
+    copied.write("blank", "\n" * 6)
+    golden(copied.fails("calibrate", *words))
+    assert not (copied.folder / "runs/toy/calibration.json").exists()
