@@ -20,7 +20,8 @@ from dragoman.files import write_atomically
 from dragoman.model.predictor import Predictor
 from dragoman.model.shapes import Float
 from dragoman.search.tempered import normaliser
-from dragoman.translation.json_form import Form, problem
+from dragoman.translation.form import Form
+from dragoman.translation.json_form import problem
 
 VERSION = 1
 COLDEST, WARMEST = 0.1, 10.0

@@ -9,8 +9,9 @@ import numpy as np
 
 from dragoman.corpus.features import Given
 from dragoman.search.ranking import LEAST
+from dragoman.translation.attended import SourceAttention
 from dragoman.translation.nbest import Lists
-from dragoman.translation.translation import Scored, SourceAttention, Translation
+from dragoman.translation.translation import Scored, Translation
 
 LOWEST = -1e5  # in place of log 0
 PLACES = 4  # decimals: the last digits of log P depend on the batch, and what ranks translations must not

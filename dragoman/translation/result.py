@@ -225,8 +225,8 @@ def _translation(form: TranslationForm) -> Translation:
             for each in form.terms
         ),
         form.proved,
-        form.withheld,
-        form.criteria,
+        withheld=form.withheld,
+        criteria=form.criteria,
     )
     if form.explanation is None:
         return found

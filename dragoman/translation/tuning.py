@@ -31,8 +31,9 @@ from dragoman.translation.criteria import (
     Reverse,
     figures,
 )
+from dragoman.translation.form import Form
 from dragoman.translation.inputs import Text
-from dragoman.translation.json_form import Form, problem
+from dragoman.translation.json_form import problem
 from dragoman.translation.loading import load
 from dragoman.translation.nbest import Lists
 from dragoman.translation.reranking import Reranker

@@ -16,6 +16,7 @@ from dragoman.evaluation.metrics.table import METRICS
 from dragoman.search.ranking import LEAST
 from dragoman.training import session
 from dragoman.translation import codec, generator
+from dragoman.translation.attended import SourceAttention
 from dragoman.translation.criteria import (
     OWN,
     Candidates,
@@ -30,7 +31,7 @@ from dragoman.translation.criteria import (
 from dragoman.translation.nbest import Lists
 from dragoman.translation.reranking import Reranker
 from dragoman.translation.risk import MinimumBayesRisk
-from dragoman.translation.translation import Scored, SourceAttention, Step, Translation
+from dragoman.translation.translation import Scored, Step, Translation
 from dragoman.translation.translator import Translator
 from dragoman.translation.tuning import Lengths, Weighted, listed, own_alpha, tune
 from tests import toy
