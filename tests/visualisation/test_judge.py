@@ -155,7 +155,7 @@ def test_digits_answer_and_go_on_to_the_next_question(browser: Browser) -> None:
     tell({ before, focus, one, after: progress(), moved: $("#sentence").selectedIndex !== here });
     """
     found = browser.told(text(), ANNOTATE + probe)
-    assert found["before"] == "2 answers to give here, 0 of 3 done"
+    assert found["before"] == "2 to answer, 0 of 3 done"
     assert found["one"] == ["4", "2", "0", "1"]
     assert (found["focus"], found["moved"]) == ("next", True)
     assert found["after"].endswith(" 1 of 3 done")
@@ -170,8 +170,8 @@ def test_work_is_there_again_when_the_page_is_opened_again(browser: Browser) -> 
     """
     browser.told(text(), ANNOTATE + work)
     found = browser.told(text(), ANNOTATE + look, again=True)
-    assert found[:3] == ["Anna", "10 answers to give here, 1 of 3 done", False]  # at the first that is to be judged
-    assert found[3:] == ["", "4 answers to give here, 0 of 3 done"]
+    assert found[:3] == ["Anna", "10 to answer, 1 of 3 done", False]  # at the first that is to be judged
+    assert found[3:] == ["", "4 to answer, 0 of 3 done"]
 
 
 def test_without_storage_work_goes_on_from_a_saved_file(browser: Browser) -> None:
