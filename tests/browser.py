@@ -33,13 +33,18 @@ class Browser:
         """Show the text of a page in a window of this size, in the light or the dark scheme."""
         path = self._folder / "page.html"
         path.write_text(page, encoding="utf-8")
+        return self.visit(path.as_uri(), width, height, dark=dark)
+
+    def visit(self, address: str, width: int = 1400, height: int = 900, *, dark: bool = False) -> Self:
+        """Show the page of this address in the same way."""
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
-        self.driver.get_log("performance")  # forgets what earlier pages asked for
+        for log in ("browser", "performance"):
+            self.driver.get_log(log)  # forgets what earlier pages said and asked for
         self.driver.get("about:blank")
-        self.driver.get(path.as_uri())
+        self.driver.get(address)
         return self
 
     def find(self, selector: str) -> "WebElement":

@@ -300,6 +300,7 @@ one("copy").addEventListener("click", async () => {
 one("correction").addEventListener("submit", correct);
 one("glossary").addEventListener("input", () => stored("glossary", one("glossary").value));
 one("key").addEventListener("input", () => stored("key", one("key").value));
+one("enter").addEventListener("submit", (event) => event.preventDefault());
 one("forget").addEventListener("click", () => { stored("history", "[]"); showHistory(); });
 document.addEventListener("keydown", (event) => { if (event.key === "Escape") choose(null); });
 start().catch((error) => say(error.message));
