@@ -147,7 +147,10 @@ def show(parts: dict[str, Path]) -> None:
     """Print the tables."""
     results = {name: provenance.read(path) for name, path in parts.items()}
     heads = [f"{head} {test}" for test in TESTS for head in ("AER", "as attention")]
-    rows = [[f"`{way}`", *(cell for test in TESTS for cell in _cells(results[test][way]))] for way in WAYS]
+    rows = [
+        [f"`{way}`".replace("|", "\\|"), *(cell for test in TESTS for cell in _cells(results[test][way]))]
+        for way in WAYS
+    ]
     markdown(["links by", *heads], *rows)
     right, pairs = results["minimal"]["right"], results["minimal"]["pairs"]
     markdown(["contrast by", f"names the word that differs, of {pairs}"], *([f"`{m}`", str(right[m])] for m in METHODS))

@@ -1,9 +1,10 @@
-"""Explanations to their JSON form, and back."""
+"""Explanations to their JSON form and back."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dragoman.corpus.memory import Match
 from dragoman.translation.explanation_form import (
@@ -15,9 +16,8 @@ from dragoman.translation.explanation_form import (
     SourceContrastForm,
     SourceMapsForm,
 )
-from dragoman.translation.form import Weights
+from dragoman.translation.form import PLACES, Weights
 from dragoman.translation.maps import Contrast, Map, Place, SourceContrast, SourceMaps
-from dragoman.translation.rounding import rounded
 from dragoman.visualisation.beam import BeamNode
 
 
@@ -66,8 +66,8 @@ def _plain(part: SourceMaps | SourceContrast | BeamNode | Match) -> dict[str, An
 
 def _number(value: Any) -> Any:
     if isinstance(value, np.ndarray):
-        return rounded(value).tolist()
-    return float(rounded(np.array([value]))[0]) if isinstance(value, float) else value
+        return _rounded(value).tolist()
+    return float(_rounded(np.array([value]))[0]) if isinstance(value, float) else value
 
 
 def read(
@@ -103,3 +103,8 @@ def _contrast(form: ContrastForm) -> Contrast:
         for each in form.places
     )
     return Contrast(form.text, form.words, form.log_prob, form.difference, sources(form.sources), places)
+
+
+def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Numbers as they are written: NaN becomes 0, and what is infinite the largest number that there is."""
+    return np.nan_to_num(values).round(PLACES) + 0.0  # 0.0, never -0.0

@@ -6,6 +6,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+PLACES = 6  # decimals of every number
+
 
 def _writable(value: Any) -> Any:
     """Replace lone surrogates, which cannot be encoded as UTF-8, with question marks."""

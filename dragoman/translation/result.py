@@ -18,6 +18,7 @@ from dragoman.errors import UserError
 from dragoman.translation import explanation_result
 from dragoman.translation.attended import SourceAttention
 from dragoman.translation.explanation import Explanation
+from dragoman.translation.form import PLACES
 from dragoman.translation.json_form import (
     VERSION,
     ConfidenceForm,
@@ -32,7 +33,6 @@ from dragoman.translation.json_form import (
     TranslationForm,
     problem,
 )
-from dragoman.translation.rounding import PLACES
 from dragoman.translation.translation import AppliedTerm, Confidence, KeptSpan, Replacement, Step, Translation
 from dragoman.visualisation.changes import Revision
 

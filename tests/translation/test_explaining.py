@@ -16,7 +16,6 @@ from dragoman.errors import UserError
 from dragoman.model.saliency import saliency
 from dragoman.training import session
 from dragoman.translation.explanation import METHODS, Explanation
-from dragoman.translation.inputs import Encoded
 from dragoman.translation.translator import Translator
 from tests import toy
 from tests.forms import results
@@ -122,8 +121,7 @@ def test_of_what_is_edited_words_become_unknown(tmp_path: Path) -> None:
     (maps,) = scored.translation.explain().sources
     for place, given in enumerate(("zzz un deux", "six zzz deux", "six un zzz")):
         batch = next(iter(editor.pairs(["six un deux"], ["un trois"])))
-        symbols: list[Encoded] = [[*given.split()]]
-        (other,) = editor.codec.reading.batch([symbols])
+        (other,) = editor.codec.reading.batch([[[*given.split()]]])
         with torch.no_grad():
             log_probs = [editor.model.score(each).log_probs[0] for each in (batch, batch._replace(sources=(other,)))]
         lost = (log_probs[0] - log_probs[1]).tolist()

@@ -18,8 +18,8 @@ from dragoman.corpus.memory import Match
 from dragoman.errors import UserError
 from dragoman.translation import json_form, result
 from dragoman.translation.attended import SourceAttention
+from dragoman.translation.form import PLACES
 from dragoman.translation.result import Result
-from dragoman.translation.rounding import PLACES
 from dragoman.translation.translation import Step, Translation
 from tests.forms import results, validator
 
