@@ -1,5 +1,6 @@
 """Criteria: figures of whole translations, by which several of a sentence are ranked (Och 2003: feature functions)."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
@@ -35,7 +36,7 @@ class Figure(NamedTuple):
     length: int = 1
 
     def normalised(self, alpha: float) -> float:
-        return round(max(LOWEST, self.value) / self.length**alpha, PLACES) + 0.0
+        return round(max(LOWEST, self.value) / math.pow(self.length, alpha), PLACES) + 0.0  # 0.0, never -0.0
 
 
 class Criterion(ABC):

@@ -35,7 +35,7 @@ class StepForm(Form):
 class ConfidenceForm(Form):
     """How sure a calibrated run is, from 0 to 1."""
 
-    sentence: float = Field(description="of the translation: the geometric mean of its symbols' probabilities")
+    sentence: float = Field(description="of the translation: the mean of its words, the end counted as one")
     words: list[float] = Field(description="of each word: the product of its symbols' probabilities: (target words)")
 
 

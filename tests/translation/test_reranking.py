@@ -14,6 +14,7 @@ from dragoman.configuration.components import Spec
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.table import METRICS
 from dragoman.search.ranking import LEAST
+from dragoman.text.glossary import Glossary, Term
 from dragoman.training import session
 from dragoman.translation import codec, generator
 from dragoman.translation.attended import SourceAttention
@@ -28,6 +29,7 @@ from dragoman.translation.criteria import (
     OtherRun,
     Reverse,
 )
+from dragoman.translation.demands import Asked
 from dragoman.translation.nbest import Lists
 from dragoman.translation.reranking import Reranker
 from dragoman.translation.risk import MinimumBayesRisk
@@ -130,6 +132,23 @@ def test_of_equal_ones_the_search_decides() -> None:
     for reranker in (Reranker((), {}), Reranker([Model()], {"model": 0.0})):
         (first, _) = reranker.ranked(CANDIDATES)
         assert [each.text for each in first] == ["xx yy", "xx", "x y z"]
+
+
+def test_terms_come_before_criteria(translator: Translator) -> None:
+    """What lacks a term of a glossary is no better for its figures."""
+    texts = ["one two three", "two four"]
+    asked = Asked(Glossary([Term("two", ("cinq",)), Term("two", ("six",))]), weight=1.0)
+    reranker = Reranker([Model()], {"model": 1.0}, candidates=20)
+    sentences = [translator.codec.sentence(number, (text,), asked=asked) for number, text in enumerate(texts)]
+    found = translator.translate(texts, asked=asked, n_best=20, rerank=reranker)
+    orders = [
+        [len(each.demands.lacking(one.text)) for one in best.n_best]
+        for each, best in zip(sentences, found, strict=True)
+    ]
+    assert orders == [sorted(order) for order in orders]
+    assert all(len(set(order)) > 1 for order in orders)
+    scores = [each.score for best in found for each in best.n_best]
+    assert scores != sorted(scores, reverse=True)
 
 
 def test_the_beam_is_as_wide_as_need_be() -> None:
@@ -246,12 +265,13 @@ def test_what_is_no_file_of_weights_is_told(text: str, tmp_path: Path, golden: G
 def test_runs_that_do_not_fit_are_told(translator: Translator, back: Path, golden: Golden) -> None:
     """A reverse run has to translate back, another one the same languages."""
     here = str(toy.trained(back.parent.parent))
-    for case, changes in {
+    wrong: dict[str, dict[str, Any]] = {
         "reverse": {"weights": {"reverse": 1.0}, "reverse": here},
         "other": {"weights": {"more": 1.0}, "runs": {"more": str(back)}},
         "unknown": {"weights": {"more": 1.0}},
         "no length model": {"weights": {"length_model": 1.0}, "length_model": None},
-    }.items():
+    }
+    for case, changes in wrong.items():
         with pytest.raises(UserError) as error:
             WEIGHTED.model_copy(update=changes).reranker(translator)
         golden(str(error.value).replace(str(back), "BACK").replace(here, "HERE"), case)

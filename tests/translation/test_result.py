@@ -209,8 +209,8 @@ def test_the_figure_of_a_word_is_the_mean_over_its_symbols() -> None:
     assert (shown.gold, shown.shares) == ([(2, 1)], [3])
 
 
-def test_the_confidence_of_a_word_is_a_product_and_that_of_all_a_geometric_mean() -> None:
-    """The end, and what is part of no word, count for the whole. Without one step's there is none."""
+def test_the_confidence_of_a_word_is_a_product_and_that_of_all_the_mean_of_words_and_end() -> None:
+    """What is part of no word does not count. Without one step's there is none."""
     given = example()
     chances = [0.5, 0.8, 0.9, 0.25, 0.75]
     every = zip(given.steps, chances, strict=True)
@@ -219,15 +219,15 @@ def test_the_confidence_of_a_word_is_a_product_and_that_of_all_a_geometric_mean(
     confidence = translation.confidence
     assert confidence is not None
     assert confidence.words.tolist() == pytest.approx([0.5, 0.225])
-    assert confidence.sentence == pytest.approx(math.prod(chances) ** (1 / 5))
+    assert confidence.sentence == pytest.approx((0.5 + 0.225 + 0.75) / 3)
     written = Result(translation).json()
-    assert written["confidence"] == {
-        "sentence": pytest.approx(math.prod(chances) ** 0.2, abs=1e-6),
-        "words": [0.5, 0.225],
-    }
+    assert written["confidence"] == {"sentence": pytest.approx(0.491667, abs=1e-6), "words": [0.5, 0.225]}
     assert [step["calibrated"] for step in written["steps"]] == [round(math.log(each), 6) for each in chances]
     assert replace(translation, steps=(*steps[:-1], given.steps[-1])).confidence is None
     assert replace(translation, steps=()).confidence is None
+    alone = replace(translation, words=[], steps=steps[-1:]).confidence
+    assert alone is not None
+    assert alone.sentence == pytest.approx(0.75)
 
 
 def test_what_is_not_trusted_is_withheld() -> None:
