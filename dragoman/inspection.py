@@ -3,10 +3,13 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from dragoman.configuration import components
 from dragoman.configuration.components import Spec
@@ -29,6 +32,7 @@ from dragoman.run.run import Run
 from dragoman.search.table import SEARCHES
 from dragoman.translation import result
 from dragoman.translation.inputs import Text
+from dragoman.translation.maps import SourceMaps
 from dragoman.translation.result import Result
 from dragoman.translation.translator import Translator
 from dragoman.visualisation.sentences import Example
@@ -107,9 +111,10 @@ def translated(
     gold: Sequence[Gold] = (),
     *,
     to: str | None = None,
+    explain: bool = False,
 ) -> tuple[Sentences, list[Score]]:
     """Translate sentences with a model, into the language `to` if it has several; with gold alignments of the
-    references, also return its alignment error rate.
+    references, also return its alignment error rate; and `explain` each translation.
 
     Gold links are shown if the translation equals the reference. A reference is None if it is not known; with gold
     links, all are known.
@@ -118,6 +123,8 @@ def translated(
     rates = [100 * agreement(translator, sources, known, gold, to=to).error_rate] if gold else []
     width = components.build(SEARCHES, translator.search).width
     found = translator.translate(sources, to=to, n_best=min(ALTERNATIVES, width))
+    if explain:
+        found = [replace(each, explanation=each.explain()) if each.text else each for each in found]
     links = [each.possible for each in gold] if gold else [None] * len(pairs)
     examples = [
         example(Result(translation, reference), each if translation.text == reference else None)
@@ -147,8 +154,9 @@ def agreement(
 def example(found: Result, gold: Iterable[tuple[int, int]] | None = None) -> Example:
     """Return a translation as a report shows it. Gold links are those of the words of its only source."""
     translation = found.translation
-    seen = translation.attention_matrix
+    seen, confidence = translation.attention_matrix, translation.confidence
     first = int(0 in seen.shares)  # the column of the first word
+    worded = [not source.regions for source in translation.sources]
     return Example(
         seen.columns,
         translation.words,
@@ -161,7 +169,17 @@ def example(found: Result, gold: Iterable[tuple[int, int]] | None = None) -> Exa
         found.pair or "",
         texts=[(source.label.strip("[]"), source.text) for source in translation.sources],
         target_text=translation.text,
+        maps=_maps(list(compress(translation.explanation.sources, worded))) if translation.explanation else {},
+        confidence=confidence.words.tolist() if confidence else None,
     )
+
+
+def _maps(sources: Sequence[SourceMaps]) -> dict[str, NDArray[np.float64]]:
+    """The maps of an explanation (target words, source words), by name."""
+    if not sources:
+        return {}
+    gradient, erasure = [each.gradient for each in sources], [each.erasure for each in sources]
+    return {"gradient": np.concatenate(gradient, 1), "erasure": np.concatenate(erasure, 1)}
 
 
 def facts(run: Run) -> list[tuple[str, str]]:

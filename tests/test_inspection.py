@@ -127,6 +127,28 @@ def test_given_sentences_are_translated_and_compared_with_gold_links(run: Run, g
     golden(str(raised.value))
 
 
+def test_translations_are_explained_if_asked(run: Run) -> None:
+    model = loading.load(run.folder.path)
+    found, _ = inspection.translated(model, [("one two", None), ("", None)], explain=True)
+    (maps,) = model.translate(["one two"])[0].explain().sources
+    assert {name: np.asarray(each).tolist() for name, each in found.examples[0].maps.items()} == {
+        "gradient": maps.gradient.tolist(),
+        "erasure": maps.erasure.tolist(),
+    }
+    assert found.examples[1].maps == {}
+    plain, _ = inspection.translated(model, [("one two", None)])
+    assert (plain.examples[0].maps, plain.examples[0].confidence) == ({}, None)
+
+
+def test_confidence_is_shown_where_a_run_is_calibrated(run: Run) -> None:
+    model = loading.load(run.folder.path)
+    model.codec.temperature = 2.0
+    found, _ = inspection.translated(model, [("one two", None)])
+    sure = model.translate(["one two"])[0].confidence
+    assert sure is not None
+    assert found.examples[0].confidence == sure.words.tolist()
+
+
 def test_agreement_is_that_of_forced_decoding(run: Run) -> None:
     model = loading.load(run.folder.path)
     for line, rate in (("0-2 1-1 2-0", 0.0), ("0-0 1-2 2-1", 1.0)):

@@ -44,6 +44,9 @@ def report(
         Path | None,
         typer.Option(help="Text in the target language whose words are counted; the training data if not given."),
     ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Also show what each source word did, by gradients and by erasing it.")
+    ] = False,
     to: To = None,
     threads: Threads = None,
 ) -> None:
@@ -68,8 +71,10 @@ def report(
     links = read_gold(gold, one_based=one_based) if gold else []
     if to and not sentences:
         raise UserError("--to goes with --sentences; development sentences already have their language")
+    if explain and not (sentences or gold):
+        raise UserError("--explain goes with --sentences or --gold; development sentences are shown as they were saved")
     frequency = frequencies(read_lines(corpus, LONGEST_TEXT)) if corpus else None
-    found = [_translated(run, given, sentences, gold, links, to) for run in runs]
+    found = [_translated(run, given, sentences, gold, links, to, explain=explain) for run in runs]
     if str(output) == "-":
         typer.echo(page(reporting.contents(found, frequency)), nl=False)
         return
@@ -95,6 +100,8 @@ def _translated(
     gold: Path | None,
     links: Sequence[Gold],
     to: str | None,
+    *,
+    explain: bool,
 ) -> "Translated":
     from dragoman import inspection
     from dragoman.data.source import only_text
@@ -115,7 +122,7 @@ def _translated(
         raise UserError(f"{gold} has {len(links):,} lines, but there are {len(pairs):,} sentences")
     if gold and any(reference is None for _, reference in pairs):
         raise UserError(f"{gold}: gold links need the reference of every sentence, behind a tab")
-    return Translated(run, *inspection.translated(load(folder), pairs, links, to=to))
+    return Translated(run, *inspection.translated(load(folder), pairs, links, to=to, explain=explain))
 
 
 def _development_pairs(run: "Run", gold: Path) -> Pairs:

@@ -138,6 +138,7 @@ COMMANDS = {
         "average runs/toy -o runs/toy/mean.safetensors", r"runs/toy/mean\.safetensors", ("runs/toy/mean.safetensors",)
     ),
     "report": Command("report runs/toy runs/edit -o page.html --sentences test.en", r"page\.html"),
+    "report with explanations": Command("report runs/toy -o page.html --sentences test.en --explain", r"page\.html"),
     "augment back": Command("augment back runs/toy mono.fr -o back", r"back\.(en|fr)", ("back.en", "back.fr")),
     "augment forward": Command("augment forward runs/toy mono.en -o more", r"more\.(en|fr)", ("more.en", "more.fr")),
     "augment copy": Command(f"augment copy mono.fr -o copy {NAMED}", r"copy\.(en|fr)", ("copy.en", "copy.fr")),
