@@ -119,13 +119,17 @@ class SentencePhrases:
 
     def _reading(self, symbols: Phrase) -> tuple[Said, tuple[Place, ...]]:
         """What is lacking after these symbols, and where the rest is. A search asks for longer and longer ones."""
+        if not self.wanted:
+            return self.start, ()
         if symbols not in self._readings:
-            before, found = self._reading(symbols[:-1])
-            said = self.after(before, symbols[-1])
-            for number in set(before.missing) - set(said.missing):
-                behind = (*before.begun, symbols[-1])
-                length = max(len(each) for each in self.wanted[number] if behind[-len(each) :] == each)
-                found = (*found, Place(number, len(symbols) - length, len(symbols)))
+            known = next(length for length in reversed(range(len(symbols))) if symbols[:length] in self._readings)
+            said, found = self._readings[symbols[:known]]
+            for end, symbol in enumerate(symbols[known:], start=known + 1):
+                before, said = said, self.after(said, symbol)
+                for number in set(before.missing) - set(said.missing):
+                    behind = (*before.begun, symbol)
+                    length = max(len(each) for each in self.wanted[number] if behind[-len(each) :] == each)
+                    found = (*found, Place(number, end - length, end))
             self._readings[symbols] = said, found
         return self._readings[symbols]
 

@@ -54,6 +54,17 @@ def test_what_advances_lowers_what_is_missing_and_nothing_raises_it_further_than
         assert begun == len(symbols)
 
 
+@pytest.mark.parametrize("wanted", [[], [[(A, B)]]], ids=["nothing", "a phrase"])
+def test_a_long_translation_is_read_at_once_as_it_is_symbol_by_symbol(wanted: list[list[Phrase]]) -> None:
+    said = (*[C] * 1_005, A, C, A, B, A)
+    slowly = SentencePhrases(wanted)
+    for length in range(len(said)):
+        slowly.places(said[:length])
+    places, begun = SentencePhrases(wanted).places(said)
+    assert (places, begun) == slowly.places(said)
+    assert [(each.begin, each.end) for each in places] == [(1_007, 1_009)] * len(wanted)
+
+
 @pytest.mark.parametrize("search", SEARCHES, ids=["greedy", "beam", "no room"])
 def test_a_translation_ends_when_all_is_said(search: Greedy | Beam) -> None:
     model = build_model(symbols=7, spread=1.0, seed=2)
