@@ -102,6 +102,8 @@ def grouped(
         else:
             found = _by_tags(Path(kind), len(references[0].lines))
             tables += [_of_groups(corpus, metrics, counts, *named) for named in found]
+        if not all(tables):
+            raise UserError(f"--by {kind}: there is nothing to score")
     if options.json:
         return written([as_object(row) for rows in tables for row in rows])
     return "\n\n".join(table(rows, options.test) for rows in tables)

@@ -75,6 +75,8 @@ def _translated(translator: "Translator", sources: "Sources", options: Options) 
 
 def _signature(options: Options) -> str:
     """Return the options that change translations, as the end of a score's signature."""
+    from dragoman.cli.scores import part
+
     engine = None if options.engine == Engines.torch else options.engine
     chosen = {
         "search": options.search,
@@ -84,7 +86,7 @@ def _signature(options: Options) -> str:
         "memory": options.memory,
         "exact": options.exact,
     }
-    return "".join(f"|{name}:{value}" for name, value in chosen.items() if value)
+    return "".join(part(name, value) for name, value in chosen.items() if value)
 
 
 def _prediction(translator: "Translator", sources: "Sources", reference: "Text", options: Options) -> "list[Score]":
@@ -118,7 +120,7 @@ def _with_candidates(
     metrics: "Sequence[Metric]",
 ) -> "list[Score]":
     """Return the scores with candidates, and the percentage of the references' symbols that are among these."""
-    from dragoman.cli.scores import named
+    from dragoman.cli.scores import named, part
     from dragoman.cli.scores import scores as measured
     from dragoman.evaluation.metrics.metric import Score
 
@@ -132,4 +134,4 @@ def _with_candidates(
         *measured(_translated(translator, sources, options), references, metrics),
         Score("Covered", percentage, signature),
     ]
-    return named(scores, f"{_signature(options)}|candidates:{translator.generator.candidates.name}")
+    return named(scores, _signature(options) + part("candidates", translator.generator.candidates.name))

@@ -1,6 +1,7 @@
 """Scores of texts against references, and their output."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +13,8 @@ from dragoman.errors import UserError
 from dragoman.evaluation.metrics.metric import Metric, Score
 from dragoman.evaluation.metrics.table import METRICS
 from dragoman.files import LONGEST_TEXT, read_lines, shown
+
+_BETWEEN = re.compile(r"(?<!\\)\|")  # the parts of a signature
 
 
 class Text(NamedTuple):
@@ -84,8 +87,13 @@ def told(scores: Sequence[Score], *, as_json: bool) -> str:
 
 def entry(score: Score) -> dict[str, Any]:
     """A score as sacreBLEU writes it in JSON, with the parts of its signature."""
-    parts = dict(part.split(":", 1) for part in score.signature.split("|"))
-    return {"name": score.name, "score": round(score.value, 2), "signature": score.signature, **parts}
+    parts = (each.replace("\\|", "|").split(":", 1) for each in _BETWEEN.split(score.signature))
+    return {"name": score.name, "score": round(score.value, 2), "signature": score.signature, **dict(parts)}
+
+
+def part(name: str, value: object) -> str:
+    """A further part of a signature; a `|` in its value has a backslash before it."""
+    return f"|{name}:" + str(value).replace("|", "\\|")
 
 
 def named(scores: Iterable[Score], more: str) -> list[Score]:

@@ -6,6 +6,8 @@ from random import Random
 
 import pytest
 
+from dragoman.cli.scores import entry, part
+from dragoman.evaluation.metrics.metric import Score
 from tests.golden import Golden
 from tests.system.conftest import Shell
 
@@ -119,6 +121,20 @@ def test_a_run_has_intervals_and_groups_too(copied: Shell) -> None:
     assert line.split(" ± ")[0] == plain.split(" (")[0]
     assert line.endswith("|bs:1000|seed:12345|beam:2)")
     assert copied(*words, "--by=length").lines[0].split() == ["source", "length", "sentences", "BLEU"]
+
+
+def test_parts_without_a_word_are_told(scored: Shell) -> None:
+    scored.write("marks", "!!!\n" * 60)
+    words = ("evaluate", "marks", "-i", "marks", "--by=frequency", "--corpus=ref")
+    for more in ((), ("--json",)):
+        assert scored.fails(*words, *more) == "--by frequency: there is nothing to score"
+
+
+def test_a_value_in_a_signature_may_have_its_separator_in_it() -> None:
+    signature = "nrefs:1" + part("weights", "a|b:c") + part("beam", 3)
+    assert signature == r"nrefs:1|weights:a\|b:c|beam:3"
+    found = entry(Score("BLEU", 1.0, signature))
+    assert (found["nrefs"], found["weights"], found["beam"]) == ("1", "a|b:c", "3")
 
 
 def test_tags_that_do_not_fit_are_told(scored: Shell) -> None:
