@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dragoman.configuration.config import Config
 from dragoman.data.batch import Batch, pad
-from dragoman.data.vocabulary import EOS
+from dragoman.data.vocabulary import EOS, UNK
 from dragoman.model import build
 from dragoman.model.decoder.decoder import State
 from dragoman.model.output.output import Loss
@@ -21,6 +21,7 @@ from dragoman.training.objectives.predicted import drawn
 
 Said: TypeAlias = tuple[int, ...]  # the symbols of a translation without its end
 LONGER: Final = (1.5, 5)  # most symbols that are drawn: so many times those of the longest reference, and so many more
+UNSAID: Final = "\u16a0"  # a word that no vocabulary has, in the place of each unknown one
 
 
 @final
@@ -31,8 +32,8 @@ class MinimumRisk(Objective):
 
     S are the different ones of `samples` translations that the model draws and, with `reference`, y* itself; a draw
     that does not end is cut. D is the error of a sentence by a `metric` of the configuration: a hundredth of it, or 1
-    less that if higher is better. This is for a model that is trained already: drawing takes time, and what other
-    models draw is of no use.
+    less that if higher is better; an unknown word of y* is never right. This is for a model that is trained already:
+    drawing takes time, and what other models draw is of no use.
     """
 
     any_attention = True
@@ -88,7 +89,9 @@ class MinimumRisk(Objective):
 
     def _error(self, said: Said, right: Said) -> float:
         """D of a translation."""
-        text, reference = (self.target.text.decode(self.target.vocabulary.symbols(each)) for each in (said, right))
+        symbols = self.target.vocabulary.symbols
+        wanted = [UNSAID if number == UNK else symbol for number, symbol in zip(right, symbols(right), strict=True)]
+        text, reference = (self.target.text.decode(each) for each in (symbols(said), wanted))
         score = self.metric.sentence(text, [reference]).value / 100
         return 1 - score if self.metric.higher_is_better else score
 

@@ -9,7 +9,7 @@ import torch
 
 from dragoman.configuration.document import ConfigError
 from dragoman.data.batch import Batch, Sequence
-from dragoman.data.vocabulary import EOS
+from dragoman.data.vocabulary import EOS, UNK
 from dragoman.evaluation.metrics.sacre import Chrf, Ter
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training.objectives import minimum_risk
@@ -64,6 +64,14 @@ def test_what_is_drawn_several_times_counts_once(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(minimum_risk, "_draw", lambda *_: [[other, right, other] for right in RIGHT])
     every = risk._candidates(MODEL, MODEL.begin(BATCH.sources), RIGHT)
     assert every == [[right, other] if reference else [other, right] for right in RIGHT]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_an_unknown_word_is_never_right(metric: str) -> None:
+    """Though there is one in the same place of both: they are different words."""
+    risk = objective(metric=metric)
+    assert risk._error((4, 5), (4, 5)) == 0
+    assert risk._error((4, UNK), (4, UNK)) > 0.2
 
 
 @pytest.mark.spec("G2")
