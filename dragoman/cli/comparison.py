@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+import numpy as np
+
 from dragoman.cli.evaluate_options import FREQUENCY, LENGTH, Comparisons, Options
 from dragoman.cli.scores import Text, entry, read
 from dragoman.cli.streams import aligned, tell
@@ -53,7 +55,8 @@ class Corpus(NamedTuple):
 
     def _compared(self, metric: Metric, counts: "Sequence[Counts]") -> Sequence[Cell]:
         options, references = self.options, len(self.references)
-        if (len(counts) > 1 or options.confidence) and len(counts[0]) >= FEWEST:
+        counted = np.any([each.any(axis=1) for each in counts], axis=0).sum()  # sentences that tell anything
+        if (len(counts) > 1 or options.confidence) and counted >= FEWEST:
             test: Test = "bootstrap" if options.test == Comparisons.bootstrap else "randomisation"
             return compare(metric, counts, references, test=test, samples=options.samples, seed=options.seed)
         return [

@@ -109,6 +109,20 @@ def test_groups_of_fewer_than_20_sentences_have_scores_alone(scored: Shell) -> N
     assert [set(each["WER"]) >= {"p_value", "ci"} for each in found] == [False, False, True, True]
 
 
+@pytest.mark.spec("H12")
+@pytest.mark.parametrize(("times", "judged"), [(1, False), (19, False), (20, True)])
+def test_words_that_few_sentences_have_have_scores_alone(scored: Shell, times: int, judged: bool) -> None:
+    """However many other sentences there are."""
+    lines = ["the cat"] * 100 + ["the emu"] * times
+    for name, emu in (("ref", "emu"), ("wrong", "cat"), ("right", "emu")):
+        scored.write(name, "\n".join(lines).replace("emu", emu) + "\n")
+    scored.write("corpus", "the cat\n" * 5)
+    words = ("evaluate", "ref", "-i", "wrong", "-i", "right", "--by=frequency", "--corpus=corpus", "--json")
+    found = json.loads(scored(*words).out)
+    assert [each["frequency"] for each in found] == ["0", "0", "4-9", "4-9"]
+    assert ["p_value" in each["F of words"] for each in found] == [judged, judged, True, True]
+
+
 @pytest.mark.slow
 @pytest.mark.spec("H12")
 def test_a_run_has_intervals_and_groups_too(copied: Shell) -> None:
