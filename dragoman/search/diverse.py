@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, zip_longest
+from itertools import zip_longest
 from typing import Annotated, final
 
 import torch
@@ -31,8 +31,8 @@ class Diverse(Search):
 
     n(y) is how many hypotheses of the groups before say y at this very step (Hamming diversity; the end symbol does not
     count). What was less probable at earlier steps for that reason is not lowered again, and log-probabilities and
-    scores are those of the model. Of an n-best list of as many translations as groups, or more, every group has its
-    share: the best of each group, then the second of each. Groups may find the same. `normalisation`, `alpha` and
+    scores are those of the model. An n-best list has the best of each group, then the second of each, so that every
+    group has its share; a shorter one the best of these. Groups may find the same. `normalisation`, `alpha` and
     lengths are as in `Beam`. While something that a constraint demands is missing, groups are not kept apart.
     """
 
@@ -99,10 +99,15 @@ class BesideOthers(Strategy):
         sentence.finished = self._chosen([group.finished for group in groups])
 
     def _chosen(self, finished: Sequence[Sequence[End]]) -> list[End]:
-        """The best of each group, then the second of each: those asked for, and then spare ones, best first."""
-        turns = [end for turn in zip_longest(*finished) for end in turn if end is not None]
-        parts = turns[: self.n_best], turns[self.n_best : self.most]
-        return [*chain.from_iterable(sorted(part, key=lambda end: -end.score) for part in parts)]
+        """The best of each group, then the second of each, each time best first: those asked for, and spare ones."""
+        turns = list[End]()
+        for turn in zip_longest(*finished):
+            turns += _ranked(end for end in turn if end is not None)
+        return [*_ranked(turns[: self.n_best]), *turns[self.n_best : self.most]]
 
     def done(self, sentence: Sentence, limit: int) -> bool:
         return all(self.beam.done(group, limit) for group in self.of_sentences[sentence.number])
+
+
+def _ranked(ends: Iterable[End]) -> list[End]:
+    return sorted(ends, key=lambda end: -end.score)

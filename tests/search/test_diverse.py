@@ -111,6 +111,29 @@ def test_of_a_short_list_every_group_has_its_share() -> None:
     assert (one.symbols, two.symbols) == ((A,), (C,))
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_short_list_is_the_beginning_of_a_longer_one(seed: int) -> None:
+    """Though the first group has not found the best."""
+    model, search = build_model(symbols=SYMBOLS, seed=seed, spread=1.0), Diverse(size=1, groups=4, strength=1.0)
+    every = search(model, (sentences(*SOURCES),), 4)
+    for count in (1, 2, 3):
+        fewer = search(model, (sentences(*SOURCES),), count, 3)
+        for some, whole in zip(fewer, every, strict=True):
+            assert [each.symbols for each in some[:4]] == [each.symbols for each in whole]
+
+
+def test_of_a_list_that_is_shorter_than_there_are_groups_it_is_the_best() -> None:
+    """A begins better, and ends in 0.06; B has 0.4."""
+
+    def chances(word: int, said: Prefix) -> Chances:
+        ends: Chances = {(A,): {EOS: 0.1, C: 0.9}, (B,): {EOS: 1.0}}.get(said, {EOS: 0.1, C: 0.9})
+        return {A: 0.6, B: 0.4} if not said else ends
+
+    search = Diverse(size=1, groups=2, strength=9.0, normalisation="none", length_ratio=0.0, length_margin=3)
+    ((best,),) = search(Written(chances), (sentences([A]),), 1)
+    assert best.symbols == (B,)
+
+
 def test_a_group_goes_on_while_it_can_find_something_better() -> None:
     """The second group has ended with 0.06, and what others say less is worse; but C A, which counts less, has 0.19."""
     table: dict[Prefix, Chances] = {
