@@ -126,7 +126,7 @@ def test_of_a_list_that_is_shorter_than_there_are_groups_it_is_the_best() -> Non
     """A begins better, and ends in 0.06; B has 0.4."""
 
     def chances(word: int, said: Prefix) -> Chances:
-        ends: Chances = {(A,): {EOS: 0.1, C: 0.9}, (B,): {EOS: 1.0}}.get(said, {EOS: 0.1, C: 0.9})
+        ends: Chances = {EOS: 1.0} if said == (B,) else {EOS: 0.1, C: 0.9}
         return {A: 0.6, B: 0.4} if not said else ends
 
     search = Diverse(size=1, groups=2, strength=9.0, normalisation="none", length_ratio=0.0, length_margin=3)
