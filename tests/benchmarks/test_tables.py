@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import objectives, outputs, postediting, provenance, rare, sizes, small, sources, trainings
+from benchmarks import objectives, outputs, postediting, provenance, rare, searches, sizes, small, sources, trainings
 from benchmarks.prepared import Row
 from dragoman.configuration import sections
 from dragoman.configuration.config import Config
@@ -328,6 +328,32 @@ def test_objectives_go_on_from_one_start(kinds: Namespace, capsys: pytest.Captur
     mean, _, spread = told[3].split(" | ")[1].partition(" ± ")
     scores = [provenance.read(trainings.result(row, kinds))["bleu"] for row in rows[1:4]]
     assert (mean, spread) == (f"{sum(scores) / 3:.1f}", f"{stdev(scores):.1f}")
+
+
+def test_ways_to_search_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for seed, part in enumerate(("train", "val", "test_2016_flickr")):
+        english, french = zip(*toy.pairs(40, seed), strict=True)
+        lines(tmp_path, f"{part}.en", list(english))
+        lines(tmp_path, f"{part}.de", list(french))
+    data = "data: {source: en, target: de, train: t, dev: d}\nrun: runs/x\n"
+    (tmp_path / "tiny.yaml").write_text(data + TINY.replace("METRIC", "bleu"), "utf-8")
+    monkeypatch.setattr(searches, "CONFIG", tmp_path / "tiny.yaml")
+    names = ["greedy", "beam 2", "minimum risk, chrf, 20 samples", "beam 5, three models", "reranked"]
+    monkeypatch.setattr(searches, "WAYS", {name: searches.WAYS[name] for name in names})
+    options = Namespace(folder=tmp_path / "table", data=tmp_path, epochs=1)
+    for row in searches.rows():
+        searches.work(row, options)
+    arguments = ["--folder", str(options.folder), "--data", str(tmp_path), "--test"]
+    assert searches.main(arguments) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert [line.split(" | ")[0] for line in told[2:7]] == [f"| {name}" for name in names]
+    assert all(len(line.split(" | ")) == 7 for line in told[2:7])
+    short = min(searches.SENTENCES, sum(len(text.split()) <= searches.WORDS for text, _ in toy.pairs(40, 1)))
+    sentences, proofs, found, empty = (int(cell) for cell in told[-1].strip("| ").split(" | "))
+    assert sentences == short
+    assert proofs >= max(found, empty)
 
 
 def test_minutes_before_an_interruption_count(kinds: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,196 @@
+"""What the ways to search are worth: `make search-table`.
+
+The folder of `--data` has the files of Multi30k as people write them (`train`, `val` and `test_2016_flickr`, `.en` and
+`.de`, or `.gz`). Three models from English to German, which differ by their seed, and one from German to English are
+trained with configs/multi30k-en-de-raw.yaml. A row of the table is a way to translate with them: searches, minimum
+Bayes risk over samples, three models together, and reranking with weights that `dragoman tune` finds on the development
+set. It has BLEU, chrF and sentences per second of processor time, on the development set. Another row tells of the
+first development sentences of at most WORDS words how often exhaustive search proves its translation, how often a beam
+finds it too, and how often it is empty. `--test` adds the scores of the test set. Started again, it continues where it
+stopped.
+"""
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import dragoman
+from benchmarks import provenance, trainings
+from benchmarks.prepared import Row
+from benchmarks.trainings import Table, markdown, result, trained
+from dragoman.configuration.components import Spec
+from dragoman.configuration.config import Config, DeviceConfig
+from dragoman.errors import UserError
+from dragoman.evaluation.metrics.sacre import Bleu, Chrf
+from dragoman.evaluation.metrics.table import METRICS
+from dragoman.files import existing, read_lines
+from dragoman.training import checks
+from dragoman.translation.risk import MinimumBayesRisk
+from dragoman.translation.tuning import Weighted
+
+CONFIG = Path(__file__).resolve().parent.parent / "configs" / "multi30k-en-de-raw.yaml"
+FORWARD, REVERSE = ("seed 1", "seed 2", "seed 3"), "reverse"
+SETS = {"dev": "val", "test": "test_2016_flickr"}
+EXHAUSTIVE, WORDS, SENTENCES = "exhaustive", 12, 100
+LIKELY = Spec("sample", {"epsilon": 0.02})  # without symbols that are improbable
+
+
+class Way(NamedTuple):
+    """A way to translate: a search, the models, a metric and a number of samples for minimum Bayes risk, or weights."""
+
+    search: Spec | None = None
+    runs: Sequence[str] = FORWARD[:1]
+    risk: tuple[str, int] | None = None
+    tuned: bool = False
+
+
+BEAM = Spec("beam", {"size": 5})
+WAYS = {
+    "greedy": Way(Spec("greedy")),
+    **{f"beam {size}": Way(Spec("beam", {"size": size})) for size in (2, 5, 10, 20, 50, 100)},
+    "sample": Way(Spec("sample")),
+    "sample, epsilon 0.02": Way(LIKELY),
+    **{
+        f"minimum risk, {metric}, {count} samples": Way(LIKELY, risk=(metric, count))
+        for metric in ("chrf", "bleu")
+        for count in (20, 100)
+    },
+    "beam 5, three models": Way(BEAM, FORWARD),
+    "reranked": Way(tuned=True),
+}
+
+
+class Scores(NamedTuple):
+    """Scores of a set, and sentences per second of processor time."""
+
+    bleu: float
+    chrf: float
+    rate: float
+
+
+def rows() -> list[Row]:
+    """Return the trainings, and a row for each way to translate."""
+    seeds = [Row(name, CONFIG, {"seed": name.split()[1]}) for name in FORWARD]
+    back = Row(REVERSE, CONFIG, {"data.source": "de", "data.target": "en"})
+    return [*seeds, back, *(Row(name, CONFIG) for name in (*WAYS, EXHAUSTIVE))]
+
+
+TABLE = Table(
+    "benchmarks.searches",
+    str(__doc__),
+    lambda _: rows(),
+    folder="runs/search-table",
+    data="data/multi30k",
+    epochs=8,
+    first=(*FORWARD, REVERSE),
+    flags={"--test": "also show the scores of the test set"},
+)
+
+
+def config(row: Row, options: argparse.Namespace) -> Config:
+    """Return a row's configuration with its data and run folder."""
+    places = {"run": options.folder / row.slug, "data.train": options.data / "train", "data.dev": options.data / "val"}
+    given = {key: str(place) for key, place in places.items()}
+    return checks.load_config(
+        row.config, {**given, "training.epochs": str(options.epochs), "device.threads": "1", **row.overrides}
+    )
+
+
+def work(row: Row, options: argparse.Namespace) -> None:
+    """Train a row, or translate its way; write its result."""
+    made = config(row, options)
+    made_with = provenance.of(made)
+    found: dict[str, Any]
+    if row.name in TABLE.first:
+        found = {"minutes": trained(row, made, options)[1]}
+    elif row.name == EXHAUSTIVE:
+        found = proved(options)
+    else:
+        found = {part: translated(WAYS[row.name], part, options)._asdict() for part in SETS}
+    provenance.write(result(row, options), found, made_with)
+
+
+def _runs(names: Sequence[str], options: argparse.Namespace) -> list[Path]:
+    return [options.folder / Row(name, CONFIG).slug for name in names]
+
+
+def _read(part: str, side: str, options: argparse.Namespace) -> list[str]:
+    return list(read_lines(existing(options.data / f"{SETS[part]}.{side}")))
+
+
+def translated(way: Way, part: str, options: argparse.Namespace) -> Scores:
+    """Translate a set in one way, and score it."""
+    model = dragoman.load(_runs(way.runs, options), device=DeviceConfig(threads=1))
+    chosen: dict[str, Any] = {"search": way.search}
+    if way.risk:
+        chosen["risk"] = MinimumBayesRisk(METRICS[way.risk[0]](), way.risk[1])
+    if way.tuned:
+        chosen["rerank"] = Weighted.read(_weights(options)).reranker(model)
+    sources, references = (_read(part, side, options) for side in ("en", "de"))
+    began = time.process_time()
+    texts = [each.text for each in model.translate(sources, **chosen)]
+    seconds = time.process_time() - began
+    bleu, chrf = (metric.corpus(texts, [references]).value for metric in (Bleu(), Chrf()))
+    return Scores(bleu, chrf, len(texts) / seconds)
+
+
+def _weights(options: argparse.Namespace) -> Path:
+    """Return the weights of reranking, which `dragoman tune` finds when they are first asked for."""
+    path: Path = options.folder / "rerank.yaml"
+    if not path.is_file():
+        (run,), (back,) = _runs(FORWARD[:1], options), _runs([REVERSE], options)
+        source, reference = (existing(options.data / f"{SETS['dev']}.{side}") for side in ("en", "de"))
+        command = [sys.executable, "-m", "dragoman", "tune", str(run), "--source", str(source), "--reverse", str(back)]
+        command += ["--reference", str(reference), "--metric", "bleu", "--threads", "1", "-o", str(path)]
+        done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+        if done.returncode:
+            raise UserError(done.stderr.strip())
+    return path
+
+
+def proved(options: argparse.Namespace) -> dict[str, int]:
+    """Return of how many short sentences exhaustive search has proved the mode, how often that is what a beam finds
+    that ranks by log P, and how often it is empty.
+    """
+    model = dragoman.load(_runs(FORWARD[:1], options), device=DeviceConfig(threads=1))
+    short = list(islice((text for text in _read("dev", "en", options) if len(text.split()) <= WORDS), SENTENCES))
+    modes = model.translate(short, search=Spec("exhaustive"))
+    beam = model.translate(short, search=Spec("beam", {"size": 5, "normalisation": "none"}))
+    sure = [(mode.text, each.text) for mode, each in zip(modes, beam, strict=True) if mode.proved]
+    return {
+        "sentences": len(short),
+        "proved": len(sure),
+        "found": sum(mode == text for mode, text in sure),
+        "empty": sum(not mode for mode, _ in sure),
+    }
+
+
+def show(every: list[Row], options: argparse.Namespace) -> None:
+    found = {row.name: provenance.read(result(row, options)) for row in every}
+    parts = list(SETS) if options.test else list(SETS)[:1]
+    lines = [
+        (name, *(f"{found[name][part][figure]:.1f}" for part in parts for figure in Scores._fields))
+        for name in WAYS
+        if name in found
+    ]
+    heads = [f"{part} {figure}" for part in parts for figure in ("BLEU", "chrF", "sentences/s")]
+    markdown(("", *heads), *lines)
+    if EXHAUSTIVE in found:
+        sentences, proofs, same, empty = (found[EXHAUSTIVE][key] for key in ("sentences", "proved", "found", "empty"))
+        markdown(
+            ("short sentences", "mode proved", "which beam 5 finds", "which is empty"),
+            (str(sentences), str(proofs), str(same), str(empty)),
+        )
+
+
+def main(arguments: list[str] | None = None) -> int:
+    return trainings.main(TABLE, work, show, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
