@@ -37,13 +37,15 @@ class Corpus(NamedTuple):
     systems: Sequence[Text]
     references: list[list[str]]
     options: Options
+    further: str = ""  # what signatures have besides
 
     def rows(
         self, of: dict[str, str | int], metrics: Sequence[Metric], counts: "Sequence[Sequence[Counts]]"
     ) -> list[Row]:
         """A row for each system, by the counts of each metric for each system."""
         named = len(self.systems) > 1
-        found = [self._compared(metric, each) for metric, each in zip(metrics, counts, strict=True)]
+        compared = [self._compared(metric, each) for metric, each in zip(metrics, counts, strict=True)]
+        found = [[_named(cell, self.further) for cell in cells] for cells in compared]
         return [
             Row({**of, "system": shown(system.path)} if named else of, list(cells))
             for system, *cells in zip(self.systems, *found, strict=True)
@@ -72,13 +74,13 @@ def compared(
     run: "Translated | None",
 ) -> str:
     """Return scores with intervals; for several systems in a table, with the p of each difference from the first."""
-    corpus = Corpus(systems, [lines for _, lines in references], options)
+    corpus = Corpus(systems, [lines for _, lines in references], options, run.signature if run else "")
     if len(systems[0].lines) < FEWEST:
         tell(f"{len(systems[0].lines)} sentences are too few for intervals and tests; these need {FEWEST}")
     rows = corpus.rows({}, metrics, [corpus.counts(metric) for metric in metrics])
     if len(rows) > 1:
         return written(list(map(as_object, rows))) if options.json else table(rows, options.test)
-    cells = [_named(cell, run.signature if run else "") for cell in rows[0].cells]
+    cells = rows[0].cells
     further = run.further if run else []
     if options.json:
         listed = [_entry(cell) for cell in [*cells, *further]]
@@ -94,8 +96,8 @@ def grouped(
     run: "Translated | None",
 ) -> str:
     """Return a table for each `--by`, or for each column of tags; as JSON a list of the rows of all."""
-    corpus = Corpus(systems, [lines for _, lines in references], options)
-    counts = [corpus.counts(metric) for metric in metrics]
+    corpus = Corpus(systems, [lines for _, lines in references], options, run.signature if run else "")
+    counts = [corpus.counts(metric) for metric in metrics if options.by != [FREQUENCY]]
     tables = list[list[Row]]()
     for kind in options.by or ():
         if kind == FREQUENCY and options.corpus:
@@ -164,8 +166,8 @@ def _by_frequency(corpus: Corpus, path: Path) -> Iterator[Row]:
     for bucket in range(len(groups.FREQUENCIES) + 1):
         metric = groups.Words(frequency, bucket)
         counts = corpus.counts(metric)
-        words = int(counts[0].sum(axis=0)[2])
-        if words:
+        words = sum(map(metric.number, corpus.references))
+        if words or any(each.any() for each in counts):
             yield from corpus.rows({"frequency": metric.group, "words": words}, [metric], [counts])
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Translated(NamedTuple):
-    """Translations, further scores, and the options that change them as the end of a signature."""
+    """Translations, further scores (none of parts), and the options that change them as the end of a signature."""
 
     text: "Text"
     references: "list[Text]"
@@ -53,6 +53,8 @@ def translated(options: Options, metrics: "Sequence[Metric]") -> Translated:
         )
     found = _translated(translator, sources, options)
     further = list["Score"]()
+    if options.by:
+        return Translated(found, references, [], _signature(options), sources)
     if len(references) == 1:  # comparable only between runs with the same symbols
         further += _prediction(translator, sources, references[0], options)
     if translator.marks:

@@ -72,6 +72,10 @@ class Words(LineMetric):
         """The words of a line."""
         return self._words(line)
 
+    def number(self, lines: Iterable[str]) -> int:
+        """How many words of the bucket a text has."""
+        return sum(map(self._within, Counter(word for line in lines for word in self.of(line)).items()))
+
     def _counts(self, hypothesis: str, references: Sequence[str]) -> Counts:
         said = Counter(self.of(hypothesis))
         wanted = max((Counter(self.of(reference)) for reference in references), key=lambda each: (said & each).total())

@@ -123,6 +123,18 @@ def test_words_that_few_sentences_have_have_scores_alone(scored: Shell, times: i
     assert ["p_value" in each["F of words"] for each in found] == [judged, judged, True, True]
 
 
+@pytest.mark.spec("H12")
+def test_words_that_only_a_translation_has_are_shown(scored: Shell) -> None:
+    """As many of the references whichever system comes first."""
+    scored.write("ref", "the cat\n" * 30)
+    scored.write("invents", "the emu\n" * 30)
+    scored.write("corpus", "the cat\n" * 5)
+    for systems in (("-i", "ref", "-i", "invents"), ("-i", "invents", "-i", "ref")):
+        words = ("evaluate", "ref", "ref", *systems, "--by=frequency", "--corpus=corpus", "--json")
+        found = json.loads(scored(*words).out)
+        assert [(each["frequency"], each["words"]) for each in found] == [("0", 0)] * 2 + [("4-9", 120)] * 2
+
+
 @pytest.mark.slow
 @pytest.mark.spec("H12")
 def test_a_run_has_intervals_and_groups_too(copied: Shell) -> None:
@@ -134,7 +146,12 @@ def test_a_run_has_intervals_and_groups_too(copied: Shell) -> None:
     assert others == further
     assert line.split(" ± ")[0] == plain.split(" (")[0]
     assert line.endswith("|bs:1000|seed:12345|beam:2)")
-    assert copied(*words, "--by=length").lines[0].split() == ["source", "length", "sentences", "BLEU"]
+    heading, *_, signature = copied(*words, "--by=length").lines
+    assert heading.split() == ["source", "length", "sentences", "BLEU"]
+    assert signature.endswith("|beam:2")
+    heading, *_, signature = copied(*words, "--by=frequency", "--corpus=train.fr").lines
+    assert heading.split() == ["frequency", "words", "F", "of", "words"]
+    assert signature.endswith("|beam:2")
 
 
 def test_parts_without_a_word_are_told(scored: Shell) -> None:
