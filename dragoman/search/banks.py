@@ -55,11 +55,12 @@ def _following(rows: Sequence[Node], prediction: Prediction[Any], progress: Prog
 def banked(candidates: list[tuple[int, Candidate]], width: int) -> list[Candidate]:
     """The candidates that end and are among the `width` best with nothing missing; then `width` that go on, shared
     equally among the banks (one for each number of missing symbols), with places left over given to the best. Both
-    best first.
+    best first. Where all end, those with the fewest missing symbols are what there is.
     """
     possible = [each for each in candidates if each[1].total > float("-inf")]
     ranked = sorted(possible, key=lambda each: -each[1].total)
-    fulfilled = [each for missing, each in ranked if not missing]
+    fewest = 0 if any(each.symbol != EOS for _, each in ranked) else min((missing for missing, _ in ranked), default=0)
+    fulfilled = [each for missing, each in ranked if missing == fewest]
     ends = [each for each in fulfilled[:width] if each.symbol == EOS]
     banks = defaultdict[int, list[Candidate]](list)
     for missing, each in ranked:

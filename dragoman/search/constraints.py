@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, final
+from typing import Any, ClassVar, NamedTuple, final
 
 import torch
 from torch import Tensor
@@ -39,6 +39,8 @@ class Constraint(ABC):
 
     Allowed symbols keep the log-probability that the model gives them.
     """
+
+    yields: ClassVar[bool] = False  # whether what it forbids may be said where another constraint requires it
 
     @property
     def refuses(self) -> bool:
@@ -80,8 +82,12 @@ class All(Constraint):
 
     def allowed(self, state: State, symbols: Int[Tensor, "C"]) -> Bool[Tensor, "_ C"]:
         allowed = symbols.new_ones(1, len(symbols), dtype=torch.bool)
+        yielding = any(each.yields for each in self._constraints)
+        progress = self.progress(state) if yielding else None
+        required = (progress.following.unsqueeze(2) == symbols).any(1) if progress else ~allowed
         for each, own in zip(self._constraints, state, strict=True):
-            allowed = allowed & each.allowed(own, symbols)
+            here = each.allowed(own, symbols)
+            allowed = allowed & (here | required if each.yields else here)
         return allowed
 
     def advance(self, symbols: Int[Tensor, "R"], state: State) -> State:
@@ -94,7 +100,22 @@ class All(Constraint):
             return None
         missing = torch.stack([each.missing for each in demands]).sum(0)
         losing = torch.stack([each.missing * 0 if each.losing is None else each.losing for each in demands]).sum(0)
-        return Progress(missing, torch.cat([each.following for each in demands], 1), losing)
+        following = torch.cat([each.following for each in demands], 1)
+        if len(demands) > 1 and following.size(1):
+            following = self._advancing(following, state)
+        return Progress(missing, following, losing)
+
+    def _advancing(self, following: Int[Tensor, "R K"], state: State) -> Int[Tensor, "R K"]:
+        """Those that advance one and lose nothing of another, or all where there are none."""
+
+        def missing(of: State) -> Int[Tensor, "R"]:
+            every = [each.progress(own) for each, own in zip(self._constraints, of, strict=True)]
+            return torch.stack([each.missing for each in every if each]).sum(0)
+
+        before = missing(state)
+        nearer = torch.stack([missing(self.advance(each, state)) < before for each in following.unbind(1)], 1)
+        nearer &= following != PAD
+        return following.where(nearer | ~nearer.any(1, keepdim=True), PAD)
 
     @property
     def refuses(self) -> bool:
@@ -208,7 +229,9 @@ class NoUnknownIn(Constraint):
 
 @final
 class NoRepeatNgram(Constraint):
-    """Translations in which no `size` symbols follow each other twice (Paulus et al. 2018)."""
+    """Translations in which no `size` symbols follow each other twice (Paulus et al. 2018) unless they have to."""
+
+    yields = True
 
     def __init__(self, context: ConstraintContext, *, size: Width = 3) -> None:
         self._size = size

@@ -2,6 +2,8 @@
 the judge; and what holds for all that a configuration can name.
 """
 
+from collections.abc import Callable
+from itertools import combinations, pairwise
 from typing import Any
 
 import pytest
@@ -11,9 +13,20 @@ from dragoman.configuration.components import Spec, build
 from dragoman.data.vocabulary import EOS, UNK
 from dragoman.model.state import select
 from dragoman.search.beam import Beam
-from dragoman.search.constraints import CONSTRAINTS, Constraint, ConstraintContext, FittingEdits
+from dragoman.search.constraints import (
+    CONSTRAINTS,
+    All,
+    Constraint,
+    ConstraintContext,
+    FittingEdits,
+    ForbiddenSymbols,
+)
 from dragoman.search.constraints import Prefix as Forced
+from dragoman.search.diverse import Diverse
 from dragoman.search.greedy import Greedy
+from dragoman.search.phrases import Phrases, SentencePhrases
+from dragoman.search.search import Search
+from dragoman.search.spans import Accepted, EachMark
 from tests.builders import build_model, context, sentences
 from tests.search.toys import Chances, Prefix, Written, all_translations
 
@@ -151,3 +164,48 @@ def test_in_the_place_of_an_unknown_word_stands_the_next_best(search: Greedy | B
     ((free, *_),) = search(model, (sentences([4]),))
     ((best, *_),) = search(model, (sentences([4]),), constraint=named("no_unknown", 1))
     assert (free.symbols, best.symbols) == ((UNK,), (WORD,))
+
+
+def phrases(*wanted: Prefix) -> Phrases:
+    return Phrases([SentencePhrases([[each] for each in wanted])] * len(SOURCES), torch.device("cpu"))
+
+
+CPU = torch.device("cpu")
+HELD: dict[str, tuple[Constraint, Callable[[Prefix], bool]]] = {
+    "phrases": (phrases((5, 6), (5, 6)), lambda said: [*pairwise(said)].count((5, 6)) >= 2),
+    "one symbol": (phrases((6, 6, 6)), lambda said: (6, 6, 6) in zip(said, said[1:], said[2:], strict=False)),
+    "marks": (EachMark(torch.tensor([[2]] * 4), torch.tensor([KEEP])), lambda said: said.count(KEEP) == 2),
+    "prefix": (Forced(torch.tensor([[5, 5]] * 4)), lambda said: said[:2] == (5, 5)),
+    "forbidden": (ForbiddenSymbols([UNK], SYMBOLS, CPU), lambda said: UNK not in said),
+    "edits": (FittingEdits(torch.tensor([6] * 4), OPERATIONS), lambda said: operations(said) <= 6),
+    "accepted": (
+        Accepted(4, lambda _, said: (UNK, UNK) not in pairwise(said), lambda *_: None, CPU),
+        lambda said: (UNK, UNK) not in pairwise(said),
+    ),
+    "no_unknown": (named("no_unknown", 4), lambda said: UNK not in said),
+    "unigrams": (named("no_repeat_ngram", 4, size=1), lambda said: True),
+    "bigrams": (named("no_repeat_ngram", 4, size=2), lambda said: True),
+}
+
+
+@pytest.mark.parametrize("pair", [*combinations(HELD, 2)], ids="-".join)
+@pytest.mark.parametrize(
+    "search",
+    [Greedy(), Beam(size=4), Diverse(size=2, groups=2), Beam(size=4, length_ratio=0.0, length_margin=0)],
+    ids=["greedy", "beam", "diverse", "no room"],
+)
+def test_any_two_go_together_and_what_is_required_may_be_repeated(search: Search, pair: tuple[str, str]) -> None:
+    both = [HELD[name] for name in pair]
+    model = build_model(symbols=SYMBOLS, spread=1.0, seed=2)
+    found = search(model, (sentences(*SOURCES),), constraint=All([each for each, _ in both]))
+    for best, *_ in found:
+        assert all(holds(best.symbols) for _, holds in both)
+
+
+def test_where_no_more_is_allowed_a_beam_has_what_lacks_least() -> None:
+    """One symbol is required and forbidden: it ends with one of two symbols missing, as greedy search does."""
+    impossible = All([phrases((5,), (KEEP,)), ForbiddenSymbols([KEEP], SYMBOLS, CPU)])
+    for search in (Greedy(), Beam(size=3)):
+        for best, *_ in search(build_model(symbols=SYMBOLS, seed=2), (sentences(*SOURCES),), constraint=impossible):
+            assert 5 in best.symbols
+            assert KEEP not in best.symbols
