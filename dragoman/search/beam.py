@@ -35,9 +35,9 @@ class Beam(Search):
     probability alone.
 
     A sentence is done when `n_best` finished hypotheses rank above everything that an open one can still reach, so
-    early stopping loses nothing. Without normalisation this happens soon. With it, an open hypothesis might rise by
-    growing up to the limit: this costs a quarter more steps on Multi30k, and all steps up to the limit if a model
-    seldom predicts the end.
+    early stopping loses nothing, unless terms are favoured: what they would still add is not foreseen. Without
+    normalisation this happens soon. With it, an open hypothesis might rise by growing up to the limit: this costs a
+    quarter more steps on Multi30k, and all steps up to the limit if a model seldom predicts the end.
     """
 
     def __init__(

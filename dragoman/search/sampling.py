@@ -38,9 +38,10 @@ class Sample(Search):
     fewest that sum to p of those whose surprisal -log p is nearest to the entropy (Meister et al. 2023).
 
     `n_best` is the number of samples. They are independent of each other, so that several can be the same, and sorted
-    by probability. Log-probabilities and scores are those of the model, not of what is drawn from. What is drawn for a
-    sentence depends on its sources, on `n_best` and on `seed`, and on nothing else in its batch. A word that the model
-    spells is drawn as `<unk>`, and spelled in the most probable way. Lengths are limited as in `Greedy`.
+    by probability. Log-probabilities and scores are those of the model, not of what is drawn from, but a score counts
+    what favoured terms add. What is drawn for a sentence depends on its sources, on `n_best` and on `seed`, and on
+    nothing else in its batch. A word that the model spells is drawn as `<unk>`, and spelled in the most probable way.
+    Lengths are limited as in `Greedy`.
     """
 
     draws = True

@@ -22,6 +22,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.constraints import All
 from dragoman.search.decoding import Deadline
 from dragoman.search.ensemble import Ensemble
+from dragoman.search.exhaustive import Exhaustive
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.streaming import Adaptive, EmittedSymbol, StreamingPredictor, WaitK, stream
 from dragoman.search.table import SEARCHES, with_beam
@@ -169,6 +170,8 @@ class Translator:
         if rerank and search is None and beam_size is None:
             search = rerank.search(self.search)
         task = self._task(n_best, search, beam_size, timeout, self.codec.mark(to), risk or rerank)
+        if asked.weight and isinstance(task.search, Exhaustive):
+            raise UserError("exhaustive search: terms may be required, not favoured (--glossary-weight)")
         if exact and not self.codec.reading.recall:
             raise UserError("this run has no translation memory to find exact matches in (data.memory)")
         prefixes = [None] * len(texts) if prefix is None else listed(prefix, "translate([text], prefix=[text])")

@@ -26,9 +26,11 @@ def test_terms_are_in_the_translations_and_what_is_not_is_told(trained: Shell, t
 
 def test_what_does_not_go_together_is_told(trained: Shell, tmp_path: Path, golden: Golden) -> None:
     (tmp_path / "terms.tsv").write_text("\tcinq\n", "utf-8")
+    (tmp_path / "kept.tsv").write_text("one\n", "utf-8")
     for words in (
         ["--glossary", str(tmp_path / "terms.tsv")],
         ["--glossary-weight", "2"],
+        ["--glossary", str(tmp_path / "kept.tsv"), "--glossary-weight", "2", "--search", "exhaustive"],
         ["--protect", "placeholder"],
         ["--wait", "1", "--protect", "numbers"],
     ):
