@@ -1,7 +1,7 @@
 """Scores with intervals, comparisons of systems, and scores of groups, as text or JSON."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -20,6 +20,8 @@ from dragoman.files import shown
 if TYPE_CHECKING:
     from dragoman.cli.evaluate_run import Translated
     from dragoman.evaluation.significance import Counts
+
+OWN = ("system", "sentences")  # columns of every table
 
 Cell: TypeAlias = Compared | Score
 
@@ -105,7 +107,7 @@ def grouped(
         elif kind == LENGTH:
             tables.append(_of_groups(corpus, metrics, counts, *_by_length(options, references, run)))
         else:
-            found = _by_tags(Path(kind), len(references[0].lines))
+            found = _by_tags(Path(kind), len(references[0].lines), {*OWN, *(metric.name for metric in metrics)})
             tables += [_of_groups(corpus, metrics, counts, *named) for named in found]
         if not all(tables):
             raise UserError(f"--by {kind}: there is nothing to score")
@@ -148,9 +150,12 @@ def _by_length(
     return "source length", groups.by_length(source.lines)
 
 
-def _by_tags(path: Path, sentences: int) -> Iterator[tuple[str, list[groups.Group]]]:
-    """Yield groups by each column of a table with a header."""
+def _by_tags(path: Path, sentences: int, others: Container[str]) -> Iterator[tuple[str, list[groups.Group]]]:
+    """Yield groups by each column of a table with a header. `others` are the names of other columns of the output."""
     header, *rows = [line.split("\t") for line in read(path).lines] or [[]]
+    for name in header:
+        if name in others:
+            raise UserError(f"{shown(path)}:1: '{name}' is the name of another column of the scores; call it otherwise")
     if len(rows) != sentences:
         raise UserError(f"{shown(path)} has {len(rows):,} rows below its header, but there are {sentences:,} sentences")
     for number, row in enumerate(rows, start=2):

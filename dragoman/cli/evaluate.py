@@ -45,6 +45,8 @@ def evaluate(options: Options) -> None:
     from dragoman.cli import scores
 
     metrics = scores.measures(options.metrics, options.of_metrics())
+    if options.json and (options.by or len(options.translations or ()) > 1):
+        scores.distinct(metrics)
     if options.run:
         from dragoman.cli import evaluate_run
 

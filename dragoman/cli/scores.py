@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -75,6 +76,13 @@ def _measure(spec: Spec, given: Mapping[str, Any]) -> Metric:
     if given["lowercase"] and "case:lc" not in metric.signature(1):
         raise UserError(f"--lowercase: '{spec.kind}' does not ignore letter case")
     return metric
+
+
+def distinct(metrics: Sequence[Metric]) -> None:
+    """Raises UserError if two metrics have one name in the output."""
+    for name, count in Counter(metric.name for metric in metrics).items():
+        if count > 1:
+            raise UserError(f"--metrics: {count} are called '{name}', of which --json can have one")
 
 
 def told(scores: Sequence[Score], *, as_json: bool) -> str:

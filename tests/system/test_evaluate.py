@@ -154,6 +154,14 @@ def test_a_run_has_intervals_and_groups_too(copied: Shell) -> None:
     assert signature.endswith("|beam:2")
 
 
+@pytest.mark.parametrize("more", [["-i", "bad"], ["--by=length"]])
+def test_metrics_of_one_name_do_not_go_into_one_object(scored: Shell, more: list[str]) -> None:
+    words = ("evaluate", "ref", "-i", "good", *more, "--metrics=chrf,{kind: chrf, lowercase: true}")
+    assert scored.fails(*words, "--json").startswith("--metrics: 2 are called 'chrF2'")
+    assert scored(*words).code == 0
+    assert len(json.loads(scored(*words[:4], words[-1], "--json").out)) == 2
+
+
 def test_parts_without_a_word_are_told(scored: Shell) -> None:
     scored.write("marks", "!!!\n" * 60)
     words = ("evaluate", "marks", "-i", "marks", "--by=frequency", "--corpus=ref")
@@ -173,6 +181,10 @@ def test_tags_that_do_not_fit_are_told(scored: Shell) -> None:
     assert scored.fails("evaluate", "ref", "-i", "good", "--by=short.tsv").startswith("short.tsv has 2 rows")
     scored.write("uneven.tsv", "topic\n" + "a\n" * 58 + "a\tb\n" + "a\n")
     assert scored.fails("evaluate", "ref", "-i", "good", "--by=uneven.tsv").startswith("uneven.tsv:60: 2 columns")
+    for name in ("system", "sentences", "WER"):
+        scored.write("named.tsv", f"topic\t{name}\n" + "a\tb\n" * 60)
+        told = scored.fails("evaluate", "ref", "-i", "good", "--by=named.tsv", "--metrics=wer")
+        assert told.startswith(f"named.tsv:1: '{name}' is")
     scored.write("empty.tsv", "")
     assert scored.fails("evaluate", "ref", "-i", "good", "--by=empty.tsv").startswith("empty.tsv has 0 rows")
     scored.write("three", "a\nb\nc\n")
