@@ -76,20 +76,26 @@ def spaceless(character: str) -> bool:
     return re.match(f"[{SPACELESS}]", character) is not None
 
 
-def whole(text: str, begin: int, end: int) -> bool:
-    """Whether what stands there are whole words."""
-    pieces = [match.span() for match in _PIECE.finditer(text)]
-    return begin in {first for first, _ in pieces} and end in {last for _, last in pieces}
+class Wholes:
+    """Where whole words begin and end in a text."""
 
+    def __init__(self, text: str) -> None:
+        self.text = text
+        pieces = [match.span() for match in _PIECE.finditer(text)]
+        self._begins, self._ends = {begin for begin, _ in pieces}, {end for _, end in pieces}
 
-def occurrences(text: str, forms: Sequence[str]) -> Iterator[Span]:
-    """Yield the places of these forms, as whole words."""
-    for form in forms:
-        begin = text.find(form)
-        while begin >= 0:
-            if whole(text, begin, begin + len(form)):
-                yield begin, begin + len(form)
-            begin = text.find(form, begin + 1)
+    def __contains__(self, span: Span) -> bool:
+        """Whether what stands there are whole words."""
+        return span[0] in self._begins and span[1] in self._ends
+
+    def occurrences(self, forms: Iterable[str], first: int = 0) -> Iterator[Span]:
+        """Yield the places of these forms from `first` on, as whole words."""
+        for form in forms:
+            begin = self.text.find(form, first)
+            while begin >= 0:
+                if (begin, begin + len(form)) in self:
+                    yield begin, begin + len(form)
+                begin = self.text.find(form, begin + 1)
 
 
 def _forms(term: Term, said: str, *, first: bool) -> tuple[str, ...]:

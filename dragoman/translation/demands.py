@@ -14,7 +14,7 @@ from dragoman.data.surfaces import Numbering
 from dragoman.data.vocabulary import UNK
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.phrases import CLASSES, Phrase, SentencePhrases, bonuses
-from dragoman.text.glossary import Glossary, spaceless, whole
+from dragoman.text.glossary import Glossary, Wholes, spaceless
 from dragoman.text.pipeline import WordsOf
 from dragoman.text.protection import Protection
 from dragoman.text.tokenise import Span
@@ -182,7 +182,8 @@ class Demands:
         read = self._read(ids, symbols)
         if self._protection and self._protection.find(read.text[: read.begun]) != read.verbatim:
             return False
-        return all(whole(read.text, *place) for place in read.terms)
+        wholes = Wholes(read.text) if read.terms else ()
+        return all(place in wholes for place in read.terms)
 
     def only(self, ids: Sequence[int], symbols: Sequence[str]) -> list[int] | None:
         """The symbols that a span goes on with which has begun and cannot be left, as what there is of it looks like

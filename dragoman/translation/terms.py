@@ -4,11 +4,13 @@ import re
 from collections.abc import Container, Sequence
 
 from dragoman.data.language import Language
-from dragoman.text.glossary import FoundTerm, occurrences, spaceless
+from dragoman.files import LONGEST_TEXT
+from dragoman.text.glossary import FoundTerm, Wholes, spaceless
 from dragoman.text.pipeline import WordsOf
 from dragoman.text.tokenise import Span
 from dragoman.text.unit import MARK
 from dragoman.translation.attended import SourceAttention
+from dragoman.translation.inputs import LONGEST
 
 LEAST = 0.1  # of the attention of a word, for a term to take its place
 _LETTERS = re.compile(r"\w(?:.*\w)?", re.DOTALL)
@@ -16,7 +18,8 @@ _LETTERS = re.compile(r"\w(?:.*\w)?", re.DOTALL)
 
 def said(text: str, terms: Sequence[FoundTerm]) -> list[Span | None]:
     """Where each term is said in a translation, each in another place: the longest forms first."""
-    every = {forms: _places(text, forms) for forms in {term.forms for term in terms}}
+    wholes = Wholes(text)
+    every = {forms: _places(wholes, forms) for forms in {term.forms for term in terms}}
     found, taken = list[Span | None]([None] * len(terms)), list[Span]()
     for begin, end in sorted(
         {span for spans in every.values() for span in spans}, key=lambda each: (each[0] - each[1], each)
@@ -30,20 +33,22 @@ def said(text: str, terms: Sequence[FoundTerm]) -> list[Span | None]:
     return found
 
 
-def _places(text: str, forms: Sequence[str]) -> set[Span]:
+def _places(wholes: Wholes, forms: Sequence[str]) -> set[Span]:
     """Where these forms stand as whole words; at the beginning of the text, they may have a capital."""
     capitals = {form[:1].upper() + form[1:] for form in forms}
-    return {*occurrences(text, forms), *(span for span in occurrences(text, [*capitals]) if not span[0])}
+    return {*wholes.occurrences(forms), *(span for span in wholes.occurrences(capitals) if not span[0])}
 
 
 def read(source: Language, text: str, terms: Sequence[FoundTerm]) -> list[range]:
-    """The words of each term among those of its text; none of a term that the source writes otherwise."""
-    symbols = source.text.encode(text)
+    """The words of each term among those of its text, as far as it is read; none of a term that the source writes
+    otherwise.
+    """
+    symbols = source.text.encode(text[:LONGEST_TEXT])[:LONGEST]
     written, spans = "".join(source.text.unit.surfaces(symbols)).lower(), source.text.words(symbols).spans
-    found, begin = list[range](), 0
+    wholes, found, begin = Wholes(written), list[range](), 0
     for term in terms:
         wanted = source.text.normalise(term.text).lower()
-        place = next((first for first, _ in occurrences(written, [wanted]) if first >= begin), None)
+        place = next((first for first, _ in wholes.occurrences([wanted], begin)), None)
         over = [] if place is None else _overlapping(spans, place, place + len(wanted))
         found.append(range(over[0], over[-1] + 1) if over else range(0))
         begin = begin if place is None else place + len(wanted)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import UserError
-from dragoman.text.glossary import Glossary, Term, read, read_kept, together, whole
+from dragoman.text.glossary import Glossary, Term, Wholes, read, read_kept, together
 from tests.golden import Golden
 
 
@@ -19,9 +19,10 @@ def test_whole_words_are_found_the_longest_first() -> None:
     assert [each for each, _ in forms(text, *terms)] == ["print queue", "print", "C++", "印刷"]
     (first, *_) = Glossary(terms).find(text)
     assert text[first.begin : first.end] == "print queue"
-    assert whole("a print", 2, 7)
-    assert not whole("printer", 0, 5)
-    assert not whole("a print", 3, 7)
+    assert (2, 7) in Wholes("a print")
+    assert (0, 5) not in Wholes("printer")
+    assert (3, 7) not in Wholes("a print")
+    assert [*Wholes("on a pin on").occurrences(["on"], 1)] == [(9, 11)]
 
 
 @pytest.mark.parametrize(

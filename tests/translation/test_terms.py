@@ -10,7 +10,7 @@ import dragoman
 from dragoman.configuration.components import Spec
 from dragoman.data.language import Language
 from dragoman.data.vocabulary import Vocabulary
-from dragoman.text.glossary import FoundTerm, Glossary, Term
+from dragoman.text.glossary import FoundTerm, Glossary, Term, Wholes
 from dragoman.text.pipeline import TextPipeline, WordsOf
 from dragoman.text.unit import MARKS
 from dragoman.training import session
@@ -79,6 +79,25 @@ def test_a_word_that_looks_elsewhere_stays(rows: list[list[float]], share: float
     bed = [term("bed", "lit")]
     assert placed("armoire", words_of("armoire"), seen(rows, "bed and", share), bed, [range(1)]) == {}
     assert placed("armoire", words_of("armoire"), seen([[0.6, 0.1]], "bed and"), bed, [range(1)]) == {0: "lit"}
+
+
+def test_a_text_of_terms_is_looked_through_once_and_no_further_than_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = list[str]()
+
+    def counted(text: str) -> Wholes:
+        texts.append(text)
+        return Wholes(text)
+
+    monkeypatch.setattr("dragoman.translation.terms.Wholes", counted)
+    source = Language(
+        "en", TextPipeline(lowercase=False, tokeniser="whitespace", unit=Spec("word")), Vocabulary(()), (1,) * 4
+    )
+    found = read(source, "bed and " * 300, [term("bed", "lit")] * 300)
+    assert found == [range(place, place + 1) for place in range(0, 500, 2)] + [range(0)] * 50
+    assert said("lit et " * 300, [term("bed", "lit"), term("and", "et")] * 300) == [
+        span for place in range(0, 2100, 7) for span in ((place, place + 3), (place + 4, place + 6))
+    ]
+    assert len(texts) == 2
 
 
 def test_of_a_term_that_the_source_has_twice_the_other_one_is_replaced() -> None:
