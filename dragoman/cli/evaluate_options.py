@@ -19,6 +19,8 @@ from dragoman.cli.options import (
     Weights,
 )
 
+SAMPLES, SEED = 1000, 12345  # of resampling, as sacreBLEU's
+
 
 class Tokenisers(StrEnum):
     """How BLEU separates words."""
@@ -79,8 +81,8 @@ class Options(NamedTuple):
     test: Annotated[Comparisons, typer.Option(help="How several systems are compared.")] = Comparisons.bootstrap
     samples: Annotated[
         int, typer.Option(min=100, max=1_000_000, metavar="N", help="How often test sets are resampled.")
-    ] = 1000
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Seed of resampling.")] = 12345
+    ] = SAMPLES
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Seed of resampling.")] = SEED
     by: Annotated[
         list[str] | None,
         typer.Option(
@@ -141,6 +143,11 @@ def check(options: Options) -> None:
         raise typer.BadParameter("--downstream and --labels go together")
     if options.downstream:
         _check_downstream(options)
+    tested = len(options.translations or ()) > 1 or options.downstream is not None
+    if options.test != Comparisons.bootstrap and not tested:
+        raise typer.BadParameter("--test compares several systems (--input)")
+    if not (tested or options.confidence) and (options.samples, options.seed) != (SAMPLES, SEED):
+        raise typer.BadParameter("--samples and --seed go with --confidence or several systems (--input)")
     of_runs = {
         "--search": options.search,
         "--beam": options.beam,

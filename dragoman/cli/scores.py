@@ -61,7 +61,11 @@ def measures(text: str, given: Mapping[str, Any]) -> list[Metric]:
         raise UserError(f"--metrics: {error}") from error
     if not specs:
         raise UserError("--metrics: no metric is named")
-    return [_measure(spec, given) for spec in specs]
+    found = [_measure(spec, given) for spec in specs]
+    for option, value in given.items():
+        if value is not None and not any(option in components.options(METRICS[spec.kind]) for spec in specs):
+            raise UserError(f"--{option}: no metric of --metrics has it")
+    return found
 
 
 def _measure(spec: Spec, given: Mapping[str, Any]) -> Metric:

@@ -162,6 +162,20 @@ def test_metrics_of_one_name_do_not_go_into_one_object(scored: Shell, more: list
     assert len(json.loads(scored(*words[:4], words[-1], "--json").out)) == 2
 
 
+def test_options_that_would_do_nothing_are_refused(scored: Shell) -> None:
+    words = ("evaluate", "ref", "-i", "good")
+    for option, name in (("--tokenise", "intl"), ("--unit", "character")):
+        assert scored.fails(*words, "--metrics=chrf", option, name).startswith(f"{option}: no metric")
+    for more in (["--test=randomisation"], ["--samples=500"], ["--seed=1"], ["--confidence", "--test=randomisation"]):
+        assert scored(*words, *more).code == 2
+    assert scored(*words, "--confidence", "--seed=1").code == 0
+
+
+def test_a_table_without_p_explains_none(scored: Shell) -> None:
+    scored.write("few", "a\n" * 19)
+    assert scored("evaluate", "few", "-i", "few", "-i", "few", "--metrics=wer").lines[-1].startswith("WER: ")
+
+
 def test_parts_without_a_word_are_told(scored: Shell) -> None:
     scored.write("marks", "!!!\n" * 60)
     words = ("evaluate", "marks", "-i", "marks", "--by=frequency", "--corpus=ref")
