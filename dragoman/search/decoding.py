@@ -120,7 +120,7 @@ class Decoding:
     """The search of one batch: `model` predicts, `strategy` chooses.
 
     `limits()` are the steps, counted from 0, at which the end of each sentence is forced; they may grow while a source
-    arrives. Before the step `shortest` there is no end, if that is not later. `constraint` restricts every symbol.
+    arrives. Before the steps `shortest()` there is no end, if these are not later. `constraint` restricts every symbol.
     `seeds` seed the random numbers of each sentence.
     """
 
@@ -131,7 +131,7 @@ class Decoding:
         limits: Limits,
         device: torch.device,
         *,
-        shortest: Sequence[int] = (),
+        shortest: Limits = tuple,
         constraint: Constraint | None = None,
         seeds: Sequence[int] = (),
         deadline: Deadline | None = None,
@@ -179,7 +179,8 @@ class Decoding:
             step = Step(paths, paths.add(rows, prediction), length + 1)
             limits = self.limits()
             left = [max(limits[each.number], self._demanded[each.number]) - length for each in sentences]
-            early = [length < self.shortest[each.number] for each in sentences] if any(self.shortest) else []
+            shortest = self.shortest()
+            early = [length < shortest[each.number] for each in sentences] if any(shortest) else []
             self._restrict(prediction, constraint, left, early)
             continued = self._continued(rows, prediction, constraint, sentences)
             for sentence, candidates in zip(sentences, continued, strict=True):

@@ -46,18 +46,17 @@ class Search(ABC):
         UserError if `n_best` exceeds the width of the search, or if the deadline has passed.
         """
         if not 1 <= n_best <= self.width:
-            raise UserError(
-                f"n-best {n_best}: this search gives from 1 to {self.width} translations, a wider beam more"
-            )
-        limits, device = self.limit.steps(sources), sources[0].mask.device
+            more = "" if self.draws else ", a wider beam more"
+            raise UserError(f"n-best {n_best}: this search gives from 1 to {self.width} translations{more}")
+        limits, shortest = self.limit.steps(sources), self.limit.shortest(sources)
         strategy = self.strategy(sources, n_best, spare)
         seeds = [zlib.crc32(f"{self.seed}:{each}".encode()) for each in seeds] if self.draws else ()
         decoding = Decoding(
             model,
             strategy,
             lambda: limits,
-            device,
-            shortest=self.limit.shortest(sources),
+            sources[0].mask.device,
+            shortest=lambda: shortest,
             constraint=constraint,
             seeds=seeds,
             deadline=deadline,

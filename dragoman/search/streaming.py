@@ -77,6 +77,11 @@ class StreamingPredictor(Predictor[StreamState]):
     def longest(self) -> int:
         """The step at which the end is forced, given what has been read."""
 
+    @property
+    def shortest(self) -> int:
+        """The first step at which there may be an end, given what has been read."""
+        return self.limit.shortest((self.sequence([*self.ids, EOS]),))[0]
+
     def take(self) -> None:
         """Read the next part."""
         part = next(self._arriving, None)
@@ -165,7 +170,8 @@ def stream(model: StreamingPredictor, constraint: Constraint | None = None) -> I
         model.take()
     if not model.ids:
         return
-    decoding = Decoding(model, MostProbable(), lambda: [model.longest], model.device, constraint=constraint)
+    longest, shortest = (lambda: [model.longest]), (lambda: [model.shortest])
+    decoding = Decoding(model, MostProbable(), longest, model.device, shortest=shortest, constraint=constraint)
     (sentence,) = decoding.sentences
     for _ in decoding.steps((), Paths(())):
         if not sentence.finished:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 
+from dragoman.data.vocabulary import EOS
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.greedy import Greedy
 from dragoman.search.streaming import EmittedSymbol, WaitK, stream
@@ -47,6 +48,20 @@ def test_what_is_written_while_a_source_arrives_is_what_a_model_that_waits_write
             found = written(model, singly(source), k)
             assert tuple(each.symbol for each in found) == expected.symbols
             assert [each.read for each in found] == [min(t + k, len(source)) for t in range(len(found))]
+
+
+@pytest.mark.parametrize("options", [{"min_length_margin": 7}, {"min_length_ratio": 1.5}])
+@pytest.mark.parametrize("k", [2, 100])
+def test_what_is_written_is_as_long_as_it_is_at_least(options: dict[str, Any], k: int) -> None:
+    greedy, waits = Greedy(**options), build_model(terms={"kind": "wait", "k": k}, seed=1, **FORWARD)
+    with torch.no_grad():
+        waits.get_parameter("output.bias")[EOS] += 9  # it would say nothing
+    for source in SOURCES:
+        ((expected,),) = greedy(waits, (sentences(source),))
+        found = [*stream(WaitK(waits, singly(source), greedy.limit, CPU, k))]
+        assert tuple(each.symbol for each in found) == expected.symbols
+        (shortest,) = greedy.limit.shortest((sentences(source),))
+        assert len(found) >= shortest
 
 
 @pytest.mark.spec("B12")
