@@ -143,11 +143,7 @@ def check(options: Options) -> None:
         raise typer.BadParameter("--downstream and --labels go together")
     if options.downstream:
         _check_downstream(options)
-    tested = len(options.translations or ()) > 1 or options.downstream is not None
-    if options.test != Comparisons.bootstrap and not tested:
-        raise typer.BadParameter("--test compares several systems (--input)")
-    if not (tested or options.confidence) and (options.samples, options.seed) != (SAMPLES, SEED):
-        raise typer.BadParameter("--samples and --seed go with --confidence or several systems (--input)")
+    _check_resampling(options)
     of_runs = {
         "--search": options.search,
         "--beam": options.beam,
@@ -162,6 +158,15 @@ def check(options: Options) -> None:
     for option, given in of_runs.items():
         if given and not options.run:
             raise typer.BadParameter(f"{option} goes with --run")
+
+
+def _check_resampling(options: Options) -> None:
+    """Refuse options of tests and intervals where there are none."""
+    tested = len(options.translations or ()) > 1 or options.downstream is not None
+    if options.test != Comparisons.bootstrap and not tested:
+        raise typer.BadParameter("--test compares several systems (--input)")
+    if not (tested or options.confidence) and (options.samples, options.seed) != (SAMPLES, SEED):
+        raise typer.BadParameter("--samples and --seed go with --confidence or several systems (--input)")
 
 
 def _check_downstream(options: Options) -> None:
