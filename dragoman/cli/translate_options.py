@@ -315,7 +315,7 @@ def output_options(
         "--rerank": digests([options.rerank] if options.rerank else []),
         "--criteria": digests([options.criteria] if options.criteria else []),
         "--min-confidence": options.min_confidence,
-        "calibration": digests([RunFolder(run).calibration for run in runs]) if len(runs) == 1 else [],
+        "calibration": digests([RunFolder(run).calibration for run in runs if run.is_dir()]) if len(runs) == 1 else [],
         "--alignments": options.alignments,
         "--json": options.json,
         "--batch-lines": options.batch_lines,
