@@ -15,7 +15,7 @@ from limits.aio.strategies import MovingWindowRateLimiter
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman.errors import UserError
-from dragoman.files import read_lines, shown, write_atomically
+from dragoman.files import is_special, read_lines, shown, write_atomically
 from dragoman.serving.refusal import Refusal
 
 ENTRY = re.compile(r"(\S+) ([0-9a-f]{64})")
@@ -65,7 +65,8 @@ class Keys:
         known = list(read_lines(path)) if path.exists() else []
         key = secrets.token_urlsafe(24)
         with write_atomically(path) as file:
-            os.chmod(file.name, 0o600)
+            if not is_special(path):  # a device is not ours to change
+                os.chmod(file.name, 0o600)
             file.writelines(f"{line}\n" for line in [*known, f"{name} {_hash(key)}"])
         return key
 

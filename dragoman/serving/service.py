@@ -62,10 +62,7 @@ class Translated(NamedTuple):
     @property
     def others(self) -> list[str]:
         """Further translations, each of the next best of every sentence, or of its best where there is no other."""
-        every = [
-            [each.text, *(other.text for other in (each.whole.alternatives if each.whole else ()))]
-            for each in self.sentences
-        ]
+        every = [[each.text, *each.others] for each in self.sentences]
         found = [
             self.passage.joined([texts[min(rank, len(texts) - 1)] for texts in every])
             for rank in range(1, self.alternatives + 1)
