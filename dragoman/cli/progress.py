@@ -46,9 +46,9 @@ def passes(total: int) -> Iterator[Callable[[], None]]:
 
 
 @contextmanager
-def messages(total: int) -> Iterator[Callable[[int], None]]:
-    """Yield a function to call with the number of further messages translated, before any is written."""
-    with _shown(_Counts("messages"), sys.stderr.isatty(), total) as advance:
+def sentences(total: int) -> Iterator[Callable[[int], None]]:
+    """Yield a function to call with the number of further sentences translated, before any is written."""
+    with _shown(_Counts("sentences"), sys.stderr.isatty(), total) as advance:
         yield advance
 
 

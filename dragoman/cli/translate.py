@@ -15,7 +15,7 @@ from dragoman.cli.streams import PORTION, Output, Portion, is_typed, one_line, o
 from dragoman.cli.translate_options import (
     Options,
     check,
-    check_catalogue,
+    check_document,
     check_following,
     output_options,
     split,
@@ -49,13 +49,13 @@ class Way(NamedTuple):
 def translate(options: Options) -> None:
     """Translate lines with a run, or with an ensemble of several: one line out for each line in."""
     candidates = two(options.candidates)
-    from dragoman.cli import catalogue, sources
+    from dragoman.cli import documents, sources
     from dragoman.translation.loading import load
 
     runs, source = split(options.words)
-    fills = catalogue.is_catalogue(source)
+    fills = documents.is_document(source)
     if fills:
-        check_catalogue(options, source)
+        check_document(options, source)
     memory = sources.memory_files(options.memory, runs)
     check(options, runs, source, memory)
     asked = output_options(options, runs, candidates, memory)
@@ -70,7 +70,7 @@ def translate(options: Options) -> None:
         )
         follow(translator, source, options.output, done, wait=options.wait, to=options.to)
         return
-    demanded, risk = _demanded(options), _risk(options)
+    demanded, risk = _demanded(options, whole=fills), _risk(options)
     translator = load(
         runs,
         weights=options.weights,
@@ -89,21 +89,28 @@ def translate(options: Options) -> None:
     search = sources.search_of(translator, options.search, options.beam)
     way = Way(search, demanded, risk, _reranker(options, translator))
     if fills:
+        from dragoman.documents.spans import WITHIN
+        from dragoman.text.protection import Protection
+
         named = Path(f"{source} (texts to translate)")  # in warnings, before the number of one
-        translated = partial(_translated, translator, source=named, options=options, way=way)
-        catalogue.fill(source, options.output, translator, options.to, translated)
+        translate = partial(_translated, translator, source=named, options=options, way=way)
+        protection = Protection.named(options.protect or WITHIN)
+        documents.fill(source, options.output, translator, options.to, translate, protection)
         return
     _translate(translator, source, options, done, asked, way)
 
 
-def _demanded(options: Options) -> "Asked":
-    """Return the terms and the protected spans that translations have to contain."""
+def _demanded(options: Options, *, whole: bool) -> "Asked":
+    """Return the terms and the protected spans that translations have to contain. From a `whole` document, spans are
+    taken out before it is translated.
+    """
     from dragoman.text import glossary
     from dragoman.text.protection import Protection
     from dragoman.translation.demands import Asked
 
     terms = [*map(glossary.read, options.glossary or ()), *map(glossary.read_kept, options.keep or ())]
-    return Asked(glossary.together(terms), options.glossary_weight or None, Protection.named(options.protect or ()))
+    protection = None if whole else Protection.named(options.protect or ())
+    return Asked(glossary.together(terms), options.glossary_weight or None, protection)
 
 
 def _risk(options: Options) -> "MinimumBayesRisk | None":

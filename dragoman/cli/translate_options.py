@@ -275,7 +275,7 @@ def check_following(options: Options, runs: Sequence[Path]) -> None:
             raise UserError(f"{option}: {way} writes word by word, by greedy search with engine torch; leave out one")
 
 
-def check_catalogue(options: Options, source: Path) -> None:
+def check_document(options: Options, source: Path) -> None:
     """Raises UserError for options that are about lines."""
     refused = {
         "--resume": options.resume,
@@ -291,7 +291,7 @@ def check_catalogue(options: Options, source: Path) -> None:
     }
     for option, given in refused.items():
         if given:
-            raise UserError(f"{option}: is about lines of text, and {source} is a catalogue; leave it out")
+            raise UserError(f"{option}: is about lines of text, and {source} is a document; leave it out")
 
 
 def output_options(

@@ -82,17 +82,16 @@ def units(catalogue: Catalogue) -> Iterator[Unit]:
 
 def po(path: str) -> Catalogue:
     """What is in a `.po`."""
-    entries = parsed(path)
+    entries = parsed(b"".join(read_chunks(path)), path)
     return Catalogue(map(_message, entries), *read_header(entries.metadata, path))
 
 
-def parsed(path: str) -> Any:
-    """A `.po` as polib has it."""
+def parsed(data: bytes, path: str) -> Any:
+    """A `.po` as polib has it. UserError with the line that is no part of one."""
     try:
         import polib
     except ImportError as error:
         raise UserError(f"{error.name} is not installed; pip install 'dragoman[formats]' brings it") from error
-    data = b"".join(read_chunks(path))
     found = _CHARSET.search(data[:65_536].decode("latin-1"))
     text = _decoded(data, found[1] if found else "utf-8", path)
     _check(text.split("\n"), path)

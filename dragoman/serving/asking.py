@@ -7,13 +7,14 @@ from typing import Any, NamedTuple, TypeVar
 
 from starlette.requests import Request
 
+from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
 from dragoman.serving.batching import BusyError
 from dragoman.serving.limits import Gate, Limits
 from dragoman.serving.measures import Measures
 from dragoman.serving.parameters import Parameters
 from dragoman.serving.refusal import Refusal
-from dragoman.serving.service import Service, Translated, Wish
+from dragoman.serving.service import Service, Wish
 
 Answer = TypeVar("Answer")
 

@@ -7,9 +7,9 @@ import langcodes
 from fastapi import APIRouter
 from starlette.requests import Request
 
+from dragoman.documents.html import Page
 from dragoman.serving.asking import Desk
 from dragoman.serving.corrections import Correction
-from dragoman.serving.markup import Document
 from dragoman.serving.refusal import Refusal
 from dragoman.serving.service import Guess, Wish
 
@@ -73,10 +73,10 @@ class Endpoints:
         return [each.text for each in found], [each.others for each in found]
 
     async def _pages(self, request: Request, texts: Sequence[str], pair: tuple[str, str], wish: Wish) -> Answer:
-        pages = [Document(text) for text in texts]
+        pages = [Page(text) for text in texts]
         lines = [line.text for page in pages for line in page.lines]
         found = iter(await self.desk.translated(request, lines, *pair, wish._replace(alternatives=0)))
-        return [page.written([next(found) for _ in page.lines]) for page in pages], [[] for _ in pages]
+        return [page.text([next(found) for _ in page.lines]) for page in pages], [[] for _ in pages]
 
     async def languages(self) -> list[dict[str, Any]]:
         """The source languages, and the target languages of each."""

@@ -8,13 +8,15 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
+from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
 from dragoman.serving.asking import Desk
 from dragoman.serving.batching import BusyError
 from dragoman.serving.parameters import Parameters
 from dragoman.serving.refusal import Refusal
-from dragoman.serving.service import PROTECTED, Translated, Wish
+from dragoman.serving.service import Wish
 from dragoman.text.glossary import Glossary, Term
+from dragoman.translation.demands import Asked
 from dragoman.translation.result import Result
 
 MOST_TERMS = 1_000
@@ -95,7 +97,7 @@ class Endpoints:
         wish = Wish(
             parameters.number("alternatives", self.desk.limits.alternatives),
             parameters.flag("diverse"),
-            PROTECTED._replace(glossary=_glossary(parameters)),
+            Asked(_glossary(parameters)),
             prefix=parameters.text("prefix", ""),
         )
         return text, (source, target), wish

@@ -5,69 +5,30 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from dragoman.corpus.memory import Match
+from dragoman.documents.passages import Passage, split
+from dragoman.documents.spans import PROTECTED, Apart
+from dragoman.documents.translated import Sentence, Translated
 from dragoman.errors import UserError
 from dragoman.evaluation.languages import Identifier
 from dragoman.serving.batching import Options, Piece
 from dragoman.serving.corrections import Correction, Corrections
 from dragoman.serving.models import Leg, Model, Routes
-from dragoman.serving.passages import Passage, split
-from dragoman.text.protection import Protection
-from dragoman.translation.demands import Asked
-from dragoman.translation.translation import Translation
-
-PROTECTED = Asked(protection=Protection.named(["placeholders", "urls", "emails"]))
+from dragoman.translation.demands import NOTHING_ASKED, Asked
 
 
 class Wish(NamedTuple):
-    """What is asked of a translation: further ones (`diverse`: which begin with other words), terms and protected
-    spans, seconds for each model, and how it begins.
+    """What is asked of a translation: further ones (`diverse`: which begin with other words), terms, seconds for each
+    model, and how it begins.
     """
 
     alternatives: int = 0
     diverse: bool = False
-    asked: Asked = PROTECTED
+    asked: Asked = NOTHING_ASKED
     seconds: float = 60.0
     prefix: str = ""
 
 
 NOTHING_MORE = Wish()
-
-
-class Sentence(NamedTuple):
-    """The translation of a sentence: what a model made of it, or a correction of the same or a similar one (`match`).
-    What the model made may lack protected spans: then `text` has been put together of what stands between these.
-    """
-
-    text: str
-    whole: Translation | None = None
-    match: Match | None = None
-
-    @property
-    def others(self) -> list[str]:
-        """Further translations."""
-        return [each.text for each in self.whole.alternatives] if self.whole else []
-
-
-class Translated(NamedTuple):
-    """The translation of a text: its sentences, and what stands between them."""
-
-    passage: Passage
-    sentences: tuple[Sentence, ...]
-    alternatives: int = 0
-
-    @property
-    def text(self) -> str:
-        return self.passage.joined([each.text for each in self.sentences])
-
-    @property
-    def others(self) -> list[str]:
-        """Further translations, each of the next best of every sentence, or of its best where there is no other."""
-        every = [[each.text, *each.others] for each in self.sentences]
-        found = [
-            self.passage.joined([texts[min(rank, len(texts) - 1)] for texts in every])
-            for rank in range(1, self.alternatives + 1)
-        ]
-        return [text for text in dict.fromkeys(found) if text != self.text]
 
 
 class Guess(NamedTuple):
@@ -161,36 +122,25 @@ class Service:
         """
         read = [piece._replace(prefix="") for piece in pieces]
         for leg in way[:-1]:
-            between = await self._by(leg, read, Options(leg.direction.to, asked=PROTECTED), wish.seconds)
+            between = await self._by(leg, read, Options(leg.direction.to), wish.seconds)
             read = [Piece(each.text) for each in between]
         last = way[-1]
         options = Options(last.direction.to, 1 + wish.alternatives, wish.asked, wish.diverse)
         ready = [each._replace(prefix=piece.prefix) for each, piece in zip(read, pieces, strict=True)]
-        return await self._by(last, ready, options, wish.seconds)
+        found = await self._by(last, ready, options, wish.seconds)
+        return [each._replace(direct=len(way) == 1) for each in found]
 
     async def _by(self, leg: Leg, pieces: Sequence[Piece], options: Options, seconds: float) -> list[Sentence]:
-        """Translate by one model. Around a protected span that a translation lacks, the rest is translated in parts."""
-        found = await leg.model.translate(pieces, options, seconds)
-        lacking = [n for n, each in enumerate(found) if any(span.target is None for span in each.spans)]
-        parts = {n: _parts(str(pieces[n].text), found[n]) for n in lacking}
-        between = [part for n in lacking for part in parts[n][::2] if part.strip()]
-        whole = Options(options.to)
-        done = iter(await leg.model.translate([Piece(part.strip()) for part in between], whole, seconds))
-        texts = {
-            n: "".join(
-                part.replace(part.strip(), next(done).text) if place % 2 == 0 and part.strip() else part
-                for place, part in enumerate(parts[n])
-            )
-            for n in lacking
-        }
-        return [Sentence(texts.get(n, each.text), each) for n, each in enumerate(found)]
-
-
-def _parts(text: str, translation: Translation) -> list[str]:
-    """A text at its protected spans: what stands before the first, the first, what stands between, and so on."""
-    parts, end = list[str](), 0
-    for span in sorted(translation.spans, key=lambda span: span.place):
-        begin, after = span.place
-        parts += [text[end:begin], text[begin:after]]
-        end = after
-    return [*parts, text[end:]]
+        """Translate by one model."""
+        known = leg.model.translator.codec.reading.protection
+        apart = [Apart(str(piece.text), PROTECTED, known) for piece in pieces]
+        asked = [
+            Piece(each.text, Apart(piece.prefix, PROTECTED, known).text)
+            for each, piece in zip(apart, pieces, strict=True)
+            if each.worded
+        ]
+        found = iter(await leg.model.translate(asked, options, seconds))
+        return [
+            each.sentence(next(found)) if each.worded else Sentence(str(piece.text))
+            for each, piece in zip(apart, pieces, strict=True)
+        ]

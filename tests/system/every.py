@@ -75,6 +75,7 @@ COMMANDS = {
     "train here": Command("train toy.yaml --run=.", refused=True),
     "translate": Command("translate runs/toy test.en -o found.fr --resume", r"found\.fr(\.partial.*)?", ("found.fr",)),
     "translate a catalogue": Command("translate runs/toy fr.po -o filled.po", r"filled\.po", ("filled.po",)),
+    "translate a document": Command("translate runs/toy x.md -o y.md", r"y\.md", ("y.md",)),
     "translate as JSON": Command(
         "translate runs/toy test.en -o found.jsonl --json --resume",
         r"found\.jsonl(\.partial.*)?",
@@ -182,6 +183,7 @@ def furnish(folder: Path) -> Path:
     (folder / "labelled.tsv").write_text("un\ta\ndeux\tb\n", "utf-8")
     (folder / "six").write_text("a\nb\n" * 3, "utf-8")
     (folder / "fr.po").write_text('msgid "one"\nmsgstr "un"\n\nmsgid "two"\nmsgstr ""\n', encoding="utf-8")
+    (folder / "x.md").write_text("# one two\n", encoding="utf-8")
     (folder / "packed.en.gz").write_bytes(gzip.compress((folder / "test.en").read_bytes()))
     (folder / "link.en").symlink_to("test.en")
     for name in ("notes.md", "step-1.txt", ".hidden.part", "checkpoints/step-00000001-mine.safetensors"):

@@ -21,7 +21,7 @@ from typing import Any, cast
 ACTS = {"open", "os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "shutil.rmtree"}
 LOADED = [  # what the commands import when they run
     "dragoman.cli",
-    "dragoman.cli.catalogue",
+    "dragoman.cli.documents",
     "dragoman.cli.evaluate_downstream",
     "dragoman.cli.following",
     "dragoman.cli.judgements",

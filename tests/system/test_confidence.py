@@ -96,7 +96,7 @@ def test_a_message_of_which_it_is_not_sure_stays_untranslated(calibrated: Shell)
     calibrated.write("fr.po", 'msgid "one"\nmsgstr "un"\n\nmsgid "two three"\nmsgstr ""\n')
     outcome = calibrated("translate", "runs/toy", "fr.po", "-o", "filled.po", "--min-confidence=1")
     assert outcome.code == 0, outcome.err
-    assert "0 of 1 messages" in outcome.err
+    assert "0 of 1 texts" in outcome.err
     assert 'msgid "two three"\nmsgstr ""' in (calibrated.folder / "filled.po").read_text("utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Texts of any length as sentences, and back without loss (extra `serve`)."""
+"""Texts of any length as sentences, and back without loss (extra `documents`)."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -54,7 +54,7 @@ def _sentences(line: str, language: str) -> Sequence[str]:
     try:
         from sentencex import segment
     except ModuleNotFoundError as error:
-        raise UserError(f"{error.name} is not installed; pip install 'dragoman[serve]' brings it") from error
+        raise UserError(f"{error.name} is not installed; pip install 'dragoman[documents]' brings it") from error
     parts = [str(part) for part in segment(language, line)]
     return parts if "".join(parts) == line else [line]
 

@@ -1,11 +1,15 @@
 """Catalogues that are translated: what is asked for, and what becomes of it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import polib
 import pytest
 
-from dragoman.corpus.untranslated import Untranslated
+from dragoman.documents.document import File
+from dragoman.documents.passages import split
+from dragoman.documents.po import Catalogue
+from dragoman.documents.translated import Sentence, Translated
 from dragoman.errors import UserError
 
 HEAD = """msgid ""
@@ -53,11 +57,24 @@ def place(tmp_path: Path) -> Path:
     return path
 
 
+def read(place: Path, names: tuple[str, str] = ("en", "cs")) -> Catalogue:
+    return Catalogue(File(str(place), place.read_bytes(), names))
+
+
+def filled(catalogue: Catalogue, lacking: Sequence[str] = ()) -> str:
+    """The file with every line in brackets, but for those without a translation."""
+    passages = [split(line.text, "en", sentences=False) for line in catalogue.lines]
+    said = [
+        Translated(each, tuple(Sentence("" if text in lacking else f"<{text}>") for text in each.sentences))
+        for each in passages
+    ]
+    return catalogue.written(said).decode()
+
+
 def test_what_is_not_translated_is_filled_and_nothing_else(place: Path) -> None:
-    catalogue = Untranslated(str(place), ("en", "cs"))
-    assert catalogue.texts == ["save", "two", "lines", "%d file", "%d files"]
-    text, count = catalogue.filled([f"<{each}>" for each in catalogue.texts])
-    assert count == len(catalogue) == 3
+    catalogue = read(place)
+    assert [line.text for line in catalogue.lines] == ["save", "\ntwo \nlines\n", "%d file", "%d files"]
+    text = filled(catalogue)
     before, after = polib.pofile(str(place)), polib.pofile(text)
     assert after.metadata == {**before.metadata, "Content-Type": "text/plain; charset=UTF-8"}
     opened, closed, saved, lines, plural, old = after
@@ -72,16 +89,13 @@ def test_what_is_not_translated_is_filled_and_nothing_else(place: Path) -> None:
 
 
 def test_a_message_without_a_translation_of_every_line_stays_as_it_is(place: Path) -> None:
-    catalogue = Untranslated(str(place), ("en", "cs"))
-    filled, count = catalogue.filled(["", "one", "", "a", ""])
-    assert (count, len(catalogue)) == (1, 3)
-    after = polib.pofile(filled)
+    after = polib.pofile(filled(read(place), ["save", "lines", "%d files"]))
     assert [each.msgstr for each in after[2:4]] == ["", ""]
     assert not after[3].flags
-    assert after[4].msgstr_plural == {0: "a", 1: "%d soubory", 2: ""}
+    assert after[4].msgstr_plural == {0: "<%d file>", 1: "%d soubory", 2: ""}
 
 
 @pytest.mark.parametrize(("names", "told"), [(("cs", "en"), "is a translation of"), (("en", "fr"), "has no fr")])
 def test_another_language_is_refused(names: tuple[str, str], told: str, place: Path) -> None:
     with pytest.raises(UserError, match=told):
-        Untranslated(str(place), names)
+        read(place, names)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.serving.passages import LONGEST, Passage, split
+from dragoman.documents.passages import LONGEST, Passage, split
 
 pytest.importorskip("sentencex")
 

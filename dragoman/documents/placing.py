@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from dragoman.serving.service import Translated
+from dragoman.documents.translated import Translated
 
 Span: TypeAlias = tuple[int, int]  # in characters, begin and end
 
@@ -78,7 +78,8 @@ def _links(translated: Translated) -> Iterator[tuple[Span, Span]]:
     for given, done, space in zip(
         translated.passage.sentences, translated.sentences, translated.passage.between[1:], strict=True
     ):
-        if done.whole and done.whole.sources and (seen := done.whole.sources[0]).text == given:
+        if done.whole and done.whole.sources and done.direct:
+            seen = done.whole.sources[0]
             begins, ends = list(_places(seen.words, given)), list(_places(done.whole.words, done.text))
             for first, second in seen.alignment:
                 (a, b), (c, d) = begins[first], ends[second]
@@ -99,6 +100,11 @@ def _places(words: Sequence[str], text: str) -> Iterator[Span]:
         else:
             end = begin + len(word)
             yield begin, end
+
+
+def _shared(one: Span, other: Span) -> int:
+    """How many characters two spans have in common; negative if there are some between them."""
+    return min(one[1], other[1]) - max(one[0], other[0])
 
 
 class Ends(NamedTuple):
@@ -125,14 +131,29 @@ class Ends(NamedTuple):
         """Where an element goes: around all if nothing was outside of it, or else around what its words became."""
         end = node.begin if node.end is None else node.end
         if end > node.begin and not (self.text[read[0] : node.begin] + self.text[end : read[1]]).strip():
-            return room
-        inside = [there for here, there in self.links if node.begin <= here[0] < here[1] <= end]
+            return self._spaced(node, end, self._words(room), room)
+        inside = [there for here, there in self.links if 2 * _shared(here, (node.begin, end)) > here[1] - here[0]]
         if inside:
-            begin, after = min(each[0] for each in inside), max(each[1] for each in inside)
-        else:
-            begin = after = self._point(node.begin, read, room)
-        begin = min(max(begin, room[0]), room[1])
-        return begin, min(max(after, begin), room[1])
+            found = min(each[0] for each in inside), max(each[1] for each in inside)
+            return self._spaced(node, end, found, room)
+        begin = min(max(self._point(node.begin, read, room), room[0]), room[1])
+        within = self.text[node.begin : end]  # white space at most
+        return begin, begin + len(within) if self.translation.startswith(within, begin, room[1]) else begin
+
+    def _spaced(self, node: _Node, end: int, span: Span, room: Span) -> Span:
+        """A part of the room with the space around its words that an element has around its own."""
+        text = self.text[node.begin : end]
+        before, behind = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
+        begin, after = min(max(span[0], room[0]), room[1]), min(max(span[1], room[0]), room[1])
+        begin -= len(before) if self.translation.endswith(before, room[0], begin) else 0
+        after += len(behind) if self.translation.startswith(behind, after, room[1]) else 0
+        return begin, max(begin, after)
+
+    def _words(self, room: Span) -> Span:
+        """A part of the translation without the space around it."""
+        text = self.translation[room[0] : room[1]]
+        begin = room[0] + len(text) - len(text.lstrip())
+        return begin, max(begin, room[1] - len(text) + len(text.rstrip()))
 
     def _point(self, offset: int, read: Span, room: Span) -> int:
         """Where a place of the text is in the translation: before what the next word became, or else behind what the
@@ -141,7 +162,10 @@ class Ends(NamedTuple):
         after = sorted((here, there) for here, there in self.links if here[0] >= offset)
         before = sorted((here, there) for here, there in self.links if here[1] <= offset)
         if after:
-            return min(there[0] for here, there in after if here == after[0][0])
+            place = min(there[0] for here, there in after if here == after[0][0])
+            spaces = self.text[offset : after[0][0][0]]
+            beside = not spaces.strip() and self.translation.endswith(spaces, room[0], place)
+            return place - len(spaces) if beside else place
         if before:
             place = max(there[1] for here, there in before if here == before[-1][0])
             spaces = self.text[before[-1][0][1] : offset]

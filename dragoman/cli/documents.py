@@ -1,0 +1,88 @@
+"""Translating a document, in place of lines."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import typer
+
+from dragoman.cli.progress import sentences as progress
+from dragoman.cli.streams import Portion, tell
+from dragoman.corpus.features import Given
+from dragoman.corpus.formats import ENDINGS
+from dragoman.documents import table
+from dragoman.documents.document import File
+from dragoman.documents.passages import split
+from dragoman.documents.spans import Apart
+from dragoman.documents.translated import Sentence, Translated
+from dragoman.errors import UserError
+from dragoman.files import read_chunks, shown, write_atomically
+from dragoman.text.protection import Protection
+from dragoman.translation.translation import Translation
+from dragoman.translation.translator import Translator
+
+LINES = (".txt", ".tsv", ".tsv.gz")  # endings of files that are translated line by line; columns are several sources
+MOST = 64  # sentences that are translated at a time
+
+Translate = Callable[[Portion[tuple[Given, ...]]], Sequence[Translation]]
+
+
+def is_document(source: Path) -> bool:
+    """Whether the file is a document that is not made of lines. UserError for a corpus in another format."""
+    name = str(source).lower()
+    if name.endswith(LINES):
+        return False
+    if source.suffix.lower() not in table.FORMATS and name.endswith(ENDINGS):
+        raise UserError(f"{source}: is no text of one sentence per line, and no document")
+    return source.suffix.lower() in table.FORMATS
+
+
+def fill(
+    path: Path,
+    target: Path | None,
+    translator: Translator,
+    to: str | None,
+    translate: Translate,
+    protection: Protection | None,
+) -> None:
+    """Write a document with its texts translated. `translate` translates some sentences, in which all is that is not
+    protected, or that the run knows to protect.
+    """
+    if len(translator.asked) > 1:
+        raise UserError(f"{shown(path)}: has one source, and the run reads {len(translator.asked)}")
+    names = ("source", to or translator.targets[0]) if translator.marks else _names(translator)
+    kind = table.format_of(str(path))
+    document = table.document(File(shown(path), b"".join(read_chunks(str(path))), names))
+    if target is None and kind.binary:
+        raise UserError(f"{shown(path)}: name the file to write with -o")
+    passages = [split(line.text, names[0], sentences=kind.prose) for line in document.lines]
+    known = translator.codec.reading.protection
+    sentences = [Apart(each, protection, known) for passage in passages for each in passage.sentences]
+    found = iter(_translated(sentences, translate))
+    done = [Translated(passage, tuple(next(found) for _ in passage.sentences)) for passage in passages]
+    written = document.written(done)
+    if target is None or str(target) == "-":
+        typer.echo(written, nl=False)
+    else:
+        with write_atomically(target, "wb") as file:
+            file.write(written)
+    tell(f"{shown(path)}: {sum(each.complete for each in done):,} of {len(done):,} {kind.done}")
+
+
+def _translated(sentences: Sequence[Apart], translate: Translate) -> list[Sentence]:
+    """Translate sentences, each different one once."""
+    different = {each.text: None for each in sentences if each.worded}
+    found = dict(zip(different, _each(list(different), translate), strict=True))
+    return [each.sentence(found[each.text]) if each.worded else Sentence(each.text) for each in sentences]
+
+
+def _each(texts: Sequence[str], translate: Translate) -> list[Translation]:
+    found = list[Translation]()
+    with progress(len(texts)) as advance:
+        for first in range(0, len(texts), MOST):
+            found += translate(Portion(first + 1, [(text,) for text in texts[first : first + MOST]]))
+            advance(len(found) - first)
+    return found
+
+
+def _names(translator: Translator) -> tuple[str, str]:
+    return translator.asked[0].name, translator.target.name

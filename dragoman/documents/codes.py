@@ -1,0 +1,102 @@
+"""XML whose texts have codes in them, such as `<ph id="1"/>` (extra `documents`)."""
+
+import re
+from copy import deepcopy
+from typing import Any
+
+from lxml import etree
+
+from dragoman.documents.line import Line
+from dragoman.errors import UserError
+
+AROUND = ("g", "pc", "mrk", "hi", "sub")  # elements with words of the sentence in them
+OPENING, CLOSING = ("bpt", "bx", "sc"), ("ept", "ex", "ec")  # codes that come in pairs
+PAIRS = ("rid", "startRef", "i", "id")  # attributes by which these know each other
+_CODE = re.compile("\0([<>/])([0-9]+)\0")
+_IMPOSSIBLE = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML
+
+
+def parsed(name: str, data: bytes) -> Any:
+    """The tree of a file. Nothing outside it is read. UserError with the line where it is no sound XML, or declares
+    entities, which may stand for anything.
+    """
+    parser = etree.XMLParser(resolve_entities=False, no_network=True)
+    try:
+        tree = etree.fromstring(data, parser).getroottree()
+    except etree.XMLSyntaxError as error:
+        raise UserError(f"{name}:{error.lineno or 1}: not sound XML ({error.msg})") from None
+    declared = tree.docinfo.internalDTD
+    if declared is not None and list(declared.iterentities()):
+        raise UserError(f"{name}:1: declares an entity, which may stand for anything")
+    return tree
+
+
+def serialised(tree: Any) -> bytes:
+    """A tree as a file, in the encoding that it was in."""
+    info = tree.docinfo
+    standalone = True if info.standalone else None
+    return bytes(etree.tostring(tree, xml_declaration=True, encoding=info.encoding or "UTF-8", standalone=standalone))
+
+
+def local(element: Any) -> str:
+    """The name of an element without its namespace; empty for a comment."""
+    return etree.QName(element).localname if isinstance(element.tag, str) else ""
+
+
+class Coded:
+    """The text of an element with codes in it, as a line and as an element again. Codes are tags, whatever text they
+    have.
+    """
+
+    def __init__(self, element: Any) -> None:
+        self.line = Line(escape=possible)
+        self._codes = list[Any]()
+        self._read(element)
+
+    def _read(self, element: Any) -> None:
+        self.line.text += element.text or ""
+        for child in element:
+            name, number = local(child), len(self._codes)
+            self._codes.append(child)
+            if name in AROUND and child.get("translate") != "no":
+                self._mark(f"<{number}", "open", name)
+                self._read(child)
+                self._mark(f">{number}", "close", name)
+            else:
+                kind = "open" if name in OPENING else "close" if name in CLOSING else "empty"
+                paired = next((child.get(each) for each in PAIRS if child.get(each)), "")
+                self._mark(f"/{number}", kind, f"code {paired}")
+            self.line.text += child.tail or ""
+
+    def _mark(self, raw: str, kind: str, name: str) -> None:
+        self.line.mark(f"\0{raw}\0", kind, name)
+
+    def fill(self, element: Any, written: str) -> None:
+        """Put a text with its codes, as the line has written it, into an element that is empty."""
+        open_elements, end = [element], 0
+        for code in _CODE.finditer(written):
+            _say(open_elements[-1], written[end : code.start()])
+            end = code.end()
+            if code[1] == ">":
+                open_elements.pop()
+                continue
+            given = self._codes[int(code[2])]
+            copied = deepcopy(given) if code[1] == "/" else etree.Element(given.tag, given.attrib, given.nsmap)
+            copied.tail = None
+            open_elements[-1].append(copied)
+            if code[1] == "<":
+                open_elements.append(copied)
+        _say(element, written[end:])
+
+
+def _say(element: Any, text: str) -> None:
+    """Add text behind all that is in an element."""
+    if len(element):
+        element[-1].tail = (element[-1].tail or "") + text
+    else:
+        element.text = (element.text or "") + text
+
+
+def possible(text: str) -> str:
+    """A text without the characters that no XML may have."""
+    return _IMPOSSIBLE.sub("", text)

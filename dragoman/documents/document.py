@@ -1,0 +1,57 @@
+"""A file whose texts are translated, and the rest of which stays as it is."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from dragoman.documents.kept import Kept
+from dragoman.documents.line import Line, Part
+from dragoman.documents.translated import Translated
+from dragoman.errors import UserError
+
+
+class File(NamedTuple):
+    """What a document is read from: its name, for errors, what is in it, and the languages to translate from and to."""
+
+    name: str
+    data: bytes
+    languages: tuple[str, str]
+
+    @property
+    def text(self) -> str:
+        """What is in it, as text. UserError where it is not UTF-8, or UTF-16 that says so."""
+        encoding = "utf-16" if self.data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
+        try:
+            return self.data.decode(encoding)
+        except UnicodeDecodeError as error:
+            line = 1 + self.data.count(b"\n", 0, error.start)
+            raise UserError(f"{self.name}:{line}: is not {encoding.upper()}") from None
+
+
+class Document(ABC):
+    """A file as the lines that are to be translated."""
+
+    lines: Sequence[Line]
+
+    @abstractmethod
+    def written(self, translated: Sequence[Translated]) -> bytes:
+        """The file with translations of its lines, in their order. One that lacks a part of it stays."""
+
+
+class Text(Document):
+    """A file of text, as what stays and what is translated. `kept` has what placeholders in the texts stand for."""
+
+    def __init__(self, parts: Iterable[Part], kept: Kept | None = None) -> None:
+        self.parts = list(parts)
+        self.lines = [part for part in self.parts if isinstance(part, Line)]
+        self.kept = kept or Kept("")
+
+    def text(self, translated: Sequence[Translated]) -> str:
+        """The same as text."""
+        every = iter(translated)
+        return "".join(
+            part if isinstance(part, str) else self.kept.back(part.written(next(every))) for part in self.parts
+        )
+
+    def written(self, translated: Sequence[Translated]) -> bytes:
+        return self.text(translated).encode()

@@ -1,0 +1,167 @@
+"""HTML: its texts are translated, and its markup comes through as it is written."""
+
+import html
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from dragoman.documents.document import File, Text
+from dragoman.documents.kept import Kept
+from dragoman.documents.line import Line, Part
+
+INLINE = frozenset(
+    "a abbr acronym b bdi bdo big cite del dfn em font i ins label mark q s small span strong sub sup time tt u".split()
+)
+VOID = frozenset("img wbr".split())  # in a line, without a text
+VERBATIM = frozenset("code kbd math pre samp script style svg textarea var".split())
+RAW = frozenset("script style textarea".split())  # hold no tags but their own end
+BLOCKS = RAW | {"pre"}
+EMPTY = frozenset("area base br col embed hr img input link meta param source track wbr".split())
+
+_TAG = re.compile(r"""<(?P<end>/?)(?P<name>[a-zA-Z][^\s/<>"']*)(?P<rest>(?:[^<>"']|"[^"]*"|'[^']*')*+)>""")
+_PAIRS = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<!", ">"), ("<?", ">"))
+_UNTRANSLATED = re.compile(r"""\btranslate\s*=\s*["']?no\b|\bclass\s*=\s*["'][^"']*\bnotranslate\b""", re.IGNORECASE)
+
+
+class Token(NamedTuple):
+    """A tag (with its name), a text, or anything else, as it is written."""
+
+    raw: str
+    kind: str = "text"  # text, open, close, empty, other
+    name: str = ""
+    kept: bool = False  # whether what is in this element is not to be translated
+
+
+class Builder:
+    """A line, from the tags and texts of it."""
+
+    def __init__(self) -> None:
+        self.line = Line()
+
+    def add(self, token: Token, raw: str | None = None) -> None:
+        """Add a tag or a text, which is written as `raw` if not as it is."""
+        line = self.line
+        line.raw += token.raw if raw is None else raw
+        if token.kind == "text":
+            line.say(html.unescape(token.raw))
+        else:
+            line.mark(token.raw, token.kind, token.name)
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the line if it has words, and the space around it as it is written."""
+        line = self.line
+        if not line.worded:
+            yield from [line.raw] if line.raw else []
+            return
+        before, after = (len(line.raw) - len(each) for each in (line.raw.lstrip(), line.raw.rstrip()))
+        first = int(line.text.startswith(" "))
+        text = line.text.strip(" ")
+        marks = [mark._replace(offset=min(max(0, mark.offset - first), len(text))) for mark in line.marks]
+        yield from [line.raw[:before]] if before else []
+        yield Line(text, marks, line.raw[before : len(line.raw) - after], _escaped)
+        yield from [line.raw[-after:]] if after else []
+
+
+class Page(Text):
+    """A page or a piece of one. An element among words that stays has a placeholder."""
+
+    def __init__(self, text: str) -> None:
+        kept = Kept(text)
+        super().__init__(parts(text, kept), kept)
+
+
+class Html(Page):
+    """A file of HTML."""
+
+    def __init__(self, file: File) -> None:
+        super().__init__(file.text)
+
+
+def inline(text: str) -> Line:
+    """A string of a program, in which tags may stand, as a line: nothing in it is escaped, and white space stays."""
+    line = Line(raw=text)
+    for token in _tokens(text):
+        if token.kind == "text":
+            line.text += token.raw
+        else:
+            line.mark(token.raw, token.kind, token.name)
+    return line
+
+
+def _escaped(text: str) -> str:
+    return html.escape(text, quote=False)
+
+
+def _tokens(text: str) -> Iterator[Token]:
+    """Yield the tags and texts of HTML. A `<` that begins no tag is text. Takes time in proportion to the length."""
+    last = {close: text.rfind(close) for _, close in _PAIRS}
+    position = begun = 0
+    while (position := text.find("<", position)) >= 0:
+        token = tag(text, position) or _other(text, position, last)
+        if token is None:
+            position += 1
+            continue
+        if begun < position:
+            yield Token(text[begun:position])
+        yield token
+        begun = position = position + len(token.raw)
+        if token.kind == "open" and token.name in RAW:
+            end = re.compile(rf"</{token.name}\b", re.IGNORECASE).search(text, position)
+            position = end.start() if end else len(text)
+            if begun < position:
+                yield Token(text[begun:position], "other")
+                begun = position
+    if begun < len(text):
+        yield Token(text[begun:])
+
+
+def tag(text: str, position: int = 0) -> Token | None:
+    """The tag that begins here, if one does."""
+    match = _TAG.match(text, position)
+    if match is None:
+        return None
+    name, rest = match["name"].lower(), match["rest"]
+    if match["end"]:
+        return Token(match[0], "close", name)
+    kind = "empty" if name in EMPTY or rest.endswith("/") else "open"
+    return Token(match[0], kind, name, name in VERBATIM or _UNTRANSLATED.search(rest) is not None)
+
+
+def _other(text: str, position: int, last: dict[str, int]) -> Token | None:
+    """A comment, a declaration or the like, if it ends."""
+    for begin, close in _PAIRS:
+        if text.startswith(begin, position) and position + len(begin) <= last[close]:
+            end = text.find(close, position + len(begin)) + len(close)
+            return Token(text[position:end], "other")
+    return None
+
+
+def parts(text: str, kept: Kept) -> Iterator[Part]:
+    """Yield lines with words, and what stands between them."""
+    built, tokens = Builder(), _tokens(text)
+    for token in tokens:
+        inline = token.kind == "text" or token.name in INLINE or token.name in VOID
+        if token.kind == "open" and token.kept:
+            element = token.raw + "".join(_until_closed(token.name, tokens))
+            if token.name in INLINE | VERBATIM - BLOCKS:
+                built.add(Token(kept.placeholder(element)), element)
+                continue
+            token = Token(element, "other")
+        if inline:
+            built.add(token)
+            continue
+        yield from built.parts()
+        built = Builder()
+        yield token.raw
+    yield from built.parts()
+
+
+def _until_closed(name: str, tokens: Iterator[Token]) -> Iterator[str]:
+    """Yield what is in an element, and its end."""
+    depth = 1
+    for token in tokens:
+        yield token.raw
+        if token.name == name:
+            depth += {"open": 1, "close": -1}.get(token.kind, 0)
+        if not depth:
+            return

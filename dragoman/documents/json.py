@@ -1,0 +1,47 @@
+"""JSON: its strings are translated. Keys, numbers and all white space stay as they are written."""
+
+import json
+import re
+from collections.abc import Iterator
+from functools import partial
+
+from dragoman.documents.document import File, Text
+from dragoman.documents.html import inline
+from dragoman.documents.line import Part
+from dragoman.errors import UserError
+
+ABOUT = "@"  # begins the keys of what is said about other strings (ARB)
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
+_COLON = re.compile(r"\s*:")
+
+
+class Strings(Text):
+    """The strings of a file of JSON. UserError with the line where it is none."""
+
+    def __init__(self, file: File) -> None:
+        text = file.text.removeprefix("\ufeff")
+        try:
+            json.loads(text)
+        except (json.JSONDecodeError, RecursionError) as error:
+            line, what = (error.lineno, error.msg) if isinstance(error, json.JSONDecodeError) else (1, "too deep")
+            raise UserError(f"{file.name}:{line}: is no JSON ({what})") from None
+        super().__init__(_parts(text))
+
+
+def _parts(text: str) -> Iterator[Part]:
+    quoted = partial(json.dumps, ensure_ascii=text.isascii() and "\\u" in text)
+    keys, end = [""], 0  # the last key of each object that is open, or that of the object around a list
+    for token in _TOKEN.finditer(text):
+        if token[0] in ("{", "["):
+            keys.append(keys[-1])
+        elif token[0] in ("}", "]"):
+            keys.pop()
+        elif _COLON.match(text, token.end()):
+            keys[-1] = json.loads(token[0])
+        elif not any(key.startswith(ABOUT) for key in keys):
+            line = inline(json.loads(token[0]))
+            line.raw, line.quoted = token[0], quoted
+            if line.worded:
+                yield from (text[end : token.start()], line)
+                end = token.end()
+    yield text[end:]

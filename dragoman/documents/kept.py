@@ -1,0 +1,23 @@
+"""What stays among the words of a text: placeholders stand for it meanwhile."""
+
+import re
+from itertools import count
+
+PLACEHOLDER = re.compile(r"\[X\d+X\]")
+
+
+class Kept:
+    """Placeholders, and what they stand for. None is in the text already."""
+
+    def __init__(self, text: str) -> None:
+        self._free = (name for number in count(1) if (name := f"[X{number}X]") not in text)
+        self._elements: dict[str, str] = {}
+
+    def placeholder(self, element: str) -> str:
+        name = next(self._free)
+        self._elements[name] = element
+        return name
+
+    def back(self, text: str) -> str:
+        """The text with the elements in the places of their placeholders."""
+        return PLACEHOLDER.sub(lambda match: self._elements.get(match[0], match[0]), text)

@@ -1,0 +1,61 @@
+"""A text to translate, with the tags in it."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from dragoman.documents.kept import PLACEHOLDER
+from dragoman.documents.placing import Mark, placed
+from dragoman.documents.translated import Translated
+
+_SPACE = re.compile(r"\s+")
+
+
+@dataclass
+class Line:
+    """A text to translate, with the tags in it, and both as they are written (`raw`). `escape` writes what stands
+    between the tags of a translation, and `quoted` all of it, as its place wants it.
+    """
+
+    text: str = ""
+    marks: list[Mark] = field(default_factory=list)
+    raw: str = ""
+    escape: Callable[[str], str] = str
+    quoted: Callable[[str], str] = str
+
+    def say(self, text: str) -> None:
+        """Add text, in which any white space is a space. The space behind a tag that stands alone, such as a picture,
+        belongs to the tag if there is nothing before that, or another space.
+        """
+        text = _SPACE.sub(" ", text)
+        last = self.marks[-1] if self.marks and self.marks[-1].offset == len(self.text) else None
+        alone = last is not None and last.kind == "empty"
+        if text.startswith(" ") and (self.text.endswith(" ") or (alone and not self.text)):
+            text = text[1:]
+            if last and alone:
+                self.marks[-1] = last._replace(raw=last.raw + " ")
+        self.text += text
+
+    def mark(self, raw: str, kind: str = "empty", name: str = "") -> None:
+        """Add a tag."""
+        self.marks.append(Mark(raw, len(self.text), kind, name))
+
+    @property
+    def worded(self) -> bool:
+        """Whether there is anything to translate in it."""
+        return any(map(str.isalpha, PLACEHOLDER.sub("", self.text)))
+
+    def written(self, translated: Translated) -> str:
+        """The translation of the line with its tags, or the line as it is if there is none."""
+        if not translated.complete:
+            return self.raw
+        text = translated.text
+        found, last = list[str](), 0
+        for tag in placed(self.marks, self.text, translated):
+            found += [self.escape(text[last : tag.offset]), tag.raw]
+            last = tag.offset
+        return self.quoted("".join([*found, self.escape(text[last:])]))
+
+
+Part: TypeAlias = str | Line

@@ -1,0 +1,186 @@
+"""Markdown (extra `documents`): paragraphs, headings, items and cells are translated; code, links and layout stay."""
+
+import html
+import re
+from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple
+
+import tree_sitter_markdown
+from tree_sitter import Language, Node, Parser
+
+from dragoman.documents.document import File, Text
+from dragoman.documents.html import parts, tag
+from dragoman.documents.kept import PLACEHOLDER, Kept
+from dragoman.documents.line import Line, Part
+
+BLOCKS = Parser(Language(tree_sitter_markdown.language()))
+INLINE = Parser(Language(tree_sitter_markdown.inline_language()))
+
+CELL, HTML, INDENT = "pipe_table_cell", "html_block", "block_continuation"
+TEXTS = ("inline", CELL)  # blocks with a text
+EMPHASIS = ("emphasis", "strong_emphasis", "strikethrough")
+LINKS = ("inline_link", "full_reference_link")
+SHORT_LINKS = ("collapsed_reference_link", "shortcut_link")  # the text of which names what it leads to
+STAYING = ("code_span", "latex_block", "uri_autolink", "email_autolink")
+
+_FIRST = re.compile(rb"\[\^[^\]\s]+\]:\s*|\[![A-Z]+\]\s*")  # of a footnote, of a note
+_CLOSING = re.compile(rb"[ \t]+#+[ \t]*$")  # of a heading
+_BLOCK = re.compile(r"(?=#{1,6}\s|[>+-]\s|[=-]+$)")
+_NUMBERED = re.compile(r"^(\d+)([.)]\s)")
+_SPECIAL = re.compile(r"[\\`*\[]|(?<!\w)_|_(?!\w)|<(?=[\w/!?])|&(?=#?\w+;)")
+
+
+class Markdown(Text):
+    """The texts of a file of Markdown, as GitHub reads it. HTML in it is translated as such."""
+
+    def __init__(self, file: File) -> None:
+        data = file.text.encode()
+        root = BLOCKS.parse(data).root_node
+        kept = Kept(file.text)
+        super().__init__(_Blocks(data, kept, frozenset(_labels(root, data))).parts(root), kept)
+
+
+def _labels(node: Node, data: bytes) -> Iterator[str]:
+    """Yield what the file has references for, in lower case."""
+    if node.type == "link_reference_definition":
+        label = node.named_children[0]
+        yield data[label.start_byte + 1 : label.end_byte - 1].decode().casefold()
+    for child in node.children:
+        yield from _labels(child, data)
+
+
+class _Blocks(NamedTuple):
+    """A file, what stays among its words, and its references."""
+
+    data: bytes
+    kept: Kept
+    labels: frozenset[str]
+
+    def parts(self, root: Node) -> Iterator[Part]:
+        """Yield the texts, and what stands between them."""
+        end = 0
+        for node in _texts(root):
+            yield self._raw(end, node.start_byte)
+            end = node.end_byte
+            if node.type == HTML:
+                yield from parts(self._raw(node.start_byte, end), self.kept)
+            else:
+                yield from self._block(node)
+        yield self._raw(end, len(self.data))
+
+    def _block(self, node: Node) -> Iterator[Part]:
+        """Yield the text of a block, and what stands before and behind it. What each of its lines begins with, such as
+        `> `, is no part of the text.
+        """
+        found = _FIRST.match(self.data, node.start_byte, node.end_byte)
+        begin = found.end() if found else node.start_byte
+        indents = [each for each in node.children if each.type == INDENT and each.end_byte > begin]
+        if indents and indents[0].start_byte <= begin:
+            begin = indents.pop(0).end_byte
+        heading = node.parent is not None and node.parent.type == "atx_heading"
+        closing = _CLOSING.search(self.data, begin, node.end_byte) if heading else None
+        end = closing.start() if closing else node.end_byte
+        begins, ends = [begin, *(each.end_byte for each in indents)], [*(each.start_byte for each in indents), end]
+        text = b"".join(self.data[a:b] for a, b in zip(begins, ends, strict=True))
+        indent = self._raw(indents[0].start_byte, indents[0].end_byte) if indents else ""
+        raw = self._raw(begin, end)
+        made = list(_lines(text, self, raw, indent, cell=node.type == CELL))
+        yield self._raw(node.start_byte, begin)
+        yield from made if any(isinstance(part, Line) for part in made) else [raw]
+        yield self._raw(end, node.end_byte)
+
+    def _raw(self, begin: int, end: int) -> str:
+        return self.data[begin:end].decode()
+
+
+def _texts(node: Node) -> Iterator[Node]:
+    if node.type in (*TEXTS, HTML):
+        yield node
+        return
+    for child in node.children:
+        yield from _texts(child)
+
+
+def _lines(data: bytes, blocks: _Blocks, whole: str, indent: str, *, cell: bool) -> Iterator[Part]:
+    """Yield the text of a block, which a line break may cut in several, and the space around them."""
+    root = INLINE.parse(data).root_node
+    breaks = [child for child in root.children if child.type == "hard_line_break"]
+    begins, ends = [0, *(each.end_byte for each in breaks)], [*(each.start_byte for each in breaks), len(data)]
+    for number, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+        piece = data[begin:end]
+        before, after = (len(piece) - len(each) for each in (piece.lstrip(), piece.rstrip()))
+        raw = piece.decode().strip().replace("\n", "\n" + indent) if breaks else whole.strip()
+        line = Line(raw=raw, escape=partial(_escaped, cell=cell), quoted=_begun)
+        _Inline(data, blocks, line).read(root, begin + before, max(begin + before, end - after))
+        between = data[ends[number - 1] : begin].decode() + indent if number else ""
+        yield between + piece[:before].decode()
+        yield line if line.worded else line.raw
+        yield piece[len(piece) - after :].decode() if raw else ""
+
+
+class _Inline:
+    """A text with the tags in it, from what Markdown has within a block."""
+
+    def __init__(self, data: bytes, blocks: _Blocks, line: Line) -> None:
+        self.data, self.blocks, self.line = data, blocks, line
+
+    def read(self, node: Node, begin: int, end: int) -> None:
+        """Add a part of a node."""
+        for child in node.named_children:
+            if begin <= child.start_byte and child.end_byte <= end:
+                self.line.say(self._raw(begin, child.start_byte))
+                self._add(child, self._raw(child.start_byte, child.end_byte))
+                begin = child.end_byte
+        self.line.say(self._raw(begin, end))
+
+    def _add(self, node: Node, raw: str) -> None:
+        if node.type in EMPHASIS:
+            delimiters = [child for child in node.children if child.type == "emphasis_delimiter"]
+            half = len(delimiters) // 2
+            self._around(node, delimiters[half - 1].end_byte, delimiters[half].start_byte)
+        elif node.type in LINKS + SHORT_LINKS and (text := _child(node, "link_text")):
+            label = self._raw(text.start_byte, text.end_byte)
+            if node.type in LINKS:
+                self._around(node, text.start_byte, text.end_byte)
+            elif label.casefold() in self.blocks.labels:
+                self._around(node, text.start_byte, text.end_byte, f"][{label}]")
+            elif label.startswith("^"):  # a footnote
+                self.line.mark(raw)
+            else:
+                self.read(node, node.start_byte, node.end_byte)
+        elif node.type in STAYING:
+            self.line.text += self.blocks.kept.placeholder(raw)
+        elif node.type in ("backslash_escape", "entity_reference", "numeric_character_reference"):
+            self.line.text += raw[1:] if raw.startswith("\\") else html.unescape(raw)
+        elif node.type == "html_tag" and (token := tag(raw)):
+            self.line.mark(raw, token.kind, token.name)
+        elif node.type in ("html_tag", "image"):
+            self.line.mark(raw)
+        else:
+            self.read(node, node.start_byte, node.end_byte)
+
+    def _around(self, node: Node, begin: int, end: int, close: str | None = None) -> None:
+        """Add what is between `begin` and `end`, with the rest of a node as the tags around it."""
+        self.line.mark(self._raw(node.start_byte, begin), "open", node.type)
+        self.read(node, begin, end)
+        self.line.mark(self._raw(end, node.end_byte) if close is None else close, "close", node.type)
+
+    def _raw(self, begin: int, end: int) -> str:
+        return self.data[begin:end].decode()
+
+
+def _child(node: Node, kind: str) -> Node | None:
+    return next((child for child in node.named_children if child.type == kind), None)
+
+
+def _escaped(text: str, *, cell: bool) -> str:
+    """A text of which nothing is markup. Placeholders are what stays."""
+    texts, placeholders = PLACEHOLDER.split(text), [*PLACEHOLDER.findall(text), ""]
+    found = "".join(_SPECIAL.sub(r"\\\g<0>", each) + staying for each, staying in zip(texts, placeholders, strict=True))
+    return found.replace("|", "\\|") if cell else found
+
+
+def _begun(text: str) -> str:
+    """A text that begins no list, heading or quotation."""
+    return _BLOCK.sub(r"\\", text, count=1) if _BLOCK.match(text) else _NUMBERED.sub(r"\1\\\2", text)

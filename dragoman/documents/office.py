@@ -1,0 +1,218 @@
+"""Documents of Word and PowerPoint, which are XML in an archive (extra `documents`): paragraphs are translated."""
+
+import io
+import re
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from typing import Any, NamedTuple
+
+from lxml import etree
+
+from dragoman.documents.codes import local, parsed, possible, serialised
+from dragoman.documents.document import Document, File
+from dragoman.documents.kept import Kept
+from dragoman.documents.line import Line
+from dragoman.documents.translated import Translated
+from dragoman.errors import UserError
+
+LARGEST = 512 * 2**20  # bytes of the files in an archive that unpacks to more than it should
+PARTS = re.compile(
+    r"word/(document|header\d*|footer\d*|footnotes|endnotes)\.xml|ppt/(slides/slide|notesSlides/notesSlide)\d+\.xml"
+)
+SPACES = frozenset(  # in which paragraphs, runs and texts have the same names
+    [
+        "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
+        "http://purl.oclc.org/ooxml/wordprocessingml/main",
+        "http://schemas.openxmlformats.org/drawingml/2006/main",
+        "http://purl.oclc.org/ooxml/drawingml/main",
+    ]
+)
+CUTS = ("tab", "br", "cr")  # where a line ends
+CONTAINERS = ("hyperlink", "ins", "smartTag", "sdt")  # of runs within a paragraph
+FIELDS = ("fldSimple", "fld")  # of which Word computes the text
+_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+_UNSEEN = re.compile(r"<\w+:(?:lang|noProof)\b[^>]*>|\s(?:lang|dirty|err)=\"[^\"]*\"")  # in how a run looks
+_CODE = re.compile("\0([<>/])([0-9]+)\0")
+
+
+class Office(Document):
+    """The paragraphs of a document with its headers, footers and notes. What looks otherwise than most of its line is
+    an element in it, and so is a link; fields, pictures and notes are tags. UserError for a file that is none.
+    """
+
+    def __init__(self, file: File) -> None:
+        self._file = file
+        self._trees = dict(self._read())
+        self._stretches = [each for tree in self._trees.values() for each in _stretches(tree.getroot())]
+        self.lines = [each.line for each in self._stretches]
+
+    def _read(self) -> Iterator[tuple[str, Any]]:
+        try:
+            with zipfile.ZipFile(io.BytesIO(self._file.data)) as archive:
+                if sum(each.file_size for each in archive.infolist()) > LARGEST:
+                    raise UserError(f"{self._file.name}: unpacks to more than {LARGEST:,} bytes")
+                for name in filter(PARTS.fullmatch, archive.namelist()):
+                    yield name, parsed(f"{self._file.name}: {name}", archive.read(name))
+        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error) as error:
+            raise UserError(f"{self._file.name}: is no document of Office ({error})") from None
+
+    def written(self, translated: Sequence[Translated]) -> bytes:
+        for stretch, each in zip(self._stretches, translated, strict=True):
+            if each.complete:
+                stretch.fill(stretch.line.written(each))
+        made = io.BytesIO()
+        with zipfile.ZipFile(io.BytesIO(self._file.data)) as archive, zipfile.ZipFile(made, "w") as new:
+            for entry in archive.infolist():
+                tree = self._trees.get(entry.filename)
+                new.writestr(entry, archive.read(entry) if tree is None else serialised(tree))
+        return made.getvalue()
+
+
+class Piece(NamedTuple):
+    """Siblings in a paragraph that are one thing: runs of the same look, a link, or, without a text, a field or a
+    picture.
+    """
+
+    nodes: list[Any]
+    text: str | None = None
+    look: str | None = None
+
+    def said(self, text: str) -> list[Any]:
+        """The same with another text. Runs become one."""
+        if self.look is not None and not text:
+            return []
+        node = self.nodes[0] if self.look is None else deepcopy(self.nodes[0])
+        for each in _texts(node):
+            each.text, text = text, ""
+            each.set(_SPACE, "preserve")
+        return [node]
+
+
+class Stretch:
+    """A line of a paragraph: pieces, of which those that look as most of it does are plain text."""
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        self.line = Line(escape=possible)
+        self._pieces = pieces
+        sizes = Counter[str]()
+        for piece in pieces:
+            if piece.look is not None:
+                sizes[piece.look] += len(piece.text or "")
+        usual = max(sizes, key=lambda look: sizes[look], default=None)
+        same = (piece for piece in pieces if piece.look is not None and piece.look == usual)
+        self._usual = next(same, _plain(pieces))
+        kept = Kept("".join(piece.text or "" for piece in pieces))
+        self.line.quoted = kept.back
+        for number, piece in enumerate(pieces):
+            if piece.text is not None and piece.look is not None and piece.look == usual:
+                self.line.text += piece.text
+            elif piece.text is not None:
+                self.line.mark(f"\0<{number}\0", "open", str(number))
+                self.line.text += piece.text
+                self.line.mark(f"\0>{number}\0", "close", str(number))
+            elif any(_texts(node) for node in piece.nodes):  # a field stands for words
+                self.line.text += kept.placeholder(f"\0/{number}\0")
+            else:
+                self.line.mark(f"\0/{number}\0")
+
+    def fill(self, written: str) -> None:
+        """Put a translation with its tags in place of the pieces."""
+        parts = _CODE.split(written)
+        nodes = self._usual.said(parts[0]) if parts[0] else []
+        for sign, number, text in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
+            piece = self._pieces[int(number)]
+            nodes += piece.nodes if sign == "/" else []
+            nodes += (piece if sign == "<" else self._usual).said(text) if text or sign == "<" else []
+        first = self._pieces[0].nodes[0]
+        paragraph, place = first.getparent(), first.getparent().index(first)
+        for node in (node for piece in self._pieces for node in piece.nodes):
+            paragraph.remove(node)
+        paragraph[place:place] = nodes
+
+
+def _plain(pieces: Sequence[Piece]) -> Piece:
+    """A run that looks like nothing in particular."""
+    space = etree.QName(pieces[0].nodes[0]).namespace
+    run = etree.Element(etree.QName(space, "r"))
+    etree.SubElement(run, etree.QName(space, "t"))
+    return Piece([run], "", "")
+
+
+def _stretches(root: Any) -> Iterator[Stretch]:
+    """Yield the lines of all paragraphs that have words. Fields may go on over several."""
+    field = Field()
+    for paragraph in root.iter("{*}p"):
+        if etree.QName(paragraph).namespace in SPACES:
+            _split_runs(paragraph)
+            for pieces in _cut(paragraph, field):
+                stretch = Stretch(pieces)
+                if stretch.line.worded:
+                    yield stretch
+
+
+class Field:
+    """How many fields are open, one in the other, in the runs read so far."""
+
+    depth = 0
+
+    def follow(self, node: Any) -> None:
+        for each in node.iter("{*}fldChar"):
+            kind = next((value for name, value in each.attrib.items() if name.endswith("fldCharType")), "")
+            self.depth += {"begin": 1, "end": -1}.get(kind, 0)
+
+
+def _split_runs(paragraph: Any) -> None:
+    """Give every text, tab and the like a run of its own that looks the same."""
+    for run in [each for each in paragraph.iter("{*}r") if next(each.iterancestors("{*}p"), None) is paragraph]:
+        look = [child for child in run if local(child) == "rPr"]
+        rest = [child for child in run if local(child) != "rPr"]
+        for child in rest[:0:-1]:
+            other = etree.Element(run.tag, run.attrib, run.nsmap)
+            other.extend([*map(deepcopy, look), child])
+            run.addnext(other)
+
+
+def _cut(paragraph: Any, field: Field) -> Iterator[list[Piece]]:
+    """Yield the pieces of each line of a paragraph. Bookmarks and the like are none, and stay."""
+    pieces = list[Piece]()
+    for node in paragraph:
+        name, content = local(node), local(node[-1]) if len(node) else ""
+        before = field.depth
+        field.follow(node)
+        if before or field.depth:
+            _join(pieces, Piece([node], look=None), begun=before > 0)
+        elif name in CUTS or (name == "r" and content in CUTS):
+            yield from [pieces] if pieces else []
+            pieces = []
+        elif name == "r" and content == "t":
+            _join(pieces, Piece([node], node[-1].text or "", _look(node)))
+        elif name in CONTAINERS and not any(
+            True for _ in node.iter("{*}drawing", "{*}fldChar", "{*}footnoteReference")
+        ):
+            pieces.append(Piece([node], "".join(each.text or "" for each in _texts(node))))
+        elif name in ("r", *CONTAINERS, *FIELDS):
+            pieces.append(Piece([node]))
+    yield from [pieces] if pieces else []
+
+
+def _join(pieces: list[Piece], piece: Piece, *, begun: bool = True) -> None:
+    """Add a piece, to the last one if it is of the same kind: a run of the same look, or the same field."""
+    last = pieces[-1] if pieces and begun else None
+    if last and last.look == piece.look and (last.text is None) == (piece.text is None):
+        text = None if last.text is None else last.text + (piece.text or "")
+        pieces[-1] = Piece(last.nodes + piece.nodes, text, last.look)
+    else:
+        pieces.append(piece)
+
+
+def _look(run: Any) -> str:
+    """How a run looks."""
+    looks = (etree.tostring(each, encoding="unicode", with_tail=False) for each in run if local(each) == "rPr")
+    return "".join(_UNSEEN.sub("", look) for look in looks)
+
+
+def _texts(node: Any) -> list[Any]:
+    return [each for each in node.iter("{*}t") if isinstance(each.tag, str)]

@@ -1,0 +1,20 @@
+"""Plain text: its lines are translated."""
+
+from collections.abc import Iterator
+
+from dragoman.documents.document import File, Text
+from dragoman.documents.line import Line, Part
+
+
+class Plain(Text):
+    """The lines of a file of text; what separates them stays."""
+
+    def __init__(self, file: File) -> None:
+        super().__init__(_parts(file.text))
+
+
+def _parts(text: str) -> Iterator[Part]:
+    for written in text.splitlines(keepends=True):
+        line = Line(written.strip(), raw=written.strip())
+        before, _, after = written.partition(line.raw)
+        yield from (before, line, after) if line.worded else (written,)

@@ -1,0 +1,59 @@
+"""Message catalogues (`.po`): messages without a translation get one, which is marked as fuzzy."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from dragoman.corpus.catalogues import parsed, read_header
+from dragoman.corpus.naming import matched
+from dragoman.documents.document import Document, File
+from dragoman.documents.html import inline
+from dragoman.documents.translated import Translated
+from dragoman.errors import UserError
+
+FUZZY = "fuzzy"
+
+
+class Gap(NamedTuple):
+    """A message without a translation, or one form of its plural without one."""
+
+    entry: Any  # of polib
+    form: int | None
+    text: str
+
+
+class Catalogue(Document):
+    """The messages of a `.po` that have no translation, and each form of a plural that has none. UserError if the file
+    is no `.po`, or says that it is of other languages.
+    """
+
+    def __init__(self, file: File) -> None:
+        self._file = parsed(file.data, file.name)
+        languages, self._singular = read_header(self._file.metadata, file.name)
+        if matched(file.languages, languages, file.name) != (0, 1):
+            raise UserError(
+                f"{file.name}: is a translation of {languages[0]}, and the run translates {file.languages[0]}"
+            )
+        self._gaps = [gap for entry in self._file if not entry.obsolete for gap in self._of(entry) if gap.text.strip()]
+        self.lines = [inline(gap.text) for gap in self._gaps]
+
+    def _of(self, entry: Any) -> Iterator[Gap]:
+        if not entry.msgid_plural:
+            yield from [Gap(entry, None, entry.msgid)] if not entry.msgstr.strip() else []
+            return
+        forms = entry.msgstr_plural or {0: ""}
+        for form in sorted(number for number, text in forms.items() if not text.strip()):
+            one = form == self._singular and len(forms) > 1
+            yield Gap(entry, form, entry.msgid if one else entry.msgid_plural)
+
+    def written(self, translated: Sequence[Translated]) -> bytes:
+        for (entry, form, _), line, each in zip(self._gaps, self.lines, translated, strict=True):
+            if not each.complete:
+                continue
+            if form is None:
+                entry.msgstr = line.written(each)
+            else:
+                entry.msgstr_plural[form] = line.written(each)
+            if FUZZY not in entry.flags:
+                entry.flags.append(FUZZY)
+        self._file.metadata["Content-Type"] = "text/plain; charset=UTF-8"
+        return str(self._file).encode()

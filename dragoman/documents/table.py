@@ -1,0 +1,62 @@
+"""The table of the formats of documents, by the endings of their names."""
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import PurePath
+from typing import NamedTuple
+
+from dragoman.documents.document import Document, File
+from dragoman.errors import UserError
+
+
+class Format(NamedTuple):
+    """Where the class of a format is. Texts of `prose` are translated a sentence at a time, strings of programs a line
+    at a time. What is `binary` is not written on a terminal. `done` says of a number of texts what became of them.
+    """
+
+    place: str
+    prose: bool = True
+    binary: bool = False
+    done: str = "texts are translated"
+
+
+def document(file: File) -> Document:
+    """The document in a file. UserError if no format has the ending of its name, a package is missing, or it cannot be
+    read.
+    """
+    module, _, name = format_of(file.name).place.partition(":")
+    try:
+        kind: Callable[[File], Document] = getattr(import_module(f"dragoman.documents.{module}"), name)
+    except ModuleNotFoundError as error:
+        raise UserError(f"{error.name} is not installed; pip install 'dragoman[documents]' brings it") from error
+    return kind(file)
+
+
+def format_of(name: str) -> Format:
+    """The format of a file of this name. UserError if there is none."""
+    ending = PurePath(name.lower()).suffix
+    if ending not in FORMATS:
+        raise UserError(f"{name}: expected the name to end in one of {', '.join(FORMATS)}")
+    return FORMATS[ending]
+
+
+_MESSAGES = "texts without a translation have one now, marked as fuzzy"
+_UNITS = "texts without a translation have one now, marked as to be reviewed"
+FORMATS: Mapping[str, Format] = {
+    ".txt": Format("plain:Plain"),
+    ".html": Format("html:Html"),
+    ".htm": Format("html:Html"),
+    ".xhtml": Format("html:Html"),
+    ".md": Format("markdown:Markdown"),
+    ".markdown": Format("markdown:Markdown"),
+    ".po": Format("po:Catalogue", prose=False, done=_MESSAGES),
+    ".xliff": Format("xml:Xliff", prose=False, done=_UNITS),
+    ".xlf": Format("xml:Xliff", prose=False, done=_UNITS),
+    ".tmx": Format("xml:Tmx", prose=False, done="units without this language have it now"),
+    ".json": Format("json:Strings", prose=False),
+    ".yaml": Format("yaml:Strings", prose=False),
+    ".yml": Format("yaml:Strings", prose=False),
+    ".srt": Format("subtitles:Subtitles"),
+    ".docx": Format("office:Office", binary=True),
+    ".pptx": Format("office:Office", binary=True),
+}

@@ -1,0 +1,63 @@
+"""The translation of a text of any length: a sentence at a time."""
+
+from typing import NamedTuple
+
+from dragoman.corpus.memory import Match
+from dragoman.documents.passages import Passage
+from dragoman.translation.translation import Translation
+
+
+class Sentence(NamedTuple):
+    """The translation of a sentence: what a model made of it (`whole`, without spans that were taken out), or a
+    correction of the same or a similar one (`match`); further translations. It is `direct` if the model read the
+    sentence itself, and no translation of it.
+    """
+
+    text: str
+    whole: Translation | None = None
+    match: Match | None = None
+    others: tuple[str, ...] = ()
+    direct: bool = True
+
+    @property
+    def quality(self) -> float | None:
+        """How similar the sentence is to the one that was corrected, or else the confidence of the model, if it is
+        calibrated; 1 = the same, or sure.
+        """
+        if self.match is not None:
+            return self.match.score
+        confidence = self.whole.confidence if self.whole else None
+        return confidence.sentence if confidence else None
+
+
+class Translated(NamedTuple):
+    """The translation of a text: its sentences, and what stands between them."""
+
+    passage: Passage
+    sentences: tuple[Sentence, ...]
+    alternatives: int = 0
+
+    @property
+    def text(self) -> str:
+        return self.passage.joined([each.text for each in self.sentences])
+
+    @property
+    def others(self) -> list[str]:
+        """Further translations, each of the next best of every sentence, or of its best where there is no other."""
+        every = [[each.text, *each.others] for each in self.sentences]
+        found = [
+            self.passage.joined([texts[min(rank, len(texts) - 1)] for texts in every])
+            for rank in range(1, self.alternatives + 1)
+        ]
+        return [text for text in dict.fromkeys(found) if text != self.text]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every sentence has a translation."""
+        return bool(self.sentences) and all(each.text.strip() for each in self.sentences)
+
+    @property
+    def quality(self) -> float | None:
+        """That of its least good sentence; None if one has none."""
+        every = [each.quality for each in self.sentences]
+        return min((each for each in every if each is not None), default=None) if None not in every else None

@@ -1,0 +1,183 @@
+"""XLIFF and TMX (extra `documents`): what has no translation yet gets one, marked as that of a machine."""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, final
+
+from lxml import etree
+
+from dragoman.corpus.naming import matched, variants
+from dragoman.documents.codes import Coded, local, parsed, serialised
+from dragoman.documents.document import Document, File
+from dragoman.documents.translated import Translated
+from dragoman.errors import UserError
+
+LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+MATCHES = "urn:oasis:names:tc:xliff:matches:2.0"
+ORIGIN, MACHINE = "dragoman", "mt-suggestion"
+UNTRANSLATED = ("new", "needs-translation")  # states of a target of XLIFF 1.2 that holds the source
+
+
+class Gap(NamedTuple):
+    """A unit without a translation, and its source."""
+
+    unit: Any
+    coded: Coded
+
+
+class _Units(Document):
+    """What XLIFF and TMX share. UserError for a file that is none, or in other languages."""
+
+    root: str
+
+    def __init__(self, file: File) -> None:
+        self.languages = file.languages
+        self._tree = parsed(file.name, file.data)
+        root = self._tree.getroot()
+        if local(root) != self.root:
+            raise UserError(f"{file.name}:{root.sourceline}: expected <{self.root}>, found <{local(root)[:40]}>")
+        self._gaps = [gap for gap in self._found(file.name) if gap.coded.line.worded]
+        self.lines = [gap.coded.line for gap in self._gaps]
+
+    def written(self, translated: Sequence[Translated]) -> bytes:
+        for gap, each in zip(self._gaps, translated, strict=True):
+            if each.complete:
+                self._fill(gap, gap.coded.line.written(each), each)
+        return serialised(self._tree)
+
+    @abstractmethod
+    def _found(self, name: str) -> Iterator[Gap]:
+        """Yield what lacks a translation."""
+
+    @abstractmethod
+    def _fill(self, gap: Gap, written: str, translated: Translated) -> None:
+        """Give it one."""
+
+
+@final
+class Tmx(_Units):
+    """The units of a translation memory that lack the target language."""
+
+    root = "tmx"
+
+    def _found(self, name: str) -> Iterator[Gap]:
+        there = set[str]()
+        some = False
+        for unit in self._tree.getroot().iter("{*}tu"):
+            texts = {each.get(LANGUAGE) or each.get("lang") or "": each for each in unit.iterchildren("{*}tuv")}
+            source, target = variants(self.languages, list(texts))
+            there |= texts.keys()
+            if source:
+                some = True
+                segment = list(texts.values())[source[0]].find("{*}seg")
+                if segment is not None and not target:
+                    yield Gap(unit, Coded(segment))
+        if there and not some:
+            raise UserError(f"{name}: has no {self.languages[0]} (it has: {', '.join(sorted(there))})")
+
+    def _fill(self, gap: Gap, written: str, translated: Translated) -> None:
+        space = etree.QName(gap.unit).namespace
+        text = _added(gap.unit, etree.QName(space, "tuv"))
+        text.set(LANGUAGE, self.languages[1])
+        text.set("creationtool", ORIGIN)
+        gap.coded.fill(etree.SubElement(text, etree.QName(space, "seg")), written)
+
+
+@final
+class Xliff(_Units):
+    """The units of XLIFF 1.2 and 2.0 without a translation that may have one. Afterwards 1.2 says of a target that it
+    needs a review, and 2.0 that it is translated, but not reviewed. How similar a corrected sentence was, or how
+    sure the model, stands there as the quality of a match.
+    """
+
+    root = "xliff"
+
+    def _found(self, name: str) -> Iterator[Gap]:
+        root = self._tree.getroot()
+        self._check(root, "srcLang", "trgLang", name)
+        for file in root.iter("{*}file"):
+            self._check(file, "source-language", "target-language", name)
+        for unit in root.iter("{*}trans-unit", "{*}segment"):
+            source, target = unit.find("{*}seg-source"), unit.find("{*}target")
+            source = unit.find("{*}source") if source is None else source
+            whole = "".join(target.itertext()).strip() if target is not None else ""
+            open_to = not whole or target.get("state") in UNTRANSLATED
+            if source is not None and open_to and unit.get("approved") != "yes" and not _kept(unit):
+                yield Gap(unit, Coded(source))
+
+    def _check(self, element: Any, source: str, target: str, name: str) -> None:
+        """UserError if an element says that it is in other languages."""
+        if element.get(source):
+            found = element.get(source), element.get(target, "")
+            where = f"{name}:{element.sourceline}"
+            if matched(self.languages, found, where) != (0, 1):
+                raise UserError(f"{where}: is a translation of {found[0]}, and the run translates {self.languages[0]}")
+            if not found[1]:
+                element.set(target, self.languages[1])
+
+    def _fill(self, gap: Gap, written: str, translated: Translated) -> None:
+        unit, space = gap.unit, etree.QName(gap.unit).namespace
+        target = unit.find("{*}target")
+        if target is None:
+            target = etree.Element(etree.QName(space, "target"))
+            before = [each for each in unit if local(each) in ("source", "seg-source")][-1]
+            before.addnext(target)
+            target.tail, before.tail = before.tail, before.tail
+        for child in list(target):
+            target.remove(child)
+        target.text = None
+        gap.coded.fill(target, written)
+        if local(unit) == "segment":
+            unit.set("state", "translated")
+            self._match(gap, written, translated)
+            return
+        target.set("state", "needs-review-translation")
+        target.set("state-qualifier", _qualifier(translated))
+        if translated.quality is not None:
+            match = _added(unit, etree.QName(space, "alt-trans"))
+            match.set("match-quality", _percent(translated))
+            match.set("origin", ORIGIN)
+            gap.coded.fill(etree.SubElement(match, etree.QName(space, "target")), written)
+
+    def _match(self, gap: Gap, written: str, translated: Translated) -> None:
+        """Tell the quality, in the module of 2.0 for that, if the segment has an id to name."""
+        segment, unit = gap.unit, gap.unit.getparent()
+        if translated.quality is None or not segment.get("id"):
+            return
+        matches = unit.find(f"{{{MATCHES}}}matches")
+        if matches is None:
+            matches = etree.Element(etree.QName(MATCHES, "matches"), nsmap={"mtc": MATCHES})
+            unit.insert(0, matches)
+        space = etree.QName(segment).namespace
+        match = etree.SubElement(matches, etree.QName(MATCHES, "match"), {"ref": f"#{segment.get('id')}"})
+        match.set("type", "tm" if _qualifier(translated) != MACHINE else "mt")
+        match.set("origin", ORIGIN)
+        match.set("matchQuality", _percent(translated).removesuffix("%"))
+        source = etree.SubElement(match, etree.QName(space, "source"))
+        source.text = gap.coded.line.text
+        gap.coded.fill(etree.SubElement(match, etree.QName(space, "target")), written)
+
+
+def _added(parent: Any, name: etree.QName) -> Any:
+    """A new element behind the last in another, on a line of its own if that is."""
+    before, added = parent[-1], etree.SubElement(parent, name)
+    before.tail, added.tail = parent.text, before.tail
+    return added
+
+
+def _kept(unit: Any) -> bool:
+    """Whether it, or what it is in, says that it is not to be translated."""
+    said = next((each.get("translate") for each in (unit, *unit.iterancestors()) if each.get("translate")), "yes")
+    return bool(said == "no")
+
+
+def _qualifier(translated: Translated) -> str:
+    """Where a translation is from: a model, or the memory of corrections."""
+    matches = [each.match for each in translated.sentences]
+    if None in matches or not matches:
+        return MACHINE
+    return "exact-match" if all(each and each.score == 1 for each in matches) else "fuzzy-match"
+
+
+def _percent(translated: Translated) -> str:
+    return f"{100 * (translated.quality or 0):.0f}%"

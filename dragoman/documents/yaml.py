@@ -1,0 +1,123 @@
+"""YAML: its strings are translated. Keys, comments, anchors and the style of each string stay."""
+
+import json
+import re
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from dragoman.documents.document import File, Text
+from dragoman.documents.html import inline
+from dragoman.documents.line import Line, Part
+from dragoman.errors import UserError
+
+STRING = "tag:yaml.org,2002:str"
+BLOCKS = ("|", ">")
+_BOOLEAN = re.compile(r"y|yes|n|no|on|off|true|false", re.IGNORECASE)  # in YAML 1.1, which many still read
+_ANCHOR = re.compile(r"&\S+\s+")
+
+
+class Strings(Text):
+    """The strings of a file of YAML. Where the source language is the only key of all, as in the files of Ruby on
+    Rails, the target language takes its place. UserError with the line where it is no YAML.
+    """
+
+    def __init__(self, file: File) -> None:
+        text = file.text
+        try:
+            nodes = list(_reader().compose_all(text))
+        except YAMLError as error:
+            mark = getattr(error, "problem_mark", None)
+            what = getattr(error, "problem", None) or str(error).splitlines()[0]
+            raise UserError(f"{file.name}:{mark.line + 1 if mark else 1}: is no YAML ({what})") from None
+        except RecursionError:
+            raise UserError(f"{file.name}:1: is no YAML (too deep)") from None
+        super().__init__(_parts(text, nodes, file.languages))
+
+
+def _reader() -> YAML:
+    reader = YAML(typ="safe", pure=True)
+    reader.allow_duplicate_keys = True
+    return reader
+
+
+def _parts(text: str, nodes: list[Any], languages: tuple[str, str]) -> Iterator[Part]:
+    end, seen = 0, set[int]()
+    for root in nodes:
+        if root and root.id == "mapping" and len(root.value) == 1 and (key := root.value[0][0]).value == languages[0]:
+            begin, behind = key.start_mark.index, key.end_mark.index
+            yield text[end:begin] + text[begin:behind].replace(*languages)
+            end = behind
+        for scalar in _scalars(root, seen):
+            begin, line = _line(text, scalar)
+            if line.worded:
+                yield from (text[end:begin], line)
+                end = begin + len(line.raw)
+    yield text[end:]
+
+
+class _Scalar(NamedTuple):
+    """A scalar that is no key, and whether it stands in brackets."""
+
+    node: Any
+    bracketed: bool
+
+
+def _scalars(node: Any, seen: set[int], *, bracketed: bool = False) -> Iterator[_Scalar]:
+    """Yield the scalars of a node that have not been seen, in their order. An alias is the node of its anchor."""
+    if node is None or id(node) in seen:
+        return
+    seen.add(id(node))
+    if node.id == "scalar":
+        yield _Scalar(node, bracketed)
+        return
+    for each in node.value:
+        value = each[1] if node.id == "mapping" else each
+        yield from _scalars(value, seen, bracketed=bracketed or bool(node.flow_style))
+
+
+def _line(text: str, scalar: _Scalar) -> tuple[int, Line]:
+    """Where a scalar begins, behind its anchor, and its text; no text if it is no string."""
+    node = scalar.node
+    begin, end = node.start_mark.index, node.end_mark.index
+    anchor = _ANCHOR.match(text, begin, end)
+    begin = anchor.end() if anchor else begin
+    plain = node.style is None
+    if node.tag != STRING or text.startswith("!", begin) or (plain and _BOOLEAN.fullmatch(node.value)):
+        return begin, Line()
+    line = inline(node.value.rstrip("\n"))
+    line.raw, line.quoted = text[begin:end], partial(_written, text[begin:end], scalar)
+    return begin, line
+
+
+def _written(raw: str, scalar: _Scalar, text: str) -> str:
+    """A string in the style of another, or in double quotes where that would say something else."""
+    style, value = scalar.node.style, scalar.node.value
+    text = text.rstrip("\n") + value[len(value.rstrip("\n")) :]
+    double = json.dumps(text, ensure_ascii=False)
+    found = double
+    if style is None:
+        found = text
+    elif style == "'":
+        found = "'" + text.replace("'", "''") + "'"
+    elif style in BLOCKS:
+        head, _, rest = raw.partition("\n")
+        indent = rest[: len(rest) - len(rest.lstrip())].rpartition("\n")[2]
+        lines = text.rstrip("\n").split("\n")
+        joined = ("\n" if style == "|" else "\n\n").join(indent + line if line else line for line in lines)
+        double += "\n"
+        found = f"{head}\n{joined}{raw[len(raw.rstrip()) :]}"
+    doubtful = style is None and _BOOLEAN.fullmatch(text)
+    return found if not doubtful and _says(found, text, bracketed=scalar.bracketed) else double
+
+
+def _says(written: str, text: str, *, bracketed: bool) -> bool:
+    """Whether this is what a text is written as."""
+    try:
+        found = _reader().load(f"key: {written}")
+        return bool(found == {"key": text} and (not bracketed or _reader().load(f"[{written}]") == [text]))
+    except YAMLError:
+        return False

@@ -1,0 +1,46 @@
+"""Translations of documents that need no model."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from dragoman.documents.document import Document
+from dragoman.documents.passages import split
+from dragoman.documents.translated import Sentence, Translated
+from dragoman.translation.attended import SourceAttention
+from dragoman.translation.translation import Translation
+
+Say = Callable[[str], Translated]
+
+
+def same(text: str) -> Translated:
+    """Every line as it is, and each of its words linked to itself."""
+    passage = split(text, "en", sentences=False)
+    return Translated(passage, tuple(_sentence(each, each.split(), 1) for each in passage.sentences))
+
+
+def backwards(text: str) -> Translated:
+    """Every line with its words in capitals and backwards, and the links of that."""
+    passage = split(text, "en", sentences=False)
+    return Translated(
+        passage, tuple(_sentence(each, [w.upper() for w in each.split()][::-1], -1) for each in passage.sentences)
+    )
+
+
+def nothing(text: str) -> Translated:
+    """Every line without a translation."""
+    passage = split(text, "en", sentences=False)
+    return Translated(passage, tuple(Sentence("") for _ in passage.sentences))
+
+
+def _sentence(text: str, done: list[str], order: int) -> Sentence:
+    words = text.split()
+    attention = np.eye(len(words))[::order].astype(np.float64)
+    seen = SourceAttention("en", text, words, attention, np.ones(len(words)))
+    said = text if order == 1 else " ".join(done)
+    return Sentence(said, Translation((seen,), said, done, -1.0, -1.0, ()))
+
+
+def spoken(document: Document, say: Say = backwards) -> bytes:
+    """A document with what is said for each of its lines."""
+    return document.written([say(line.text) for line in document.lines])

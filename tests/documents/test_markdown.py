@@ -1,0 +1,112 @@
+"""Markdown whose texts are translated."""
+
+import random
+import re
+
+import pytest
+
+pytest.importorskip("tree_sitter_markdown")
+from markdown_it import MarkdownIt
+
+from dragoman.documents.document import File
+from dragoman.documents.markdown import Markdown
+from tests.documents.speaking import Say, backwards, nothing, same, spoken
+
+
+def written(text: str, say: Say = backwards) -> str:
+    return spoken(Markdown(File("x.md", text.encode(), ("en", "fr"))), say).decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("one two\n", "TWO ONE\n"),
+        ("# one two #\n", "# TWO ONE #\n"),
+        ("one two\n===\n\nsix\n---\n", "TWO ONE\n===\n\nSIX\n---\n"),
+        ("one\ntwo\n", "TWO ONE\n"),
+        ("one *two* six\n", "SIX *TWO* ONE\n"),
+        ("**one** two __six *nine*__\n", "__*NINE* SIX__ TWO **ONE**\n"),
+        ("one [two](http://x.y 'six') nine\n", "NINE [TWO](http://x.y 'six') ONE\n"),
+        ("one `two six` nine\n", "NINE `two six` ONE\n"),
+        ("one <http://x.y> nine\n", "NINE <http://x.y> ONE\n"),
+        ("one ![two](x.png) nine\n", "![two](x.png) NINE ONE\n"),
+        ("one <b>two</b> nine\n", "NINE <b>TWO</b> ONE\n"),
+        ("one &amp; two\n", "TWO & ONE\n"),
+        ("one \\* two\n", "TWO \\* ONE\n"),
+        ("one  \ntwo\\\nsix seven\n", "ONE  \nTWO\\\nSEVEN SIX\n"),
+        ("- one two\n- [ ] six\n  1. nine\n", "- TWO ONE\n- [ ] SIX\n  1. NINE\n"),
+        ("> one\n> two\n> - six\n", "> TWO ONE\n> - SIX\n"),
+        ("| one two | six |\n|---|:-:|\n| **nine** | 1 |\n", "| TWO ONE | SIX |\n|---|:-:|\n| **NINE** | 1 |\n"),
+        ("```py\none\n```\n\n    two\n\nsix\n", "```py\none\n```\n\n    two\n\nSIX\n"),
+        ("---\ntitle: one\n---\n\ntwo\n", "---\ntitle: one\n---\n\nTWO\n"),
+        ("<div>\none <b>two</b>\n</div>\n\nsix\n", "<div>\n<b>TWO</b> ONE\n</div>\n\nSIX\n"),
+        ("[one]: http://x.y\n\ntwo [one] [One][] [two][one]\n",
+         "[one]: http://x.y\n\n[TWO][one] [ONE][One] [ONE][one] TWO\n"),
+        ("one [two] six\n", "SIX \\[TWO] ONE\n"),
+        ("one two[^1]\n\n[^1]: six nine\n", "TWO[^1] ONE\n\n[^1]: NINE SIX\n"),
+        ("> [!NOTE]\n> one two\n", "> [!NOTE]\n> TWO ONE\n"),
+        ("one $x^2$ two\n", "TWO $x^2$ ONE\n"),
+        ("one ~~two~~\n", "~~TWO~~ ONE\n"),
+        ("***\n", "***\n"),
+        ("1234\n", "1234\n"),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_layout_comes_through(text: str, expected: str) -> None:
+    assert written(text) == expected
+    assert written(text, nothing) == text
+
+
+@pytest.mark.parametrize("said", ["# a", "- a", "+ a", "> a", "1. a", "1) a", "--", "a | b", "*a*", "_a_", "[a](b)",
+                                  "`a`", "<b>", "&amp;", "a\\", "![a](b)", "a_b_c", "2 * 3 * 4",
+                                  "<http://a.b>"])  # fmt: skip
+@pytest.mark.parametrize("around", ["%s\n", "- %s\n", "> %s\n", "## %s\n", "| a |\n|---|\n| %s |\n"])
+def test_a_translation_is_never_taken_for_markup(said: str, around: str) -> None:
+    document = Markdown(File("x.md", (around % "one").encode(), ("en", "fr")))
+    done = document.written([same(line.text) if line.text != "one" else same(said) for line in document.lines])
+    assert rendered(done.decode()) == rendered(around % "one").replace("one", escaped(said))
+
+
+def escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def rendered(text: str) -> str:
+    html = MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(text)
+    return " ".join(html.replace("\n", " ").split())
+
+
+PIECES = ["one", "two six", "*nine*", "**ten *of* it**", "`a * b`", "[link to](http://x.y/a_b \"a title\")",
+          "<i>six</i>", "![picture](a_b.png)", "snake_case", "2 * 3", "a < b", "x & y", "\\*", "&copy;", "~~no~~",
+          "<http://x.y>", "{name}", "été"]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_files_of_every_shape_come_back(seed: int) -> None:
+    generator = random.Random(seed)
+    text = "\n".join(_block(generator, 0) for _ in range(12))
+    assert rendered(written(text, same)) == rendered(text)
+    tags = re.compile(r"<[^<>]*>|http[^<\s]+")
+    assert sorted(tags.findall(rendered(written(text)))) == sorted(tags.findall(rendered(text)))
+    assert written(text, nothing) == text
+
+
+def _block(generator: random.Random, depth: int) -> str:
+    def words(most: int = 6) -> str:
+        return " ".join(generator.choices(PIECES, k=generator.randint(1, most)))
+
+    kind = generator.choice(["text", "text", "wrapped", "head", "list", "quote", "table", "code"])
+    if kind == "wrapped":
+        return f"{words()} on\n{words()}\n"
+    if kind == "head":
+        return f"## {words()}\n"
+    if kind == "list" and depth < 2:
+        inner = [_block(generator, depth + 1) for _ in range(2)]
+        return "\n".join("- " + each.replace("\n", "\n  ").rstrip() + "\n" for each in inner)
+    if kind == "quote" and depth < 2:
+        return "".join(f"> {line}\n" for line in _block(generator, depth + 1).splitlines())
+    if kind == "table" and depth == 0:
+        return f"| {words(2)} | {words(2)} |\n|---|---|\n| {words(2)} | {words(2)} |\n"
+    if kind == "code":
+        return f"```\n{words()}\n```\n"
+    return words() + "\n"

@@ -1,0 +1,174 @@
+"""Documents of Word and PowerPoint whose paragraphs are translated."""
+
+import io
+import random
+import zipfile
+
+import pytest
+
+pytest.importorskip("docx")
+import docx
+from docx.document import Document
+from docx.opc.constants import RELATIONSHIP_TYPE
+from docx.oxml import OxmlElement
+from docx.oxml.ns import qn
+from docx.text.paragraph import Paragraph
+
+from dragoman.documents.document import File
+from dragoman.documents.office import Office
+from dragoman.errors import UserError
+from tests.documents.speaking import Say, backwards, nothing, same, spoken
+
+
+def packed(document: Document) -> bytes:
+    stream = io.BytesIO()
+    document.save(stream)
+    return stream.getvalue()
+
+
+def opened(data: bytes) -> Office:
+    return Office(File("x.docx", data, ("en", "fr")))
+
+
+def written(document: Document, say: Say = backwards) -> Document:
+    return docx.Document(io.BytesIO(spoken(opened(packed(document)), say)))
+
+
+def linked(paragraph: Paragraph, text: str) -> None:
+    link = OxmlElement("w:hyperlink")
+    link.set(qn("r:id"), paragraph.part.relate_to("http://x.y", RELATIONSHIP_TYPE.HYPERLINK, is_external=True))
+    run = paragraph.add_run(text)
+    link.append(run._r)
+    paragraph._p.append(link)
+
+
+def field(paragraph: Paragraph, shown: str) -> None:
+    for kind in ("begin", "separate", "end"):
+        run = paragraph.add_run()
+        mark = OxmlElement("w:fldChar")
+        mark.set(qn("w:fldCharType"), kind)
+        run._r.append(mark)
+        if kind == "separate":
+            paragraph.add_run(shown)
+
+
+def looks(paragraph: Paragraph) -> list[tuple[str, bool | None]]:
+    return [(run.text, run.bold) for run in paragraph.runs]
+
+
+def test_looks_go_with_their_words() -> None:
+    document = docx.Document()
+    paragraph = document.add_paragraph("one two ")
+    paragraph.add_run("six").bold = True
+    paragraph.add_run(" ni")
+    paragraph.add_run("ne")
+    assert looks(written(document).paragraphs[0]) == [("NINE ", None), ("SIX", True), (" TWO ONE", None)]
+
+
+def test_links_fields_and_breaks_stay() -> None:
+    document = docx.Document()
+    paragraph = document.add_paragraph("one ")
+    linked(paragraph, "two six")
+    paragraph.add_run(" page ")
+    field(paragraph, "7 of nine")
+    paragraph.add_run("\tbehind it\nthe line")
+    found = written(document).paragraphs[0]
+    assert found.text == "7 of nine PAGE SIX TWO ONE\tIT BEHIND\nLINE THE"
+    (link,) = found.hyperlinks
+    assert (link.text, link.address) == ("SIX TWO", "http://x.y")
+    assert [each.get(qn("w:fldCharType")) for each in found._p.iter(qn("w:fldChar"))] == ["begin", "separate", "end"]
+
+
+def test_tables_heads_and_feet_are_translated() -> None:
+    document = docx.Document()
+    document.add_heading("a title", 1)
+    table = document.add_table(1, 2)
+    table.cell(0, 0).text, table.cell(0, 1).text = "a cell", "12"
+    document.sections[0].header.paragraphs[0].text = "the head"
+    document.sections[0].footer.paragraphs[0].text = "the foot"
+    found = written(document)
+    assert [paragraph.text for paragraph in found.paragraphs] == ["TITLE A"]
+    assert found.paragraphs[0].style.name == "Heading 1"
+    assert [cell.text for cell in found.tables[0].row_cells(0)] == ["CELL A", "12"]
+    assert found.sections[0].header.paragraphs[0].text == "HEAD THE"
+    assert found.sections[0].footer.paragraphs[0].text == "FOOT THE"
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_documents_of_every_shape_come_back(seed: int) -> None:
+    generator = random.Random(seed)
+    document = docx.Document()
+    for _ in range(8):
+        paragraph = document.add_paragraph(style=generator.choice(["Normal", "List Bullet", "Heading 2"]))
+        for _ in range(generator.randint(1, 6)):
+            kind = generator.choice(["run", "run", "bold", "italic", "link", "field", "tab"])
+            text = generator.choice(["one ", "two six ", "nine ", "& <ten> ", "{name} "])
+            if kind == "link":
+                linked(paragraph, text)
+            elif kind == "field":
+                field(paragraph, text.strip())
+                paragraph.add_run(" ")
+            else:
+                run = paragraph.add_run(text + ("\t" if kind == "tab" else ""))
+                run.bold, run.italic = kind == "bold" or None, kind == "italic" or None
+    before, after = document.paragraphs, written(document, same).paragraphs
+    assert [each.text for each in after] == [each.text for each in before]
+    assert [_marked(each) for each in after] == [_marked(each) for each in before]
+    there = written(document).paragraphs
+    assert [len(each.hyperlinks) for each in there] == [len(each.hyperlinks) for each in before]
+    assert [sorted(each.text.lower().split()) for each in there] == [sorted(each.text.split()) for each in before]
+    unchanged = written(document, nothing).paragraphs
+    assert [_marked(each) for each in unchanged] == [_marked(each) for each in before]
+
+
+def _marked(paragraph: Paragraph) -> list[tuple[str, bool | None, bool | None]]:
+    """The characters of a paragraph and how they look."""
+    return [(character, run.bold, run.italic) for run in paragraph.runs for character in run.text if character.strip()]
+
+
+def test_every_other_file_of_a_document_stays_as_it_is() -> None:
+    document = docx.Document()
+    document.add_paragraph("one two")
+    before = packed(document)
+    after = spoken(opened(before))
+    with zipfile.ZipFile(io.BytesIO(before)) as old, zipfile.ZipFile(io.BytesIO(after)) as new:
+        assert old.namelist() == new.namelist()
+        changed = [name for name in old.namelist() if old.read(name) != new.read(name)]
+    assert set(changed) <= {"word/document.xml", "word/footnotes.xml", "word/endnotes.xml"}
+
+
+SLIDE = (
+    '<p:sld xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" xmlns:p="urn:p"><a:p><a:pPr/>'
+    '<a:r><a:rPr lang="en" b="1"/><a:t>one</a:t></a:r><a:r><a:rPr lang="en"/><a:t> two six</a:t></a:r>'
+    "<a:br/><a:r><a:t>nine ten</a:t></a:r><a:endParaRPr/></a:p></p:sld>"
+)
+
+
+def test_slides_are_translated() -> None:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("ppt/slides/slide1.xml", SLIDE)
+    with zipfile.ZipFile(io.BytesIO(spoken(opened(stream.getvalue())))) as archive:
+        found = archive.read("ppt/slides/slide1.xml").decode()
+    assert "SIX TWO </a:t>" in found
+    assert 'b="1"/><a:t xml:space="preserve">ONE</a:t>' in found
+    assert "<a:br/><a:r><a:t" in found
+    assert found.endswith("TEN NINE</a:t></a:r><a:endParaRPr/></a:p></p:sld>")
+
+
+@pytest.mark.parametrize("data", [b"", b"hello", b"PK\x03\x04 damaged"])
+def test_what_is_no_document_is_told(data: bytes) -> None:
+    with pytest.raises(UserError, match=r"x\.docx: is no document of Office"):
+        opened(data)
+
+
+def test_a_bomb_is_refused() -> None:
+    stream = io.BytesIO()
+    with (
+        zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("word/document.xml", "w", force_zip64=True) as entry,
+    ):
+        for _ in range(520):
+            entry.write(bytes(2**20))
+    with pytest.raises(UserError, match="unpacks to more than"):
+        opened(stream.getvalue())

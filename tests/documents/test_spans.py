@@ -1,0 +1,46 @@
+"""Protected spans that are taken out of a sentence, and put back."""
+
+import pytest
+
+from dragoman.documents.spans import PROTECTED, Apart
+from dragoman.text.protection import Protection
+from tests.documents.speaking import backwards, same
+
+
+@pytest.mark.parametrize(
+    ("sentence", "text", "expected"),
+    [
+        ("one two", "one two", "TWO ONE"),
+        ("one {name} two", "one two", "{name} TWO ONE"),
+        ("{name} one two", "one two", "TWO {name} ONE"),
+        ("one two {name}", "one two", "TWO {name} ONE"),
+        ("one two {name}.", "one two .", "{name}. TWO ONE"),
+        ("one ({name}) two", "one two", "({name}) TWO ONE"),
+        ("one %d%% two", "one two", "%d%% TWO ONE"),
+        ("one {a} {b} two", "one two", "{a} {b} TWO ONE"),
+        ("one https://x.y/z?a=b two", "one two", "https://x.y/z?a=b TWO ONE"),
+        ("[X12X]", "", ""),
+    ],
+)
+def test_spans_go_where_the_words_beside_them_went(sentence: str, text: str, expected: str) -> None:
+    apart = Apart(sentence, PROTECTED)
+    assert (apart.text, apart.worded) == (text, bool(text))
+    if apart.worded:
+        whole = backwards(apart.text).sentences[0].whole
+        assert whole is not None
+        assert apart.sentence(whole).text == expected
+
+
+@pytest.mark.parametrize(
+    "sentence", ["{a} one {b} two {c}", "one: {a}, {b}; two", "{a}{b} one", "one ({a}/{b}) two {c}."]
+)
+def test_where_nothing_moves_spans_stay(sentence: str) -> None:
+    apart = Apart(sentence, PROTECTED)
+    whole = same(apart.text).sentences[0].whole
+    assert whole is not None
+    assert apart.sentence(whole).text == sentence
+
+
+def test_what_a_model_knows_stays() -> None:
+    known = Protection.named(["placeholders"])
+    assert Apart("one {name} https://x.y two", PROTECTED, known).text == "one {name} two"

@@ -1,0 +1,232 @@
+"""JSON, YAML and subtitles whose strings are translated."""
+
+import json
+import random
+from typing import Any
+
+import pytest
+import srt
+from hypothesis import given
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from dragoman.documents import table
+from dragoman.documents.document import File
+from dragoman.errors import UserError
+from tests.documents.speaking import Say, backwards, nothing, same, spoken
+
+JSON = r"""{
+    "title": "one two",
+    "list": ["one", 2, null, true, "1.5", ["two six"]],
+    "@title": {"description": "what it is"},
+    "next": {"html": "a <b>\"one\"</b> two", "n": 12e3,
+      "lines": "one two\nsix\t{name} seven", "":""}
+}
+"""
+YAML_FILE = """# one
+en: &all
+  title: one two   # two
+  double: "one \\"two\\""
+  single: 'one ''two'''
+  anchored: &x one two
+  again: *x
+  tagged: !!str 12
+  custom: !own one
+  number: 12
+  switch: yes
+  list: [one two, "three"]
+  plain: one
+    two
+  block: |
+    one two
+    six
+
+  folded: >-
+    one
+    two
+
+    six
+  # end
+  last: one
+"""
+SRT = """1
+00:00:01,000 --> 00:00:02,500
+one two
+six seven eight
+
+2
+00:00:03,000 --> 00:00:04,000 X1:1
+{\\an8}<i>one two</i>
+
+3
+00:00:05,000 --> 00:00:06,000
+- one two
+- six
+"""
+
+
+def written(name: str, text: str, say: Say = backwards) -> str:
+    return spoken(table.document(File(name, text.encode(), ("en", "fr"))), say).decode()
+
+
+def test_strings_of_json_are_translated_and_nothing_else_changes() -> None:
+    found = written("x.json", JSON)
+    assert json.loads(found) == {
+        "title": "TWO ONE",
+        "list": ["ONE", 2, None, True, "1.5", ["SIX TWO"]],
+        "@title": {"description": "what it is"},
+        "next": {
+            "html": 'TWO <b>"ONE"</b> A',
+            "n": 12e3,
+            "lines": "TWO ONE\nSEVEN {NAME} SIX",
+            "": "",
+        },
+    }
+    assert written("x.json", JSON, same) == written("x.json", JSON, nothing) == JSON
+
+
+def test_json_stays_ascii_where_it_escapes() -> None:
+    assert written("x.json", '{"a": "\\u00e9t\\u00e9"}', same) == '{"a": "\\u00e9t\\u00e9"}'
+    assert written("x.json", '{"a": "été"}', same) == '{"a": "été"}'
+
+
+KEYS = st.text(max_size=4).filter(lambda key: not key.startswith("@"))
+JSONS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=12),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner),
+    max_leaves=12,
+)
+
+
+@given(JSONS, st.sampled_from([None, 2]), st.booleans())
+def test_whatever_json_has_comes_back(value: Any, indent: int | None, ascii_alone: bool) -> None:
+    text = json.dumps(value, indent=indent, ensure_ascii=ascii_alone)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return
+    assert json.loads(written("x.json", text, same)) == json.loads(text)
+    assert written("x.json", text, nothing) == text
+
+
+def test_strings_of_yaml_are_translated_and_nothing_else_changes() -> None:
+    found = written("x.yaml", YAML_FILE)
+    expected = YAML_FILE
+    for before, after in (
+        ("en: &all", "fr: &all"),
+        ("title: one two ", "title: TWO ONE "),
+        ('"one \\"two\\""', '"\\"TWO\\" ONE"'),
+        ("'one ''two'''", "'''TWO'' ONE'"),
+        ("&x one two", "&x TWO ONE"),
+        ('[one two, "three"]', '[TWO ONE, "THREE"]'),
+        ("plain: one\n    two\n", "plain: TWO ONE\n"),
+        ("    one two\n    six\n", "    TWO ONE\n    SIX\n"),
+        ("    one\n    two\n\n    six\n", "    TWO ONE\n\n    SIX\n"),
+        ("last: one", "last: ONE"),
+    ):
+        assert before in expected
+        expected = expected.replace(before, after)
+    assert found == expected
+
+
+@pytest.mark.parametrize("said", ["a: b", "# a", "- a", "12", "a, [b", "'a", '"a"', "a\\b", "{a}", "*a", " a ", "a #b"])
+@pytest.mark.parametrize("style", ["%s", "'%s'", '"%s"', "|\n  %s\n", ">-\n  %s\n", "[%s]"])
+def test_what_yaml_would_misread_is_quoted(said: str, style: str) -> None:
+    document = table.document(File("x.yml", f"key: {style % 'one'}\nother: one".encode(), ("en", "fr")))
+    told = same(said)
+    found = YAML(typ="safe").load(document.written([told, told]).decode())
+    value = found["key"][0] if style == "[%s]" else found["key"]
+    assert (value.removesuffix("\n"), found["other"]) == (told.text, told.text)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_yaml_of_every_shape_comes_back(seed: int) -> None:
+    generator = random.Random(seed)
+    value = {"root": _tree(generator, 4), "more": 1}
+    text = _dumped(value)
+    assert YAML(typ="safe").load(written("x.yaml", text, same)) == value
+    found = YAML(typ="safe").load(written("x.yaml", text))
+    assert list(_strings(found)) == [backwards(each).text.replace("B>", "b>") for each in _strings(value)]
+
+
+WORDS = "one two: six# 'seven' \"eight\" %{name} - été <b>nine</b>".split()
+
+
+def test_what_other_readers_take_for_a_truth_value_is_quoted() -> None:
+    document = table.document(File("x.yml", b"key: one", ("en", "it")))
+    assert document.written([same("no")]) == b'key: "no"'
+
+
+def _tree(generator: random.Random, depth: int) -> Any:
+    if depth == 0 or generator.random() < 0.2:
+        words = generator.choices(WORDS, k=generator.randint(1, 6))
+        return " ".join(words) + generator.choice(["", "", "\nten", "\n"])
+    if generator.random() < 0.3:
+        return [_tree(generator, depth - 1) for _ in range(generator.randint(1, 3))]
+    return {f"k{number}": _tree(generator, depth - 1) for number in range(generator.randint(1, 3))}
+
+
+def _dumped(value: Any) -> str:
+    from io import StringIO
+
+    stream = StringIO()
+    YAML(typ="safe", pure=True).dump(value, stream)
+    return stream.getvalue()
+
+
+def _strings(value: Any) -> Any:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _strings(each)
+
+
+def test_subtitles_keep_their_times_and_lines() -> None:
+    found = written("x.srt", SRT)
+    assert found.split("\n") == [
+        "1",
+        "00:00:01,000 --> 00:00:02,500",
+        "EIGHT SEVEN",
+        "SIX TWO ONE",
+        "",
+        "2",
+        "00:00:03,000 --> 00:00:04,000 X1:1",
+        "{\\an8}<i>TWO ONE</i>",
+        "",
+        "3",
+        "00:00:05,000 --> 00:00:06,000",
+        "TWO ONE -",
+        "SIX -",
+        "",
+        "",
+    ]
+    assert list(srt.parse(written("x.srt", SRT, nothing))) == list(srt.parse(SRT))
+    text = "\ufeff" + SRT.replace("\n", "\r\n")
+    assert written("x.srt", text, nothing) == text + "\r\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("x.json", '{\n"a": }', r"x\.json:2: is no JSON"),
+        ("x.json", "[" * 100_000, r"x\.json:1: is no JSON \(too deep\)"),
+        ("x.yaml", "a: b\nc: [", r"x\.yaml:\d: is no YAML"),
+        ("x.yaml", "[" * 100_000, r"x\.yaml:\d: is no YAML"),
+        ("x.srt", "hello\n", r"x\.srt:1: is no subtitle"),
+        ("x.srt", "hello\n\n" + SRT, r"x\.srt:1: is no subtitle"),
+    ],
+)
+def test_what_cannot_be_read_is_told_with_its_line(name: str, text: str, told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        written(name, text)
+
+
+def test_bytes_that_are_no_text_are_told_with_their_line() -> None:
+    with pytest.raises(UserError, match=r"x\.json:2: is not UTF-8"):
+        table.document(File("x.json", b'{"a":\n"\xff"}', ("en", "fr")))
+
+
+def test_aliases_of_aliases_take_no_longer_than_what_is_written() -> None:
+    lines = ["a0: &a0 [one, two]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 60))]
+    assert "a0: &a0 [ONE, TWO]" in written("x.yaml", "\n".join(lines))

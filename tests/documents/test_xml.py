@@ -1,0 +1,192 @@
+"""XLIFF and TMX whose units are translated."""
+
+import random
+from typing import Any
+
+import pytest
+
+pytest.importorskip("lxml")
+from lxml import etree
+
+from dragoman.corpus.memory import Match
+from dragoman.documents.document import File
+from dragoman.documents.translated import Sentence, Translated
+from dragoman.documents.xml import Tmx, Xliff
+from dragoman.errors import UserError
+from tests.documents.speaking import Say, backwards, nothing, same, spoken
+
+OLD = """<?xml version="1.0" encoding="UTF-8"?>
+<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">
+  <!-- about -->
+  <file original="x" source-language="en-US" datatype="plaintext">
+    <body>
+      <trans-unit id="1">
+        <source>one <g id="1">two</g> <x id="2"/>six</source>
+        <note>kept</note>
+      </trans-unit>
+      <trans-unit id="2"><source>one</source><target>un</target></trans-unit>
+      <trans-unit id="3"><source>one two</source><target state="new">one two</target></trans-unit>
+      <trans-unit id="4" translate="no"><source>one</source></trans-unit>
+      <trans-unit id="5" approved="yes"><source>one</source><target/></trans-unit>
+      <trans-unit id="6"><source>12 %</source></trans-unit>
+      <trans-unit id="7"><source><bpt id="1">&lt;b&gt;</bpt>one<ept id="1"/> &amp; two</source></trans-unit>
+    </body>
+  </file>
+</xliff>
+"""
+NEW = """<?xml version="1.0" encoding="UTF-8"?>
+<xliff version="2.0" srcLang="en" xmlns="urn:oasis:names:tc:xliff:document:2.0">
+  <file id="f">
+    <unit id="u">
+      <segment id="s1"><source>one <pc id="1">two</pc></source></segment>
+      <segment id="s2" state="final"><source>one</source><target>un</target></segment>
+      <ignorable><source> </source></ignorable>
+    </unit>
+  </file>
+</xliff>
+"""
+MEMORY = """<?xml version="1.0" encoding="UTF-8"?>
+<tmx version="1.4">
+  <header srclang="en" datatype="plaintext"/>
+  <body>
+    <tu>
+      <tuv xml:lang="en-US"><seg>one <bpt i="1">&lt;b></bpt>two<ept i="1">&lt;/b></ept> <ph>x</ph></seg></tuv>
+    </tu>
+    <tu><tuv xml:lang="en"><seg>one</seg></tuv><tuv xml:lang="fr"><seg>un</seg></tuv></tu>
+    <tu><tuv xml:lang="de"><seg>eins</seg></tuv></tu>
+  </body>
+</tmx>
+"""
+
+
+def opened(kind: Any, text: str, pair: tuple[str, str] = ("en", "fr")) -> Any:
+    return kind(File("x.xml", text.encode(), pair))
+
+
+def written(kind: Any, text: str, say: Say = backwards) -> Any:
+    return etree.fromstring(spoken(opened(kind, text), say))
+
+
+def texts(element: Any) -> str:
+    return "".join(element.itertext())
+
+
+def test_units_of_xliff_without_a_translation_have_one() -> None:
+    assert [line.text for line in opened(Xliff, OLD).lines] == ["one two six", "one two", "one & two"]
+    root = written(Xliff, OLD)
+    units = {unit.get("id"): unit for unit in root.iter("{*}trans-unit")}
+    targets = {name: unit.find("{*}target") for name, unit in units.items()}
+    shown = etree.tostring(targets["1"], encoding="unicode", with_tail=False).replace(
+        f' xmlns="{root.nsmap[None]}"', ""
+    )
+    state = 'state="needs-review-translation" state-qualifier="mt-suggestion"'
+    assert shown == f'<target {state}><x id="2"/>SIX <g id="1">TWO</g> ONE</target>'
+    assert [child.tag.split("}")[1] for child in units["1"]] == ["source", "target", "note"]
+    assert (targets["2"].text, targets["2"].get("state")) == ("un", None)
+    assert (targets["3"].text, targets["3"].get("state")) == ("TWO ONE", "needs-review-translation")
+    assert targets["4"] is targets["6"] is None
+    assert targets["5"].text is None
+    codes = etree.tostring(targets["7"], encoding="unicode", with_tail=False)
+    assert ">TWO &amp; <bpt" in codes
+    assert "</bpt>ONE<ept" in codes
+    assert root.find("{*}file").get("target-language") == "fr"
+
+
+def test_the_rest_of_a_file_stays() -> None:
+    once = spoken(opened(Xliff, OLD), nothing)
+    expected = OLD.replace('datatype="plaintext"', 'datatype="plaintext" target-language="fr"')
+    assert etree.canonicalize(once.decode().partition("?>")[2]) == etree.canonicalize(expected.partition("?>")[2])
+    assert spoken(opened(Xliff, once.decode()), nothing) == once
+
+
+def test_segments_of_xliff_2_are_translated_but_not_reviewed() -> None:
+    root = written(Xliff, NEW)
+    first, second = root.iter("{*}segment")
+    target = first.find("{*}target")
+    assert (texts(target), target[0].get("id"), first.get("state")) == ("TWO ONE", "1", "translated")
+    assert target[0].text == "TWO"
+    assert (texts(second.find("{*}target")), second.get("state")) == ("un", "final")
+    assert root.get("trgLang") == "fr"
+
+
+def remembered(text: str) -> Translated:
+    """What somebody corrected of a similar sentence."""
+    found = same(text)
+    match = Match("said", 0.875, text)
+    return found._replace(sentences=tuple(Sentence("said", match=match) for _ in found.sentences))
+
+
+def test_what_was_remembered_says_how_similar_it_was() -> None:
+    old, new = written(Xliff, OLD, remembered), written(Xliff, NEW, remembered)
+    unit = next(old.iter("{*}trans-unit"))
+    assert unit.find("{*}target").get("state-qualifier") == "fuzzy-match"
+    match = unit.find("{*}alt-trans")
+    assert (match.get("match-quality"), match.get("origin"), texts(match)) == ("88%", "dragoman", "said")
+    match = next(new.iter("{urn:oasis:names:tc:xliff:matches:2.0}match"))
+    assert {name: match.get(name) for name in ("ref", "type", "matchQuality")} == {
+        "ref": "#s1",
+        "type": "tm",
+        "matchQuality": "88",
+    }
+    assert [texts(child) for child in match] == ["one two", "said"]
+
+
+def test_units_of_a_memory_get_the_language_that_they_lack() -> None:
+    root = written(Tmx, MEMORY)
+    languages = "{http://www.w3.org/XML/1998/namespace}lang"
+    units = [{each.get(languages): texts(each) for each in unit} for unit in root.iter("tu")]
+    assert units == [{"en-US": "one <b>two</b> x", "fr": "<b>TWO</b> xONE "}, {"en": "one", "fr": "un"}, {"de": "eins"}]
+    added = root.findall(".//tuv")[1]
+    assert (added.get("creationtool"), [each.tag for each in added[0]]) == ("dragoman", ["bpt", "ept", "ph"])
+
+
+CODES = ["one", "two six", "<x id='1'/>", "<g id='2'>nine <x id='3'/>ten</g>", "<ph id='4'>{n}</ph>", "<bx id='5'/>",
+         "<ex id='5'/>", "&lt;b&gt;", "&amp;", "\n  eight", "<mrk mtype='x'>was</mrk>"]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_files_of_every_shape_come_back(seed: int) -> None:
+    generator = random.Random(seed)
+    units = [" ".join(generator.choices(CODES, k=generator.randint(1, 8))) for _ in range(10)]
+    body = "".join(f"<trans-unit id='{n}'><source>{unit}</source></trans-unit>" for n, unit in enumerate(units))
+    text = f"<xliff version='1.2'><file source-language='en' target-language='fr'><body>{body}</body></file></xliff>"
+    root = written(Xliff, text, same)
+    for unit in root.iter("trans-unit"):
+        source, target = unit.find("source"), unit.find("target")
+        if any(map(str.isalpha, texts(source).replace("{n}", ""))):
+            assert _inner(target) == _inner(source)
+    for unit in written(Xliff, text).iter("trans-unit"):
+        source, target = unit.find("source"), unit.find("target")
+        if target is not None:
+            assert sorted((e.tag, e.get("id")) for e in target.iter()) == sorted(
+                (e.tag.replace("source", "target"), e.get("id")) for e in source.iter()
+            )
+
+
+def _inner(element: Any) -> str:
+    return (element.text or "") + "".join(etree.tostring(child, encoding="unicode") for child in element)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "told"),
+    [
+        (Xliff, "<xliff", r"x\.xml:1: not sound XML"),
+        (Xliff, MEMORY, r"x\.xml:2: expected <xliff>, found <tmx>"),
+        (Tmx, MEMORY.replace('"en', '"de'), "has no en"),
+        (Xliff, OLD.replace('"en-US"', '"fr"'), "x.xml:4: "),
+        (Xliff, NEW.replace('srcLang="en"', 'srcLang="de" trgLang="fr"'), "x.xml:2: "),
+        (Xliff, '<!DOCTYPE x [<!ENTITY a "b">]>\n<xliff/>', "declares an entity"),
+        (Tmx, '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>\n<tmx>&a;</tmx>', "declares an entity"),
+    ],
+)
+def test_what_cannot_be_translated_is_told(kind: Any, text: str, told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        opened(kind, text)
+
+
+def test_characters_that_no_xml_may_have_are_left_out() -> None:
+    document = opened(Xliff, NEW)
+    found = same("one two")
+    said = found._replace(sentences=(Sentence("one\x00\x07 two"),))
+    target = next(etree.fromstring(document.written([said])).iter("{*}target"))
+    assert texts(target) == "one two"
