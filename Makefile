@@ -10,7 +10,7 @@ LOWEST := .venv-lowest
 unexport PYTHONDONTWRITEBYTECODE # modules are compiled once, and not in each of the many processes that tests start
 
 .NOTPARALLEL: # the tests' summary is the last thing that `make check` says
-.PHONY: demo lint quick test check lowest soak mutants bench attention-table small-table sizes-table sources-table postediting-table length-plot zero-shot tasks-table busy-table vocabulary-table rare-table outputs-table objectives-table explanations-table search-table spec
+.PHONY: demo lint quick test check lowest soak mutants bench attention-table small-table sizes-table sources-table postediting-table length-plot zero-shot tasks-table busy-table vocabulary-table rare-table outputs-table strings-table objectives-table explanations-table search-table spec
 
 demo: $(CORE)
 	$(BIN)/dragoman demo
@@ -77,6 +77,9 @@ rare-table: $(DEV)
 
 outputs-table: $(CORE)
 	$(BIN)/python -m benchmarks.outputs $(OPTIONS)
+
+strings-table: $(CORE)
+	$(BIN)/python -m benchmarks.strings $(OPTIONS)
 
 objectives-table: $(CORE)
 	$(BIN)/python -m benchmarks.objectives $(OPTIONS)

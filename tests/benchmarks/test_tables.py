@@ -9,7 +9,19 @@ from typing import Any
 
 import pytest
 
-from benchmarks import objectives, outputs, postediting, provenance, rare, searches, sizes, small, sources, trainings
+from benchmarks import (
+    objectives,
+    outputs,
+    postediting,
+    provenance,
+    rare,
+    searches,
+    sizes,
+    small,
+    sources,
+    strings,
+    trainings,
+)
 from benchmarks.prepared import Row
 from dragoman.configuration import sections
 from dragoman.configuration.config import Config
@@ -393,6 +405,31 @@ def test_differences_are_bold_beyond_what_two_seeds_differ() -> None:
 def test_a_folder_without_corpora_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert sizes.main(["--data", str(tmp_path), "--folder", str(tmp_path / "table")]) == 1
     assert "expected a folder for each corpus" in capsys.readouterr().err
+
+
+def test_rows_of_strings_are_a_curve_with_what_was_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for seed, (part, count) in enumerate({"train": 60, "dev": 8, "test": 8}.items()):
+        texts = [f"{one} {{name}}\t{two} {{name}}" for one, two in toy.pairs(count, seed)]
+        lines(tmp_path, f"{part}.tsv", ["en\tde", *texts])
+    monkeypatch.setattr(strings, "COUNTS", (40, 0))
+    options = Namespace(folder=tmp_path / "table", data=tmp_path)
+    few, few_protected, every, every_protected = strings.rows(options)
+    assert [row.name for row in (few, every)] == ["40 strings", "all strings"]
+    assert strings.config(every_protected, options).text.protect
+    for row in (few, few_protected):
+        tiny = {"training.epochs": "1", "training.average": "1", "search": "greedy"}
+        strings.work(row._replace(overrides={**row.overrides, **tiny}), options)
+    assert len(list(read_pairs(str(tmp_path / "table" / "texts" / "train-40.tsv"), "en", "de"))) == 40
+    names = [few.name, few_protected.name]
+    assert strings.main(["--folder", str(options.folder), "--data", str(tmp_path), "--only", *names]) == 0
+    head, _, plain, protected = (line.split(" | ") for line in capsys.readouterr().out.splitlines())
+    assert head[1:6] == ["dev nearest BLEU", "dev nearest chrF", "dev model BLEU", "dev model chrF", "kept"]
+    assert (plain[0], protected[0]) == ("| 40 strings", "| 40 strings, spans protected")
+    assert plain[5].endswith(" of 76")
+    assert protected[5] == "76 of 76"
+    assert plain[1:3] == protected[1:3]
 
 
 @pytest.fixture
