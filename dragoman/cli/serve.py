@@ -33,6 +33,9 @@ def serve(
     rate: Annotated[int | None, typer.Option(min=1, help="Requests a minute of a key, or of an address.")] = None,
     characters: Annotated[int, typer.Option(min=1, help="Most characters of a request.")] = 100_000,
     texts: Annotated[int, typer.Option(min=1, help="Most texts of a request.")] = 1_000,
+    file_bytes: Annotated[
+        int, typer.Option(min=0, help="Most bytes of a file to translate; 0 = no files.")
+    ] = 10_000_000,
     seconds: Annotated[float, typer.Option(min=0.001, help="Most seconds of a translation.")] = 60.0,
     lines: Annotated[bool, typer.Option("--lines", help="Translate a line at a time, not a sentence.")] = False,
     engine: Annotated[Engines, typer.Option(help="What computes.")] = Engines.torch,
@@ -57,7 +60,8 @@ def serve(
         return
     if not runs:
         raise UserError("RUN: expected the folder of a run, or of several")
-    allowed = Limits(characters=characters, texts=texts, seconds=seconds, rate=rate, body=20 * characters + 100_000)
+    body = 20 * characters + 100_000
+    allowed = Limits(body, characters, texts, seconds=seconds, rate=rate, file=file_bytes)
     gate = Gate(allowed, Keys(keys) if keys else None)
     kept = Corrections(corrections, threshold=similar) if corrections else None
     models = [Model.load(run, engine=engine.value) for run in runs]

@@ -18,7 +18,6 @@ from dragoman.documents.line import Line
 from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
 
-LARGEST = 512 * 2**20  # bytes of the files in an archive that unpacks to more than it should
 PARTS = re.compile(
     r"word/(document|header\d*|footer\d*|footnotes|endnotes)\.xml|ppt/(slides/slide|notesSlides/notesSlide)\d+\.xml"
 )
@@ -52,8 +51,8 @@ class Office(Document):
     def _read(self) -> Iterator[tuple[str, Any]]:
         try:
             with zipfile.ZipFile(io.BytesIO(self._file.data)) as archive:
-                if sum(each.file_size for each in archive.infolist()) > LARGEST:
-                    raise UserError(f"{self._file.name}: unpacks to more than {LARGEST:,} bytes")
+                if sum(each.file_size for each in archive.infolist()) > self._file.unpacked:
+                    raise UserError(f"{self._file.name}: unpacks to more than {self._file.unpacked:,} bytes")
                 for name in filter(PARTS.fullmatch, archive.namelist()):
                     yield name, parsed(f"{self._file.name}: {name}", archive.read(name))
         except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error) as error:

@@ -30,6 +30,8 @@ class Parameters:
                 form = await request.form(max_files=1)
             except Refusal:
                 raise
+            except OSError:  # a large file is written to a temporary one meanwhile
+                raise Refusal(503, "Service is busy: there is no room for the file", retry_after=60) from None
             except Exception:  # whatever a parser finds wrong with it
                 raise Refusal(400, "Invalid request: the form is damaged") from None
             return cls({**request.query_params, **form})
