@@ -26,6 +26,9 @@ def serve(
         Path | None,
         typer.Option(metavar="FILE", help="Database of what users correct; made if there is none."),
     ] = None,
+    history: Annotated[
+        bool, typer.Option("--history", help="Keep every translation in that database, too: texts of users.")
+    ] = False,
     similar: Annotated[
         float,
         typer.Option(min=0.01, max=1.0, help="Least similarity of a sentence that is given another's correction."),
@@ -60,10 +63,12 @@ def serve(
         return
     if not runs:
         raise UserError("RUN: expected the folder of a run, or of several")
+    if history and corrections is None:
+        raise UserError("--history goes with --corrections FILE, where translations are kept")
     body = 20 * characters + 100_000
     allowed = Limits(body, characters, texts, seconds=seconds, rate=rate, file=file_bytes)
     gate = Gate(allowed, Keys(keys) if keys else None)
     kept = Corrections(corrections, threshold=similar) if corrections else None
     models = [Model.load(run, engine=engine.value) for run in runs]
-    service = Service(models, sentences=not lines, corrections=kept)
+    service = Service(models, sentences=not lines, corrections=kept, history=history)
     server.run(application.create(Desk(service, allowed, gate, Measures())), host, port)

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
-from dragoman.documents.codes import local, parsed, possible, serialised
+from dragoman.documents.codes import local, parsed, serialised
 from dragoman.documents.document import Document, File
 from dragoman.documents.kept import Kept
-from dragoman.documents.line import Line
+from dragoman.documents.line import Line, possible
 from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
 

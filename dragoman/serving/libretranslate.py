@@ -9,7 +9,7 @@ from starlette.requests import Request
 from dragoman.documents import table
 from dragoman.documents.html import Page
 from dragoman.serving.asking import Desk
-from dragoman.serving.corrections import Correction
+from dragoman.serving.corrections import Correction, NotKeptError
 from dragoman.serving.languages import languages_of, name_of
 from dragoman.serving.refusal import Refusal
 from dragoman.serving.service import Guess, Wish
@@ -88,7 +88,10 @@ class Endpoints:
         self.desk.check_size([text, better])
         if not self.desk.service.routes.way(source, target):
             raise Refusal(400, f"{source} to {target} is not supported")
-        await self.desk.service.correct(source, target, Correction(text, better, author=parameters.client))
+        try:
+            await self.desk.service.correct(source, target, Correction(text, better, author=parameters.client))
+        except NotKeptError:
+            raise Refusal(503, "Service is busy: suggestions cannot be written", retry_after=60) from None
         return {"success": True}
 
     async def settings(self) -> dict[str, Any]:

@@ -35,8 +35,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def opened(run: Path) -> Open:
     """A client of a service with these limits, keys and corrections; `with` starts and stops it."""
 
-    def client(limits: Limits = LIMITS, keys: Keys | None = None, kept: Corrections | None = None) -> TestClient:
-        desk = Desk(Service([Model.load(run)], corrections=kept), limits, Gate(limits, keys), Measures())
+    def client(
+        limits: Limits = LIMITS, keys: Keys | None = None, kept: Corrections | None = None, *, history: bool = False
+    ) -> TestClient:
+        service = Service([Model.load(run)], corrections=kept, history=history)
+        desk = Desk(service, limits, Gate(limits, keys), Measures())
         return TestClient(create(desk), raise_server_exceptions=False)
 
     return client
