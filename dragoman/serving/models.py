@@ -12,6 +12,7 @@ from dragoman.errors import UserError
 from dragoman.run.run import Run
 from dragoman.search.decoding import Deadline
 from dragoman.serving.batching import Batcher, Options, Piece
+from dragoman.translation import gate
 from dragoman.translation.loading import Engine, load
 from dragoman.translation.translation import Translation
 from dragoman.translation.translator import Translator
@@ -48,8 +49,10 @@ class Model:
 
     @classmethod
     def load(cls, folder: Path, *, device: DeviceConfig | None = None, engine: Engine = "torch") -> "Model":
-        """The model of a run folder. UserError names what is missing or damaged."""
-        pairs = [(pair.sources[0], pair.target) for pair in Run.load(folder).config.data.language_pairs]
+        """The model of a run folder. UserError names what is missing or damaged, or why it may not serve."""
+        run = Run.load(folder)
+        gate.check(run)
+        pairs = [(pair.sources[0], pair.target) for pair in run.config.data.language_pairs]
         return cls(folder.name, load(folder, device=device, engine=engine), pairs)
 
     async def translate(self, pieces: Sequence[Piece], options: Options, seconds: float) -> list[Translation]:

@@ -101,6 +101,12 @@ COMMANDS = {
     "serve with a file of others for corrections": Command("serve runs/toy --corrections test.en", refused=True),
     "serve, texts of users without a place": Command("serve runs/toy --history", refused=True),
     "corrections": Command("corrections kept.sqlite -o kept.tsv", r"kept\.tsv|kept\.sqlite-(wal|shm)", ("kept.tsv",)),
+    "train from corrections over its run": Command(
+        "train --from-memory kept.sqlite --start runs/toy --run runs/toy", r"kept\.sqlite-(wal|shm)", refused=True
+    ),
+    "gate with too few sentences": Command(
+        "gate runs/toy --against runs/toy --source dev.en --reference dev.fr", refused=True
+    ),
     "corrections over a database": Command("corrections kept.sqlite -o kept.sqlite", refused=True),
     "corrections of a file of others": Command("corrections test.en -o kept.tmx", refused=True),
     "score": Command("score runs/toy test.en test.fr"),
