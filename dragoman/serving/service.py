@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from typing import NamedTuple
 
 from dragoman.corpus.memory import Match
@@ -62,12 +63,52 @@ class Service:
         self.corrections = corrections
         self.history = history
         self.identifier = Identifier(list(self.routes.targets))
+        self._renewing = asyncio.Lock()
+        self._retired: dict[Model, asyncio.Task[None]] = {}
 
     async def close(self) -> None:
         """Stop; requests that wait are answered with BusyError."""
-        await asyncio.gather(*(model.close() for model in self.routes.models))
+        for task in self._retired.values():
+            task.cancel()
+        await asyncio.gather(*(model.close() for model in (*self.routes.models, *self._retired)))
         if self.corrections:
             self.corrections.close()
+
+    async def renew(self) -> None:
+        """Take in the runs whose folders have changed. Requests that have begun end with the models that they began
+        with. A run that cannot be read, or may not serve, is told in the log, and the one before goes on.
+        """
+        async with self._renewing:
+            models = [await self._renewed(model) for model in self.routes.models]
+            if models == list(self.routes.models):
+                return
+            try:
+                routes = Routes(models)
+                identifier = Identifier(list(routes.targets))
+            except UserError as error:
+                log.error("nothing is taken in: %s", error)
+                return
+            old, self.routes, self.identifier = self.routes, routes, identifier
+            for model in old.models:
+                if model not in models:
+                    self._retired[model] = asyncio.create_task(self._retire(model))
+
+    async def _renewed(self, model: Model) -> Model:
+        try:
+            new = await asyncio.to_thread(model.renewed)
+        except UserError as error:
+            log.error("not taken in: %s", error)
+            return model
+        except Exception:  # whatever is wrong with a run, those that serve go on
+            log.exception("%s: not taken in", model.name)
+            return model
+        if new is not None:
+            log.info("%s: taken in", new.name)
+        return new or model
+
+    async def _retire(self, model: Model) -> None:
+        await model.retire()
+        del self._retired[model]
 
     def detect(self, text: str) -> list[Guess]:
         """The languages of the models that a text may be in, the most probable first."""
@@ -88,13 +129,21 @@ class Service:
         way = self.routes.way(source, target)
         if not way:
             raise UserError(f"no model translates from {source} to {target}")
+        with ExitStack() as stack:
+            for leg in way:
+                stack.enter_context(leg.model.used())
+            return await self._translated(passages, (source, target), way, wish)
+
+    async def _translated(
+        self, passages: Sequence[Passage], pair: tuple[str, str], way: Sequence[Leg], wish: Wish
+    ) -> list[Translated]:
         pieces = [Piece(each) for passage in passages for each in passage.sentences]
         if wish.prefix and pieces:
             pieces[0] = pieces[0]._replace(prefix=wish.prefix)
-        known = {} if wish.prefix or wish.diverse else await self._corrected((source, target), pieces)
+        known = {} if wish.prefix or wish.diverse else await self._corrected(pair, pieces)
         new = [piece for piece in pieces if piece not in known]
         made = await self._along(way, new, wish)
-        await self._note((source, target), way, zip(new, made, strict=True))
+        await self._note(pair, way, zip(new, made, strict=True))
         found = iter(made)
         every = iter([known[piece] if piece in known else next(found) for piece in pieces])
         return [
@@ -121,11 +170,14 @@ class Service:
 
     async def _made(self, source: str, target: str, passage: Passage) -> list[str]:
         """What models alone make of sentences; nothing where they are too busy, or cannot."""
-        try:
-            way, pieces = self.routes.way(source, target), [Piece(each) for each in passage.sentences]
-            return [each.text for each in await self._along(way, pieces, Wish(seconds=SUGGESTED))] if way else []
-        except (BusyError, UserError):
-            return [""] * len(passage.sentences)
+        way, pieces = self.routes.way(source, target), [Piece(each) for each in passage.sentences]
+        with ExitStack() as stack:
+            for leg in way:
+                stack.enter_context(leg.model.used())
+            try:
+                return [each.text for each in await self._along(way, pieces, Wish(seconds=SUGGESTED))] if way else []
+            except (BusyError, UserError):
+                return [""] * len(pieces)
 
     async def _note(self, pair: tuple[str, str], way: Sequence[Leg], made: Iterable[tuple[Piece, Sentence]]) -> None:
         """Keep translations, if that is asked for. They are given to users whether or not that is possible."""
