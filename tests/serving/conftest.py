@@ -61,5 +61,6 @@ def served(run: Path) -> Iterator[str]:
         assert found is not None
         yield found[0]
         server.send_signal(signal.SIGTERM)
-        assert "Traceback" not in server.stderr.read()
+        told = server.stderr.read()
+        assert "Traceback" not in told, told
         assert server.wait(30) == 143
