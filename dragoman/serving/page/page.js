@@ -95,7 +95,7 @@ async function translate() {
 function legend() {
   const every = sentences.flatMap(words);
   if (!every.some((word) => word.unsure)) return "";
-  return every.some((word) => word.sure !== undefined) ? "The darker, the less sure." : "Underlined: the model is unsure.";
+  return every.some((word) => word.sure !== undefined) ? "The stronger the colour, the less sure." : "Underlined: the model is unsure.";
 }
 
 function say(line) {
