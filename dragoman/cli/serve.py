@@ -26,6 +26,9 @@ def serve(
         Path | None,
         typer.Option(metavar="FILE", help="Database of what users correct; made if there is none."),
     ] = None,
+    history: Annotated[
+        bool, typer.Option("--history", help="Keep every translation in that database, too: texts of users.")
+    ] = False,
     similar: Annotated[
         float,
         typer.Option(min=0.01, max=1.0, help="Least similarity of a sentence that is given another's correction."),
@@ -33,6 +36,9 @@ def serve(
     rate: Annotated[int | None, typer.Option(min=1, help="Requests a minute of a key, or of an address.")] = None,
     characters: Annotated[int, typer.Option(min=1, help="Most characters of a request.")] = 100_000,
     texts: Annotated[int, typer.Option(min=1, help="Most texts of a request.")] = 1_000,
+    file_bytes: Annotated[
+        int, typer.Option(min=0, help="Most bytes of a file to translate; 0 = no files.")
+    ] = 10_000_000,
     seconds: Annotated[float, typer.Option(min=0.001, help="Most seconds of a translation.")] = 60.0,
     lines: Annotated[bool, typer.Option("--lines", help="Translate a line at a time, not a sentence.")] = False,
     engine: Annotated[Engines, typer.Option(help="What computes.")] = Engines.torch,
@@ -57,9 +63,12 @@ def serve(
         return
     if not runs:
         raise UserError("RUN: expected the folder of a run, or of several")
-    allowed = Limits(characters=characters, texts=texts, seconds=seconds, rate=rate, body=20 * characters + 100_000)
+    if history and corrections is None:
+        raise UserError("--history goes with --corrections FILE, where translations are kept")
+    body = 20 * characters + 100_000
+    allowed = Limits(body, characters, texts, seconds=seconds, rate=rate, file=file_bytes)
     gate = Gate(allowed, Keys(keys) if keys else None)
     kept = Corrections(corrections, threshold=similar) if corrections else None
     models = [Model.load(run, engine=engine.value) for run in runs]
-    service = Service(models, sentences=not lines, corrections=kept)
-    server.run(application.create(Desk(service, allowed, gate, Measures())), host, port)
+    service = Service(models, sentences=not lines, corrections=kept, history=history)
+    server.run(application.create(Desk(service, allowed, gate, Measures())), host, port, service.renew)

@@ -21,17 +21,25 @@ app = typer.Typer()
 @app.command(context_settings=OVERRIDES)
 def train(
     config: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="CONFIG",
             help="YAML file; any of its keys as --section.key VALUE beside it. With --start, sentence pairs instead: "
             "a file with both languages, or a prefix.",
         ),
-    ],
+    ] = None,
     start: Annotated[
         str | None,
         typer.Option(
             metavar="RUN", help="Start from this run, with its configuration, on other pairs; --run names the new one."
+        ),
+    ] = None,
+    from_memory: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DB",
+            help="With --start, in place of sentence pairs: what users have corrected (`serve --corrections`), with "
+            "the old pairs mixed in; then compare both runs, as `gate` does.",
         ),
     ] = None,
     seeds: Annotated[
@@ -49,11 +57,20 @@ def train(
 
     With N workers on this machine: torchrun --nproc-per-node N -m -- dragoman train CONFIG
     """
-    words = [*config, *(["--device.threads", str(threads)] if threads else [])]
+    words = [*(config or []), *(["--device.threads", str(threads)] if threads else [])]
+    if from_memory is not None:
+        if start is None or seeds is not None:
+            raise typer.BadParameter("--from-memory goes with --start RUN, and without --seeds")
+        from dragoman.cli.learning import learn
+
+        learn(start, from_memory, words, trained)
+        return
+    if not config:
+        raise typer.BadParameter("expected a configuration: dragoman train config.yaml")
     checked = _started(start, words, seeds) if start else _configured(words)
     if seeds:
         _several(configurations(checked, seeds))
-    elif folder := _trained(checked):
+    elif folder := trained(checked):
         run = shlex.quote(str(folder.path))
         tell(
             f"{folder.path}: trained. What next:\n"
@@ -63,7 +80,7 @@ def train(
         )
 
 
-def _trained(config: "Config") -> "RunFolder | None":
+def trained(config: "Config") -> "RunFolder | None":
     """Train a run to its end and write its report. Returns its folder unless it was finished before, or this worker
     does not lead.
     """
@@ -93,7 +110,7 @@ def _several(configs: "list[Config]") -> None:
     """Train a run for each configuration, and show what their development data score."""
     for config in configs:
         tell(f"{config.run}: seed {config.seed}")
-        _trained(config)
+        trained(config)
     typer.echo(printable(table(configs)))
     runs = " ".join(shlex.quote(config.run) for config in configs)
     tell(f"{len(configs)} runs trained. What next:\n  {_use(configs[0].data, shlex.quote(configs[0].run))}")

@@ -320,6 +320,9 @@ class TrainingConfig(Section):
     freeze: Annotated[tuple[Text, ...], Several] = Field(
         (), description="parameters that are not trained, by name: readers.*, *.embedding.table"
     )
+    gate: bool = Field(
+        False, description="true = `serve` wants it compared with another run first, by `gate`, and not found worse"
+    )
     epochs: Count | None = Field(30, description="passes over the training pairs; null = no limit")
     steps: Count | None = Field(None, description="training steps; null = no limit; the first limit counts")
     batch: BatchConfig = Field(BatchConfig(), description="the pairs of one training step")

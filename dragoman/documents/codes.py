@@ -6,14 +6,13 @@ from typing import Any
 
 from lxml import etree
 
-from dragoman.documents.line import Line
+from dragoman.documents.line import Line, possible
 from dragoman.errors import UserError
 
 AROUND = ("g", "pc", "mrk", "hi", "sub")  # elements with words of the sentence in them
 OPENING, CLOSING = ("bpt", "bx", "sc"), ("ept", "ex", "ec")  # codes that come in pairs
 PAIRS = ("rid", "startRef", "i", "id")  # attributes by which these know each other
 _CODE = re.compile("\0([<>/])([0-9]+)\0")
-_IMPOSSIBLE = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML
 
 
 def parsed(name: str, data: bytes) -> Any:
@@ -95,8 +94,3 @@ def _say(element: Any, text: str) -> None:
         element[-1].tail = (element[-1].tail or "") + text
     else:
         element.text = (element.text or "") + text
-
-
-def possible(text: str) -> str:
-    """A text without the characters that no XML may have."""
-    return _IMPOSSIBLE.sub("", text)

@@ -11,11 +11,14 @@ from dragoman.errors import UserError
 
 
 class File(NamedTuple):
-    """What a document is read from: its name, for errors, what is in it, and the languages to translate from and to."""
+    """What a document is read from: its name, for errors, what is in it, and the languages to translate from and to. An
+    archive may unpack to so many bytes.
+    """
 
     name: str
     data: bytes
     languages: tuple[str, str]
+    unpacked: int = 512 * 2**20
 
     @property
     def text(self) -> str:

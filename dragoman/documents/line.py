@@ -10,6 +10,7 @@ from dragoman.documents.placing import Mark, placed
 from dragoman.documents.translated import Translated
 
 _SPACE = re.compile(r"\s+")
+_IMPOSSIBLE = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML
 
 
 @dataclass
@@ -56,6 +57,11 @@ class Line:
             found += [self.escape(text[last : tag.offset]), tag.raw]
             last = tag.offset
         return self.quoted("".join([*found, self.escape(text[last:])]))
+
+
+def possible(text: str) -> str:
+    """A text without the characters that no XML may have."""
+    return _IMPOSSIBLE.sub("", text)
 
 
 Part: TypeAlias = str | Line

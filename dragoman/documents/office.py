@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
-from dragoman.documents.codes import local, parsed, possible, serialised
+from dragoman.documents.codes import local, parsed, serialised
 from dragoman.documents.document import Document, File
 from dragoman.documents.kept import Kept
-from dragoman.documents.line import Line
+from dragoman.documents.line import Line, possible
 from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
 
-LARGEST = 512 * 2**20  # bytes of the files in an archive that unpacks to more than it should
 PARTS = re.compile(
     r"word/(document|header\d*|footer\d*|footnotes|endnotes)\.xml|ppt/(slides/slide|notesSlides/notesSlide)\d+\.xml"
 )
@@ -52,8 +51,8 @@ class Office(Document):
     def _read(self) -> Iterator[tuple[str, Any]]:
         try:
             with zipfile.ZipFile(io.BytesIO(self._file.data)) as archive:
-                if sum(each.file_size for each in archive.infolist()) > LARGEST:
-                    raise UserError(f"{self._file.name}: unpacks to more than {LARGEST:,} bytes")
+                if sum(each.file_size for each in archive.infolist()) > self._file.unpacked:
+                    raise UserError(f"{self._file.name}: unpacks to more than {self._file.unpacked:,} bytes")
                 for name in filter(PARTS.fullmatch, archive.namelist()):
                     yield name, parsed(f"{self._file.name}: {name}", archive.read(name))
         except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error) as error:

@@ -16,5 +16,8 @@ class Plain(Text):
 def _parts(text: str) -> Iterator[Part]:
     for written in text.splitlines(keepends=True):
         line = Line(written.strip(), raw=written.strip())
+        if not line.worded:
+            yield written
+            continue
         before, _, after = written.partition(line.raw)
-        yield from (before, line, after) if line.worded else (written,)
+        yield from (before, line, after)

@@ -18,6 +18,7 @@ report.html               curves, scores and attention on one page
 checkpoints/              last.safetensors (to resume from) and the best weights so far
 data/                     the prepared corpus
 calibration.json          the temperature at which the weights are calibrated, where `dragoman calibrate` has found it
+gate.json                 how it compares with the run that served, where `dragoman gate` has found that
 lexicon.safetensors       translations of each source symbol, where `dragoman lexicon` has found them
 dictionary.tsv            translations of words that take the place of `<unk>`, where a user has put them
 onnx/                     the model as ONNX graphs, where `dragoman export` has made them
@@ -49,7 +50,7 @@ MADE = re.compile(rf"{BEGUN.pattern}|validation\.jsonl|README\.md|model(-best|-l
 KEPT = re.compile(r"last\.safetensors|step-\d{8}\.safetensors")
 PARTS = re.compile(
     rf"(reverse/)?({MADE.pattern}|checkpoints/({KEPT.pattern})|(data|onnx)(/.*)?"
-    r"|lexicon\.safetensors|calibration\.json)"
+    r"|lexicon\.safetensors|calibration\.json|gate\.json)"
 )
 
 
@@ -88,6 +89,10 @@ class RunFolder:
     @property
     def calibration(self) -> Path:
         return self.path / "calibration.json"
+
+    @property
+    def gate(self) -> Path:
+        return self.path / "gate.json"
 
     @property
     def card(self) -> Path:

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dragoman.serving import libretranslate, own, pages
+from dragoman.serving import files, libretranslate, own, pages
 from dragoman.serving.asking import Desk
 from dragoman.serving.limits import LimitedBody
 from dragoman.serving.measures import KIND, Measures
@@ -21,6 +21,8 @@ from dragoman.serving.refusal import Refusal
 from dragoman.version import __version__
 
 log = logging.getLogger("dragoman.serving")
+
+BESIDE = 10_000  # bytes of a form beside the file in it
 
 
 def create(desk: Desk) -> FastAPI:
@@ -33,6 +35,7 @@ def create(desk: Desk) -> FastAPI:
 
     app = FastAPI(title="dragoman", version=__version__, lifespan=life, docs_url=None, redoc_url=None)
     app.include_router(libretranslate.router(desk))
+    app.include_router(files.router(desk))
     app.include_router(own.router(desk))
     app.router.routes += pages.routes()
 
@@ -53,7 +56,8 @@ def create(desk: Desk) -> FastAPI:
         """This description (OpenAPI)."""
         return app.openapi()
 
-    app.add_middleware(LimitedBody, most=desk.limits.body)
+    file = desk.limits.file + BESIDE if desk.limits.file else desk.limits.body
+    app.add_middleware(LimitedBody, most=desk.limits.body, paths={"/translate_file": file})
     app.add_middleware(Measured, measures=desk.measures)
     app.add_middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"])
     app.exception_handler(Refusal)(_refused)

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from starlette.requests import Request
 
-from dragoman.documents.translated import Translated
+from dragoman.documents.passages import Passage
+from dragoman.documents.translated import Sentence, Translated
 from dragoman.errors import UserError
 from dragoman.serving.batching import BusyError
 from dragoman.serving.limits import Gate, Limits
@@ -43,7 +44,10 @@ class Desk(NamedTuple):
         """Refusal for more texts or characters than are taken."""
         if len(texts) > self.limits.texts:
             raise Refusal(400, f"Invalid request: request ({len(texts)}) exceeds batch limit ({self.limits.texts})")
-        size = sum(map(len, texts))
+        self.check_characters(sum(map(len, texts)))
+
+    def check_characters(self, size: int) -> None:
+        """Refusal for more characters than are taken."""
         if size > self.limits.characters:
             raise Refusal(400, f"Invalid request: request ({size}) exceeds text limit ({self.limits.characters})")
 
@@ -51,14 +55,24 @@ class Desk(NamedTuple):
         self, request: Request, texts: Sequence[str], source: str, target: str, wish: Wish
     ) -> list[Translated]:
         """Translate, as long as the client is there. Refusal if that cannot be, or takes too long."""
-        work = self.service.translate(texts, source, target, wish._replace(seconds=self.limits.seconds))
+        return await self.passages(
+            request, [self.service.passage(text, source) for text in texts], source, target, wish
+        )
+
+    async def passages(
+        self, request: Request, passages: Sequence[Passage], source: str, target: str, wish: Wish
+    ) -> list[Translated]:
+        """The same of texts in sentences. From a language to itself there is nothing to do."""
+        if source == target:
+            return [Translated(each, tuple(map(Sentence, each.sentences))) for each in passages]
+        work = self.service.translate_passages(passages, source, target, wish._replace(seconds=self.limits.seconds))
         try:
             found = await while_there(request, work)
         except BusyError as error:
             raise Refusal(503, f"Service is busy: {error}", retry_after=1) from None
         except UserError as error:
             raise Refusal(400, f"Cannot translate text: {error}") from None
-        self.measures.translated(source, target, sum(map(len, texts)))
+        self.measures.translated(source, target, sum(len(each) for every in passages for each in every.sentences))
         return found
 
 

@@ -1,9 +1,11 @@
-"""Corrections of users: kept in a database, found again for the same text and similar ones, exported to learn from."""
+"""What a service keeps in a database: corrections of users, found again for the same text and similar ones, and, where
+that is asked for, all translations.
+"""
 
 import sqlite3
 import threading
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,7 +31,34 @@ create table corrections (
 ) strict;
 create index by_source on corrections (source_language, target_language, source);
 """
+HISTORY = """
+create table if not exists translations (
+    id integer primary key,
+    source_language text not null,
+    target_language text not null,
+    source text not null,
+    translation text not null,
+    model text not null,
+    created text not null default (strftime('%Y-%m-%dT%H:%M:%SZ', 'now')),
+    unique (source_language, target_language, source, translation, model)
+) strict;
+"""
+# The last correction of each sentence, then, of other sentences, the last translation, both in the order of time.
+KEPT = """
+select source_language, target_language, source, correction, machine, author, '', created from corrections
+where id in (select max(id) from corrections group by source_language, target_language, source) order by id
+"""
+OTHERS = """
+select source_language, target_language, source, translation, translation, '', model, created from translations as made
+where id in (select max(id) from translations group by source_language, target_language, source) and not exists
+(select * from corrections as better where better.source_language = made.source_language
+and better.target_language = made.target_language and better.source = made.source) order by id
+"""
 _NORMALISE = Normaliser(lowercase=False)
+
+
+class NotKeptError(Exception):
+    """A database could not be written: the disk is full, for instance. What it had stays."""
 
 
 class Correction(NamedTuple):
@@ -39,6 +68,23 @@ class Correction(NamedTuple):
     correction: str
     machine: str = ""
     author: str = ""
+
+
+class Made(NamedTuple):
+    """A sentence, what a model made of it, and the model's name."""
+
+    source: str
+    translation: str
+    model: str
+
+
+class Entry(NamedTuple):
+    """What there is for a sentence: a correction with its author, or a translation with the name of its model."""
+
+    pair: tuple[str, str]
+    correction: Correction
+    model: str
+    created: str  # in UTC, as 2026-01-31T12:00:00Z
 
 
 class Corrections:
@@ -63,22 +109,54 @@ class Corrections:
             if fresh:
                 made = f"pragma application_id = {APPLICATION}; pragma user_version = {FORM};"
                 self._database.executescript(f"begin; {SCHEMA} {made} commit;")
+            self._database.execute(HISTORY)
         except sqlite3.Error as error:
             raise UserError(f"{shown(path)}: cannot be used for corrections ({error})") from error
+
+    @classmethod
+    def existing(cls, path: Path) -> "Corrections":
+        """The same of a file that has to be there. UserError if there is none."""
+        if not path.is_file() or not path.stat().st_size:
+            raise UserError(f"{shown(path)}: is no database of corrections")
+        return cls(path)
 
     def close(self) -> None:
         with self._lock:
             self._database.close()
 
     def add(self, pair: tuple[str, str], correction: Correction) -> None:
-        """Keep a correction of a translation from one language to another."""
-        with self._lock:
+        """Keep a correction of a translation from one language to another. NotKeptError if that cannot be."""
+        with self._lock, _writing():
             self._database.execute(
                 "insert into corrections (source_language, target_language, source, machine, correction, author) "
                 "values (?, ?, ?, ?, ?, ?)",
                 (*pair, correction.source, correction.machine, correction.correction, correction.author),
             )
             self._nearest.pop(pair, None)
+
+    def note(self, pair: tuple[str, str], made: Sequence[Made]) -> None:
+        """Keep translations, each different one once. NotKeptError if that cannot be."""
+        with self._lock, _writing():
+            self._database.execute("begin")
+            try:
+                self._database.executemany(
+                    "insert or ignore into translations (source_language, target_language, source, translation, model) "
+                    "values (?, ?, ?, ?, ?)",
+                    [(*pair, *each) for each in made],
+                )
+                self._database.execute("commit")
+            except sqlite3.Error:
+                if self._database.in_transaction:
+                    self._database.execute("rollback")
+                raise
+
+    def entries(self, *, translations: bool = False) -> list[Entry]:
+        """The last correction of each sentence, and after them the last translation of every other one, if these are
+        asked for, in the order of time.
+        """
+        with self._lock:
+            found = [row for query in (KEPT, OTHERS)[: 1 + translations] for row in self._database.execute(query)]
+        return [Entry((row[0], row[1]), Correction(*row[2:6]), *row[6:]) for row in found]
 
     def found(self, pair: tuple[str, str], source: str) -> Match | None:
         """The correction of this sentence, or of the most similar one that reaches the threshold."""
@@ -106,3 +184,11 @@ class Corrections:
             )
         ) as rows:
             yield from map(Correction._make, rows)
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise NotKeptError(str(error)) from error

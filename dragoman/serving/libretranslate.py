@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-import langcodes
 from fastapi import APIRouter
 from starlette.requests import Request
 
+from dragoman.documents import table
 from dragoman.documents.html import Page
 from dragoman.serving.asking import Desk
-from dragoman.serving.corrections import Correction
+from dragoman.serving.corrections import Correction, NotKeptError
+from dragoman.serving.languages import languages_of, name_of
 from dragoman.serving.refusal import Refusal
 from dragoman.serving.service import Guess, Wish
 
-AUTO = "auto"
 FORMATS = ("text", "html")
 Answer: TypeAlias = tuple[list[str], list[list[str]]]  # translations, and further ones
 
@@ -47,26 +47,13 @@ class Endpoints:
         alternatives = parameters.number("alternatives", self.desk.limits.alternatives)
         marked = parameters.choice("format", FORMATS) == "html"
         self.desk.check_size(texts)
-        known = self.desk.service.routes.targets
-        guess = None
-        if source == AUTO:
-            guess = _detected(self.desk, texts)
-            source = guess.language
-        if source not in known:
-            raise Refusal(400, f"{source} is not supported")
-        if target not in {*known, *(each for targets in known.values() for each in targets)}:
-            raise Refusal(400, f"{target} is not supported")
-        if source == target:
+        asked = languages_of(self.desk, source, target, "\n".join(texts))
+        if asked.same:
             answer: Answer = texts, [[] for _ in texts]
-        elif target not in known[source]:
-            raise Refusal(
-                400,
-                f"{name_of(target)} ({target}) is not available as a target language from {name_of(source)} ({source})",
-            )
         else:
             work = self._pages if marked else self._texts
-            answer = await work(request, texts, (source, target), Wish(alternatives))
-        return _answer(*answer, several=several, alternatives=alternatives, guess=guess)
+            answer = await work(request, texts, asked[:2], Wish(alternatives))
+        return _answer(*answer, several=several, alternatives=alternatives, guess=asked.guess)
 
     async def _texts(self, request: Request, texts: Sequence[str], pair: tuple[str, str], wish: Wish) -> Answer:
         found = await self.desk.translated(request, texts, *pair, wish)
@@ -101,7 +88,10 @@ class Endpoints:
         self.desk.check_size([text, better])
         if not self.desk.service.routes.way(source, target):
             raise Refusal(400, f"{source} to {target} is not supported")
-        await self.desk.service.correct(source, target, Correction(text, better, author=parameters.client))
+        try:
+            await self.desk.service.correct(source, target, Correction(text, better, author=parameters.client))
+        except NotKeptError:
+            raise Refusal(503, "Service is busy: suggestions cannot be written", retry_after=60) from None
         return {"success": True}
 
     async def settings(self) -> dict[str, Any]:
@@ -114,26 +104,13 @@ class Endpoints:
             "apiKeys": self.desk.gate.keys is not None,
             "keyRequired": self.desk.gate.keys is not None,
             "suggestions": self.desk.service.corrections is not None,
-            "filesTranslation": False,
-            "supportedFilesFormat": [],
+            "filesTranslation": self.desk.limits.file > 0,
+            "supportedFilesFormat": list(table.FORMATS) if self.desk.limits.file else [],
             "language": {
                 "source": {"code": first, "name": name_of(first)},
                 "target": {"code": known[first][0], "name": name_of(known[first][0])},
             },
         }
-
-
-def name_of(code: str) -> str:
-    """The English name of a language, or the code where it is no language's."""
-    try:
-        language = langcodes.Language.get(code)
-    except langcodes.tag_parser.LanguageTagError:
-        return code
-    return language.display_name() if language.is_valid() else code
-
-
-def _detected(desk: Desk, texts: Sequence[str]) -> Guess:
-    return desk.service.detect("\n".join(texts))[0]
 
 
 def _guess(guess: Guess) -> dict[str, Any]:

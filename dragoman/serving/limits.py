@@ -6,6 +6,7 @@ import os
 import re
 import secrets
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,8 +23,8 @@ ENTRY = re.compile(r"(\S+) ([0-9a-f]{64})")
 
 
 class Limits(NamedTuple):
-    """What a request may have: bytes, characters of all its texts, texts, alternatives, seconds; and requests a minute
-    from one client, if there is a limit.
+    """What a request may have: bytes, characters of all its texts, texts, alternatives, seconds; requests a minute from
+    one client, if there is a limit; and bytes of a file (0 = there are none).
     """
 
     body: int = 2_000_000
@@ -32,6 +33,7 @@ class Limits(NamedTuple):
     alternatives: int = 10
     seconds: float = 60.0
     rate: int | None = None
+    file: int = 10_000_000
 
 
 class Keys:
@@ -103,21 +105,24 @@ class Gate:
 
 
 class LimitedBody:
-    """Refuses requests whose body is larger than so many bytes, before it is read whole."""
+    """Refuses requests whose body is larger than so many bytes, before it is read whole. Some paths have a limit of
+    their own.
+    """
 
-    def __init__(self, app: ASGIApp, most: int) -> None:
+    def __init__(self, app: ASGIApp, most: int, paths: Mapping[str, int]) -> None:
         self.app = app
         self.most = most
+        self.paths = paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        read = 0
+        read, most = 0, self.paths.get(scope.get("path", ""), self.most)
 
         async def counted() -> Message:
             nonlocal read
             message = await receive()
             read += len(message.get("body", b""))
-            if read > self.most:
-                raise Refusal(413, f"Invalid request: the body is larger than {self.most} bytes")
+            if read > most:
+                raise Refusal(413, f"Invalid request: the body is larger than {most} bytes")
             return message
 
         await self.app(scope, counted if scope["type"] == "http" else receive, send)

@@ -1,17 +1,22 @@
 """Runs that serve: each with a queue, a cache, and the directions that it translates in."""
 
+import asyncio
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DeviceConfig
 from dragoman.data.source import only_text
 from dragoman.errors import UserError
+from dragoman.run.folder import RunFolder
 from dragoman.run.run import Run
 from dragoman.search.decoding import Deadline
 from dragoman.serving.batching import Batcher, Options, Piece
+from dragoman.translation import gate
 from dragoman.translation.loading import Engine, load
 from dragoman.translation.translation import Translation
 from dragoman.translation.translator import Translator
@@ -45,12 +50,46 @@ class Model:
         self.directions = [Direction(source, target, target if several else None) for source, target in pairs]
         self.batcher = Batcher(self._search)
         self._known: OrderedDict[tuple[Options, Piece], Translation] = OrderedDict()
+        self._again: Callable[[], Model] | None = None
+        self._files: Files = ()
+        self._folder: RunFolder | None = None
+        self._users = 0
+        self._unused = asyncio.Event()
 
     @classmethod
     def load(cls, folder: Path, *, device: DeviceConfig | None = None, engine: Engine = "torch") -> "Model":
-        """The model of a run folder. UserError names what is missing or damaged."""
-        pairs = [(pair.sources[0], pair.target) for pair in Run.load(folder).config.data.language_pairs]
-        return cls(folder.name, load(folder, device=device, engine=engine), pairs)
+        """The model of a run folder. UserError names what is missing or damaged, or why it may not serve."""
+        files = _files(RunFolder(folder))
+        run = Run.load(folder)
+        gate.check(run)
+        pairs = [(pair.sources[0], pair.target) for pair in run.config.data.language_pairs]
+        model = cls(folder.name, load(folder, device=device, engine=engine), pairs)
+        model._folder, model._files = RunFolder(folder), files
+        model._again = partial(cls.load, folder, device=device, engine=engine)
+        return model
+
+    def renewed(self) -> "Model | None":
+        """The model that is in the folder now, if that is another. Raises what `load` does."""
+        if self._again is None or self._folder is None or _files(self._folder) == self._files:
+            return None
+        return self._again()
+
+    @contextmanager
+    def used(self) -> Iterator[None]:
+        """While a request uses the model, it is not closed by `retire`."""
+        self._users += 1
+        try:
+            yield
+        finally:
+            self._users -= 1
+            self._unused.set()
+
+    async def retire(self) -> None:
+        """Close the model, which no new request is given, as soon as none uses it any more."""
+        while self._users:
+            self._unused.clear()
+            await self._unused.wait()
+        await self.close()
 
     async def translate(self, pieces: Sequence[Piece], options: Options, seconds: float) -> list[Translation]:
         """Translate texts, each different one once. Raises what `Batcher.translate` does."""
@@ -82,6 +121,17 @@ class Model:
             prefix=[piece.prefix for piece in pieces],
             timeout=deadline,
         )
+
+
+Files: TypeAlias = tuple[tuple[str, int, int, int], ...]  # name, time, size and inode of each
+
+
+def _files(folder: RunFolder) -> Files:
+    """What tells whether a run has changed: the files in its folder that a model is read from."""
+    read = ("*.yaml", "*.json", "*.safetensors", "*.tsv", "*.gz", "onnx/*")
+    found = sorted(path for pattern in read for path in folder.path.glob(pattern))
+    told = ((str(path), path.stat()) for path in found)
+    return tuple((name, stat.st_mtime_ns, stat.st_size, stat.st_ino) for name, stat in told)
 
 
 class Leg(NamedTuple):

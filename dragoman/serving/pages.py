@@ -1,4 +1,4 @@
-"""The page where people translate: three files that are read when the service starts, and never again."""
+"""The page where people translate: files that are read when the service starts, and never again."""
 
 from importlib import resources
 
@@ -10,6 +10,7 @@ FILES = {
     "/": ("index.html", "text/html"),
     "/page.css": ("page.css", "text/css"),
     "/page.js": ("page.js", "text/javascript"),
+    "/files.js": ("files.js", "text/javascript"),
 }
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "

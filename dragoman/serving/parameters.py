@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.datastructures import UploadFile
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from dragoman.serving.refusal import Refusal
 
@@ -23,13 +23,22 @@ class Parameters:
 
     @classmethod
     async def read(cls, request: Request) -> "Parameters":
-        """Read a request. Refusal if its body is no JSON object and no form."""
+        """Read a request. Refusal if its body is no JSON object and no form, or if its client leaves before the end."""
+        try:
+            return await cls._read(request)
+        except ClientDisconnect:
+            raise Refusal(499, "the client has left") from None
+
+    @classmethod
+    async def _read(cls, request: Request) -> "Parameters":
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind in FORMS:
             try:
                 form = await request.form(max_files=1)
-            except Refusal:
+            except (Refusal, ClientDisconnect):
                 raise
+            except OSError:  # a large file is written to a temporary one meanwhile
+                raise Refusal(503, "Service is busy: there is no room for the file", retry_after=60) from None
             except Exception:  # whatever a parser finds wrong with it
                 raise Refusal(400, "Invalid request: the form is damaged") from None
             return cls({**request.query_params, **form})
@@ -77,6 +86,15 @@ class Parameters:
         except (ValueError, TypeError):
             raise Refusal(400, f"Invalid request: {name} is no number from 0 to {most}") from None
         return int(value)
+
+    def share(self, name: str) -> float | None:
+        """A number from 0 to 1; None if it is not there."""
+        value = self._values.get(name)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+            raise Refusal(400, f"Invalid request: {name} is no number from 0 to 1")
+        return float(value)
 
     def flag(self, name: str) -> bool:
         """Whether something is asked for."""

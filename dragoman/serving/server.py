@@ -1,15 +1,20 @@
 """The server of an application: a port, signals, and what is written down (extra `serve`)."""
 
+import asyncio
 import json
 import logging
+import signal
 import socket
 import time
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeAlias
 
 import uvicorn
 from fastapi import FastAPI
 
 from dragoman.errors import UserError
 
+Renew: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 GRACE = 30  # seconds that requests have to end when the server stops
 BACKLOG = 2048  # clients that may wait to be let in
 
@@ -28,8 +33,31 @@ class Lines(logging.Formatter):
         return json.dumps(fields, ensure_ascii=False)
 
 
-def run(app: FastAPI, host: str, port: int) -> None:
-    """Serve until a signal asks to stop; requests that have begun are answered. UserError if the address is taken."""
+class Server(uvicorn.Server):
+    """A server that takes in what has changed when SIGHUP asks for it."""
+
+    def __init__(self, config: uvicorn.Config, renew: Renew) -> None:
+        super().__init__(config)
+        self._renew = renew
+        self._tasks = set[asyncio.Task[None]]()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        if hasattr(signal, "SIGHUP"):  # not on Windows
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._asked)
+        await super().startup(sockets)
+
+    def _asked(self) -> None:
+        task = asyncio.ensure_future(self._renew())
+        self._tasks.add(task)  # a task that nobody knows of may be collected
+        task.add_done_callback(self._tasks.discard)
+
+
+def run(app: FastAPI, host: str, port: int, renew: Renew) -> None:
+    """Serve until a signal asks to stop; requests that have begun are answered. SIGHUP calls `renew`. UserError if the
+    address is taken.
+    """
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # which ends a program otherwise, until the server has begun
     handler = logging.StreamHandler()
     handler.setFormatter(Lines())
     log = logging.getLogger("dragoman.serving")
@@ -47,4 +75,4 @@ def run(app: FastAPI, host: str, port: int) -> None:
         config = uvicorn.Config(
             app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=GRACE
         )
-        uvicorn.Server(config).run(sockets=[bound])
+        Server(config, renew).run(sockets=[bound])

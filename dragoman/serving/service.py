@@ -1,7 +1,9 @@
 """What a service does with texts: sentences, the way between two languages, and texts again."""
 
 import asyncio
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from typing import NamedTuple
 
 from dragoman.corpus.memory import Match
@@ -10,10 +12,14 @@ from dragoman.documents.spans import PROTECTED, Apart
 from dragoman.documents.translated import Sentence, Translated
 from dragoman.errors import UserError
 from dragoman.evaluation.languages import Identifier
-from dragoman.serving.batching import Options, Piece
-from dragoman.serving.corrections import Correction, Corrections
+from dragoman.serving.batching import BusyError, Options, Piece
+from dragoman.serving.corrections import Correction, Corrections, Made, NotKeptError
 from dragoman.serving.models import Leg, Model, Routes
 from dragoman.translation.demands import NOTHING_ASKED, Asked
+
+log = logging.getLogger("dragoman.serving")
+
+SUGGESTED = 10.0  # seconds at most to find out what a model makes of a text that a user has corrected
 
 
 class Wish(NamedTuple):
@@ -40,22 +46,69 @@ class Guess(NamedTuple):
 
 class Service:
     """Models, and texts of any length that they translate. With `sentences`, texts are translated a sentence at a time,
-    otherwise a line. UserError if the languages of the models are not known to the identifier.
+    otherwise a line. With `history`, all translations are kept beside the corrections. UserError if the languages of
+    the models are not known to the identifier.
     """
 
     def __init__(
-        self, models: Sequence[Model], *, sentences: bool = True, corrections: Corrections | None = None
+        self,
+        models: Sequence[Model],
+        *,
+        sentences: bool = True,
+        corrections: Corrections | None = None,
+        history: bool = False,
     ) -> None:
         self.routes = Routes(models)
         self.sentences = sentences
         self.corrections = corrections
+        self.history = history
         self.identifier = Identifier(list(self.routes.targets))
+        self._renewing = asyncio.Lock()
+        self._retired: dict[Model, asyncio.Task[None]] = {}
 
     async def close(self) -> None:
         """Stop; requests that wait are answered with BusyError."""
-        await asyncio.gather(*(model.close() for model in self.routes.models))
+        for task in self._retired.values():
+            task.cancel()
+        await asyncio.gather(*(model.close() for model in (*self.routes.models, *self._retired)))
         if self.corrections:
             self.corrections.close()
+
+    async def renew(self) -> None:
+        """Take in the runs whose folders have changed. Requests that have begun end with the models that they began
+        with. A run that cannot be read, or may not serve, is told in the log, and the one before goes on.
+        """
+        async with self._renewing:
+            models = [await self._renewed(model) for model in self.routes.models]
+            if models == list(self.routes.models):
+                return
+            try:
+                routes = Routes(models)
+                identifier = Identifier(list(routes.targets))
+            except UserError as error:
+                log.error("nothing is taken in: %s", error)
+                return
+            old, self.routes, self.identifier = self.routes, routes, identifier
+            for model in old.models:
+                if model not in models:
+                    self._retired[model] = asyncio.create_task(self._retire(model))
+
+    async def _renewed(self, model: Model) -> Model:
+        try:
+            new = await asyncio.to_thread(model.renewed)
+        except UserError as error:
+            log.error("not taken in: %s", error)
+            return model
+        except Exception:  # whatever is wrong with a run, those that serve go on
+            log.exception("%s: not taken in", model.name)
+            return model
+        if new is not None:
+            log.info("%s: taken in", new.name)
+        return new or model
+
+    async def _retire(self, model: Model) -> None:
+        await model.retire()
+        del self._retired[model]
 
     def detect(self, text: str) -> list[Guess]:
         """The languages of the models that a text may be in, the most probable first."""
@@ -76,12 +129,22 @@ class Service:
         way = self.routes.way(source, target)
         if not way:
             raise UserError(f"no model translates from {source} to {target}")
+        with ExitStack() as stack:
+            for leg in way:
+                stack.enter_context(leg.model.used())
+            return await self._translated(passages, (source, target), way, wish)
+
+    async def _translated(
+        self, passages: Sequence[Passage], pair: tuple[str, str], way: Sequence[Leg], wish: Wish
+    ) -> list[Translated]:
         pieces = [Piece(each) for passage in passages for each in passage.sentences]
         if wish.prefix and pieces:
             pieces[0] = pieces[0]._replace(prefix=wish.prefix)
-        known = {} if wish.prefix or wish.diverse else await self._corrected((source, target), pieces)
+        known = {} if wish.prefix or wish.diverse else await self._corrected(pair, pieces)
         new = [piece for piece in pieces if piece not in known]
-        found = iter(await self._along(way, new, wish))
+        made = await self._along(way, new, wish)
+        await self._note(pair, way, zip(new, made, strict=True))
+        found = iter(made)
         every = iter([known[piece] if piece in known else next(found) for piece in pieces])
         return [
             Translated(passage, tuple(next(every) for _ in passage.sentences), wish.alternatives)
@@ -89,17 +152,43 @@ class Service:
         ]
 
     async def correct(self, source: str, target: str, correction: Correction) -> None:
-        """Keep a correction, and those of its sentences if it has as many. UserError if none are kept here."""
+        """Keep a correction, and those of its sentences if it has as many, with what the models make of each. UserError
+        if none are kept here, NotKeptError if they cannot be written.
+        """
         if self.corrections is None:
             raise UserError("corrections are not kept here")
-        kept = [correction]
-        before, after = (self.passage(text, source).sentences for text in correction[:2])
-        if len(before) == len(after) > 1:
+        before, after = (self.passage(text, source) for text in correction[:2])
+        made = await self._made(source, target, before)
+        kept = [correction._replace(machine=before.joined(made) if all(made) else "")]
+        if len(before.sentences) == len(after.sentences) > 1:
             kept += [
-                correction._replace(source=a, correction=b, machine="") for a, b in zip(before, after, strict=True)
+                correction._replace(source=a, correction=b, machine=c)
+                for a, b, c in zip(before.sentences, after.sentences, made, strict=True)
             ]
         for each in kept:
             await asyncio.to_thread(self.corrections.add, (source, target), each)
+
+    async def _made(self, source: str, target: str, passage: Passage) -> list[str]:
+        """What models alone make of sentences; nothing where they are too busy, or cannot."""
+        way, pieces = self.routes.way(source, target), [Piece(each) for each in passage.sentences]
+        with ExitStack() as stack:
+            for leg in way:
+                stack.enter_context(leg.model.used())
+            try:
+                return [each.text for each in await self._along(way, pieces, Wish(seconds=SUGGESTED))] if way else []
+            except (BusyError, UserError):
+                return [""] * len(pieces)
+
+    async def _note(self, pair: tuple[str, str], way: Sequence[Leg], made: Iterable[tuple[Piece, Sentence]]) -> None:
+        """Keep translations, if that is asked for. They are given to users whether or not that is possible."""
+        if self.corrections is None or not self.history:
+            return
+        model = "+".join(leg.model.name for leg in way)
+        found = [Made(str(piece.text), sentence.text, model) for piece, sentence in made]
+        try:
+            await asyncio.to_thread(self.corrections.note, pair, found)
+        except NotKeptError as error:
+            log.error("translations are not kept: %s", error)
 
     def passage(self, text: str, language: str) -> Passage:
         """A text in its sentences."""

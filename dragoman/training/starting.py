@@ -58,7 +58,7 @@ def configure(
     beside = os.path.normpath(old.folder.path / "..")
     run = given.get("run", str(Path(beside, f"{old.folder.path.resolve().name}-{_stem(files[0])}")))
     values = {**OPTIONS, "run": run, "training.start": place, "text.symbols_of": str(old.folder.path)}
-    values |= dict(_embeddings(old.config)) | dict(_metric(old.config, read_pairs(places, *names)))
+    values |= dict(embeddings(old.config)) | dict(_metric(old.config, read_pairs(places, *names)))
     folder, aside = Path(f"{run}-data"), "data.dev" not in given
     values["data.train"] = str(folder / "train") if aside else list(places)
     values["data.dev"] = str(folder / "dev")
@@ -79,7 +79,7 @@ def configure(
     return Started(config, f"{config.run}: starts from {place}; {told}text and model are that run's; {limits}")
 
 
-def _embeddings(config: Config) -> Iterator[tuple[str, Any]]:
+def embeddings(config: Config) -> Iterator[tuple[str, Any]]:
     """Yield the embeddings that a run began with pretrained vectors of, without these."""
     for side in ("source", "target"):
         spec = getattr(config.model.embedding, side)

@@ -35,8 +35,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def opened(run: Path) -> Open:
     """A client of a service with these limits, keys and corrections; `with` starts and stops it."""
 
-    def client(limits: Limits = LIMITS, keys: Keys | None = None, kept: Corrections | None = None) -> TestClient:
-        desk = Desk(Service([Model.load(run)], corrections=kept), limits, Gate(limits, keys), Measures())
+    def client(
+        limits: Limits = LIMITS, keys: Keys | None = None, kept: Corrections | None = None, *, history: bool = False
+    ) -> TestClient:
+        service = Service([Model.load(run)], corrections=kept, history=history)
+        desk = Desk(service, limits, Gate(limits, keys), Measures())
         return TestClient(create(desk), raise_server_exceptions=False)
 
     return client
@@ -58,5 +61,6 @@ def served(run: Path) -> Iterator[str]:
         assert found is not None
         yield found[0]
         server.send_signal(signal.SIGTERM)
-        assert "Traceback" not in server.stderr.read()
+        told = server.stderr.read()
+        assert "Traceback" not in told, told
         assert server.wait(30) == 143

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import UserError
-from dragoman.serving.corrections import Correction, Corrections
+from dragoman.serving.corrections import Correction, Corrections, Made, NotKeptError
 
 PAIR = ("en", "fr")
 
@@ -63,7 +63,7 @@ def test_other_files_are_refused_and_left_alone(tmp_path: Path, content: bytes |
 
 
 def test_what_was_acknowledged_survives_the_process(tmp_path: Path) -> None:
-    """Killed among writes, five times over."""
+    """Killed among writes, five times over, with more than 500 writes."""
     program = (
         "import sys; from pathlib import Path; from dragoman.serving.corrections import *\n"
         "kept = Corrections(Path(sys.argv[1]))\n"
@@ -75,10 +75,58 @@ def test_what_was_acknowledged_survives_the_process(tmp_path: Path) -> None:
         command = [sys.executable, "-c", program, str(tmp_path / "db"), str(1000 * times)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
-            known += [process.stdout.readline().strip() for _ in range(10)]
+            known += [process.stdout.readline().strip() for _ in range(100)]
             os.kill(process.pid, signal.SIGKILL)
             known += process.stdout.read().split()
         kept = Corrections(tmp_path / "db")
         assert {each.source for each in kept.all(PAIR)} >= set(known)
         kept.close()
     assert sqlite3.connect(tmp_path / "db").execute("pragma integrity_check").fetchone() == ("ok",)
+
+
+def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+    """The database may not grow by more than so many pages."""
+    kept = Corrections(tmp_path / "db")
+    kept._database.execute("pragma max_page_count = 20")
+    known = list[str]()
+
+    def fill() -> None:
+        for number in range(1_000):
+            kept.add(PAIR, Correction(f"{number}", "x" * 1_000))
+            known.append(f"{number}")
+
+    with pytest.raises(NotKeptError, match="full"):
+        fill()
+    with pytest.raises(NotKeptError, match="full"):
+        kept.note(PAIR, [Made(f"{number}", "x" * 1_000, "m") for number in range(100)])
+    assert known
+    assert [each.source for each in kept.all(PAIR)] == known
+    kept.close()
+    again = Corrections(tmp_path / "db")
+    assert [each.correction.source for each in again.entries(translations=True)] == known
+    again.add(PAIR, Correction("room again", "x"))
+    assert again._database.execute("pragma integrity_check").fetchone() == ("ok",)
+
+
+def test_translations_are_kept_once_and_corrections_go_before_them(tmp_path: Path) -> None:
+    kept = Corrections(tmp_path / "db")
+    for _ in range(2):
+        kept.note(PAIR, [Made("one", "un", "m"), Made("two", "deux", "m"), Made("one", "une", "n")])
+    kept.add(PAIR, Correction("two", "DEUX", "deux", "ann"))
+    kept.add(("fr", "en"), Correction("un", "one"))
+    found = [(each.pair, *each.correction, each.model) for each in kept.entries(translations=True)]
+    assert found == [
+        (PAIR, "two", "DEUX", "deux", "ann", ""),
+        (("fr", "en"), "un", "one", "", "", ""),
+        (PAIR, "one", "une", "une", "", "n"),
+    ]
+    assert [each.correction.source for each in kept.entries()] == ["two", "un"]
+
+
+def test_what_was_kept_before_there_was_a_history_is_read(tmp_path: Path) -> None:
+    Corrections(tmp_path / "db").add(PAIR, Correction("one", "un"))
+    with sqlite3.connect(tmp_path / "db") as old:
+        old.execute("drop table translations")
+    kept = Corrections(tmp_path / "db")
+    kept.note(PAIR, [Made("two", "deux", "m")])
+    assert len(kept.entries(translations=True)) == 2

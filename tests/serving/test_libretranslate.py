@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from dragoman.serving.corrections import Corrections
+from dragoman.serving.corrections import Corrections, Entry, NotKeptError
 from dragoman.serving.limits import Keys, Limits
 
 
@@ -195,8 +195,37 @@ def test_corrections_come_first(opened: Open, tmp_path: Path, client: TestClient
         ("one two.", "uno dos.", "bob"),
         ("six.", "seis.", "bob"),
     ]
+    made = client.post("/translate", json={"q": [each.source for each in every], **PAIR}).json()["translatedText"]
+    assert [each.machine for each in every] == made  # by the model alone
+    assert Corrections(database).entries(translations=True) == Corrections(database).entries()
     refused = opened(kept=Corrections(database)).post("/suggest", json={**given, "target": "zz"})
     assert (refused.status_code, refused.json()) == (400, {"error": "en to zz is not supported"})
+
+
+def test_a_full_disk_is_told(opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise NotKeptError("database or disk is full")
+
+    monkeypatch.setattr(Corrections, "add", full)
+    monkeypatch.setattr(Corrections, "note", full)
+    with opened(kept=Corrections(tmp_path / "db"), history=True) as client:
+        answer = client.post("/suggest", json={"q": "one", "s": "un", **PAIR})
+        assert (answer.status_code, list(answer.json()), answer.headers["Retry-After"]) == (503, ["error"], "60")
+        assert client.post("/translate", json={"q": "one two", **PAIR}).json() == {"translatedText": "deux un"}
+
+
+def test_translations_are_kept_where_that_is_asked_for(opened: Open, tmp_path: Path) -> None:
+    database = tmp_path / "db"
+    with opened(kept=Corrections(database), history=True) as client:
+        client.post("/suggest", json={"q": "six", "s": "seis", **PAIR})
+        client.post("/translate", json={"q": ["one two", "one two", "six"], **PAIR})
+        client.post("/v1/stream", json={"q": "two one", **PAIR})
+    found = [(each.correction.source, each.correction.correction, each.model) for each in entries(database)]
+    assert found == [("six", "seis", ""), ("one two", "deux un", "run"), ("two one", "un deux", "run")]
+
+
+def entries(database: Path) -> list[Entry]:
+    return Corrections(database).entries(translations=True)
 
 
 def test_a_client_of_libretranslate_works_unchanged(served: str) -> None:

@@ -1,12 +1,18 @@
 """The endpoints of our own."""
 
 import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 import dragoman
+from dragoman.run.folder import RunFolder
+from dragoman.serving.models import Model
+from dragoman.translation.calibration import Calibration, Fit, digest
 
 PAIR = {"source": "en", "target": "fr"}
 TEXT = " one two. six one.\n\nthree "
@@ -52,6 +58,10 @@ def test_terms(client: TestClient) -> None:
         ({"glossary": [["a", 1]]}, "Invalid request: glossary is no list of at most 1000 lists of strings"),
         ({"diverse": "yes"}, "Invalid request: diverse is neither true nor false"),
         ({"target": "zz"}, "en to zz is not supported"),
+        ({"min_confidence": 2}, "Invalid request: min_confidence is no number from 0 to 1"),
+        ({"min_confidence": True}, "Invalid request: min_confidence is no number from 0 to 1"),
+        ({"min_confidence": "0.5"}, "Invalid request: min_confidence is no number from 0 to 1"),
+        ({"min_confidence": 0.5}, "Invalid request: min_confidence needs a calibrated run from en to fr"),
         ({"q": ["one"]}, "Invalid request: q is no string"),
     ],
 )
@@ -68,3 +78,34 @@ def test_sentences_are_sent_as_they_are_done(client: TestClient) -> None:
     assert [event["event"] for event in events] == ["sentence"] * 3 + ["end"]
     sentences = [json.loads(event["data"]) for event in events[:-1]]
     assert sentences == post(client, q=TEXT)["sentences"]
+
+
+def test_a_calibrated_run_is_sure_or_says_nothing(
+    opened: Callable[..., TestClient], run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(run, tmp_path / "run")
+    folder, loaded = RunFolder(tmp_path / "run"), Model.load
+    weights, fit = folder.weights(), Fit(loss=1, error=0, bins=[])
+    Calibration(
+        temperature=0.9,
+        weights=weights.name,
+        sha256=digest(weights),
+        sentences=1,
+        symbols=1,
+        before=fit,
+        after=fit,
+    ).write(folder.calibration)
+    monkeypatch.setattr(Model, "load", lambda _: loaded(folder.path))
+    with opened() as client:
+        every = post(client, q=TEXT)
+        sure = [each["translation"]["confidence"]["sentence"] for each in every["sentences"]]
+        assert len(sure) == 3
+        assert all(0 < each <= 1 for each in sure)
+        least = sorted(sure)[1]
+        found = post(client, q=TEXT, min_confidence=least)
+        for before, each, confidence in zip(every["sentences"], found["sentences"], sure, strict=True):
+            kept = confidence >= least
+            assert each["text"] == (before["text"] if kept else "")
+            assert each["translation"].get("withheld") == (None if kept else before["text"])
+        answer = client.post("/v1/stream", json={"q": TEXT, **PAIR, "min_confidence": 1})
+        assert '"text": ""' in answer.text

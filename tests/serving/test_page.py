@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
@@ -69,6 +70,52 @@ def test_a_glossary_holds_and_stays(page: Browser, served: str) -> None:
     page.visit(served)
     assert until(lambda: page.run("return document.querySelector('#glossary').value")) == "two = zwei"
     page.run("localStorage.clear()")
+
+
+def test_what_is_not_to_be_translated_stays(page: Browser) -> None:
+    page.find("#terms summary").click()
+    page.find("#never").send_keys("three\ntwo")
+    assert {"two", "three"} <= set(translate(page, "one two three"))
+    page.run("localStorage.clear()")
+
+
+DROP = """const dataTransfer = new DataTransfer();
+dataTransfer.items.add(new File(["<p>one <b>two</b></p>"], "a b.html"));
+const event = new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true });
+document.querySelector("main").dispatchEvent(event);"""
+CALIBRATED = """const sources = [{ words: ["one"], attention: [[1]] }];
+one("translation").replaceChildren();
+for (const sure of [undefined, 0.9, 0.2]) {
+  const confidence = sure && { sentence: sure, words: [sure] };
+  const translation = { words: ["un"], log_probs: [-3], sources, confidence };
+  add({ source: "one", text: "un", before: "", behind: " ", translation });
+}"""
+
+
+def test_a_file_that_is_dropped_comes_back(page: Browser, served: str) -> None:
+    page.run(DROP)
+    link = until(lambda: page.driver.find_elements("css selector", "#done a"))[0]
+    assert (link.text, link.get_attribute("download")) == ("a b_fr.html", "a b_fr.html")
+    assert page.focused == link
+    with urlopen(link.get_attribute("href")) as answer:
+        assert answer.read() == b"<p><b>deux</b> un</p>"
+    page.run(DROP.replace("a b.html", "a.exe"))
+    until(lambda: "not supported" in page.find("#sent").text)
+    assert page.problems()[1:] == []  # the browser's own word of the refusal
+
+
+def test_words_are_shaded_by_confidence_where_the_run_is_calibrated(page: Browser) -> None:
+    page.run(CALIBRATED)
+    plain, sure, unsure = page.driver.find_elements("css selector", WORDS)
+    assert [each.get_attribute("class") for each in (plain, sure, unsure)] == [
+        "word unsure",
+        "word shaded",
+        "word unsure shaded",
+    ]
+    assert [each.get_attribute("title") for each in (plain, sure, unsure)] == ["", "90 % sure", "20 % sure"]
+    colours = [each.value_of_css_property("background-color") for each in (sure, unsure)]
+    assert len(set(colours)) == 2
+    assert page.problems() == []
 
 
 def test_texts_are_never_markup(page: Browser) -> None:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from dragoman.evaluation.human import blinding
 from dragoman.run.folder import PARTS
+from dragoman.serving.corrections import Correction, Corrections
 from dragoman.training import checks, session
 from tests import toy, written
 from tests.system.interrupted import NOTHING, End, Interruption, run, stand_in_operators
@@ -98,6 +99,16 @@ COMMANDS = {
     "serve, a new key": Command("serve --make-key ann --keys keys", "keys"),
     "serve with a file of others as keys": Command("serve runs/toy --keys test.en", refused=True),
     "serve with a file of others for corrections": Command("serve runs/toy --corrections test.en", refused=True),
+    "serve, texts of users without a place": Command("serve runs/toy --history", refused=True),
+    "corrections": Command("corrections kept.sqlite -o kept.tsv", r"kept\.tsv|kept\.sqlite-(wal|shm)", ("kept.tsv",)),
+    "train from corrections over its run": Command(
+        "train --from-memory kept.sqlite --start runs/toy --run runs/toy", r"kept\.sqlite-(wal|shm)", refused=True
+    ),
+    "gate with too few sentences": Command(
+        "gate runs/toy --against runs/toy --source dev.en --reference dev.fr", refused=True
+    ),
+    "corrections over a database": Command("corrections kept.sqlite -o kept.sqlite", refused=True),
+    "corrections of a file of others": Command("corrections test.en -o kept.tmx", refused=True),
     "score": Command("score runs/toy test.en test.fr"),
     "explain": Command(
         "explain runs/toy 'one two' --contrast six --export gradient=map.svg", r"map\.svg", ("map.svg",)
@@ -182,6 +193,10 @@ def furnish(folder: Path) -> Path:
     _judge(folder)
     (folder / "labelled.tsv").write_text("un\ta\ndeux\tb\n", "utf-8")
     (folder / "six").write_text("a\nb\n" * 3, "utf-8")
+    kept = Corrections(folder / "kept.sqlite")
+    for source, target in toy.pairs(5, 6):
+        kept.add(("en", "fr"), Correction(source, target))
+    kept.close()
     (folder / "fr.po").write_text('msgid "one"\nmsgstr "un"\n\nmsgid "two"\nmsgstr ""\n', encoding="utf-8")
     (folder / "x.md").write_text("# one two\n", encoding="utf-8")
     (folder / "packed.en.gz").write_bytes(gzip.compress((folder / "test.en").read_bytes()))

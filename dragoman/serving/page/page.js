@@ -28,15 +28,21 @@ function stored(name, value) {
   return "";
 }
 
+// Terms with their translations, and those that stay as they are.
 function glossary() {
-  return one("glossary").value.split("\n").map((line) => line.split(/[=\t]/).map((part) => part.trim()).filter(Boolean))
-    .filter((term) => term.length);
+  const lines = (id) => one(id).value.split("\n").filter((line) => line.trim());
+  const terms = lines("glossary").map((line) => line.split(/[=\t]/).map((part) => part.trim()).filter(Boolean));
+  return [...terms.filter((term) => term.length), ...lines("never").map((line) => [line.trim()])];
 }
 
-async function post(path, given, signal) {
+function post(path, given, signal) {
+  return answered(path, { headers: { "Content-Type": "application/json" }, body: JSON.stringify(given), signal });
+}
+
+async function answered(path, { headers = {}, ...request }) {
   const key = one("key").value.trim();
-  const headers = { "Content-Type": "application/json", ...(key && { Authorization: `Bearer ${key}` }) };
-  const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(given), signal });
+  const known = { ...headers, ...(key && { Authorization: `Bearer ${key}` }) };
+  const answer = await fetch(path, { method: "POST", headers: known, ...request });
   if (!answer.ok) {
     const told = await answer.json().catch(() => ({}));
     throw new Error(told.error || `The server answered ${answer.status}`);
@@ -78,12 +84,18 @@ async function translate() {
       if (name === "error") throw new Error(data.error);
       if (name === "sentence") add(data);
     }
-    say(sentences.some((each) => words(each).some((word) => word.unsure)) ? "Underlined: the model is unsure." : "");
+    say(legend());
     remember(q);
   } catch (error) {
     if (error.name !== "AbortError") say(error.message);
   }
   one("copy").disabled = !sentences.length;
+}
+
+function legend() {
+  const every = sentences.flatMap(words);
+  if (!every.some((word) => word.unsure)) return "";
+  return every.some((word) => word.sure !== undefined) ? "The stronger the colour, the less sure." : "Underlined: the model is unsure.";
 }
 
 function say(line) {
@@ -98,8 +110,9 @@ function words(sentence) {
     const begin = sentence.text.indexOf(word, end);
     if (begin < 0) return;
     end = begin + word.length;
-    const unsure = Math.exp(sentence.translation.log_probs[number]) < UNSURE;
-    found.push({ number, word, begin, end, unsure });
+    const sure = sentence.translation.confidence?.words[number]; // of a run that is calibrated
+    const unsure = (sure ?? Math.exp(sentence.translation.log_probs[number])) < UNSURE;
+    found.push({ number, word, begin, end, sure, unsure });
   });
   return found;
 }
@@ -123,6 +136,11 @@ function draw(sentence) {
     const button = element("button", word.word, {
       type: "button", class: word.unsure ? "word unsure" : "word", "aria-pressed": "false",
     });
+    if (word.sure !== undefined) {
+      button.classList.add("shaded");
+      button.style.setProperty("--doubt", `${Math.round(60 * (1 - word.sure))}%`);
+      button.title = `${Math.round(100 * word.sure)} % sure`;
+    }
     button.addEventListener("mouseenter", () => { if (!chosen) show(sentence, word); });
     button.addEventListener("focus", () => show(sentence, word));
     button.addEventListener("click", () => choose({ sentence, word, button }));
@@ -277,6 +295,7 @@ async function start() {
   one("access").open = settings.keyRequired && !stored("key");
   one("key").value = stored("key");
   one("glossary").value = stored("glossary");
+  one("never").value = stored("never");
   showHistory();
   count();
 }
@@ -298,9 +317,10 @@ one("copy").addEventListener("click", async () => {
   say("Copied.");
 });
 one("correction").addEventListener("submit", correct);
-one("glossary").addEventListener("input", () => stored("glossary", one("glossary").value));
+for (const id of ["glossary", "never"]) one(id).addEventListener("input", () => stored(id, one(id).value));
 one("key").addEventListener("input", () => stored("key", one("key").value));
 one("enter").addEventListener("submit", (event) => event.preventDefault());
 one("forget").addEventListener("click", () => { stored("history", "[]"); showHistory(); });
 document.addEventListener("keydown", (event) => { if (event.key === "Escape") choose(null); });
-start().catch((error) => say(error.message));
+const started = start();
+started.catch((error) => say(error.message));

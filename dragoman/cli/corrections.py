@@ -1,0 +1,54 @@
+"""`dragoman corrections`: what users of a service have corrected, as a translation memory or as training pairs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dragoman.cli import outputs
+from dragoman.cli.streams import tell
+from dragoman.errors import UserError
+from dragoman.files import shown, write_atomically
+
+app = typer.Typer()
+
+
+@app.command()
+def corrections(
+    database: Annotated[Path, typer.Argument(metavar="DB", help="Database of `serve --corrections`.")],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="What to write: .tmx, or .tsv with a column for a language."
+        ),
+    ],
+    source: Annotated[str | None, typer.Option(help="Source language; needed if there are several.")] = None,
+    target: Annotated[str | None, typer.Option(help="Target language; likewise.")] = None,
+    history: Annotated[
+        bool, typer.Option("--history", help="With the translations of other sentences that `serve --history` kept.")
+    ] = False,
+) -> None:
+    """Write what users have corrected, the last correction of each sentence, for other tools and for `train`."""
+    from dragoman.serving import exporting
+    from dragoman.serving.corrections import Corrections
+
+    ending = output.suffix.lower()
+    if ending not in (".tmx", ".tsv"):
+        raise UserError(f"{output}: expected the name to end in .tmx or .tsv")
+    outputs.check([("-o", outputs.named(output))], [database])
+    entries = [
+        each
+        for each in Corrections.existing(database).entries(translations=history)
+        if source in (None, each.pair[0]) and target in (None, each.pair[1])
+    ]
+    pairs = sorted({each.pair for each in entries})
+    if not pairs:
+        raise UserError(f"{shown(database)}: has nothing of these languages")
+    if ending == ".tsv" and len(pairs) > 1:
+        known = ", ".join(" to ".join(pair) for pair in pairs)
+        raise UserError(f"{shown(database)}: has {known}; name one with --source and --target")
+    with write_atomically(output) as file:
+        file.writelines(exporting.tmx(entries) if ending == ".tmx" else exporting.table(entries, pairs[0]))
+    left = 0 if ending == ".tmx" else sum(not exporting.fits_a_row(each) for each in entries)
+    remark = f"; {left:,} of several lines are left out" if left else ""
+    tell(f"{output}: {len(entries) - left:,} pairs of {shown(database)}{remark}")

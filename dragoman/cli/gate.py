@@ -1,0 +1,69 @@
+"""`dragoman gate`: whether a run may serve in the place of another."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dragoman.cli.options import DevelopmentSource, RunPath, Threads, To
+from dragoman.cli.streams import aligned, tell
+from dragoman.errors import UserError
+
+if TYPE_CHECKING:
+    from dragoman.corpus.features import Given
+    from dragoman.translation.gate import Gate
+
+app = typer.Typer()
+
+
+@app.command()
+def gate(
+    run: RunPath,
+    against: Annotated[Path, typer.Option(metavar="RUN", help="The run that serves now.")],
+    source: DevelopmentSource,
+    reference: Annotated[Path, typer.Option(metavar="FILE", help="Their translations, line by line.")],
+    to: To = None,
+    threads: Threads = None,
+) -> None:
+    """Compare a run with the one that serves, on sentences that neither has seen, and keep the figures in it: `serve`
+    refuses one that is significantly worse (paired bootstrap, p < 0.05) by any metric of that run's configuration.
+    """
+    from dragoman.cli import scores, sources
+    from dragoman.translation.loading import load
+
+    given, lines = sources.whole(source, load(run), [reference]), scores.read(reference)
+    scores.check(len(given.lines), given.path, [lines])
+    judge(run, against, given.lines, lines.lines, to)
+
+
+def judge(
+    run: Path, against: Path, sources: "list[tuple[Given, ...]]", references: list[str], to: str | None = None
+) -> None:
+    """Compare two runs, keep and print what is found. UserError if the first is worse."""
+    from dragoman.configuration import components
+    from dragoman.evaluation.metrics.table import METRICS
+    from dragoman.run.run import Run
+    from dragoman.translation.gate import Gate, compared
+    from dragoman.translation.loading import load
+
+    new, old = Run.load(run), Run.load(against)
+    if new.folder.gate.exists():
+        Gate.read(new.folder.gate)  # fails if the file is not ours to replace
+    metrics = [components.build(METRICS, spec) for spec in old.config.metrics]
+    texts = [[each.text for each in load(folder).translate(sources, to=to)] for folder in (against, run)]
+    found = compared(new, old, texts, references, metrics)
+    found.write(new.folder.gate)
+    typer.echo(_table(found, against, run))
+    if not found.passed:
+        raise UserError(f"{run}: is worse than {against}, so it does not serve")
+    tell(f"{run}: is not worse than {against} on {found.sentences:,} sentences")
+
+
+def _table(found: "Gate", against: Path, run: Path) -> str:
+    from dragoman.configuration.messages import figure
+
+    rows = [
+        [each.metric, figure(each.before), figure(each.after), f"{each.low:+.2f} to {each.high:+.2f}", f"{each.p:.3f}"]
+        for each in found.figures
+    ]
+    return aligned([["", str(against), str(run), "difference", "p"], *rows])

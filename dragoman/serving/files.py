@@ -1,0 +1,131 @@
+"""Files that are translated: sent, kept in memory for a while, and fetched."""
+
+import asyncio
+import secrets
+from collections.abc import Sequence
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from fastapi import APIRouter
+from starlette.datastructures import UploadFile
+from starlette.requests import Request
+from starlette.responses import Response
+
+from dragoman.documents import table
+from dragoman.documents.document import Document, File
+from dragoman.documents.passages import Passage, split
+from dragoman.errors import UserError
+from dragoman.serving.asking import Desk
+from dragoman.serving.languages import AUTO, languages_of
+from dragoman.serving.refusal import Refusal
+from dragoman.serving.service import Wish
+
+MINUTES = 30  # that a translated file can be fetched for
+TOGETHER = 20  # times the size of the largest file: what all that are kept may have
+UNPACKED = 10  # times its own limit: what an archive may unpack to
+STRING = {"type": "string"}
+FORM = {"file": {"type": "string", "format": "binary"}, "source": STRING, "target": STRING, "api_key": STRING}
+SCHEMA = {"type": "object", "required": ["file", "source", "target"], "properties": FORM}
+HEADERS = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox", "Cache-Control": "no-store"}
+
+
+def router(desk: Desk) -> APIRouter:
+    """The endpoints of a service."""
+    api, ask = APIRouter(tags=["LibreTranslate"]), Endpoints(desk)
+    body = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": SCHEMA}}}}
+    api.add_api_route("/translate_file", ask.translate, methods=["POST"], openapi_extra=body)
+    api.add_api_route("/download_file/{name}", ask.download, name="download_file")
+    return api
+
+
+class Done(NamedTuple):
+    """A translated file, and the name that it is saved under."""
+
+    name: str
+    data: bytes
+
+
+class Store:
+    """Translated files in memory, by names that nobody can guess: each for so many seconds, and together at most so
+    many bytes. They are gone with the process.
+    """
+
+    def __init__(self, most: int, seconds: float = 60.0 * MINUTES) -> None:
+        self._most = most
+        self._seconds = seconds
+        self._files: dict[str, Done] = {}
+
+    def keep(self, done: Done) -> str:
+        """Keep a file, and return its name here. Refusal if there is no room for it."""
+        if sum(len(each.data) for each in self._files.values()) + len(done.data) > self._most:
+            raise Refusal(503, "Service is busy: too many files are waiting to be fetched", retry_after=60)
+        name = secrets.token_urlsafe(24) + PurePosixPath(done.name).suffix
+        self._files[name] = done
+        asyncio.get_running_loop().call_later(self._seconds, self._files.pop, name, None)
+        return name
+
+    def found(self, name: str) -> Done | None:
+        return self._files.get(name)
+
+
+class Endpoints:
+    """What answers at /translate_file and /download_file."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self.store = Store(TOGETHER * desk.limits.file)
+        self._one = asyncio.Lock()  # file at a time is read or written, since it may be large
+
+    async def translate(self, request: Request) -> dict[str, Any]:
+        """Translate the texts in a file, and tell where it can be fetched. The ending of its name says what it is."""
+        parameters = await self.desk.admitted(request)
+        if not self.desk.limits.file:
+            raise Refusal(403, "Files translation are disabled on this server.")
+        upload = parameters.file("file")
+        source, target = parameters.text("source"), parameters.text("target")
+        name = _name(upload)
+        if PurePosixPath(name.lower()).suffix not in table.FORMATS:
+            raise Refusal(400, "Invalid request: file format not supported")
+        async with self._one:
+            data = await upload.read()
+            source, document, passages = await asyncio.to_thread(self._read, name, data, source, target)
+        self.desk.check_characters(sum(len(each) for passage in passages for each in passage.sentences))
+        found = await self.desk.passages(request, passages, source, target, Wish())
+        async with self._one:
+            written = await asyncio.to_thread(document.written, found)
+        path = PurePosixPath(name)
+        kept = self.store.keep(Done(f"{path.stem}_{target}{path.suffix}", written))
+        return {"translatedFileUrl": str(request.url_for("download_file", name=kept))}
+
+    async def download(self, name: str) -> Response:
+        """A file that was translated."""
+        done = self.store.found(name)
+        if done is None:
+            raise Refusal(404, "Invalid filename")
+        told = f"attachment; filename*=UTF-8''{quote(done.name, safe='')}"
+        return Response(
+            done.data, media_type="application/octet-stream", headers={**HEADERS, "Content-Disposition": told}
+        )
+
+    def _read(self, name: str, data: bytes, source: str, target: str) -> tuple[str, Document, Sequence[Passage]]:
+        """The language of a file, the document in it, and its texts in sentences. Refusal if it cannot be read."""
+        known = self.desk.service.routes.targets
+        most = UNPACKED * self.desk.limits.file
+
+        def read(language: str) -> Document:
+            return table.document(File(name, data, (language, target), most))
+
+        try:
+            text = "\n".join(line.text for line in read(next(iter(known))).lines) if source == AUTO else ""
+            language = languages_of(self.desk, source, target, text).source
+            document = read(language)
+        except (UserError, RecursionError) as error:
+            raise Refusal(400, f"Cannot translate file: {error}") from None
+        prose = table.format_of(name).prose and self.desk.service.sentences
+        return language, document, [split(line.text, language, sentences=prose) for line in document.lines]
+
+
+def _name(upload: UploadFile) -> str:
+    """The name of a file without folders, whatever system it comes from."""
+    return PureWindowsPath(upload.filename or "").name

@@ -1,0 +1,51 @@
+"""Which languages a request is about."""
+
+from typing import NamedTuple
+
+import langcodes
+
+from dragoman.serving.asking import Desk
+from dragoman.serving.refusal import Refusal
+from dragoman.serving.service import Guess
+
+AUTO = "auto"
+
+
+class Languages(NamedTuple):
+    """The languages of a request; `guess` is the source if that was to be found out."""
+
+    source: str
+    target: str
+    guess: Guess | None = None
+
+    @property
+    def same(self) -> bool:
+        return self.source == self.target
+
+
+def languages_of(desk: Desk, source: str, target: str, text: str) -> Languages:
+    """The languages that are asked for. Refusal if no model goes from one to the other. From a language to itself there
+    is always a way: nothing is translated.
+    """
+    known = desk.service.routes.targets
+    guess = desk.service.detect(text)[0] if source == AUTO else None
+    source = guess.language if guess else source
+    if source not in known:
+        raise Refusal(400, f"{source} is not supported")
+    if target not in {*known, *(each for targets in known.values() for each in targets)}:
+        raise Refusal(400, f"{target} is not supported")
+    if source != target and target not in known[source]:
+        raise Refusal(
+            400,
+            f"{name_of(target)} ({target}) is not available as a target language from {name_of(source)} ({source})",
+        )
+    return Languages(source, target, guess)
+
+
+def name_of(code: str) -> str:
+    """The English name of a language, or the code where it is no language's."""
+    try:
+        language = langcodes.Language.get(code)
+    except langcodes.tag_parser.LanguageTagError:
+        return code
+    return language.display_name() if language.is_valid() else code

@@ -1,0 +1,157 @@
+"""Configure a training that goes on from a run with corrections of its translations, and its own pairs mixed in."""
+
+import filecmp
+import json
+import os
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from dragoman.configuration.config import Config, DataConfig
+from dragoman.corpus.cleaning import key
+from dragoman.corpus.examples import corpus_files, is_blank, read_texts
+from dragoman.corpus.parts import divided, lot
+from dragoman.errors import UserError
+from dragoman.evaluation.significance import FEWEST
+from dragoman.files import write_atomically
+from dragoman.run.folder import RunFolder
+from dragoman.training.checks import load_config
+from dragoman.training.starting import OPTIONS, embeddings
+from dragoman.training.transfer import Start
+
+MACHINE = "mt"  # the source of that name is what a model had made, where no source is edited
+CORRECTED = 0.25  # the share of the corrections in an epoch
+ASIDE = 10  # of as many corrections, one is for development
+SEED = 1
+Row = tuple[str, ...]  # a text for each source, and the correction
+
+
+class Corrected(NamedTuple):
+    """A sentence, what a model had made of it (empty if that is not known), and what it should have made."""
+
+    source: str
+    machine: str
+    correction: str
+
+
+class Mixed(NamedTuple):
+    """The configuration of a run that learns from corrections, a line that describes it, and the sentences that it is
+    compared by with the run it starts from, of which neither is trained on any.
+    """
+
+    config: Config
+    told: str
+    held: list[Row]
+
+
+def names(place: str) -> tuple[Row, str, int | None]:
+    """The sources of a run, its target, and which source is what a model had made, if one is. UserError for a run that
+    cannot learn from corrections.
+    """
+    run = Start.at(place).run
+    data = run.config.data
+    edited = data.edits if data.edits not in data.recalled else None
+    machine = edited or (MACHINE if len(data.source) == 2 and data.source[1] == MACHINE else None)
+    if data.pairs or data.features or data.alignments or len(data.source) > 1 + (machine is not None):
+        raise UserError(
+            f"{run.folder.path}: reads more than a sentence, or a sentence and what a model made of it (edited, or "
+            f"called {MACHINE}), so it cannot learn from corrections"
+        )
+    return data.source, data.target, data.source.index(machine) if machine else None
+
+
+def configure(
+    place: str,
+    corrections: Sequence[Corrected],
+    given: Mapping[str, str],
+    check: Callable[[Config], None] = lambda config: None,
+) -> Mixed:
+    """The configuration of the run at `place` for corrections, with the options `given` as YAML. They are written to a
+    folder beside the new run's: train.*, dev.* with a tenth of them and half of the run's development pairs, and held.*
+    with the other half. UserError where there are none, or the run's pairs cannot be read.
+    """
+    old = Start.at(place).run
+    sources, target, machine = names(place)
+    rows = list(dict.fromkeys(_rows(corrections, len(sources), machine)))
+    if not rows:
+        raise UserError(f"{old.folder.path}: there are no corrections that it could learn from")
+    data, every = old.config.data, (*sources, target)
+    for where in (data.train, data.dev):
+        corpus_files(where, *every)
+    run = given.get("run", f"{os.path.normpath(old.folder.path)}-corrections")
+    folder = Path(f"{run}-data")
+    values = {**OPTIONS, "run": run, "training.start": place, "text.symbols_of": str(old.folder.path)}
+    values |= {
+        "training.start_share": 0.0,
+        "training.epochs": 10,
+        "training.gate": True,
+        **dict(embeddings(old.config)),
+    }
+    values |= {"data.train": [str(folder / "train"), *data.train], "data.dev": str(folder / "dev")}
+    values["data.weights"] = [CORRECTED, *((1 - CORRECTED) * share for share in _shares(data, every))]
+    written = {name: json.dumps(value, ensure_ascii=False) for name, value in values.items()}
+    config = load_config(old.folder.config, {**written, **given})
+    if Path(config.run).resolve() == old.folder.path.resolve():
+        raise UserError(f"{config.run}: is the run to start from; choose another folder with --run")
+    check(config)
+    known = [row for row in read_texts(data.dev, every) if not any(map(is_blank, row))]
+    if len(known) < 2 * FEWEST:
+        raise UserError(
+            f"{data.dev}: has {len(known)} pairs, of which one half is held out to compare both runs; expected at "
+            f"least {2 * FEWEST}"
+        )
+    aside = divided(array("Q", [lot(key(row[0]), SEED) for row in rows]), {"dev": max(1, len(rows) // ASIDE)})
+    parts = {"train": list[Row](), "dev": known[::2], "held": known[1::2]}
+    for row in rows:
+        parts[aside.get(lot(key(row[0]), SEED), "train")].append(row)
+    if not parts["train"]:
+        raise UserError(f"{old.folder.path}: {len(rows)} corrections are too few to learn from")
+    going_on = RunFolder(Path(config.run)).last_state.is_file()
+    _write(parts, every, folder, going_on=going_on)
+    told = f"{config.run}: starts from {place}; {len(rows):,} corrections in {folder}, {CORRECTED:.0%} of each epoch"
+    return Mixed(config, told, list(read_texts(str(folder / "held"), every)))
+
+
+def _rows(corrections: Sequence[Corrected], sources: int, machine: int | None) -> Iterator[Row]:
+    """Yield what a run can learn from: of a line each, and with what a model had made if it reads that."""
+    for source, made, correction in corrections:
+        texts = [source] * sources
+        if machine is not None:
+            texts[machine] = made
+        row = tuple(" ".join(text.split()) for text in (*texts, correction))
+        if all(row) and not any(len(text.splitlines()) > 1 for text in (*texts, correction)):
+            yield row
+
+
+def _shares(data: DataConfig, every: Sequence[str]) -> list[float]:
+    """What share of the run's own pairs each of its corpora has."""
+    sizes: list[float] = list(data.weights)
+    if not sizes:
+        sizes = [float(sum(1 for _ in read_texts(place, tuple(every)))) for place in data.train]
+    if not all(sizes):
+        raise UserError(f"{data.train[sizes.index(0.0)]}: the corpus is empty")
+    return [size / sum(sizes) for size in sizes]
+
+
+def _write(parts: Mapping[str, Sequence[Row]], every: Sequence[str], folder: Path, *, going_on: bool) -> None:
+    """Write the parts to a folder. One that has the same stays as it is, and so does that of a run that is `going_on`;
+    UserError if it has others.
+    """
+    files = [f"{part}.{name}" for part in parts for name in every]
+    if going_on and all((folder / file).is_file() for file in files):
+        return
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as above:
+        made = Path(above) / folder.name
+        made.mkdir()
+        for part, rows in parts.items():
+            for number, name in enumerate(every):
+                with write_atomically(made / f"{part}.{name}") as file:
+                    file.writelines(f"{row[number]}\n" for row in rows)
+        with suppress(OSError):  # it is there, perhaps since just now, from another worker
+            made.rename(folder)
+        if made.exists() and filecmp.cmpfiles(made, folder, files, shallow=False)[0] != files:
+            raise UserError(f"{folder}: exists already and has other corrections; choose another folder with --run")

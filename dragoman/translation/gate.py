@@ -1,0 +1,126 @@
+"""The gate before a service: whether a run is worse than the one that serves, on sentences held out."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+from pydantic_core import from_json
+
+from dragoman.configuration.messages import written_by
+from dragoman.errors import UserError
+from dragoman.evaluation.metrics.metric import Metric
+from dragoman.evaluation.significance import FEWEST, compare
+from dragoman.files import write_atomically
+from dragoman.run.run import Run
+from dragoman.translation.calibration import digest
+from dragoman.translation.form import Form
+from dragoman.translation.json_form import problem
+
+VERSION = 1
+LEVEL = 0.05  # p below which a difference is taken for one
+
+
+class Figures(Form):
+    """Both runs by a metric: the scores on the held set, the 95 % interval of their difference, and p by paired
+    bootstrap. `worse`: the difference is one, and in the wrong direction.
+    """
+
+    metric: str
+    signature: str
+    before: float
+    after: float
+    low: float
+    high: float
+    p: float = Field(ge=0, le=1)
+    worse: bool
+
+
+class Gate(Form):
+    """What was found when a run's weights were compared with those that served before (`against`)."""
+
+    program: Literal["dragoman"] = "dragoman"
+    version: int = VERSION
+    weights: str
+    sha256: str
+    against: str
+    against_sha256: str
+    sentences: int
+    figures: list[Figures]
+
+    @property
+    def passed(self) -> bool:
+        return not any(each.worse for each in self.figures)
+
+    def write(self, path: Path) -> None:
+        """Write it as JSON."""
+        with write_atomically(path) as file:
+            file.write(self.model_dump_json(indent=1) + "\n")
+
+    @classmethod
+    def read(cls, path: Path) -> "Gate":
+        """Read what `write` wrote. UserError names what is anything else."""
+        try:
+            value = from_json(path.read_bytes(), allow_inf_nan=False)
+        except (OSError, ValueError) as error:
+            raise UserError(f"{path}: not readable as JSON ({error})") from None
+        if not isinstance(value, dict) or value.get("program") != "dragoman":
+            raise UserError(f"{path}: not written by `dragoman gate`")
+        if value.get("version") != VERSION:
+            raise UserError(f"{path}: {written_by(value.get('version'), VERSION)}; compare again")
+        try:
+            return cls.model_validate(value)
+        except ValidationError as error:
+            raise UserError(f"{path}: {problem(error)}") from None
+
+
+def compared(
+    run: Run, against: Run, translations: Sequence[Sequence[str]], references: Sequence[str], metrics: Sequence[Metric]
+) -> Gate:
+    """Compare the translations of the run that served (the first) and of the new one. UserError for less than FEWEST
+    sentences, which say too little.
+    """
+    if len(references) < FEWEST:
+        raise UserError(f"{len(references)} sentences are too few to compare runs by; expected at least {FEWEST}")
+    figures = []
+    for metric in metrics:
+        before, after = compare(metric, [metric.counts(each, [references]) for each in translations], 1)
+        difference = after.score.value - before.score.value
+        lower = difference < 0 if metric.higher_is_better else difference > 0
+        assert after.p is not None
+        figures.append(
+            Figures(
+                metric=metric.name,
+                signature=after.score.signature,
+                before=before.score.value,
+                after=after.score.value,
+                low=after.difference[0],
+                high=after.difference[1],
+                p=after.p,
+                worse=lower and after.p < LEVEL,
+            )
+        )
+    new, old = run.weights(), against.weights()
+    return Gate(
+        weights=new.name,
+        sha256=digest(new),
+        against=str(against.folder.path),
+        against_sha256=digest(old),
+        sentences=len(references),
+        figures=figures,
+    )
+
+
+def check(run: Run) -> None:
+    """Raises UserError for a run that may not serve: one that is worse than the run it was compared with, or that has
+    to be compared (`training.gate`) and was not, with these weights.
+    """
+    path = run.folder.gate
+    found = Gate.read(path) if path.exists() else None
+    if found and found.sha256 == digest(run.weights()):
+        if not found.passed:
+            raise UserError(f"{run.folder.path}: is worse than {found.against}, so it does not serve ({path.name})")
+    elif run.config.training.gate:
+        raise UserError(
+            f"{run.folder.path}: was not compared with the run that it started from; `dragoman gate` does that"
+        )

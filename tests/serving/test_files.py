@@ -1,0 +1,140 @@
+"""Files that are sent to be translated."""
+
+import asyncio
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from starlette.testclient import TestClient
+
+from dragoman.documents import table
+from dragoman.serving.files import Done, Store
+from dragoman.serving.limits import Keys, Limits
+from dragoman.serving.refusal import Refusal
+
+Open = Callable[..., TestClient]
+PAIR = {"source": "en", "target": "fr"}
+
+
+def sent(client: TestClient, name: str, data: bytes, **parameters: str) -> Any:
+    return client.post("/translate_file", files={"file": (name, data)}, data={**PAIR, **parameters})
+
+
+def fetched(client: TestClient, answer: Any) -> Any:
+    assert answer.status_code == 200, answer.text
+    return client.get(urlsplit(answer.json()["translatedFileUrl"]).path)
+
+
+def test_a_file_comes_back_translated_with_its_layout(client: TestClient) -> None:
+    found = fetched(client, sent(client, "guide 1.md", b"# one two\n\n* six `one`\n"))
+    assert found.status_code == 200
+    assert found.text.startswith("# deux un\n\n* ")
+    assert "`one`" in found.text
+    assert found.headers["content-disposition"] == "attachment; filename*=UTF-8''guide%201_fr.md"
+    assert found.headers["x-content-type-options"] == "nosniff"
+
+
+def test_strings_of_programs_are_not_split_into_sentences(client: TestClient) -> None:
+    found = fetched(client, sent(client, "a.json", b'{"a": "one. two", "b": ["[X1X]", 6]}')).json()
+    whole = client.post("/v1/translate", json={"q": "one. two", **PAIR}).json()
+    assert len(whole["sentences"]) == 2
+    assert found["a"] != whole["text"]
+    assert found["b"] == ["[X1X]", 6]
+
+
+def test_the_language_is_detected_and_may_be_the_same(client: TestClient) -> None:
+    assert fetched(client, sent(client, "a.txt", b"one two\n", source="auto")).text == "deux un\n"
+    assert fetched(client, sent(client, "a.txt", b"one two\n", target="en")).text == "one two\n"
+
+
+def test_what_the_service_says_of_files(client: TestClient, opened: Open) -> None:
+    told = client.get("/frontend/settings").json()
+    assert (told["filesTranslation"], told["supportedFilesFormat"]) == (True, list(table.FORMATS))
+    with opened(Limits(file=0)) as none:
+        told = none.get("/frontend/settings").json()
+        assert (told["filesTranslation"], told["supportedFilesFormat"]) == (False, [])
+        answer = sent(none, "a.txt", b"one")
+        assert (answer.status_code, answer.json()) == (403, {"error": "Files translation are disabled on this server."})
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "parameters", "line"),
+    [
+        ("a.pdf", b"one", {}, "Invalid request: file format not supported"),
+        ("passwd", b"one", {}, "Invalid request: file format not supported"),
+        ("a.txt", b"one", {"target": "zz"}, "zz is not supported"),
+        ("a.txt", b"one", {"source": ""}, "Invalid request: missing source parameter"),
+        ("a.txt", b"one\n\xff", {}, "Cannot translate file: a.txt:2: is not UTF-8"),
+        ("../../etc/a.json", b"{", {}, "Cannot translate file: a.json:1: "),
+        ("a.json", b"[" * 9_000, {}, "Cannot translate file: "),
+        ("a.yaml", b"[" * 9_000, {}, "Cannot translate file: "),
+        ("C:\\x\\a.docx", b"PK", {}, "Cannot translate file: a.docx: is no document of Office"),
+        ("a.txt", b"one " * 200, {}, "Invalid request: request (798) exceeds text limit (500)"),
+    ],
+)
+def test_what_cannot_be_is_told(
+    client: TestClient, name: str, data: bytes, parameters: dict[str, str], line: str
+) -> None:
+    answer = sent(client, name, data, **parameters)
+    assert answer.status_code == 400
+    assert answer.json()["error"].startswith(line)
+    assert not client.post("/translate_file", data={**PAIR, "file": "a.txt"}).is_success
+
+
+def test_a_file_and_what_it_unpacks_to_have_limits(opened: Open) -> None:
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/document.xml", bytes(300_000))
+    with opened(Limits(file=20_000, body=5_000)) as client:
+        assert fetched(client, sent(client, "a.txt", b"\n \none two\n" + b"\n" * 15_000)).text[:11] == "\n \ndeux un\n"
+        assert sent(client, "a.txt", b"\n" * 35_000).status_code == 413
+        answer = sent(client, "a.docx", bomb.getvalue())
+        assert (answer.status_code, "unpacks to more than 200,000 bytes" in answer.text) == (400, True)
+        assert client.post("/translate", json={"q": "x" * 6_000, **PAIR}).status_code == 413
+
+
+def test_only_who_has_a_key_may_send_and_only_who_has_the_address_may_fetch(opened: Open, tmp_path: Path) -> None:
+    key = Keys.make("ann", tmp_path / "keys")
+    with opened(keys=Keys(tmp_path / "keys")) as client:
+        assert sent(client, "a.txt", b"one").status_code == 403
+        assert fetched(client, sent(client, "a.txt", b"one two", api_key=key)).text == "deux un"
+        for name in ("a.txt", "..%2Fa.txt", "%2Fetc%2Fpasswd", "x" * 5_000):
+            answer = client.get(f"/download_file/{name}")
+            assert (answer.status_code, list(answer.json())) == (404, ["error"])
+
+
+def test_files_are_kept_for_a_while_and_not_more_than_there_is_room_for() -> None:
+    async def test() -> None:
+        store = Store(10, 0.05)
+        name = store.keep(Done("a.txt", b"12345"))
+        assert name.endswith(".txt")
+        assert store.found(name) == Done("a.txt", b"12345")
+        with pytest.raises(Refusal) as refused:
+            store.keep(Done("b.txt", b"123456"))
+        assert (refused.value.status, refused.value.retry_after) == (503, 60)
+        await asyncio.sleep(0.2)
+        assert store.found(name) is None
+        store.keep(Done("b.txt", b"123456"))
+
+    asyncio.run(test())
+
+
+@pytest.mark.parametrize("ending", sorted(table.FORMATS))
+def test_damaged_files_of_every_format_are_answered(client: TestClient, ending: str) -> None:
+    for data in (
+        b"",
+        b"\0",
+        b"<",
+        b"\xff\xfe",
+        b"{" * 3_000,
+        b"<a>" * 3_000,
+        b"- " * 3_000,
+        json.dumps("one").encode(),
+    ):
+        answer = sent(client, f"a{ending}", data)
+        assert answer.status_code in (200, 400), (data[:9], answer.text)

@@ -1,0 +1,139 @@
+"""Whatever a client sends: an answer in JSON, and never a fault of the service."""
+
+import json
+import logging
+import socket
+import time
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from starlette.testclient import TestClient
+
+POSTS = ("/translate", "/detect", "/suggest", "/v1/translate", "/v1/stream", "/translate_file")
+NAMES = "q s source target format alternatives prefix diverse glossary min_confidence api_key file".split()
+TEXTS = st.one_of(
+    st.text(max_size=60),
+    st.sampled_from(
+        ["en", "fr", "auto", "html", "one two", "../../etc/passwd", "\0", "\ud800", "<b>one", "[X1X]", "%s" * 9]
+    ),
+)
+VALUES = st.recursive(
+    st.one_of(
+        TEXTS,
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.floats(),
+        st.sampled_from([10**400, -1, 2**63, 1e308]),
+    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(TEXTS, inner, max_size=3)),
+    max_leaves=8,
+)
+USUAL = {"q": "one two", "source": "en", "target": "fr"}
+ASKED = st.builds(lambda given: {**USUAL, **given}, st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=4))
+KINDS = st.sampled_from(
+    ["application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", "x", ""]
+)
+BOUNDED = settings(max_examples=150, suppress_health_check=list(HealthCheck))
+
+
+def check(answer: Any) -> None:
+    assert answer.status_code < 500 or answer.status_code == 503, (answer.status_code, answer.text)
+    assert "Traceback" not in answer.text
+    if answer.status_code >= 400:
+        assert list(answer.json()) == ["error"]
+
+
+@BOUNDED
+@given(path=st.sampled_from(POSTS), asked=ASKED)
+def test_values_of_any_type(client: TestClient, path: str, asked: dict[str, Any]) -> None:
+    body = json.dumps(asked).encode()  # with lone surrogates, NaN and numbers of 400 digits
+    check(client.post(path, content=body, headers={"Content-Type": "application/json"}))
+
+
+@BOUNDED
+@given(path=st.sampled_from(POSTS), kind=KINDS, body=st.binary(max_size=200), whole=st.booleans())
+def test_bodies_of_any_bytes(client: TestClient, path: str, kind: str, body: bytes, whole: bool) -> None:
+    if whole:
+        head = b'--x\r\nContent-Disposition: form-data; name="file"; filename="../a.json"\r\n\r\n'
+        body = head + body + b"\r\n--x--\r\n"
+    check(client.post(path, content=body, headers={"Content-Type": kind}))
+
+
+@BOUNDED
+@given(name=st.text(alphabet="./\\%:~a\0é", max_size=30), ending=st.sampled_from([".txt", ".html", ".md", ".docx", ""]))
+def test_paths_of_any_kind(client: TestClient, name: str, ending: str) -> None:
+    check(client.get(f"/download_file/{name.replace(chr(0), '%00')}"))
+    files = {"file": (name + ending, b"one two")}
+    answer = client.post("/translate_file", files=files, data={"source": "en", "target": "fr"})
+    check(answer)
+    if answer.status_code == 200:
+        assert ".." not in answer.json()["translatedFileUrl"]
+
+
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@given(
+    ending=st.sampled_from([".json", ".yaml", ".html", ".md", ".po", ".srt", ".tmx", ".xliff", ".txt"]),
+    text=st.text(alphabet="<>/{}[]\"'&!-#*|:=\n ,one%@\t1", max_size=120),
+)
+def test_documents_of_any_text(client: TestClient, ending: str, text: str) -> None:
+    files = {"file": (f"a{ending}", text.encode())}
+    check(client.post("/translate_file", files=files, data={"source": "en", "target": "fr"}))
+
+
+def connected(served: str) -> socket.socket:
+    where = urlsplit(served)
+    assert where.hostname is not None
+    return socket.create_connection((where.hostname, where.port or 80), timeout=20)
+
+
+def answers(served: str) -> bool:
+    with connected(served) as client:
+        client.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        return b'"ok"' in b"".join(iter(lambda: client.recv(4096), b""))
+
+
+def test_clients_that_leave_in_the_middle_or_are_slow(served: str) -> None:
+    """The server, whose log must have no trace, goes on (see `served`)."""
+    body = json.dumps({**USUAL, "q": "one two. " * 500}).encode()
+    head = (
+        f"POST /v1/stream HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    for cut in (0, len(body) // 2):
+        with connected(served) as client:
+            client.sendall(head.encode() + body[:cut])
+    with connected(served) as client:
+        client.sendall(head.encode() + body)
+        assert client.recv(100).startswith(b"HTTP/1.1 200")  # and leaves in the stream
+    assert answers(served)
+    with connected(served) as slow:
+        slow.sendall(head.encode())
+        began = time.monotonic()
+        for byte in body[:10]:
+            slow.sendall(bytes([byte]))
+            assert answers(served)  # meanwhile
+        assert time.monotonic() - began < 10
+
+
+def test_what_is_no_http_is_answered_and_the_server_goes_on(served: str) -> None:
+    for data in (
+        b"\0\xff\r\n\r\n",
+        b"GET /" + b"a" * 100_000,
+        b"POST /translate HTTP/1.1\r\nContent-Length: 9e99\r\n\r\n",
+    ):
+        with connected(served) as client:
+            client.sendall(data)
+            client.shutdown(socket.SHUT_WR)
+            assert b"Traceback" not in client.recv(4096)
+    assert answers(served)
+
+
+@pytest.fixture(autouse=True)
+def no_trace(caplog: pytest.LogCaptureFixture) -> Any:
+    """Nothing that goes wrong inside the service is an answer to a client."""
+    with caplog.at_level(logging.ERROR, "dragoman.serving"):
+        yield
+    assert not [record for record in caplog.records if record.exc_info]

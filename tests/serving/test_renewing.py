@@ -1,0 +1,120 @@
+"""Runs that are taken in while others serve."""
+
+import asyncio
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from dragoman.model.weights import read_tensors, write_tensors
+from dragoman.serving.batching import BusyError, Options, Piece
+from dragoman.serving.models import Model
+from dragoman.serving.service import Service
+
+TEXT = "one two three"
+
+
+@pytest.fixture
+def copied(run: Path, tmp_path: Path) -> Path:
+    shutil.copytree(run, tmp_path / "run")
+    return tmp_path / "run"
+
+
+def spoil(run: Path) -> None:
+    """Give a run other weights, with which it says something else."""
+    path = run / "model.safetensors"
+    tensors, note = read_tensors(path)
+    write_tensors(path, {name: -tensor for name, tensor in tensors.items()}, note)
+
+
+def test_what_has_begun_ends_with_the_model_it_began_with(copied: Path) -> None:
+    async def test() -> None:
+        first = Model.load(copied)
+        service = Service([first])
+        await service.renew()
+        assert service.routes.models == (first,)  # nothing has changed
+        spoil(copied)
+        with first.used():
+            await service.renew()
+            (second,) = service.routes.models
+            assert second is not first
+            (other,) = await service.translate([TEXT], "en", "fr")
+            assert other.text != "trois deux un"
+            await asyncio.sleep(0.05)
+            (piece,) = await first.translate([Piece(TEXT)], Options(), 10.0)
+            assert piece.text == "trois deux un"
+        for _ in range(100):
+            await asyncio.sleep(0 if not service._retired else 0.01)
+        assert not service._retired
+        with pytest.raises(BusyError):  # nothing translates there any more
+            await first.batcher.translate([Piece(TEXT)], Options(), 0.2)
+        await service.close()
+
+    asyncio.run(test())
+
+
+def ask(address: str) -> str:
+    body = json.dumps({"q": TEXT, "source": "en", "target": "fr"}).encode()
+    request = urllib.request.Request(f"{address}/translate", body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=20) as answer:
+        return str(json.load(answer)["translatedText"])
+
+
+@pytest.mark.slow
+def test_a_signal_takes_a_run_in_and_no_request_is_dropped(copied: Path) -> None:
+    command = [sys.executable, "-m", "dragoman", "serve", str(copied), "--port", "0", "--threads", "1"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
+        found = re.search(r"http://[\d.:]+", server.stderr.readline())
+        assert found is not None
+        answers, over = [ask(found[0])], threading.Event()
+
+        def client() -> None:
+            while not over.is_set():
+                answers.append(ask(found[0]))
+
+        clients = [threading.Thread(target=client) for _ in range(2)]
+        for each in clients:
+            each.start()
+        try:
+            whole = (copied / "model.safetensors").read_bytes()
+            (copied / "model.safetensors").write_bytes(whole[: len(whole) // 2])  # as a copy that is under way
+            os.kill(server.pid, signal.SIGHUP)
+            _until(server, "not taken in")
+            (copied / "model.safetensors").write_bytes(whole)
+            spoil(copied)
+            os.kill(server.pid, signal.SIGHUP)
+            _until(server, "taken in")
+            end = time.monotonic() + 20
+            while answers[-1] == "trois deux un" and time.monotonic() < end:
+                time.sleep(0.02)
+        finally:
+            over.set()
+            for each in clients:
+                each.join()
+            server.send_signal(signal.SIGTERM)
+            rest = server.stderr.read()
+    assert server.returncode == 143
+    assert "Traceback" not in rest
+    kinds = list(dict.fromkeys(answers))
+    assert kinds[0] == "trois deux un"
+    assert len(kinds) == 2  # before and after, and nothing else
+
+
+def _until(server: "subprocess.Popen[str]", told: str) -> None:
+    """Read the log until it tells this."""
+    assert server.stderr is not None
+    for line in server.stderr:
+        assert "trace" not in json.loads(line)
+        if told in json.loads(line)["message"]:
+            return
+    raise AssertionError("the server has ended")

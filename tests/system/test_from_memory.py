@@ -1,0 +1,95 @@
+"""`dragoman train --from-memory` and `dragoman gate`: what they refuse, and post-editing from corrections."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dragoman.corpus.examples import read_texts
+from dragoman.errors import UserError
+from dragoman.run.run import Run
+from dragoman.serving.corrections import Correction, Corrections
+from dragoman.training import checks, mixing, session
+from dragoman.translation import gate
+from dragoman.translation.gate import Gate
+from tests import toy
+from tests.golden import Golden
+from tests.system.conftest import Shell
+
+LEARN = ("train", "--from-memory", "db", "--start", "runs/toy", "--training.epochs=1")
+
+
+@pytest.fixture
+def corrected(copied: Shell) -> Shell:
+    """Beside a trained run a database of corrections."""
+    keep(copied.folder / "db", toy.pairs(40, 8), machine="un deux")
+    return copied
+
+
+def keep(
+    path: Path, pairs: list[tuple[str, str]], machine: str = "", languages: tuple[str, str] = ("en", "fr")
+) -> None:
+    kept = Corrections(path)
+    for source, target in pairs:
+        kept.add(languages, Correction(source, target, machine))
+    kept.close()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "train --from-memory db",
+        "train --from-memory db --start runs/toy --seeds 2",
+        "train --from-memory db --start runs/toy train",
+        "train --from-memory none --start runs/toy",
+        "train --from-memory others --start runs/toy",
+        "train --from-memory lines --start runs/toy",
+        "train --from-memory db --start runs/toy --run runs/toy",
+        "gate runs/toy --against runs/toy --source dev.en --reference dev.fr",
+        "train",
+    ],
+)
+def test_what_cannot_be_is_told(words: str, corrected: Shell, golden: Golden) -> None:
+    keep(corrected.folder / "others", [("eins", "un")], languages=("de", "fr"))
+    keep(corrected.folder / "lines", [("one\ntwo", "un")])
+    outcome = corrected(*words.split())
+    assert outcome.code in (1, 2)
+    assert "Traceback" not in outcome.err
+    golden(outcome.err.splitlines()[-2 if outcome.code == 2 else -1])
+    assert not (corrected.folder / "runs/toy-corrections").exists()
+
+
+def test_a_run_that_was_not_compared_does_not_serve(corrected: Shell, golden: Golden) -> None:
+    golden(corrected.fails(*LEARN))
+    toy.write(corrected.folder, "dev", toy.pairs(60, 2, 3))
+    corrected(*LEARN)
+    new = Run.load(corrected.folder / "runs/toy-corrections")
+    Gate.read(new.folder.gate)
+    new.folder.gate.unlink()
+    golden(corrected.fails("serve", "runs/toy-corrections", "--port", "0"))
+    gate.check(Run.load(corrected.folder / "runs/toy"))
+    new.folder.gate.write_text("{}")
+    golden(corrected.fails("serve", "runs/toy-corrections", "--port", "0"))
+    keep(corrected.folder / "db", [("six six", "six")])
+    (corrected.folder / "runs/toy-corrections/checkpoints/last.safetensors").unlink()
+    golden(corrected.fails(*LEARN))
+
+
+def test_a_post_editor_learns_from_what_a_model_had_made(corrected: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(corrected.folder)
+    for part, count in (("train", 80), ("dev", 60)):
+        toy.write(corrected.folder, part, toy.pairs(count, 2, 3))
+        texts = Path(f"{part}.fr").read_text("utf-8")
+        Path(f"{part}.mt").write_text(texts.replace("deux", "trois"), "utf-8")
+    options = {"run": "runs/edit", "data.source": ["en", "mt"], "data.edits": "mt", "text.joint": True}
+    options |= {"training.metric": "loss", "model.combination": "hierarchical", "training.epochs": 1}
+    session.train(checks.load_config("toy.yaml", {key: json.dumps(each) for key, each in options.items()}), quiet=True)
+    made = [mixing.Corrected("one two", "un deux", "deux un"), mixing.Corrected("six", "", "six")]
+    with pytest.raises(UserError, match="1 corrections are too few"):
+        mixing.configure("runs/edit", made, {})
+    made += [mixing.Corrected(f"{source} six", f"six {target}", f"{target} six") for source, target in toy.pairs(20, 1)]
+    config = mixing.configure("runs/edit", made, {}).config
+    assert config.data.edits == "mt"
+    rows = list(read_texts(config.data.train[0], ("en", "mt", "fr")))
+    assert all(machine != correction for _, machine, correction in rows)
+    assert len(set(rows) & {tuple(each) for each in made}) == len(rows) > 10
