@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from dragoman.data.batch import Sequence
-from dragoman.model.linear import Linear
+from dragoman.model.linear import Linear, linear
 from dragoman.model.recurrent import Gru
 from dragoman.model.shapes import Bool, Float, Int
 from dragoman.model.unrolled import run
@@ -69,7 +69,7 @@ class MaskAlign(nn.Module):
         p(y_t | y_<t, y_>t, x) = sum_(j=0..S) alpha_tj p(y_t | x_j)
         alpha_t0 = p_0,  (alpha_t1, ..., alpha_tS) = (1 - p_0) softmax(e_t1, ..., e_tS)
         e_tj = scale (W [f_t; b_t]) . (U h_j) / sqrt(E) - softplus(l) |t / T - j / S|
-        p(y | x_j) = softmax(O tanh(M v_j + m) + o)
+        p(y | x_j) = softmax(O tanh(M v_j + m) + o),  O_y the vector of y for this, made of its pieces, too
 
     f_t is the state of a GRU that has read y_1 ... y_(t-1), b_t that of one that has read y_T ... y_(t+1), h_j the
     states of GRUs in both directions at x_j. v_j is the vector of x_j alone, v_0 a learnt one for words without a
@@ -87,7 +87,8 @@ class MaskAlign(nn.Module):
         self.diagonal = nn.Parameter(torch.tensor(DIAGONAL))  # l
         self.unsaid = nn.Parameter(torch.randn(1, size) / math.sqrt(size))  # v_0
         self.hidden = Linear(size, size)
-        self.output = Linear(size, len(target))
+        self.output = Spelled(target, size)
+        self.bias = nn.Parameter(torch.zeros(len(target)))
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, source: Sequence, target: Sequence, scale: float = 1.0) -> Choices:
@@ -101,7 +102,8 @@ class MaskAlign(nn.Module):
         chosen = torch.log_softmax(energies.masked_fill(~source.mask.unsqueeze(1), float("-inf")), 2)
         prior = functional.pad(chosen + math.log(1 - UNLINKED), (1, 0), value=math.log(UNLINKED))
         features = torch.tanh(self.hidden(self.dropout(torch.cat([self.unsaid, vectors]))))
-        says = torch.log_softmax(self.output(self.dropout(features)), 1)  # (1 + X, V): a row for each distinct word
+        rows = self.output(torch.arange(len(self.bias), device=features.device))  # (V, E)
+        says = torch.log_softmax(linear(self.dropout(features), rows, self.bias), 1)  # (1 + X, V), by distinct words
         row = functional.pad(places + 1, (1, 0)).unsqueeze(1)  # (B, 1, 1 + S)
         return Choices(prior, prior + says[row, target.ids.masked_fill(~target.mask, 0).unsqueeze(2)])
 

@@ -72,7 +72,9 @@ def by_hand(aligner: MaskAlign, source: list[int], target: list[int], scale: flo
         says = []
         for vector in [p["unsaid"][0], *x]:
             hidden = tanh(times(p["hidden.weight"], vector) + p["hidden.bias"])
-            logits = times(p["output.weight"], hidden) + p["output.bias"]
+            logits = [
+                dot(row, hidden) + bias for row, bias in zip(vectors(p, "output", TARGET), p["bias"], strict=True)
+            ]
             says.append(math.exp(logits[said]) / sum(map(math.exp, logits)))
         prior.append(alpha)
         joint.append([one * other for one, other in zip(alpha, says, strict=True)])
