@@ -13,8 +13,8 @@ FIRST: Final = 10  # steps by whose order the average follows the weights more c
 
 
 class MovingAverage:
-    """`a_t = d_t a_(t-1) + (1 - d_t) w_t` with `a_0 = w_0` and `d_t = min(decay, (1 + t) / (10 + t))`: averaging as Polyak
-    and Juditsky (1992) propose it, exponential and with the warm-up of TensorFlow's ExponentialMovingAverage.
+    """`a_t = d_t a_(t-1) + (1 - d_t) w_t` with `a_0 = w_0` and `d_t = min(decay, (1 + t) / (10 + t))`: averaging as
+    Polyak and Juditsky (1992) propose it, exponential and with the warm-up of TensorFlow's ExponentialMovingAverage.
 
     w_t are the weights after t steps: all parameters and persistent buffers that are floating-point numbers. Later
     changes of `module` reach the average by `update` alone; whatever else it has (counters) is not averaged.
