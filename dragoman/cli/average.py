@@ -11,7 +11,7 @@ from dragoman.cli.streams import tell
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
-    from dragoman.run.folder import RunFolder
+    from dragoman.run.run import Run
 
 app = typer.Typer()
 
@@ -36,7 +36,7 @@ def average(
     loaded = Run.load(run)
     devices.use_threads(loaded.config.device)
     model = loaded.model()
-    paths = files or _kept(loaded.folder, last, best)
+    paths = files or _kept(loaded, last, best)
     tensors = mean(paths)
     fill(model, tensors, paths[0])  # fails if they belong to another run
     names = [path.name if path.parent == paths[0].parent else str(path) for path in paths]
@@ -44,12 +44,14 @@ def average(
     tell(f"{output}: the mean of {', '.join(names)}")
 
 
-def _kept(folder: "RunFolder", last: int | None, best: int | None) -> list[Path]:
-    """Return the weights of validations that are still there; training keeps the best `training.average` of them."""
+def _kept(run: "Run", last: int | None, best: int | None) -> list[Path]:
+    """Return the weights of validations that are still there; training keeps `training.average` of them."""
     from dragoman.training import checkpoint
+    from dragoman.training.selection import Selection
 
+    folder = run.folder
     state = folder.main.last_state
-    ranked = [each.step for each in checkpoint.progress(state).best] if state.is_file() else []
+    ranked = Selection(folder, run.config.training).there(checkpoint.progress(state)) if state.is_file() else []
     if not ranked:
         raise UserError(f"{folder.path}: has not kept the weights of any validation; name FILES")
     wanted = last or best or len(ranked)

@@ -305,6 +305,7 @@ class BatchConfig(Section):
 
     size: Count = Field(80, description="how many of the unit below")
     unit: Literal["sentences", "symbols"] = Field("sentences", description="sentences or symbols (padding counts)")
+    accumulate: Count = Field(1, description="how many such batches make one step, for more pairs than memory holds")
 
 
 class TrainingConfig(Section):
@@ -328,6 +329,7 @@ class TrainingConfig(Section):
     batch: BatchConfig = Field(BatchConfig(), description="the pairs of one training step")
     objective: Spec = Field(Spec("teacher_forcing"), description="what is minimised")
     penalties: Annotated[tuple[Spec, ...], Several] = Field((), description="what else is minimised, of attention")
+    consistency: Spec = Field(Spec("none"), description="what else is minimised, between several passes over a batch")
     source_dropout: Rate = Field(
         0.0, description="share of the sources that training hides where there are several, never all of a sentence"
     )
@@ -339,7 +341,15 @@ class TrainingConfig(Section):
     search: Spec = Field(Spec("greedy"), description="how validation translates")
     metric: Text = Field("bleu", description="decides what is best: one of `metrics`, or loss, perplexity, accuracy")
     patience: Count | None = Field(10, description="validations without improvement to stop after; null = never")
+    moving_average: Annotated[float, Field(gt=0, lt=1)] | None = Field(
+        None,
+        description="decay of an exponential moving average of the weights, such as 0.999, which is validated and kept "
+        "in their place; null = none",
+    )
     average: Count = Field(5, description="how many of the best checkpoints the final model is the mean of")
+    average_of: Literal["best", "last"] = Field(
+        "best", description="which checkpoints these are: those of the best validations, or of the last ones"
+    )
     skip_limit: Count = Field(20, description="steps in a row with a non-finite loss to stop after")
 
 

@@ -1,4 +1,6 @@
-"""Links between the words of sentence pairs, found from these pairs alone by the library sil-thot (extra `align`)."""
+"""Links between the words of sentence pairs, found from these pairs alone (extra `align`): by the library sil-thot, or
+by what else finds the places of words (`training/aligning.py`).
+"""
 
 import json
 import signal
@@ -21,17 +23,20 @@ LONGEST = 200  # words of a sentence; the library's HMM takes no more, and its t
 
 PROGRAM = "from dragoman.corpus.aligners import work; work()"
 
+REPORTS = 10  # times that `mask_align` tells how far its training is
+
 # The place in one sentence, from 1, of each word of the other; 0 is none.
 Places: TypeAlias = list[int]
 
 
 class Method(StrEnum):
-    """Alignment models: Brown et al. (1993), Vogel et al. (1996), Dyer et al. (2013)."""
+    """Alignment models: Brown et al. (1993), Vogel et al. (1996), Dyer et al. (2013), Chen et al. (2021)."""
 
     ibm1 = "ibm1"
     ibm2 = "ibm2"
     hmm = "hmm"
     fast_align = "fast_align"
+    mask_align = "mask_align"
 
 
 class Symmetrisation(StrEnum):
@@ -79,6 +84,10 @@ class Task(NamedTuple):
     first: int
 
 
+# Finds, given tasks, the number of processes and what to call after each pass, the places for each task.
+Find: TypeAlias = Callable[[Sequence[Task], int, Callable[[], object]], list[list[Places]]]
+
+
 def written_words(tokeniser: str) -> Callable[[str], str]:
     """A function from a text to its words, as `text.tokeniser` separates them, with spaces between."""
     from dragoman.text.tokenise import TOKENISERS  # slow to import, and the command line needs the names above
@@ -104,8 +113,11 @@ def lowered(words: str) -> str:
 
 
 def passes(method: Method, symmetrisation: Symmetrisation) -> int:
-    """How often `links` goes through the pairs."""
-    return len(_directions(symmetrisation)) * (ITERATIONS * (1 + (method in _FROM_IBM1)) + 1)
+    """How often `links` calls `passed`: after each time that it goes through the pairs, or for `mask_align` after a
+    tenth of its training.
+    """
+    training = REPORTS if method is Method.mask_align else ITERATIONS * (1 + (method in _FROM_IBM1))
+    return len(_directions(symmetrisation)) * (training + 1)
 
 
 def links(
@@ -116,19 +128,21 @@ def links(
     symmetrisation: Symmetrisation,
     processes: int,
     passed: Callable[[], object] = lambda: None,
+    find: Find | None = None,
 ) -> Iterator[Links]:
     """Return the links of each pair, none for one that is not usable; the model learns from the pairs in `also`, too.
     `passed` is called after each of the `passes`. UserError if the library is not installed.
 
-    Each direction is trained in a process of its own, `processes` at a time: as long as the library computes, it
-    holds the lock of the interpreter, and this process could not even be interrupted.
+    Places are found by `find` or, without it, by the library, with each direction in a process of its own, `processes`
+    at a time: as long as the library computes, it holds the lock of the interpreter, and this process could not even be
+    interrupted.
     """
     _library("alignment")
     known, asked = ([pair for pair in each if pair.usable] for each in (also, pairs))
     learnt = known + asked
     turned = [Words(pair.target, pair.source) for pair in learnt]
     tasks = [Task(method, turned if back else learnt, len(known)) for back in _directions(symmetrisation)]
-    found = _in_processes(tasks, processes, passed) if asked else []
+    found = (find or _in_processes)(tasks, processes, passed) if asked else []
     places = zip(*found, strict=True)
     return (_links(pair, next(places), symmetrisation) if pair.usable else frozenset() for pair in pairs)
 

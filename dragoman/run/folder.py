@@ -7,7 +7,7 @@ source.*, target.*        text pipelines, vocabularies and counts of symbols, an
                           the model reads or spells these; for numeric sources, how many numbers a region has; with
                           several languages, which of them each symbol is in
 memory.jsonl.gz           the training pairs, if they are a translation memory (data.memory)
-model.safetensors         the weights to use: the mean of the best, or the best
+model.safetensors         the weights to use: the mean of the best or last, or the best
 model-best.safetensors    the best single validation; model-last.safetensors: the last one
 model-start.safetensors   the weights of another run that training began with (training.start_share)
 metrics.jsonl             metrics of training and validation, a line each time
@@ -193,11 +193,12 @@ def told(note: Any) -> str:
             what = f"{share:.3g} of those that training began with"
             return f"{told(others)}; with {what} it was worse ({_figures(measured)})"
         case {"step": int(step), "worse": [*steps]} if figures := _figures(note):
-            return f"the best, of step {step:,}: the mean of the best {len(steps)} was worse ({figures})"
+            of = note.get("of", "best")
+            return f"the best, of step {step:,}: the mean of the {of} {len(steps)} was worse ({figures})"
         case {"step": int(step)}:
             return f"the best, of step {step:,}"
         case {"mean of steps": [*steps]}:
-            return f"the mean of the best {len(steps)}"
+            return f"the mean of the {note.get('of', 'best')} {len(steps)}"
         case {"mean of": [*files]}:
             return f"the mean of {len(files)} files"
     return "of unknown origin"

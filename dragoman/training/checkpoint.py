@@ -9,13 +9,20 @@ from torch import Tensor, nn
 
 from dragoman.errors import UserError
 from dragoman.model.weights import fill, read_note, read_tensors, weights, write_tensors
+from dragoman.training.moving_average import MovingAverage
 from dragoman.training.progress import Progress
 
-WEIGHTS, OPTIMISER = "weights/", "optimiser/"
+WEIGHTS, OPTIMISER, AVERAGE = "weights/", "optimiser/", "average/"
 
 
-def save(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, progress: Progress) -> None:
-    """Save the weights with persistent buffers, the optimiser's tensors and the progress.
+def save(
+    path: Path,
+    model: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    progress: Progress,
+    average: MovingAverage | None = None,
+) -> None:
+    """Save the weights with persistent buffers and their moving average, the optimiser's tensors and the progress.
 
     Nothing else is needed: the batches of an epoch and the random numbers of a step are functions of the seed.
     """
@@ -23,10 +30,14 @@ def save(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, progres
     for name, parameter in model.named_parameters():
         for key, value in optimiser.state.get(parameter, {}).items():
             tensors[f"{OPTIMISER}{name}/{key}"] = value
+    if average:
+        tensors |= {AVERAGE + name: tensor for name, tensor in average.tensors.items()}
     write_tensors(path, tensors, progress.to_json())
 
 
-def load(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer) -> Progress:
+def load(
+    path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, average: MovingAverage | None = None
+) -> Progress:
     """Restore everything that `save` wrote. UserError for a file of another model."""
     tensors, note = read_tensors(path)
     weight_tensors = {name.removeprefix(WEIGHTS): value for name, value in tensors.items() if name.startswith(WEIGHTS)}
@@ -37,6 +48,8 @@ def load(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer) -> Prog
             parameter, _, key = name.removeprefix(OPTIMISER).rpartition("/")
             states.setdefault(parameter, {})[key] = value
     _restore(optimiser, dict(model.named_parameters()), states, path)
+    if average:
+        _restore_average(average, tensors, path)
     return _progress(path, note)
 
 
@@ -59,6 +72,14 @@ def _restore(
         optimiser.state[target] = {
             key: value.to(target.device, value.dtype if key == "step" else target.dtype) for key, value in state.items()
         }
+
+
+def _restore_average(average: MovingAverage, tensors: Mapping[str, Tensor], path: Path) -> None:
+    for name, each in average.tensors.items():
+        saved = tensors.get(AVERAGE + name)
+        if saved is None or saved.shape != each.shape:
+            raise UserError(f"{path}: the moving average belongs to another model ({name})")
+        each.copy_(saved)
 
 
 def progress(path: Path) -> Progress:

@@ -23,6 +23,7 @@ from dragoman.search.constraints import CONSTRAINTS
 from dragoman.search.table import SEARCHES
 from dragoman.text.protection import KINDS
 from dragoman.text.units import UNITS
+from dragoman.training.objectives.consistency import CONSISTENCIES
 from dragoman.training.objectives.objective import check_learnable, check_normalised
 from dragoman.training.objectives.penalties import PENALTIES
 from dragoman.training.objectives.table import OBJECTIVES
@@ -38,6 +39,7 @@ TABLES: sections.Tables = {
     ("text", "target", "unit"): UNITS,
     ("training", "objective"): OBJECTIVES,
     ("training", "penalties"): PENALTIES,
+    ("training", "consistency"): CONSISTENCIES,
     ("training", "optimiser"): OPTIMISERS,
     ("training", "schedule"): SCHEDULES,
     ("training", "search"): SEARCHES,
@@ -70,6 +72,7 @@ def problems(config: Config) -> list[Problem]:
     found += _pairs(config)
     found += _joint(config.text)
     found += _penalties(config)
+    found += _consistency(config)
     found += _coverage(config)
     found += _pretrained(config)
     found += _frozen(config)
@@ -176,6 +179,15 @@ def _penalties(config: Config) -> Iterator[Problem]:
             yield Problem(place, "'supervised' cannot raise a weight of 0: no sparse normaliser, window or hiding term")
     if config.data.alignments and not supervised:
         yield Problem(("data", "alignments"), "nothing reads the links (training.penalties: supervised)")
+
+
+def _consistency(config: Config) -> Iterator[Problem]:
+    """Passes are compared by an objective that makes them."""
+    training, path = config.training, ("training", "consistency")
+    kind, chosen = training.objective.kind, CONSISTENCIES[training.consistency.kind]
+    if chosen.compares and not OBJECTIVES[kind].consistent:
+        yield Problem(path, f"objective '{kind}' takes none")
+    yield from (Problem(path, message) for message in chosen.problems(config))
 
 
 def _coverage(config: Config) -> Iterator[Problem]:

@@ -39,4 +39,4 @@ def reverse(run: Training, model: Seq2Seq) -> Direction:
             file.write(document.dump(config))
     journal = Journal(folder, quiet=True) if run.workers.leads else Silence(folder)
     validator = Validator(config, data, run.device, folder)
-    return Direction(config, folder, data, model, journal, validator, Selection(folder))
+    return Direction(config, folder, data, model, journal, validator, Selection(folder, config.training))

@@ -22,7 +22,7 @@ from dragoman.text.normalise import Normaliser
 from dragoman.text.tokenise import TOKENISERS
 from dragoman.training.checks import complete
 from dragoman.training.journal import Journal
-from dragoman.training.plan import epoch_plan
+from dragoman.training.plan import steps_of_epoch
 from dragoman.training.session import assemble
 from dragoman.training.stopping import Stop
 from dragoman.training.trainer import first_steps
@@ -84,17 +84,17 @@ def measure(config: Config) -> Duration:
         seconds, symbols = list[float](), list[int]()
         began, worked = time.perf_counter(), time.process_time()
         before = began
-        for batch in first_steps(run, WARM + STEPS):
+        for batches in first_steps(run, WARM + STEPS):
             now = time.perf_counter()
             seconds.append(now - before)
-            symbols.append(int(lengths[batch.rows].sum()))
+            symbols.append(sum(int(lengths[batch.rows].sum()) for batch in batches))
             before = now
             if len(seconds) > 1 and now - began > SECONDS:
                 break
         waited = run.device.torch_device.type == "cpu" and time.process_time() - worked < BUSY * (before - began)
         first = min(WARM, len(seconds) - 1)
         a_pass = sum(seconds[first:]) / sum(symbols[first:]) * float(lengths.sum()) / share
-        steps = epoch_plan(small, run.data, 0).count() / share
+        steps = steps_of_epoch(small, run.data) / share
         settings = config.training
         limits = [float(limit) for limit in (settings.epochs, settings.steps and settings.steps / steps) if limit]
         return Duration(a_pass, min(limits), str(run.device), waited, looking_up)

@@ -13,13 +13,14 @@ from dragoman.training import card, checkpoint, floors
 from dragoman.training.journal import Journal
 from dragoman.training.objectives.table import OBJECTIVES
 from dragoman.training.progress import Progress, Validated
+from dragoman.training.selection import Selection
 from dragoman.training.trainer import judged, reached
 from dragoman.training.training import Training
 from dragoman.training.validation import Validation
 
 
 def finish(run: Training) -> None:
-    """Choose the weights to use (the mean of the best, if it is no worse on the development set); write the card.
+    """Choose the weights to use (the mean of several, if it is no worse on the development set); write the card.
 
     The row of figures comes last, the run's own after that of its reverse: it marks a run as finished.
     """
@@ -64,12 +65,12 @@ def _chosen(run: Training) -> list[Validation]:
 
 
 def _best(run: Training) -> list[Validation]:
-    """Write the mean of the best weights, or the best ones where that is worse; return their validation in each
+    """Write the mean of the best or last weights, or the best ones where that is worse; return their validation in each
     direction.
     """
     settings, ranked = run.config.training, run.progress.best
-    steps = _averaged(run.progress, settings.average)
-    if len(steps) == 1:
+    steps = _averaged(run.selection, run.progress)
+    if steps == [ranked[0].step]:
         note = {}
     else:
         for each in run.directions:
@@ -78,7 +79,7 @@ def _best(run: Training) -> list[Validation]:
         mean = judged(run, found)
         if mean.as_good_as(ranked[0], higher_is_better(settings.metric)):
             return found
-        note = {"worse": steps, **_figures(run, mean)}
+        note = {"worse": steps, "of": settings.average_of, **_figures(run, mean)}
     for each in run.directions:
         each.selection.write_best(note)
     return _measured(run)
@@ -89,9 +90,9 @@ def _figures(run: Training, found: Validated) -> dict[str, Any]:
     return {"metric": run.config.training.metric, "value": found.value, "loss": found.loss}
 
 
-def _averaged(progress: Progress, average: int) -> list[int]:
-    """The steps of the best validations."""
-    return sorted(each.step for each in progress.best[:average])
+def _averaged(selection: Selection, progress: Progress) -> list[int]:
+    """The steps of the validations whose weights are averaged."""
+    return sorted(selection.there(progress)) or [progress.best[0].step]
 
 
 def _measured(run: Training) -> list[Validation]:
@@ -108,7 +109,9 @@ def finished(config: Config, folder: RunFolder) -> str:
         return ""
     progress = checkpoint.progress(folder.last_state)
     limits = reached(progress, config.training)
-    steps = _averaged(progress, config.training.average)
+    if not progress.best:
+        return ""
+    steps = _averaged(Selection(folder, config.training), progress)
     both = OBJECTIVES[config.training.objective.kind].both_directions
     if not limits or not all(_whole(each, progress, steps) for each in [folder, *([folder.reverse] * both)]):
         return ""

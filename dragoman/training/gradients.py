@@ -1,6 +1,7 @@
-"""The gradients of one step, summed over all workers' shares of a batch and clipped."""
+"""The gradients of one step, summed over its batches and all workers' shares of them, and clipped."""
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -13,8 +14,8 @@ TINY = 1e-6  # added to a norm before dividing by it
 
 
 class Summed(NamedTuple):
-    """Sums over all workers' shares of a batch: the loss (nats) with its parts, and the number of symbols; and the norm
-    of the mean gradient before clipping, and whether to stop.
+    """Sums over all workers' shares of a step's batches: the loss (nats) with its parts, and the number of symbols; and
+    the norm of the mean gradient before clipping, and whether to stop.
     """
 
     loss: float
@@ -24,9 +25,13 @@ class Summed(NamedTuple):
     parts: list[float]
 
 
-def gradients(run: Training, batch: Batch) -> Summed:
-    """Compute the clipped gradients of the mean loss over all workers' shares."""
-    total, count, *shares = _backward(run, batch)
+def gradients(run: Training, batches: Sequence[Batch]) -> Summed:
+    """Compute the clipped gradients of the mean loss over all workers' shares of these batches. They are those of one
+    batch with all their pairs, since sums are added up before they are divided by the number of all symbols.
+    """
+    _forget(run)
+    found_in = [_backward(run, batch) for batch in batches]
+    total, count, *shares = map(sum, zip(*found_in, strict=True))
     found = [parameter.grad for parameter in run.learner.parameters() if parameter.grad is not None]
     sums = torch.tensor([total, count, float(run.stop.asked), *shares], dtype=torch.float64)
     run.workers.add([*found, sums, *run.objective.batch_statistics()])
@@ -38,14 +43,18 @@ def gradients(run: Training, batch: Batch) -> Summed:
     return Summed(total, symbols, norm, bool(asked), parts)
 
 
-def _backward(run: Training, batch: Batch) -> list[float]:
-    """Compute the gradients of this worker's summed loss. Returns the loss (nats), its number of symbols, and its
-    parts. A share may be empty.
-    """
-    run.learner.train()
+def _forget(run: Training) -> None:
+    """Begin without gradients; workers that add theirs up begin with zeros, since not all of them may get any."""
     for parameter in run.learner.parameters():
         shared = run.workers.count > 1 and parameter.requires_grad
         parameter.grad = torch.zeros_like(parameter) if shared else None
+
+
+def _backward(run: Training, batch: Batch) -> list[float]:
+    """Add the gradients of this worker's summed loss. Returns the loss (nats), its number of symbols, and its parts. A
+    share may be empty.
+    """
+    run.learner.train()
     if not len(batch.rows):
         return [0.0, 0.0, *(0.0 for _ in run.objective.parts)]
     with run.device.autocast():

@@ -1,5 +1,6 @@
 """The plan of a training: the batches of its epochs, and the number of steps."""
 
+import math
 from collections.abc import Iterator
 from itertools import islice
 
@@ -52,5 +53,10 @@ def length(config: Config, data: Dataset) -> int:
     settings = config.training
     limits = [settings.steps] if settings.steps else []
     if settings.epochs:
-        limits.append(settings.epochs * epoch_plan(config, data, 0).count())
+        limits.append(settings.epochs * steps_of_epoch(config, data))
     return max(1, min(limits))
+
+
+def steps_of_epoch(config: Config, data: Dataset) -> int:
+    """The number of steps of an epoch (approximate for batches of symbols)."""
+    return math.ceil(epoch_plan(config, data, 0).count() / config.training.batch.accumulate)

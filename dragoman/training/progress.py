@@ -97,6 +97,11 @@ class Progress:
         self.validations.append(found)
         self.best = sorted([*self.best, found], key=lambda each: (each.rank(higher_is_better), each.step))[:keep]
 
+    def kept(self, average: int, of: str, higher_is_better: bool) -> list[int]:
+        """The steps of the `average` best or last validations (`of`), whose weights are kept; the best first."""
+        last = sorted(self.validations[-average:], key=lambda each: (each.rank(higher_is_better), each.step))
+        return [each.step for each in (self.best[:average] if of == "best" else last)]
+
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 

@@ -1,9 +1,11 @@
-"""Selection of weights to keep: the last, the best, and the best few for averaging."""
+"""Selection of weights to keep: the last, the best, and the best or last few for averaging."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dragoman.configuration.config import TrainingConfig
+from dragoman.evaluation.metrics.table import higher_is_better
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import fill, mean, read_note, read_tensors, weights, write_tensors
 from dragoman.run.folder import RunFolder
@@ -12,23 +14,36 @@ from dragoman.training.progress import Progress
 
 @dataclass(frozen=True)
 class Selection:
-    """The weight files of a run folder."""
+    """The weight files of a run folder; the settings say how many validations have one, and which."""
 
     folder: RunFolder
+    settings: TrainingConfig
 
     def keep(self, model: Seq2Seq, progress: Progress) -> None:
-        """After a validation, write the weights as the last ones, and among the best if they are."""
+        """After a validation, write the weights as the last ones, and among those to average if they are."""
         tensors, note = weights(model), {"step": progress.step}
         write_tensors(self.folder.weights("model-last"), tensors, note)
-        steps = [each.step for each in progress.best]
-        if progress.step in steps:
+        if progress.step in self._steps(progress):
             write_tensors(self.folder.checkpoint(progress.step), tensors, note)
-        if progress.step == steps[0]:
+        if progress.step == progress.best[0].step:
             write_tensors(self.folder.weights("model-best"), tensors, note)
 
+    def there(self, progress: Progress) -> list[int]:
+        """The steps whose weights are kept, the best first. Of the last ones, a run that goes on with other settings
+        has not kept all.
+        """
+        steps = self._steps(progress)
+        if self.settings.average_of == "best":
+            return steps
+        return [step for step in steps if self.folder.checkpoint(step).is_file()]
+
+    def _steps(self, progress: Progress) -> list[int]:
+        settings = self.settings
+        return progress.kept(settings.average, settings.average_of, higher_is_better(settings.metric))
+
     def prune(self, progress: Progress) -> None:
-        """Remove weights that are no longer among the best."""
-        keep = {self.folder.checkpoint(each.step) for each in progress.best}
+        """Remove weights that are no longer to be averaged."""
+        keep = {self.folder.checkpoint(step) for step in self._steps(progress)}
         for path in self.folder.checkpoint(0).parent.glob(f"step-{'[0-9]' * 8}.safetensors"):
             if path not in keep:
                 path.unlink()
@@ -36,7 +51,8 @@ class Selection:
     def write_mean(self, steps: Sequence[int]) -> None:
         """Write the mean of the weights of these validations as the weights to use."""
         tensors = mean([self.folder.checkpoint(step) for step in steps])
-        write_tensors(self.folder.weights("model"), tensors, {"mean of steps": sorted(steps)})
+        note = {"mean of steps": sorted(steps), "of": self.settings.average_of}
+        write_tensors(self.folder.weights("model"), tensors, note)
 
     def write_start(self, model: Seq2Seq) -> None:
         """Write the weights that training begins with."""

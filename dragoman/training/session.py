@@ -22,6 +22,8 @@ from dragoman.training.directions import reverse
 from dragoman.training.finishing import finish, finished
 from dragoman.training.folder import opened, write_config
 from dragoman.training.journal import Journal, Silence
+from dragoman.training.moving_average import MovingAverage
+from dragoman.training.objectives.consistency import CONSISTENCIES
 from dragoman.training.objectives.objective import Objective, ObjectiveContext
 from dragoman.training.objectives.penalties import PENALTIES
 from dragoman.training.objectives.table import OBJECTIVES
@@ -115,7 +117,7 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
         model,
         journal,
         Validator(config, data, device, folder),
-        Selection(folder),
+        Selection(folder, config.training),
         objective,
         components.build(OPTIMISERS, config.training.optimiser, parameters),
         components.build(SCHEDULES, config.training.schedule, length(config, data)),
@@ -124,19 +126,35 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
         stop,
         Progress(),
     )
-    if folder.last_state.is_file():
-        run.progress = checkpoint.load(folder.last_state, run.learner, run.optimiser)
-        run.saved = run.progress.step
-        if len(run.progress.parts) not in (0, len(objective.parts)):
-            raise UserError(f"{folder.last_state}: not a training state of this objective")
     if objective.both_directions:
         assert isinstance(objective.reverse, Seq2Seq)
         run.reverse = reverse(run, objective.reverse)
-    if config.training.start and not folder.last_state.is_file():
-        begin(run, config.training.start)
-    elif not folder.last_state.is_file():
-        pretrained.fill(run)
+    if decay := config.training.moving_average:
+        run.average = MovingAverage(run.learner, decay)
+    if folder.last_state.is_file():
+        _go_on(run)
+    else:
+        _begin(run)
     return run
+
+
+def _go_on(run: Training) -> None:
+    """From the saved state."""
+    state = run.folder.last_state
+    run.progress = checkpoint.load(state, run.learner, run.optimiser, run.average)
+    run.saved = run.progress.step
+    if len(run.progress.parts) not in (0, len(run.objective.parts)):
+        raise UserError(f"{state}: not a training state of this objective")
+
+
+def _begin(run: Training) -> None:
+    """With the weights of another run, or with random ones and pretrained vectors."""
+    if start := run.config.training.start:
+        begin(run, start)
+    else:
+        pretrained.fill(run)
+    if run.average:
+        run.average.restart()
 
 
 def _objective(config: Config, model: Seq2Seq, data: Dataset) -> Objective:
@@ -154,6 +172,7 @@ def _objective(config: Config, model: Seq2Seq, data: Dataset) -> Objective:
         data.target,
         {spec.kind: components.build(METRICS, spec) for spec in config.metrics},
         {spec.kind: components.build(PENALTIES, spec, size) for spec in training.penalties},
+        components.build(CONSISTENCIES, training.consistency),
     )
     return components.build(OBJECTIVES, training.objective, context)
 

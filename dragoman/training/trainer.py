@@ -3,7 +3,7 @@
 import math
 import zlib
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from itertools import islice
 from statistics import fmean
 
@@ -38,8 +38,8 @@ def train(run: Training) -> None:
     """
     progress, settings = run.progress, run.config.training
     while not _ended(run):
-        for batch in _rest_of_epoch(run):
-            asked = _update(run, batch)
+        for batches in _rest_of_epoch(run):
+            asked = _update(run, batches)
             if settings.validate_every and progress.step % settings.validate_every == 0:
                 _validate(run)
             if asked:
@@ -61,12 +61,12 @@ def train(run: Training) -> None:
         raise _interrupted(run)
 
 
-def first_steps(run: Training, most: int) -> Iterator[Batch]:
-    """Make the first steps of an epoch without validating; yield each batch after its step."""
-    with closing(_rest_of_epoch(run)) as batches:
-        for batch in islice(batches, most):
-            _update(run, batch)
-            yield batch
+def first_steps(run: Training, most: int) -> Iterator[Sequence[Batch]]:
+    """Make the first steps of an epoch without validating; yield the batches of each after it."""
+    with closing(_rest_of_epoch(run)) as steps:
+        for batches in islice(steps, most):
+            _update(run, batches)
+            yield batches
 
 
 def _interrupted(run: Training) -> KeyboardInterrupt:
@@ -94,28 +94,30 @@ def _ended(run: Training) -> bool:
     return bool(reached(run.progress, run.config.training))
 
 
-def _rest_of_epoch(run: Training) -> Generator[Batch, None, None]:
-    """This worker's share of each remaining batch of the epoch, prepared ahead by another thread."""
+def _rest_of_epoch(run: Training) -> Generator[Sequence[Batch], None, None]:
+    """The batches of each remaining step of the epoch, this worker's share of them, prepared ahead by another thread.
+    The last step has those that are left.
+    """
     epoch = run.progress.epoch
     rest = planned(run.config, run.data, epoch, run.progress.position, run.model.output.portion)
     batches = (run.data.batch(run.workers.share(rows), epoch).within(portion) for rows, portion in rest)
     with closing(prefetch(batches, AHEAD)) as ahead:
-        for batch in ahead:
-            yield batch.to(run.device.torch_device)
+        while some := list(islice(ahead, run.config.training.batch.accumulate)):
+            yield [batch.to(run.device.torch_device) for batch in some]
 
 
-def _update(run: Training, batch: Batch) -> bool:
-    """Make one step: the gradient of the mean loss per target symbol of the global batch, clipped and applied.
+def _update(run: Training, batches: Sequence[Batch]) -> bool:
+    """Make one step: the gradient of the mean loss per target symbol of its global batches, clipped and applied.
 
     Returns whether any worker was asked to stop.
     """
     progress, settings = run.progress, run.config.training
     torch.manual_seed(zlib.crc32(f"{run.config.seed}:{progress.step}:{run.workers.rank}".encode()))
-    total, count, norm, asked, parts = gradients(run, batch)
+    total, count, norm, asked, parts = gradients(run, batches)
     finite = math.isfinite(total) and math.isfinite(norm)
     if finite and progress.step % settings.save_every == 0 and progress.step != run.saved:
         _save(run)  # the new loss shows that the last update did not ruin the weights
-    progress.step, progress.position = progress.step + 1, progress.position + 1
+    progress.step, progress.position = progress.step + 1, progress.position + len(batches)
     if finite:
         progress.skipped_in_a_row = 0
         improved = progress.improved(higher_is_better(settings.metric))
@@ -128,6 +130,8 @@ def _update(run: Training, batch: Batch) -> bool:
     else:
         progress.skipped, progress.skipped_in_a_row = progress.skipped + 1, progress.skipped_in_a_row + 1
     run.objective.after_step(finite)
+    if finite and run.average:
+        run.average.update(progress.step - progress.skipped)
     run.journal.step(progress)
     if progress.step % LOG_EVERY == 0:
         _log(run, norm)
@@ -169,19 +173,20 @@ def _validate(run: Training) -> None:
     """Validate on the development set, keep the weights if they are among the best, and save."""
     progress, settings = run.progress, run.config.training
     _count_time(run)
-    found = run.workers.agree(_measured(run) if run.workers.leads else "")
-    if isinstance(found, str):
-        raise _diverged(run, found)
-    progress.note(found, higher_is_better(settings.metric), settings.average)
+    with run.average.in_place() if run.average else nullcontext():
+        found = run.workers.agree(_measured(run) if run.workers.leads else "")
+        if isinstance(found, str):
+            raise _diverged(run, found)
+        progress.note(found, higher_is_better(settings.metric), settings.average)
+        if run.workers.leads:
+            for each in run.directions:
+                each.selection.keep(each.model, progress)
     first, *later = (each.loss for each in progress.validations)
     if len(later) == STUCK - 1 and min(later) >= first:
         run.journal.say(
             f"the loss of the development data has not fallen in {STUCK} validations: there may be too few training "
             "pairs for so large a model (smaller sizes, more dropout), or training.optimiser.learning_rate is too high"
         )
-    if run.workers.leads:
-        for each in run.directions:
-            each.selection.keep(each.model, progress)
     _save(run)
 
 
@@ -226,6 +231,6 @@ def _save(run: Training) -> None:
     _count_time(run)
     run.saved = run.progress.step
     if run.workers.leads:
-        checkpoint.save(run.folder.last_state, run.learner, run.optimiser, run.progress)
+        checkpoint.save(run.folder.last_state, run.learner, run.optimiser, run.progress, run.average)
         for each in run.directions:
             each.selection.prune(run.progress)

@@ -12,6 +12,7 @@ from dragoman.devices import Device
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run.folder import RunFolder
 from dragoman.training.journal import Journal
+from dragoman.training.moving_average import MovingAverage
 from dragoman.training.objectives.objective import Objective
 from dragoman.training.progress import Clock, Progress
 from dragoman.training.schedule import Schedule
@@ -46,6 +47,7 @@ class Training(Direction):
     stop: Stop
     progress: Progress
     reverse: Direction | None = None  # from target to source, if both are trained together
+    average: MovingAverage | None = None  # of the weights, which is validated and kept in their place
     saved: int = 0  # the step of the state on the disk; 0 = there is none
     clock: Clock = field(default_factory=Clock)
 

@@ -11,6 +11,7 @@ import pytest
 
 from dragoman.cli import progress
 from dragoman.corpus.aligners import LONGEST
+from dragoman.training import aligning
 from tests import toy
 from tests.golden import Golden
 from tests.system.conftest import Shell
@@ -39,6 +40,16 @@ def test_links_need_no_run(shell: Shell) -> None:
     ibm1 = shell("align", "train.en", "train.fr", "--method=ibm1", "--symmetrise=forward", "--gold=gold")
     assert ibm1.code == 0
     assert "AER = 0.2" in ibm1.err
+
+
+@needs_thot
+@pytest.mark.slow
+def test_a_network_aligns_too(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aligning, "LEAST_STEPS", 250)
+    shell.write("gold", "".join(f"{line}\n" for line in GOLD))
+    outcome = shell("align", "train.en", "train.fr", "--method=mask_align", "--threads=1", "--gold=gold")
+    assert outcome.code == 0
+    assert float(outcome.err.split()[2]) < 0.1
 
 
 @needs_thot

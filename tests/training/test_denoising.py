@@ -50,7 +50,7 @@ def test_the_loss_is_that_of_the_text_given_the_masked_one(made: Made, assembled
     by_hand = -sum(float(scored.log_probs.detach().sum()) for scored in each)
     assert loss.total.item() == pytest.approx(by_hand, rel=1e-5)
     assert run.objective(run.model, wanted).total.item() == pytest.approx(by_hand, rel=1e-5)
-    gradients(run, found)
+    gradients(run, [found])
     embedding = run.model.readers[0].embedding
     assert embedding
     gradient = embedding.get_parameter("table").grad

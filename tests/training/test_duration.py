@@ -52,13 +52,13 @@ def _slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """A step takes 2 ms for each symbol that it has, and the first ones a second more, by the clock."""
     now = 0.0
 
-    def steps(run: Training, most: int) -> Iterator[Batch]:
+    def steps(run: Training, most: int) -> Iterator[list[Batch]]:
         nonlocal now
         rows = np.array_split(np.arange(len(run.data.train)), 12)
         for number, some in enumerate(itertools.islice(rows, most)):
             batch = run.data.batch(some, 0)
             now += 0.002 * sum(int(each.mask.sum()) for each in (*batch.sources, batch.target)) + (number < 3)
-            yield batch
+            yield [batch]
 
     monkeypatch.setattr(duration, "first_steps", steps)
     monkeypatch.setattr(time, "perf_counter", lambda: now)

@@ -39,6 +39,13 @@ PORTIONS = {  # of two or three batches, with other symbols in every epoch
     "training.batch.size": 4,
     "model.output": {"kind": "partitioned", "portion": 25},
 }
+AVERAGED = {  # in steps of three batches
+    **PLAIN,
+    "training.moving_average": 0.9,
+    "training.batch": {"size": 4, "accumulate": 3},
+    "training.average_of": "last",
+    "model.encoder": {"kind": "rnn", "size": 12, "dropout": 0.2},
+}
 CASES = {
     "plain": PLAIN,
     "often": OFTEN,
@@ -47,6 +54,7 @@ CASES = {
     "both": BOTH,
     "noise": NOISE,
     "portions": PORTIONS,
+    "average": AVERAGED,
 }
 TIMES = ("time", "train/symbols_per_second", "final/memory_gb")
 
@@ -161,6 +169,18 @@ def test_stopped_and_started_again_is_as_if_never_stopped(
     assert result(train("run", CASES[case])) == straight[case]
 
 
+@pytest.mark.parametrize(("loss", "step"), [(7, 3), (15, 5), (20, 7)])  # five steps an epoch, of 15 batches
+@pytest.mark.slow
+def test_stopped_within_a_step_of_several_batches(
+    loss: int, step: int, straight: dict[str, Any], train: Train, meddle: Meddle
+) -> None:
+    meddle({loss: interrupt})
+    with pytest.raises(KeyboardInterrupt, match=f"step {step} "):
+        train("run", AVERAGED)
+    meddle({})
+    assert result(train("run", AVERAGED)) == straight["average"]
+
+
 @pytest.mark.slow
 def test_stopped_again_and_again(straight: dict[str, Any], train: Train, meddle: Meddle) -> None:
     for _ in range(4):
@@ -181,6 +201,18 @@ def test_killed_and_started_again_is_as_if_never_killed(
         train("run", often_saved)
     meddle({})
     assert result(train("run", often_saved)) == straight["plain"]
+
+
+@pytest.mark.parametrize("loss", [2, 11, 25])
+def test_killed_within_a_step_of_several_batches(
+    loss: int, straight: dict[str, Any], train: Train, meddle: Meddle
+) -> None:
+    often_saved = {**AVERAGED, "training.save_every": 2}
+    meddle({loss: kill})
+    with pytest.raises(Killed):
+        train("run", often_saved)
+    meddle({})
+    assert result(train("run", often_saved)) == straight["average"]
 
 
 @pytest.mark.parametrize("save_every", [3, 100])  # with a saved state, and without any

@@ -10,9 +10,10 @@ import pytest
 
 import dragoman
 from dragoman import inspection
-from dragoman.configuration.config import Config
+from dragoman.cli.average import average
+from dragoman.configuration.config import Config, TrainingConfig
 from dragoman.model.weights import read_note, read_tensors, weights
-from dragoman.run.folder import RunFolder
+from dragoman.run.folder import RunFolder, told
 from dragoman.run.run import Run
 from dragoman.training import checkpoint, checks, session
 from dragoman.training.progress import Progress, Validated
@@ -78,8 +79,51 @@ def test_the_model_is_the_mean_of_the_best(finished: Callable[..., RunFolder], m
     for name, found in arrays(folder.weights()).items():
         wanted = np.sum([file[name].astype(np.float64) for file in files], 0) / 3
         np.testing.assert_array_equal(found, wanted.astype(np.float32))
-    assert read_note(folder.weights()) == {"mean of steps": sorted(steps)}
+    assert read_note(folder.weights()) == {"mean of steps": sorted(steps), "of": "best"}
     told_alike(folder, "the mean of the best 3")
+
+
+def test_the_model_may_be_the_mean_of_the_last(
+    finished: Callable[..., RunFolder], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Whatever their scores, which were the better the earlier."""
+    monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
+    monkeypatch.setattr(Validated, "rank", lambda each, higher: (False, float(each.step), 0.0))
+    folder = finished(average=3, average_of="last", epochs=5, metric="loss")
+    steps = [validated.step for validated in checkpoint.progress(folder.last_state).validations][-3:]
+    assert steps[0] > 4
+    files = [arrays(folder.checkpoint(step)) for step in steps]
+    for name, found in arrays(folder.weights()).items():
+        wanted = np.sum([file[name].astype(np.float64) for file in files], 0) / 3
+        np.testing.assert_array_equal(found, wanted.astype(np.float32))
+    assert read_note(folder.weights()) == {"mean of steps": steps, "of": "last"}
+    assert kept(folder) == {"last.safetensors", *(f"step-{step:08d}.safetensors" for step in steps)}
+    assert told(read_note(folder.weights())) == "the mean of the last 3"
+    average(folder.path, tmp_path / "two.safetensors", last=2)
+    assert read_note(tmp_path / "two.safetensors") == {"mean of": [folder.checkpoint(step).name for step in steps[-2:]]}
+
+
+def test_the_best_is_used_where_the_mean_of_the_last_is_worse(
+    finished: Callable[..., RunFolder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: False)
+    monkeypatch.setattr(Validated, "rank", lambda each, higher: (False, float(each.step), 0.0))
+    folder = finished(average=2, average_of="last")
+    assert same(folder.weights(), folder.weights("model-best"))
+    note = read_note(folder.weights())
+    assert (note["step"], note["worse"], note["of"]) == (4, [12, 16], "last")
+    assert told(note).startswith("the best, of step 4: the mean of the last 2 was worse (")
+
+
+@pytest.mark.slow
+def test_more_of_the_last_are_averaged_as_far_as_they_are_kept(
+    finished: Callable[..., RunFolder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A finished run that is started with more of them has those that it kept."""
+    monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
+    finished(average=2, average_of="last")
+    folder = finished(average=4, average_of="last")
+    assert read_note(folder.weights()) == {"mean of steps": [12, 16], "of": "last"}
 
 
 def test_the_best_is_used_where_the_mean_is_worse(
@@ -138,7 +182,7 @@ def test_exactly_the_best_checkpoints_stay(average: int, finished: Callable[...,
 
 
 def test_keeping_writes_the_last_the_best_and_the_best_few(tmp_path: Path) -> None:
-    selection, progress = Selection(RunFolder(tmp_path)), Progress()
+    selection, progress = Selection(RunFolder(tmp_path), TrainingConfig()), Progress()
     models = {step: build_model(seed=step) for step in (1, 2, 3)}
     for step, value in ((1, 5.0), (2, 9.0), (3, 1.0)):
         progress.step = step
@@ -156,7 +200,7 @@ def test_other_files_are_not_pruned(tmp_path: Path) -> None:
     mine = tmp_path / "checkpoints" / "mine.safetensors"
     mine.parent.mkdir()
     mine.touch()
-    Selection(RunFolder(tmp_path)).prune(Progress())
+    Selection(RunFolder(tmp_path), TrainingConfig()).prune(Progress())
     assert mine.exists()
 
 

@@ -305,7 +305,7 @@ def test_random_numbers_are_those_of_seed_step_and_worker(
     for rank in (0, 1, 2, 0):
         made.workers.rank, made.progress.step = rank, 0
         for _ in range(2):
-            trainer._update(made, batch)
+            trainer._update(made, [batch])
     assert drawn[:2] == drawn[-2:]
     assert len(set(drawn)) == 6
 

@@ -25,6 +25,8 @@ RUNS: dict[str, dict[str, Any]] = {
         "model.output": {"kind": "partitioned", "portion": 5},
     },
     "start": {"training.steps": 2, "training.clip": None, "training.start": "start", "training.start_share": 0.5},
+    "accumulate": {"training.steps": 2, "training.clip": None, "training.batch": {"size": 3, "accumulate": 3}},
+    "average": {"training.steps": 3, "training.clip": None, "training.moving_average": 0.9},
     "weights": {"training.steps": 7, "training.clip": None, "data.train": ["train", "more"], "data.weights": [1, 3]},
     "noise": {"training.steps": 5, "training.clip": None, "data.source": "fr", "data.noise": "infilling"},
 }

@@ -16,6 +16,7 @@ from dragoman.model.attention.normalisers import NORMALISERS
 from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
+from dragoman.training.objectives.consistency import Consistency, Once
 from dragoman.training.objectives.penalties import Penalty
 
 
@@ -28,6 +29,7 @@ class ObjectiveContext(NamedTuple):
     target: Language
     metrics: Mapping[str, Metric]  # those of the configuration, by kind
     penalties: Mapping[str, Penalty]  # the same; none unless the objective is `penalised`
+    consistency: Consistency = Once()  # the same; one pass unless the objective is `consistent`
 
 
 class Objective(nn.Module, ABC):
@@ -41,6 +43,7 @@ class Objective(nn.Module, ABC):
     parts: tuple[str, ...] = ()
 
     penalised: ClassVar[bool] = False  # takes penalties on attention
+    consistent: ClassVar[bool] = False  # takes several passes over a batch that are compared
     any_attention: ClassVar[bool] = False  # works with any attention: several sources, a sentinel, a cursor
     both_directions: ClassVar[bool] = False  # also trains a model from target to source, its `reverse`
 
@@ -55,7 +58,7 @@ class Objective(nn.Module, ABC):
         yield from check_no_hard_term(config)
 
     def batch_statistics(self) -> tuple[Tensor, ...]:
-        """Sums over the last batch that `after_step` needs; they are summed over all workers."""
+        """Sums over the batches of a step that `after_step` needs and then clears; they are summed over all workers."""
         return ()
 
     def after_step(self, updated: bool) -> None:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from dragoman.data.batch import Batch, Sequence
 from dragoman.model.decoder.decoder import State
 from dragoman.model.memory import Memory
-from dragoman.model.output.output import Loss
+from dragoman.model.output.output import Loss, Readout
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.shapes import Float, Int
 from dragoman.training.objectives.objective import Objective, ObjectiveContext
@@ -19,11 +19,14 @@ Reads: TypeAlias = Callable[[Seq2Seq, State, Sequence], Int[Tensor, "B T"]]
 
 
 class Forced(NamedTuple):
-    """A batch under teacher forcing: its loss, and the memory that the decoder attended to with its weights."""
+    """A batch under teacher forcing: its loss, the memory that the decoder attended to with its weights, and what the
+    output read.
+    """
 
     loss: Loss
     memory: Memory
     weights: Float[Tensor, "B T S"]
+    readout: Readout
 
 
 def force(model: Seq2Seq, batch: Batch, reads: Reads | None = None) -> Forced:
@@ -31,30 +34,42 @@ def force(model: Seq2Seq, batch: Batch, reads: Reads | None = None) -> Forced:
     memories = model.encode(batch.sources)
     state, target = model.start(memories), batch.target
     unrolled = model.unroll(state, reads(model, state, target) if reads else target.ids)
-    loss = model.output.loss(model.readouts(unrolled, batch, state), target.labels[target.mask])
-    return Forced(loss, memories[0], unrolled.weights)
+    readout = model.readouts(unrolled, batch, state)
+    return Forced(model.output.loss(readout, target.labels[target.mask]), memories[0], unrolled.weights, readout)
 
 
 class Forcing(Objective):
-    """The loss of `force`, and penalties on attention."""
+    """The loss of `force`, penalties on attention, and the difference between several passes (`Consistency`).
+
+    The symbols of each pass are counted, so that the mean loss is that of a pass.
+    """
 
     penalised = True
+    consistent = True
     any_attention = True
 
     def __init__(self, context: ObjectiveContext) -> None:
         super().__init__(context)
         self.penalties = nn.ModuleDict(context.penalties)
-        self.parts = ("cross_entropy", *context.penalties) if context.penalties else ()
+        self.consistency = context.consistency
+        more = [*context.penalties, *(["consistency"] if self.consistency.compares else [])]
+        self.parts = ("cross_entropy", *more) if more else ()
 
     @abstractmethod
     def force(self, model: Seq2Seq, batch: Batch) -> Forced: ...
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
-        loss, memory, weights = self.force(model, batch)
-        if not self.penalties:
-            return loss
-        parts = loss.total, *(penalty(weights, memory, batch) for penalty in self.penalties.values())
-        return Loss(torch.stack(parts).sum(), loss.symbols, parts)
+        found = self.consistency.passes(lambda: self.force(model, batch), model)
+        if not self.parts:
+            return found[0].loss
+        parts = [torch.stack([each.loss.total for each in found]).sum()]
+        parts += (
+            torch.stack([penalty(each.weights, each.memory, batch) for each in found]).sum()
+            for penalty in self.penalties.values()
+        )
+        if self.consistency.compares:
+            parts.append(self.consistency.difference([model.output.log_probs(each.readout) for each in found]))
+        return Loss(torch.stack(parts).sum(), sum(each.loss.symbols for each in found), tuple(parts))
 
 
 @final

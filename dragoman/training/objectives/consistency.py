@@ -1,0 +1,155 @@
+"""Consistency: what a batch is predicted to be in several passes, each with other parts hidden, is to be the same."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import permutations
+from typing import Annotated, Any, ClassVar, Final, TypeVar, final
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from dragoman.configuration.components import Positive
+from dragoman.configuration.config import Config, ModelConfig
+from dragoman.model.embedding import Embedding
+from dragoman.model.output.table import OUTPUTS
+from dragoman.model.shapes import Float
+
+Pass = TypeVar("Pass")
+
+LEAST: Final = math.log(1e-30)  # less probable symbols count as this; the logarithm of 0 would have no gradient
+
+
+class Consistency(ABC):
+    """Several passes over a batch, the losses of which are added up, and `weight` times how much they differ.
+
+    The sum is over the target symbols of the batch, in nats, like the losses.
+    """
+
+    compares: ClassVar[bool] = True  # whether there are several passes
+
+    @abstractmethod
+    def passes(self, force: Callable[[], Pass], model: nn.Module) -> list[Pass]:
+        """What `force`, which goes through the model once, finds each time."""
+
+    @abstractmethod
+    def difference(self, log_probs: Sequence[Float[Tensor, "N V"]]) -> Float[Tensor, ""]:
+        """Of the distributions of the passes, a row for each target symbol."""
+
+    @classmethod
+    def problems(cls, config: Config) -> Iterator[str]:
+        """What prevents it from being used in this configuration."""
+        output = config.model.output.kind
+        if OUTPUTS[output].approximates:
+            yield f"compares distributions of words, and model.output: {output} has none in training"
+        if OUTPUTS[output].spells:
+            yield f"compares distributions of words, and model.output: {output} spells some of them"
+
+
+@final
+class Once(Consistency):
+    """One pass, and nothing to compare."""
+
+    compares = False
+
+    def passes(self, force: Callable[[], Pass], model: nn.Module) -> list[Pass]:
+        return [force()]
+
+    def difference(self, log_probs: Sequence[Float[Tensor, "N V"]]) -> Float[Tensor, ""]:
+        return log_probs[0].new_zeros(())
+
+    @classmethod
+    def problems(cls, config: Config) -> Iterator[str]:
+        return iter(())
+
+
+@final
+class RDrop(Consistency):
+    """R-Drop (Liang et al. 2021, (2)-(4)): two passes with dropout masks of their own,
+
+        - log P_1(y | x) - log P_2(y | x) + weight / 2 sum_t KL(p_1t || p_2t) + KL(p_2t || p_1t)
+
+    where `p_kt` is the distribution of the symbol at t in pass k; `weight` is the paper's alpha, 5 for translation.
+    """
+
+    def __init__(self, *, weight: Positive = 5.0) -> None:
+        self.weight = weight
+
+    @classmethod
+    def problems(cls, config: Config) -> Iterator[str]:
+        """Two passes of the same model are alike unless something is drawn in each."""
+        yield from super().problems(config)
+        if not any(_rates(config.model)) and config.training.objective.kind == "teacher_forcing":
+            yield "'r_drop' compares two passes, which are alike without dropout (model.encoder.dropout, ...)"
+
+    def passes(self, force: Callable[[], Pass], model: nn.Module) -> list[Pass]:
+        return [force(), force()]
+
+    def difference(self, log_probs: Sequence[Float[Tensor, "N V"]]) -> Float[Tensor, ""]:
+        both = [divergence(one, other) for one, other in permutations(log_probs)]
+        return self.weight / 2 * torch.stack(both).sum()
+
+
+@final
+class TokenCutoff(Consistency):
+    """Token cutoff (Shen et al. 2020, "A simple but tough-to-beat data augmentation approach"): beside a whole
+    pass, `views` passes in which a share `rate` of the symbols of source and target is read as zeros,
+
+        - sum_k log P_k(y | x) + weight sum_t sum_k KL(p_kt || m_t) / K,   m_t = sum_k p_kt / K
+
+    with K = views + 1 passes: the second sum is the Jensen-Shannon divergence. The paper's alpha is 1, its beta is
+    `weight`. Positions, where a model has them, are still read.
+    """
+
+    def __init__(
+        self,
+        *,
+        rate: Annotated[float, Field(gt=0, lt=1)] = 0.05,
+        views: Annotated[int, Field(ge=1, le=10)] = 1,
+        weight: Positive = 1.0,
+    ) -> None:
+        self.rate = rate
+        self.views = views
+        self.weight = weight
+
+    def passes(self, force: Callable[[], Pass], model: nn.Module) -> list[Pass]:
+        found = [force()]
+        with cut(model, self.rate):
+            return found + [force() for _ in range(self.views)]
+
+    def difference(self, log_probs: Sequence[Float[Tensor, "N V"]]) -> Float[Tensor, ""]:
+        count = len(log_probs)
+        middle = torch.logsumexp(torch.stack([each.clamp(min=LEAST) for each in log_probs]), 0) - math.log(count)
+        return self.weight / count * torch.stack([divergence(each, middle) for each in log_probs]).sum()
+
+
+def divergence(one: Float[Tensor, "N V"], other: Float[Tensor, "N V"]) -> Float[Tensor, ""]:
+    """`sum_t sum_v p_tv (log p_tv - log q_tv)` of log p and log q (Kullback and Leibler 1951)."""
+    log_p, log_q = one.clamp(min=LEAST), other.clamp(min=LEAST)
+    return (log_p.exp() * (log_p - log_q)).sum()
+
+
+@contextmanager
+def cut(model: nn.Module, rate: float) -> Iterator[None]:
+    """Every embedding has zeros for a share of the symbols that it is given, drawn each time."""
+
+    def hide(module: nn.Module, given: Any, vectors: Float[Tensor, "*rows E"]) -> Float[Tensor, "*rows E"]:
+        return vectors * (torch.rand(vectors.shape[:-1], device=vectors.device) >= rate).unsqueeze(-1)
+
+    with ExitStack() as hooks:
+        for module in model.modules():
+            if isinstance(module, Embedding):
+                hooks.callback(module.register_forward_hook(hide).remove)
+        yield
+
+
+def _rates(model: ModelConfig) -> Iterator[float]:
+    """The rates of dropout in a model that are not 0."""
+    parts = [model.encoder, model.features, model.decoder, *model.attention.chosen(), *model.attention.terms]
+    options = [model.embedding.model_dump(), *(part.options for part in parts)]
+    return (value for each in options for name, value in each.items() if name.endswith("dropout") and value)
+
+
+CONSISTENCIES: dict[str, type[Consistency]] = {"none": Once, "r_drop": RDrop, "token_cutoff": TokenCutoff}

@@ -1,0 +1,143 @@
+"""The exponential moving average of the weights."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from dragoman.configuration.config import Config
+from dragoman.errors import UserError
+from dragoman.model.weights import read_tensors, weights, write_tensors
+from dragoman.training import session
+from dragoman.training.checkpoint import AVERAGE, WEIGHTS
+from dragoman.training.moving_average import MovingAverage
+from dragoman.training.progress import Validated
+from dragoman.training.trainer import first_steps
+from dragoman.training.training import Training
+from tests.builders import noise
+
+Made = Callable[..., Config]
+MOVING = {"training.moving_average": 0.9, "training.steps": 6}
+
+
+class Part(nn.Module):
+    """A parameter, a floating-point buffer and a counter."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(noise(3))
+        self.scale: Tensor
+        self.register_buffer("scale", noise(2, seed=1))
+        self.steps: Tensor
+        self.register_buffer("steps", torch.tensor(0))
+
+
+@pytest.mark.parametrize("decay", [0.5, 0.15, 0.9999])
+def test_the_average_is_the_recurrence(decay: float) -> None:
+    """By hand, for a parameter and a buffer; the second and the third decay are reached early and never."""
+    part = Part()
+    average = MovingAverage(part, decay)
+    wanted = {"weight": part.weight.detach().clone(), "scale": part.scale.clone()}
+    for step in range(1, 9):
+        with torch.no_grad():
+            part.weight.copy_(noise(3, seed=10 + step))
+            part.scale.copy_(noise(2, seed=30 + step))
+            part.steps += 1
+        kept = min(decay, (1 + step) / (10 + step))
+        for name, each in wanted.items():
+            each.copy_(kept * each + (1 - kept) * weights(part)[name])
+        average.update(step)
+    assert average.tensors.keys() == wanted.keys()
+    for name, each in wanted.items():
+        torch.testing.assert_close(average.tensors[name], each, rtol=0, atol=1e-12)
+
+
+def test_in_its_place_the_module_has_the_average_and_afterwards_its_own_weights() -> None:
+    part = Part()
+    average = MovingAverage(part, 0.5)
+    with torch.no_grad():
+        part.weight.add_(1)
+        part.steps += 1
+    average.update(1)
+    before = {name: each.clone() for name, each in weights(part).items()}
+    with suppress(KeyboardInterrupt), average.in_place():
+        assert torch.equal(part.weight, average.tensors["weight"])
+        assert int(part.steps) == 1
+        raise KeyboardInterrupt
+    assert all(torch.equal(each, before[name]) for name, each in weights(part).items())
+    assert not torch.equal(part.weight, average.tensors["weight"])
+
+
+@pytest.mark.parametrize("objective", ["teacher_forcing", "agreement"])
+def test_what_is_validated_and_kept_is_the_average(objective: str, made: Made) -> None:
+    folder = session.train(made({**MOVING, "training.objective": objective}), quiet=True)
+    state, _ = read_tensors(folder.last_state)
+    kept, _ = read_tensors(folder.weights("model-last"))
+    for name, each in kept.items():
+        assert torch.equal(each, state[f"{AVERAGE}model.{name}"])
+    assert any(not torch.equal(each, state[f"{WEIGHTS}model.{name}"]) for name, each in kept.items())
+    if objective == "agreement":
+        back, _ = read_tensors(folder.reverse.weights("model-last"))
+        assert all(torch.equal(each, state[f"{AVERAGE}objective.reverse.{name}"]) for name, each in back.items())
+
+
+def test_training_itself_goes_its_way_as_without(made: Made, tmp_path: Path) -> None:
+    states = []
+    for name, options in (("with", MOVING), ("without", {"training.steps": 6})):
+        config = made({**options, "training.patience": None}).model_copy(update={"run": str(tmp_path / name)})
+        found, _ = read_tensors(session.train(config, quiet=True).last_state)
+        states.append({key: each for key, each in found.items() if not key.startswith(AVERAGE)})
+    assert states[0].keys() == states[1].keys()
+    assert all(torch.equal(each, states[1][key]) for key, each in states[0].items())
+
+
+def test_a_share_of_the_start_is_mixed_into_the_average(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
+    start = session.train(made(), quiet=True)
+    options = {**MOVING, "training.start": str(start.path), "training.start_share": 0.25, "training.average": 1}
+    config = made({**options, "training.metric": "loss"}).model_copy(update={"run": str(tmp_path / "next")})
+    folder = session.train(config, quiet=True)
+    found, note = read_tensors(folder.weights())
+    best, began = (read_tensors(folder.weights(name))[0] for name in ("model-best", "model-start"))
+    assert note["start_share"] == 0.25
+    for name, each in found.items():
+        torch.testing.assert_close(each, 0.75 * best[name] + 0.25 * began[name])
+    for name, each in began.items():
+        assert torch.equal(each, read_tensors(start.weights())[0][name])
+
+
+def test_it_begins_with_the_weights_of_the_start(
+    made: Made, tmp_path: Path, assembled: Callable[..., Training]
+) -> None:
+    start = session.train(made(), quiet=True)
+    config = made({**MOVING, "training.start": str(start.path)}).model_copy(update={"run": str(tmp_path / "next")})
+    run = assembled(config)
+    assert run.average
+    for name, each in weights(run.model).items():
+        assert torch.equal(run.average.tensors[f"model.{name}"], each)
+
+
+def test_a_skipped_step_does_not_count(
+    made: Made, assembled: Callable[..., Training], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = assembled(made(MOVING))
+    assert run.average
+    run.progress.step, run.progress.skipped = 5, 2
+    steps = list[int]()
+    monkeypatch.setattr(run.average, "update", steps.append)
+    assert len(list(first_steps(run, 2))) == 2
+    assert steps == [4, 5]
+
+
+def test_a_state_without_the_average_is_told(made: Made) -> None:
+    folder = session.train(made(MOVING), quiet=True)
+    tensors, note = read_tensors(folder.last_state)
+    gone = next(name for name in tensors if name.startswith(AVERAGE))
+    write_tensors(folder.last_state, {name: each for name, each in tensors.items() if name != gone}, note)
+    with pytest.raises(UserError, match=r"last\.safetensors: the moving average belongs to another model"):
+        session.train(made({**MOVING, "training.steps": 7}), quiet=True)
