@@ -23,6 +23,7 @@ COMPUTING = {
     "evaluate": ("test.fr", "--run", RUN, "--source", "test.en"),
     "explain": (RUN, "one two"),
     "export": (RUN, "--onnx"),
+    "gate": (RUN, "--against", RUN, "--source", "test.en", "--reference", "test.fr"),
     "init": ("train.en", "train.fr", "--dev", "dev", "-o", "new.yaml"),
     "features": ("images", "-o", "images.npy", "--model", "timm:none"),
     "lexicon": (RUN,),
