@@ -68,6 +68,7 @@ def test_the_commands_that_compute_are_these() -> None:
         "augment copy",
         "augment noise",
         "corpus",
+        "corrections",
         "debug config",
         "info",
         "judge make",
