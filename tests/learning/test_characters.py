@@ -77,8 +77,8 @@ HYBRID: dict[str, Any] = {
     "model.output": {"kind": "hybrid", "size": 24, "characters": 8, "beam": 3},
     "text.source.unit": {"kind": "word"},
     "text.target.unit": {"kind": "word", "size": 2},
-    "training.steps": 300,
-    "training.validate_every": 300,
+    "training.steps": 360,
+    "training.validate_every": 360,
     "seed": 1,
 }
 

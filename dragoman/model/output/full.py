@@ -1,6 +1,6 @@
 """The softmax over the vocabulary."""
 
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Sequence
 from typing import Any, final
 
 import torch
@@ -9,6 +9,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from dragoman.configuration.components import Rate
+from dragoman.data.vocabulary import SymbolTable
 from dragoman.model.linear import linear, matmul_dtype
 from dragoman.model.output.output import Distribution, Loss, Output, Readout
 from dragoman.model.shapes import Float, Int
@@ -19,17 +20,17 @@ ENTRIES = 1 << 22  # of the (rows, symbols) matrix held in memory at a time, or 
 class Softmax(Output):
     """`p(y) = softmax(W f + b)`. A variant is its training loss; in evaluation all of them have the cross-entropy.
 
-    `table` (V, F), if given, is used as W: the target embedding, tied (Press and Wolf 2017).
+    `ids` are the symbols of the rows of W, if they are not the whole vocabulary.
     """
 
     by_symbol = ("weight", "bias")
     portable = True
 
-    def __init__(self, features_size: int, symbols: Sized, table: nn.Parameter | None) -> None:
+    def __init__(self, weight: nn.Parameter, bias: nn.Parameter, ids: Int[Tensor, "V"] | None = None) -> None:
         super().__init__()
-        self.weight = output_weight(features_size, symbols, table)
-        self.bias = nn.Parameter(torch.zeros(len(symbols)))
-        self.ids: Tensor | None = None  # of its symbols, if they are not the whole vocabulary
+        self.weight = weight
+        self.bias = bias
+        self.ids = ids
 
     def loss(self, readout: Readout, targets: Int[Tensor, "N"]) -> Loss:
         return cross_entropy(readout.features, self.weight, self.bias, targets)
@@ -44,27 +45,31 @@ class Softmax(Output):
     def predict(self, readout: Readout) -> Distribution:
         return Distribution(self.log_probs(readout), self.ids)
 
-    def narrowed(self, symbols: Int[Tensor, "_"]) -> "Full":
-        weight, bias = (part.detach().index_select(0, symbols) for part in (self.weight, self.bias))
-        table = nn.Parameter(weight, requires_grad=False)
-        output = Full(table.size(1), symbols, table)
-        output.bias = nn.Parameter(bias, requires_grad=False)
-        output.ids = symbols
-        return output.train(self.training)
+    def narrowed(self, symbols: Int[Tensor, "_"]) -> "Softmax":
+        rows = (part.detach().index_select(0, symbols) for part in (self.weight, self.bias))
+        weight, bias = (nn.Parameter(part, requires_grad=False) for part in rows)
+        return Softmax(weight, bias, symbols).train(self.training)
 
 
 @final
 class Full(Softmax):
     """The softmax over the whole vocabulary; the loss is the cross-entropy.
 
+    `table` (V, F), if given, is used as W: the target embedding, tied (Press and Wolf 2017).
+
     With `label_smoothing` e the training target is `(1 - e)` on the reference and `e / V` on every symbol (Szegedy et
     al. 2016); log-probabilities and the loss in evaluation are never smoothed.
     """
 
     def __init__(
-        self, features_size: int, symbols: Sized, table: nn.Parameter | None = None, *, label_smoothing: Rate = 0.0
+        self,
+        features_size: int,
+        symbols: SymbolTable,
+        table: nn.Parameter | None = None,
+        *,
+        label_smoothing: Rate = 0.0,
     ) -> None:
-        super().__init__(features_size, symbols, table)
+        super().__init__(output_weight(features_size, symbols, table), nn.Parameter(unigram(symbols.counts)))
         self.label_smoothing = label_smoothing
 
     @property
@@ -90,7 +95,15 @@ class Full(Softmax):
         return cross_entropy(features, self.weight, self.bias, targets, self.smoothing, generate, copy)
 
 
-def output_weight(features_size: int, symbols: Sized, table: nn.Parameter | None) -> nn.Parameter:
+def unigram(counts: Sequence[int]) -> Float[Tensor, "V"]:
+    """`log ((count + 1) / sum (count + 1))`, the logarithm of the unigram distribution. As the first bias it spares a
+    model the steps in which it would learn how frequent its symbols are, or, where they are very many, little else.
+    """
+    found = torch.tensor(counts, dtype=torch.get_default_dtype()) + 1
+    return (found / found.sum()).log()
+
+
+def output_weight(features_size: int, symbols: SymbolTable, table: nn.Parameter | None) -> nn.Parameter:
     """W (V, F), which is the target embedding where the two are tied. ValueError where that has another size."""
     if table is None:
         return nn.Parameter(nn.init.xavier_uniform_(torch.empty(len(symbols), features_size)))

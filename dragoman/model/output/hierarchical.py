@@ -15,7 +15,7 @@ from torch.nn import functional
 from dragoman.configuration.components import Count
 from dragoman.data.vocabulary import SymbolTable
 from dragoman.model.linear import Linear, linear, matmul_dtype
-from dragoman.model.output.full import ENTRIES, cross_entropy, output_weight, unsmoothed
+from dragoman.model.output.full import ENTRIES, cross_entropy, output_weight, unigram, unsmoothed
 from dragoman.model.output.output import Loss, Output, Readout
 from dragoman.model.shapes import Float, Int
 
@@ -42,10 +42,12 @@ class Classes(Output):
         super().__init__()
         self.width = math.ceil(len(symbols) / (classes or math.ceil(len(symbols) ** 0.5)))
         self.weight = output_weight(features_size, symbols, table)
-        self.bias = nn.Parameter(torch.zeros(len(symbols)))
+        self.bias = nn.Parameter(unigram(symbols.counts))
         self.classes = Linear(features_size, math.ceil(len(symbols) / self.width))
         self.ranks: Tensor
         self.register_buffer("ranks", torch.tensor(ranks(symbols.counts)))  # the class is rank // width
+        of_classes = torch.zeros_like(self.classes.bias).index_add(0, self.ranks // self.width, self.bias.exp())
+        self.classes.bias = nn.Parameter(of_classes.detach().log())
 
     def loss(self, readout: Readout, targets: Int[Tensor, "N"]) -> Loss:
         classes = self.ranks[targets] // self.width
@@ -124,11 +126,12 @@ class Huffman(Output):
         _require_untied(table, "a vector for each inner node of a tree")
         inner = len(symbols) - 1
         self.weight = nn.Parameter(nn.init.xavier_uniform_(torch.empty(inner, features_size)))
-        self.bias = nn.Parameter(torch.zeros(inner))
         # Of each node, first the V - 1 inner ones from the root on, then the symbols: twice its parent, + 1 if it is
         # the right child. A parent comes before its inner children.
+        places = huffman(symbols.counts)
+        self.bias = nn.Parameter(torch.tensor(odds(places, symbols.counts), dtype=torch.get_default_dtype()))
         self.places: Tensor
-        self.register_buffer("places", torch.tensor(huffman(symbols.counts)))
+        self.register_buffer("places", torch.tensor(places))
 
     def loss(self, readout: Readout, targets: Int[Tensor, "N"]) -> Loss:
         rows, places = self._ways(targets)
@@ -201,6 +204,10 @@ class Adaptive(Output):
         self.softmax = nn.AdaptiveLogSoftmaxWithLoss(features_size, len(symbols), within, div_value, head_bias=True)
         self.ranks: Tensor
         self.register_buffer("ranks", torch.tensor(ranks(symbols.counts)))
+        ranked = unigram(sorted(symbols.counts, reverse=True))
+        first, *clusters = torch.tensor_split(ranked, within)
+        head = torch.cat([first, *(cluster.logsumexp(0, keepdim=True) for cluster in clusters)])
+        self.softmax.head.bias = nn.Parameter(head)
 
     def loss(self, readout: Readout, targets: Int[Tensor, "N"]) -> Loss:
         if not len(targets):
@@ -248,3 +255,13 @@ def huffman(counts: Sequence[int]) -> list[int]:
             places[len(counts) - 1 + node if node < len(counts) else inner] = 2 * (last - made) + side
         heapq.heappush(heap, (both[0][0] + both[1][0], made))
     return places
+
+
+def odds(places: Sequence[int], counts: Sequence[int]) -> list[float]:
+    """The log-odds of each inner node to go to the left, where the symbols have their probabilities of `unigram`."""
+    inner = len(counts) - 1
+    totals = [0] * (2 * inner)  # of the children of each inner node
+    for node in range(2 * inner, 0, -1):
+        symbol = node - inner
+        totals[places[node]] = counts[symbol] + 1 if symbol >= 0 else totals[2 * node] + totals[2 * node + 1]
+    return [math.log(totals[2 * node] / totals[2 * node + 1]) for node in range(inner)]

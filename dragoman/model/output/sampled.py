@@ -11,7 +11,7 @@ from torch.nn import functional
 from dragoman.configuration.components import Count, Rate
 from dragoman.data.vocabulary import SymbolTable
 from dragoman.model.linear import linear
-from dragoman.model.output.full import Softmax, cross_entropy
+from dragoman.model.output.full import Softmax, cross_entropy, output_weight, unigram
 from dragoman.model.output.output import Loss, Readout
 from dragoman.model.shapes import Float, Int
 
@@ -44,12 +44,11 @@ class NoiseContrastive(Softmax):
         power: Annotated[float, Field(ge=0, le=1)] = 0.75,
         normalised: bool = True,
     ) -> None:
-        super().__init__(features_size, symbols, table)
+        frequent = unigram(symbols.counts)
+        super().__init__(output_weight(features_size, symbols, table), nn.Parameter(frequent))
         self.samples = samples
         self.normalised = normalised
-        counts = torch.tensor(symbols.counts, dtype=torch.get_default_dtype()) + 1
-        self.bias = nn.Parameter((counts / counts.sum()).log())
-        q = counts**power
+        q = (power * frequent).exp()
         self.q: Tensor
         self.register_buffer("q", q / q.sum(), persistent=False)
 
@@ -95,7 +94,7 @@ class Partitioned(Softmax):
         portion: Count = 15_000,
         label_smoothing: Rate = 0.0,
     ) -> None:
-        super().__init__(features_size, symbols, table)
+        super().__init__(output_weight(features_size, symbols, table), nn.Parameter(unigram(symbols.counts)))
         self.portion = portion
         self.label_smoothing = label_smoothing
 

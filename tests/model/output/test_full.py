@@ -5,6 +5,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from dragoman.data.vocabulary import SymbolTable
 from dragoman.model.output import full
 from dragoman.model.output.full import Full
 from dragoman.model.output.output import Readout
@@ -21,7 +22,7 @@ def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def made(smoothing: float = 0.0, dtype: torch.dtype = torch.float64, table: nn.Parameter | None = None) -> Full:
     torch.manual_seed(1)
-    output = Full(FEATURES, range(SYMBOLS), table, label_smoothing=smoothing).to(dtype)
+    output = Full(FEATURES, SymbolTable.sized(SYMBOLS), table, label_smoothing=smoothing).to(dtype)
     with torch.no_grad():
         output.bias.normal_()
     return output

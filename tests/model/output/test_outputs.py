@@ -1,11 +1,14 @@
 """What every output of the table keeps."""
 
+from itertools import pairwise
+
 import pytest
 import torch
 from torch import Tensor
 
 from dragoman.configuration.components import Spec, build
 from dragoman.data.vocabulary import SymbolTable
+from dragoman.model.output.hierarchical import Adaptive
 from dragoman.model.output.output import Output, Readout
 from dragoman.model.output.table import OUTPUTS
 from tests.builders import noise, shaken
@@ -51,6 +54,20 @@ def test_probabilities_sum_to_one(spec: Spec) -> None:
     assert found.ids is None
     assert found.log_probs.shape == (ROWS, len(COUNTS))
     torch.testing.assert_close(found.log_probs.exp().sum(1), torch.ones(ROWS, dtype=torch.float64))
+
+
+@each
+def test_it_begins_as_the_unigram_distribution(spec: Spec) -> None:
+    """`(count + 1) / sum (count + 1)`; where clusters have no bias, their symbols share the sum of theirs."""
+    output = build(OUTPUTS, spec, FEATURES, SYMBOLS, None).eval()
+    found = output.log_probs(Readout(torch.zeros(1, FEATURES)))[0].exp()
+    expected = (torch.tensor(COUNTS) + 1) / (sum(COUNTS) + len(COUNTS))
+    if isinstance(output, Adaptive):
+        cutoffs = [0, *output.softmax.cutoffs]
+        for first, last in pairwise(cutoffs[1:]):
+            cluster = (output.ranks >= first) & (output.ranks < last)
+            expected[cluster] = expected[cluster].mean()
+    torch.testing.assert_close(found, expected)
 
 
 @each

@@ -102,11 +102,9 @@ def test_it_learns_the_distribution_and_its_normaliser() -> None:
     torch.testing.assert_close(found.sum(1), torch.ones(3, dtype=torch.float64), rtol=0, atol=0.08)
 
 
-def test_it_begins_as_the_unigram_distribution() -> None:
+def test_unnormalised_probabilities_begin_with_the_sum_of_one() -> None:
     output = NoiseContrastive(FEATURES, SYMBOLS, normalised=False).eval()
-    found = output.log_probs(Readout(torch.zeros(1, FEATURES))).exp()[0]
-    assert found.sum().item() == pytest.approx(1.0)
-    assert (found[4] / found[3]).item() == pytest.approx(51 / 24)
+    assert output.log_probs(Readout(torch.zeros(1, FEATURES))).exp().sum().item() == pytest.approx(1.0)
 
 
 def test_probabilities_that_are_not_normalised_are_those_of_the_logits_and_at_most_one() -> None:
