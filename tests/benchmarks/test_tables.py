@@ -72,7 +72,7 @@ def test_every_row_of_sources_is_a_sound_configuration(row: Row, tmp_path: Path)
 
 @pytest.mark.spec("C9", "C14")
 def test_rows_of_sources_are_trained_and_drawn(captions: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--folder", str(captions / "table"), "--data", str(captions), "--epochs", "1"]
+    options = ["--folder", str(captions / "table"), "--data", str(captions), "--epochs", "30"]
     for row in ("de", "hierarchical, sentinel"):
         assert sources.main([*options, "--row", row]) == 0
     capsys.readouterr()

@@ -273,7 +273,7 @@ def foreign(name: str, text: str) -> Damage:
         (foreign("validation.jsonl", "[1]\n"), "report RUN", "validation.jsonl:1"),
         (foreign("validation.jsonl", '{"text": "x"}\n'), "report RUN", "validation.jsonl:1"),
         (foreign("validation.jsonl", '{"version": 3}\n'), "info RUN", "validation.jsonl:1"),
-        (shortened("validation.jsonl", 100), "report RUN", "validation.jsonl:1"),
+        (shortened("validation.jsonl", 5), "report RUN", "validation.jsonl:1"),
         (foreign("metrics.jsonl", "[1]\n"), "info RUN", "metrics.jsonl:1"),
         (
             shortened("checkpoints/last.safetensors", 500),
