@@ -256,7 +256,7 @@ def test_the_best_of_all_dictionaries_is_taken_and_the_last_overrides(run: Path,
         "two": "one\tEINS\n",
     }.items():
         (tmp_path / f"{name}.tsv").write_text(lines, "utf-8")
-    text = "one five"
+    text = "one one five"
     (plain,) = dragoman.load(run).translate([text])
     assert set(plain.words) == {"one", "five"}
     for files, words in (
