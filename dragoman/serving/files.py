@@ -117,7 +117,7 @@ class Endpoints:
             return table.document(File(name, data, (language, target), most))
 
         try:
-            text = "\n".join(line.text for line in read(next(iter(known))).lines) if source == AUTO else ""
+            text = "\n".join(line.text for line in read(next(iter(known))).lines) if source == AUTO and known else ""
             language = languages_of(self.desk, source, target, text).source
             document = read(language)
         except (UserError, RecursionError) as error:

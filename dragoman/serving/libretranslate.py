@@ -96,8 +96,8 @@ class Endpoints:
 
     async def settings(self) -> dict[str, Any]:
         """What a page needs to know."""
-        known = self.desk.service.routes.targets
-        first = next(iter(known))
+        first = next(iter(self.desk.service.routes.models[0].directions))
+        source = first.source if isinstance(first.source, str) else first.source[0]
         return {
             "charLimit": self.desk.limits.characters,
             "frontendTimeout": 500,
@@ -107,8 +107,8 @@ class Endpoints:
             "filesTranslation": self.desk.limits.file > 0,
             "supportedFilesFormat": list(table.FORMATS) if self.desk.limits.file else [],
             "language": {
-                "source": {"code": first, "name": name_of(first)},
-                "target": {"code": known[first][0], "name": name_of(known[first][0])},
+                "source": {"code": source, "name": name_of(source)},
+                "target": {"code": first.target, "name": name_of(first.target)},
             },
         }
 
