@@ -11,7 +11,7 @@ from dragoman.documents.html import Page
 from dragoman.serving.asking import Desk
 from dragoman.serving.corrections import Correction, NotKeptError
 from dragoman.serving.languages import languages_of, name_of
-from dragoman.serving.refusal import Refusal
+from dragoman.serving.refusal import REFUSALS, Refusal
 from dragoman.serving.service import Guess, Wish
 
 FORMATS = ("text", "html")
@@ -20,7 +20,7 @@ Answer: TypeAlias = tuple[list[str], list[list[str]]]  # translations, and furth
 
 def router(desk: Desk) -> APIRouter:
     """The endpoints of a service."""
-    api, ask = APIRouter(tags=["LibreTranslate"]), Endpoints(desk)
+    api, ask = APIRouter(tags=["LibreTranslate"], responses=REFUSALS), Endpoints(desk)
     pair = {"source": STRING, "target": STRING}
     for path, answer, properties in (
         ("/translate", ask.translate, {"q": TEXTS, **pair, **OPTIONAL}),

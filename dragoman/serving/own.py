@@ -15,7 +15,7 @@ from dragoman.serving.asking import Desk
 from dragoman.serving.batching import BusyError
 from dragoman.serving.models import Read
 from dragoman.serving.parameters import Parameters
-from dragoman.serving.refusal import Refusal
+from dragoman.serving.refusal import REFUSALS, Refusal
 from dragoman.serving.service import Wish, named
 from dragoman.text.glossary import Glossary, Term
 from dragoman.translation.demands import Asked
@@ -48,12 +48,18 @@ SCHEMA = {
 
 def router(desk: Desk) -> APIRouter:
     """The endpoints of a service."""
-    api, ask = APIRouter(tags=["dragoman"], prefix="/v1"), Endpoints(desk)
+    api, ask = APIRouter(tags=["dragoman"], prefix="/v1", responses=REFUSALS), Endpoints(desk)
     body = {"requestBody": {"required": True, "content": {"application/json": {"schema": SCHEMA}}}}
     api.add_api_route("/translate", ask.translate, methods=["POST"], openapi_extra=body)
-    api.add_api_route("/stream", ask.stream, methods=["POST"], openapi_extra=body)
+    api.add_api_route("/stream", ask.stream, methods=["POST"], openapi_extra=body, response_class=Events)
     api.add_api_route("/sources", ask.sources)
     return api
+
+
+class Events(StreamingResponse):
+    """Server-sent events."""
+
+    media_type = "text/event-stream"
 
 
 class Question(NamedTuple):
@@ -86,9 +92,7 @@ class Endpoints:
         each, then `end`, or `error`.
         """
         asked = await self._asked(request)
-        return StreamingResponse(
-            self._events(asked), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
-        )
+        return Events(self._events(asked), headers={"Cache-Control": "no-store"})
 
     async def sources(self) -> list[dict[str, Any]]:
         """The sources that runs read together, and the target language of each such run."""
