@@ -1,5 +1,6 @@
 """What pyproject.toml says fits the rest of the repository."""
 
+import ast
 import os
 import re
 import shutil
@@ -8,7 +9,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from email import message_from_bytes
-from importlib import import_module, resources
+from importlib import import_module, metadata, resources
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -16,6 +17,7 @@ from zipfile import ZipFile
 import pytest
 
 import dragoman
+from dragoman.serving import pages
 
 
 @pytest.fixture(scope="module")
@@ -152,6 +154,35 @@ def test_the_wheel_holds_the_lexicon_of_the_phrasebook(wheel: ZipFile) -> None:
     written = {f"dragoman/phrasebook/lexicon/{file.name}": file.read_bytes() for file in folder.iterdir()}
     packed = {name: wheel.read(name) for name in wheel.namelist() if name.startswith("dragoman/phrasebook/lexicon/")}
     assert packed == written
+
+
+def test_the_wheel_holds_the_page_of_the_service(wheel: ZipFile) -> None:
+    folder = resources.files("dragoman.serving") / "page"
+    written = {f"dragoman/serving/page/{file.name}": file.read_bytes() for file in folder.iterdir()}
+    packed = {name: wheel.read(name) for name in wheel.namelist() if name.startswith("dragoman/serving/page/")}
+    assert packed == written
+    assert {f"dragoman/serving/page/{name}" for name, _ in pages.FILES.values()} == set(written)
+
+
+def test_the_extra_of_the_service_brings_what_it_imports(wheel: ZipFile) -> None:
+    (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+    every = message_from_bytes(wheel.read(name)).get_all("Requires-Dist", [])
+    brought = {name_of(each) for each in every if "extra ==" not in each or re.search("extra == .serve.", each)}
+    code = [wheel.read(name) for name in wheel.namelist() if re.match(r"dragoman/(serving|documents)/.*\.py", name)]
+    modules = {module.partition(".")[0] for each in code for module in imported(ast.parse(each))}
+    here = metadata.packages_distributions()
+    needed = {name_of(here[module][0]) for module in modules - sys.stdlib_module_names - {"dragoman"}}
+    assert {"fastapi", "lxml", "uvicorn"} <= needed
+    assert needed - brought == {"starlette"}  # of fastapi
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """The modules that code imports."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
 
 
 def test_no_link_of_the_description_is_dead_on_a_package_index(wheel: ZipFile, repository: Path) -> None:

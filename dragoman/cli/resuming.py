@@ -38,26 +38,25 @@ def kept(target: Path | None, options: Options | None, size: int, *, resume: boo
         with held(path):
             pass
     begun = part.exists() and part.stat().st_size > 0
-    others = _others(noted, options)
+    different = others(noted, options)
     if there and not resume:
-        way = "" if options is None or (begun and others) else "continue after them with --resume, or "
+        way = "" if options is None or (begun and different) else "continue after them with --resume, or "
         found = f"{there[0]}: has {_counted(lines_in(there[0]))} of a command that did not end"
         raise UserError(f"{found}; {way}remove it")
     if not begun:
         return 0
-    if others:
-        raise UserError(
-            f"--resume: {part} was written with another {', '.join(others)}; give those of the first time, or remove it"
-        )
+    if different:
+        told = f"{part} was written with another {', '.join(different)}"
+        raise UserError(f"--resume: {told}; give those of the first time, or remove it")
     return whole_portions(min(lines_in(noted) - 1, lines_in(part)), size)
 
 
-def _head(options: Options) -> str:
+def head(options: Options) -> str:
     """Return the first line of a note."""
     return json.dumps({"version of dragoman": __version__, **options})
 
 
-def _others(noted: Path, options: Options | None) -> list[str]:
+def others(noted: Path, options: Options | None) -> list[str]:
     """Return the names of the options, and of the version, that differ from the note."""
     if options is None or not noted.exists():
         return ["command"]
@@ -65,7 +64,7 @@ def _others(noted: Path, options: Options | None) -> list[str]:
         then = json.loads(next(read_lines(noted), ""))
     except ValueError:
         then = None
-    now = json.loads(_head(options))
+    now = json.loads(head(options))
     return [name for name in now if now[name] != then.get(name)] if isinstance(then, dict) else ["command"]
 
 
@@ -86,7 +85,7 @@ def noting(
 
                 def add(given: "Iterable[tuple[Given, ...]]") -> None:
                     if not file.tell():
-                        file.write(_head(options) + "\n")
+                        file.write(head(options) + "\n")
                     file.writelines(_digest(each) + "\n" for each in given)
                     file.flush()
 

@@ -25,7 +25,7 @@ from dragoman.cli.options import (
     known_metric,
 )
 from dragoman.errors import UserError
-from dragoman.files import all_written
+from dragoman.files import all_written, is_special
 
 
 def printed_schema(wanted: bool) -> bool:
@@ -155,6 +155,15 @@ class Options(NamedTuple):
             help="What comes through verbatim: placeholders, tags, ..., or pattern=REGEX; may be repeated.",
         ),
     ] = None
+    shards: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Translate FILE in N parts, by workers on one machine or several (extra ray)."
+        ),
+    ] = None
+    workers: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Processes that translate shards; one for each core.")
+    ] = None
     threads: Threads = None
 
     @property
@@ -275,6 +284,24 @@ def check_following(options: Options, runs: Sequence[Path]) -> None:
             raise UserError(f"{option}: {way} writes word by word, by greedy search with engine torch; leave out one")
 
 
+def check_shards(options: Options, source: Path) -> None:
+    """Raises UserError for options that do not go together with --shards."""
+    if options.shards is None:
+        if options.workers is not None:
+            raise UserError("--workers: is for --shards")
+        return
+    read = [source, *(Path(each.partition("=")[2]) for each in options.source or ())]
+    read += [options.prefix] if options.prefix else []
+    read = read[1:] if options.source and str(source) == "-" else read
+    if options.output is None or any(str(path) == "-" or is_special(path) for path in (*read, options.output)):
+        raise UserError("--shards: takes lines from files and writes a file; name them, FILE and -o")
+    if options.resume:
+        raise UserError("--resume: the same command with --shards goes on with the shards that are done; leave it out")
+    for option, given in {"--show": options.show, "--wait": options.wait, "--incremental": options.incremental}.items():
+        if given:
+            raise UserError(f"{option}: is for lines that are read one after the other; leave out --shards")
+
+
 def check_document(options: Options, source: Path) -> None:
     """Raises UserError for options that are about lines."""
     refused = {
@@ -288,6 +315,7 @@ def check_document(options: Options, source: Path) -> None:
         "--batch-lines": options.batch_lines,
         "--wait": options.wait,
         "--incremental": options.incremental,
+        "--shards": options.shards,
     }
     for option, given in refused.items():
         if given:

@@ -13,11 +13,18 @@ _AROUND = re.compile(r"\s*(.*?)\s*", re.DOTALL)
 
 class Passage(NamedTuple):
     """A text as its sentences and what stands before, between and after them: white space, and nothing else. There is
-    one `between` more than there are sentences.
+    one `between` more than there are sentences. Of several texts that a model reads together, these are the sentences
+    of the first that is not blank, and each of the `rows` has a sentence of every text.
     """
 
     sentences: tuple[str, ...]
     between: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def read(self) -> tuple[str | tuple[str, ...], ...]:
+        """What a model reads for each sentence."""
+        return self.rows or self.sentences
 
     def joined(self, sentences: Sequence[str]) -> str:
         """The text with other sentences in place of these."""
@@ -28,7 +35,7 @@ class Passage(NamedTuple):
     def part(self, first: int, end: int) -> "Passage":
         """The passage of some sentences, with what stands behind them, and before them if they are the first."""
         between = self.between[first + 1 : end + 1]
-        return Passage(self.sentences[first:end], ("" if first else self.between[0], *between))
+        return Passage(self.sentences[first:end], ("" if first else self.between[0], *between), self.rows[first:end])
 
 
 def split(text: str, language: str, *, sentences: bool = True) -> Passage:
@@ -48,6 +55,28 @@ def split(text: str, language: str, *, sentences: bool = True) -> Passage:
                     between.append("")
                 between[-1] += piece[end:]
     return Passage(tuple(found), tuple(between))
+
+
+def beside(texts: Sequence[str], languages: Sequence[str], *, sentences: bool = True) -> Passage:
+    """Split several texts that a model reads together: into sentences if every line has as many in each text, or else
+    into lines. A blank text is missing. UserError if the texts have not as many lines either.
+    """
+    given = [number for number, text in enumerate(texts) if text.strip()]
+    for smaller in (True, False) if sentences else (False,):
+        counts = [_counts(texts[number], languages[number], sentences=smaller) for number in given]
+        if all(each == counts[0] for each in counts):
+            found = [split(*each, sentences=smaller) for each in zip(texts, languages, strict=True)]
+            first = found[given[0] if given else 0]
+            columns = [each.sentences or ("",) * len(first.sentences) for each in found]
+            return first._replace(rows=tuple(zip(*columns, strict=True)))
+    told = " and ".join(str(len(each)) for each in counts)
+    raise UserError(f"the texts cannot be read side by side: they have {told} lines, or long lines of other lengths")
+
+
+def _counts(text: str, language: str, *, sentences: bool) -> list[int]:
+    """The sentences of each line that has some."""
+    every = (len(split(line, language, sentences=sentences).sentences) for line in text.splitlines())
+    return [count for count in every if count]
 
 
 def _sentences(line: str, language: str) -> Sequence[str]:

@@ -3,6 +3,7 @@ place that attention says.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from dragoman.documents.line import Line
@@ -53,16 +54,17 @@ class Apart:
         """Whether there is anything to translate."""
         return not self.spans or any(map(str.isalnum, self.text))
 
-    def sentence(self, translation: Translation) -> Sentence:
-        """The translation with the spans in it."""
-        others = tuple(map(self._together, translation.alternatives))
-        return Sentence(self._together(translation), translation, others=others)
+    def sentence(self, translation: Translation, number: int = 0) -> Sentence:
+        """The translation with the spans in it. The sentence is the source of this number."""
+        others = tuple(self._together(each, number) for each in translation.alternatives)
+        return Sentence(self._together(translation, number), translation, others=others)
 
-    def _together(self, translation: Translation) -> str:
+    def _together(self, translation: Translation, number: int) -> str:
         text = translation.text
         if not self.spans or not text.strip():
             return text
-        whole = Translated(Passage((self.text,), ("", "")), (Sentence(text, translation),))
+        seen = replace(translation, sources=translation.sources[number:])
+        whole = Translated(Passage((self.text,), ("", "")), (Sentence(text, seen),))
         return "".join(self._pieces(text, placed(self._marks, self.text, whole)))
 
     def _pieces(self, text: str, places: Sequence[Placed]) -> Iterator[str]:

@@ -13,9 +13,10 @@ from dragoman.errors import UserError
 from dragoman.serving.batching import BusyError
 from dragoman.serving.limits import Gate, Limits
 from dragoman.serving.measures import Measures
+from dragoman.serving.models import Read
 from dragoman.serving.parameters import Parameters
 from dragoman.serving.refusal import Refusal
-from dragoman.serving.service import Service, Wish
+from dragoman.serving.service import Service, Wish, named
 
 Answer = TypeVar("Answer")
 
@@ -60,7 +61,7 @@ class Desk(NamedTuple):
         )
 
     async def passages(
-        self, request: Request, passages: Sequence[Passage], source: str, target: str, wish: Wish
+        self, request: Request, passages: Sequence[Passage], source: Read, target: str, wish: Wish
     ) -> list[Translated]:
         """The same of texts in sentences. From a language to itself there is nothing to do."""
         if source == target:
@@ -72,7 +73,9 @@ class Desk(NamedTuple):
             raise Refusal(503, f"Service is busy: {error}", retry_after=1) from None
         except UserError as error:
             raise Refusal(400, f"Cannot translate text: {error}") from None
-        self.measures.translated(source, target, sum(len(each) for every in passages for each in every.sentences))
+        self.measures.translated(
+            named(source), target, sum(len(each) for every in passages for each in every.sentences)
+        )
         return found
 
 

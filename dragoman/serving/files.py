@@ -18,7 +18,7 @@ from dragoman.documents.passages import Passage, split
 from dragoman.errors import UserError
 from dragoman.serving.asking import Desk
 from dragoman.serving.languages import AUTO, languages_of
-from dragoman.serving.refusal import Refusal
+from dragoman.serving.refusal import REFUSALS, Refusal
 from dragoman.serving.service import Wish
 
 MINUTES = 30  # that a translated file can be fetched for
@@ -32,11 +32,17 @@ HEADERS = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sand
 
 def router(desk: Desk) -> APIRouter:
     """The endpoints of a service."""
-    api, ask = APIRouter(tags=["LibreTranslate"]), Endpoints(desk)
+    api, ask = APIRouter(tags=["LibreTranslate"], responses=REFUSALS), Endpoints(desk)
     body = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": SCHEMA}}}}
     api.add_api_route("/translate_file", ask.translate, methods=["POST"], openapi_extra=body)
-    api.add_api_route("/download_file/{name}", ask.download, name="download_file")
+    api.add_api_route("/download_file/{name}", ask.download, name="download_file", response_class=Download)
     return api
+
+
+class Download(Response):
+    """The bytes of a file."""
+
+    media_type = "application/octet-stream"
 
 
 class Done(NamedTuple):
@@ -104,9 +110,7 @@ class Endpoints:
         if done is None:
             raise Refusal(404, "Invalid filename")
         told = f"attachment; filename*=UTF-8''{quote(done.name, safe='')}"
-        return Response(
-            done.data, media_type="application/octet-stream", headers={**HEADERS, "Content-Disposition": told}
-        )
+        return Download(done.data, headers={**HEADERS, "Content-Disposition": told})
 
     def _read(self, name: str, data: bytes, source: str, target: str) -> tuple[str, Document, Sequence[Passage]]:
         """The language of a file, the document in it, and its texts in sentences. Refusal if it cannot be read."""
@@ -117,7 +121,7 @@ class Endpoints:
             return table.document(File(name, data, (language, target), most))
 
         try:
-            text = "\n".join(line.text for line in read(next(iter(known))).lines) if source == AUTO else ""
+            text = "\n".join(line.text for line in read(next(iter(known))).lines) if source == AUTO and known else ""
             language = languages_of(self.desk, source, target, text).source
             document = read(language)
         except (UserError, RecursionError) as error:

@@ -28,7 +28,7 @@ def languages_of(desk: Desk, source: str, target: str, text: str) -> Languages:
     is always a way: nothing is translated.
     """
     known = desk.service.routes.targets
-    guess = desk.service.detect(text)[0] if source == AUTO else None
+    guess = next(iter(desk.service.detect(text)), None) if source == AUTO else None
     source = guess.language if guess else source
     if source not in known:
         raise Refusal(400, f"{source} is not supported")

@@ -11,7 +11,7 @@ from dragoman.documents.html import Page
 from dragoman.serving.asking import Desk
 from dragoman.serving.corrections import Correction, NotKeptError
 from dragoman.serving.languages import languages_of, name_of
-from dragoman.serving.refusal import Refusal
+from dragoman.serving.refusal import REFUSALS, Refusal
 from dragoman.serving.service import Guess, Wish
 
 FORMATS = ("text", "html")
@@ -20,7 +20,7 @@ Answer: TypeAlias = tuple[list[str], list[list[str]]]  # translations, and furth
 
 def router(desk: Desk) -> APIRouter:
     """The endpoints of a service."""
-    api, ask = APIRouter(tags=["LibreTranslate"]), Endpoints(desk)
+    api, ask = APIRouter(tags=["LibreTranslate"], responses=REFUSALS), Endpoints(desk)
     pair = {"source": STRING, "target": STRING}
     for path, answer, properties in (
         ("/translate", ask.translate, {"q": TEXTS, **pair, **OPTIONAL}),
@@ -96,8 +96,8 @@ class Endpoints:
 
     async def settings(self) -> dict[str, Any]:
         """What a page needs to know."""
-        known = self.desk.service.routes.targets
-        first = next(iter(known))
+        first = next(iter(self.desk.service.routes.models[0].directions))
+        source = first.source if isinstance(first.source, str) else first.source[0]
         return {
             "charLimit": self.desk.limits.characters,
             "frontendTimeout": 500,
@@ -107,8 +107,8 @@ class Endpoints:
             "filesTranslation": self.desk.limits.file > 0,
             "supportedFilesFormat": list(table.FORMATS) if self.desk.limits.file else [],
             "language": {
-                "source": {"code": first, "name": name_of(first)},
-                "target": {"code": known[first][0], "name": name_of(known[first][0])},
+                "source": {"code": source, "name": name_of(source)},
+                "target": {"code": first.target, "name": name_of(first.target)},
             },
         }
 

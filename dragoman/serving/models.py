@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DeviceConfig
-from dragoman.data.source import only_text
+from dragoman.data.language import Language
 from dragoman.errors import UserError
 from dragoman.run.folder import RunFolder
 from dragoman.run.run import Run
@@ -25,10 +25,13 @@ DIFFERENT = 5.0  # nats by which a word is less probable where another translati
 CACHED = 2_000  # translations that a model keeps
 
 
-class Direction(NamedTuple):
-    """From one language to another. `to` is the target language if the model has several."""
+Read: TypeAlias = str | tuple[str, ...]  # the language of a text, or the names of all sources that a model reads
 
-    source: str
+
+class Direction(NamedTuple):
+    """From one language, or from several sources, to another. `to` is the target language if the model has several."""
+
+    source: Read
     target: str
     to: str | None = None
 
@@ -36,18 +39,21 @@ class Direction(NamedTuple):
 class Model:
     """A translator that serves: texts wait in its queue, and what was translated before is known.
 
-    UserError for a run that needs more than one text: several sources, or numbers.
+    UserError for a run that reads numbers.
     """
 
     def __init__(self, name: str, translator: Translator, pairs: Sequence[tuple[str, str]]) -> None:
-        if not only_text(translator.asked):
-            raise UserError(
-                f"{name}: reads {' and '.join(each.name for each in translator.asked)}, but serves one text"
-            )
+        if not all(isinstance(each, Language) for each in translator.asked):
+            named = " and ".join(each.name for each in translator.asked)
+            raise UserError(f"{name}: reads {named}, and a service takes texts alone, no numbers")
         self.name = name
         self.translator = translator
         several = bool(translator.marks)
-        self.directions = [Direction(source, target, target if several else None) for source, target in pairs]
+        read = tuple(each.name for each in translator.asked)
+        self.directions = [
+            Direction(source if len(read) == 1 else read, target, target if several else None)
+            for source, target in pairs
+        ]
         self.batcher = Batcher(self._search)
         self._known: OrderedDict[tuple[Options, Piece], Translation] = OrderedDict()
         self._again: Callable[[], Model] | None = None
@@ -148,24 +154,33 @@ class Routes:
 
     def __init__(self, models: Iterable[Model]) -> None:
         self.models = tuple(models)
-        self._ways: dict[tuple[str, str], tuple[Leg, ...]] = {}
+        self._ways: dict[tuple[Read, str], tuple[Leg, ...]] = {}
         for model in self.models:
             for each in model.directions:
                 self._ways.setdefault((each.source, each.target), (Leg(model, each),))
         single = dict(self._ways)
         for (source, middle), first in single.items():
             for (start, target), second in single.items():
-                if middle == start and source != target:
+                if middle == start and source != target and isinstance(source, str):
                     self._ways.setdefault((source, target), (*first, *second))
 
     @property
     def targets(self) -> dict[str, list[str]]:
         """The target languages by source language, in the order of their codes."""
         found: dict[str, list[str]] = {}
-        for source, target in sorted(self._ways):
+        for source, target in sorted((source, target) for source, target in self._ways if isinstance(source, str)):
             found.setdefault(source, []).append(target)
         return found
 
-    def way(self, source: str, target: str) -> tuple[Leg, ...]:
-        """The models from one language to another; none if there are none."""
+    @property
+    def several(self) -> list[tuple[tuple[str, ...], str]]:
+        """The sources that models read together, and the target language of each such model."""
+        return [(source, target) for source, target in self._ways if isinstance(source, tuple)]
+
+    def reading(self, names: Collection[str], target: str) -> tuple[str, ...]:
+        """The sources of the first model that reads these together, and perhaps others; none if there is none."""
+        return next((sources for sources, to in self.several if to == target and set(names) <= set(sources)), ())
+
+    def way(self, source: Read, target: str) -> tuple[Leg, ...]:
+        """The models from one language, or from several sources, to a language; none if there are none."""
         return self._ways.get((source, target), ())

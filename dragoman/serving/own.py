@@ -1,20 +1,22 @@
 """The endpoints of our own: everything that is known of a translation, and translations as they are made."""
 
 import json
-from collections.abc import AsyncIterator, Iterator
-from typing import Any
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
+from dragoman.documents.passages import Passage
 from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
 from dragoman.serving.asking import Desk
 from dragoman.serving.batching import BusyError
+from dragoman.serving.models import Read
 from dragoman.serving.parameters import Parameters
-from dragoman.serving.refusal import Refusal
-from dragoman.serving.service import Wish
+from dragoman.serving.refusal import REFUSALS, Refusal
+from dragoman.serving.service import Wish, named
 from dragoman.text.glossary import Glossary, Term
 from dragoman.translation.demands import Asked
 from dragoman.translation.result import Result
@@ -22,12 +24,13 @@ from dragoman.translation.result import Result
 MOST_TERMS = 1_000
 MOST_TOGETHER = 16  # sentences of a stream that are translated at once
 STRING = {"type": "string"}
+TEXTS = {"oneOf": [STRING, {"type": "array", "items": STRING, "minItems": 1}]}
 SCHEMA = {
     "type": "object",
     "required": ["q", "source", "target"],
     "properties": {
-        "q": STRING,
-        "source": STRING,
+        "q": {**TEXTS, "description": "a text, or one for each of several sources; blank: it is missing"},
+        "source": {**TEXTS, "description": "its language, or the names of sources that a run reads together"},
         "target": STRING,
         "prefix": {**STRING, "description": "how the translation begins"},
         "alternatives": {"type": "integer", "description": "further translations"},
@@ -45,58 +48,75 @@ SCHEMA = {
 
 def router(desk: Desk) -> APIRouter:
     """The endpoints of a service."""
-    api, ask = APIRouter(tags=["dragoman"], prefix="/v1"), Endpoints(desk)
+    api, ask = APIRouter(tags=["dragoman"], prefix="/v1", responses=REFUSALS), Endpoints(desk)
     body = {"requestBody": {"required": True, "content": {"application/json": {"schema": SCHEMA}}}}
     api.add_api_route("/translate", ask.translate, methods=["POST"], openapi_extra=body)
-    api.add_api_route("/stream", ask.stream, methods=["POST"], openapi_extra=body)
+    api.add_api_route("/stream", ask.stream, methods=["POST"], openapi_extra=body, response_class=Events)
+    api.add_api_route("/sources", ask.sources)
     return api
 
 
+class Events(StreamingResponse):
+    """Server-sent events."""
+
+    media_type = "text/event-stream"
+
+
+class Question(NamedTuple):
+    """What is asked: a text in sentences, or several that are read together; their languages; what is wished of the
+    translation; and how sure the model has to be of a sentence.
+    """
+
+    passage: Passage
+    source: Read
+    target: str
+    wish: Wish
+    least: float | None
+
+
 class Endpoints:
-    """What answers at /v1/translate and /v1/stream."""
+    """What answers at /v1/translate, /v1/stream and /v1/sources."""
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
 
     async def translate(self, request: Request) -> dict[str, Any]:
         """Translate a text. Each sentence has the form of `dragoman translate --json`: words, attention, scores."""
-        text, pair, wish, least = await self._asked(request)
-        (made,) = await self.desk.translated(request, [text], *pair, wish)
-        found = _trusted(made, least)
+        asked = await self._asked(request)
+        (made,) = await self.desk.passages(request, [asked.passage], asked.source, asked.target, asked.wish)
+        found = _trusted(made, asked.least)
         return {"text": found.text, "alternatives": found.others, "sentences": list(_sentences(found))}
 
     async def stream(self, request: Request) -> StreamingResponse:
         """Translate a text, and send its sentences in their order as they are done (server-sent events): `sentence` for
         each, then `end`, or `error`.
         """
-        text, pair, wish, least = await self._asked(request)
-        wish = wish._replace(seconds=self.desk.limits.seconds)
-        return StreamingResponse(
-            self._events(text, pair, wish, least), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
-        )
+        asked = await self._asked(request)
+        return Events(self._events(asked), headers={"Cache-Control": "no-store"})
 
-    async def _events(self, text: str, pair: tuple[str, str], wish: Wish, least: float | None) -> AsyncIterator[str]:
-        passage, first, count = self.desk.service.passage(text, pair[0]), 0, 1
+    async def sources(self) -> list[dict[str, Any]]:
+        """The sources that runs read together, and the target language of each such run."""
+        return [{"sources": list(names), "target": target} for names, target in self.desk.service.routes.several]
+
+    async def _events(self, asked: Question) -> AsyncIterator[str]:
+        passage, source, target, wish, least = asked
+        wish, first, count = wish._replace(seconds=self.desk.limits.seconds), 0, 1
         try:
             while first < len(passage.sentences):
                 part = passage.part(first, first + count)
-                (found,) = await self.desk.service.translate_passages([part], *pair, wish)
+                (found,) = await self.desk.service.translate_passages([part], source, target, wish)
                 for each in _sentences(_trusted(found, least)):
                     yield _event("sentence", each)
                 first, count, wish = first + count, min(2 * count, MOST_TOGETHER), wish._replace(prefix="")
         except (BusyError, UserError) as error:
             yield _event("error", {"error": str(error)})
         else:
-            self.desk.measures.translated(*pair, len(text))
+            self.desk.measures.translated(named(source), target, sum(map(len, passage.sentences)))
             yield _event("end", {})
 
-    async def _asked(self, request: Request) -> tuple[str, tuple[str, str], Wish, float | None]:
-        """The text, its languages, what is wished, and how sure the model has to be of a sentence."""
+    async def _asked(self, request: Request) -> Question:
         parameters = await self.desk.admitted(request)
-        text, source, target = (parameters.text(name) for name in ("q", "source", "target"))
-        self.desk.check_size([text])
-        if not self.desk.service.routes.way(source, target):
-            raise Refusal(400, f"{source} to {target} is not supported")
+        passage, source, target = self._texts(parameters)
         wish = Wish(
             parameters.number("alternatives", self.desk.limits.alternatives),
             parameters.flag("diverse"),
@@ -106,9 +126,40 @@ class Endpoints:
         least = parameters.share("min_confidence")
         if least is not None and not self._calibrated(source, target):
             raise Refusal(400, f"Invalid request: min_confidence needs a calibrated run from {source} to {target}")
-        return text, (source, target), wish, least
+        return Question(passage, source, target, wish, least)
 
-    def _calibrated(self, source: str, target: str) -> bool:
+    def _texts(self, parameters: Parameters) -> tuple[Passage, Read, str]:
+        """The text in its sentences, or several side by side; what the model reads; and the target language. Refusal if
+        there is no such model.
+        """
+        names, several = parameters.texts("source")
+        if several:
+            return self._several(parameters, names)
+        text, (source,), target = parameters.text("q"), names, parameters.text("target")
+        self.desk.check_size([text])
+        if not self.desk.service.routes.way(source, target):
+            raise Refusal(400, f"{source} to {target} is not supported")
+        return self.desk.service.passage(text, source), source, target
+
+    def _several(self, parameters: Parameters, names: Sequence[str]) -> tuple[Passage, Read, str]:
+        texts, _ = parameters.texts("q")
+        target = parameters.text("target")
+        self.desk.check_size(texts)
+        if len(texts) != len(names) or len({*names}) != len(names):
+            raise Refusal(
+                400, f"Invalid request: expected a text for each source once, found {len(texts)} for {len(names)}"
+            )
+        sources = self.desk.service.routes.reading(names, target)
+        if not sources:
+            raise Refusal(400, f"{named(tuple(names))} to {target} is not supported")
+        given = dict(zip(names, texts, strict=True))
+        try:
+            passage = self.desk.service.beside([given.get(name, "") for name in sources], sources)
+        except UserError as error:
+            raise Refusal(400, f"Invalid request: {error}") from None
+        return passage, sources, target
+
+    def _calibrated(self, source: Read, target: str) -> bool:
         """Whether one model translates, and knows how sure it is."""
         way = self.desk.service.routes.way(source, target)
         return len(way) == 1 and way[0].model.translator.codec.temperature is not None
@@ -134,8 +185,8 @@ def _trusted(found: Translated, least: float | None) -> Translated:
 def _sentences(found: Translated) -> Iterator[dict[str, Any]]:
     """Yield the sentences of a translation, with what stands before the first and behind each."""
     before, *behind = found.passage.between
-    for given, done, space in zip(found.passage.sentences, found.sentences, behind, strict=True):
-        sentence: dict[str, Any] = {"source": given, "text": done.text, "before": before, "behind": space}
+    for read, done, space in zip(found.passage.read, found.sentences, behind, strict=True):
+        sentence: dict[str, Any] = {"source": read, "text": done.text, "before": before, "behind": space}
         if done.whole is not None:
             sentence["translation"] = Result(done.whole).json()
         if done.match is not None:

@@ -1,5 +1,7 @@
 """Requests that get no answer but a line."""
 
+from typing import Any, Final
+
 
 class Refusal(Exception):  # noqa: N818, as what it says is no error of the service
     """Why a request is not answered: a status of HTTP, a line for people, and after how many seconds to try again."""
@@ -9,3 +11,14 @@ class Refusal(Exception):  # noqa: N818, as what it says is no error of the serv
         self.status = status
         self.line = line
         self.retry_after = retry_after
+
+
+_ERROR = {
+    "application/json": {
+        "schema": {"type": "object", "required": ["error"], "properties": {"error": {"type": "string"}}},
+    }
+}
+REFUSALS: Final[dict[int | str, dict[str, Any]]] = {  # what OpenAPI says of them
+    "4XX": {"description": "What is asked for cannot be, and why", "content": _ERROR},
+    503: {"description": "The service is busy; Retry-After has the seconds to wait", "content": _ERROR},
+}

@@ -7,15 +7,17 @@ from contextlib import ExitStack
 from typing import NamedTuple
 
 from dragoman.corpus.memory import Match
-from dragoman.documents.passages import Passage, split
+from dragoman.documents.passages import Passage, beside, split
 from dragoman.documents.spans import PROTECTED, Apart
 from dragoman.documents.translated import Sentence, Translated
 from dragoman.errors import UserError
 from dragoman.evaluation.languages import Identifier
 from dragoman.serving.batching import BusyError, Options, Piece
 from dragoman.serving.corrections import Correction, Corrections, Made, NotKeptError
-from dragoman.serving.models import Leg, Model, Routes
+from dragoman.serving.models import Leg, Model, Read, Routes
+from dragoman.text.protection import Protection
 from dragoman.translation.demands import NOTHING_ASKED, Asked
+from dragoman.translation.translation import Translation
 
 log = logging.getLogger("dragoman.serving")
 
@@ -112,7 +114,7 @@ class Service:
 
     def detect(self, text: str) -> list[Guess]:
         """The languages of the models that a text may be in, the most probable first."""
-        return [Guess(*each) for each in self.identifier.ranked(text)]
+        return [Guess(*each) for each in self.identifier.ranked(text)] if self.identifier.languages else []
 
     async def translate(
         self, texts: Sequence[str], source: str, target: str, wish: Wish = NOTHING_MORE
@@ -123,27 +125,31 @@ class Service:
         return await self.translate_passages([self.passage(text, source) for text in texts], source, target, wish)
 
     async def translate_passages(
-        self, passages: Sequence[Passage], source: str, target: str, wish: Wish = NOTHING_MORE
+        self, passages: Sequence[Passage], source: Read, target: str, wish: Wish = NOTHING_MORE
     ) -> list[Translated]:
         """The same of texts in sentences."""
         way = self.routes.way(source, target)
         if not way:
-            raise UserError(f"no model translates from {source} to {target}")
+            raise UserError(f"no model translates from {named(source)} to {target}")
         with ExitStack() as stack:
             for leg in way:
                 stack.enter_context(leg.model.used())
             return await self._translated(passages, (source, target), way, wish)
 
     async def _translated(
-        self, passages: Sequence[Passage], pair: tuple[str, str], way: Sequence[Leg], wish: Wish
+        self, passages: Sequence[Passage], pair: tuple[Read, str], way: Sequence[Leg], wish: Wish
     ) -> list[Translated]:
-        pieces = [Piece(each) for passage in passages for each in passage.sentences]
+        pieces = [Piece(each) for passage in passages for each in passage.read]
         if wish.prefix and pieces:
             pieces[0] = pieces[0]._replace(prefix=wish.prefix)
-        known = {} if wish.prefix or wish.diverse else await self._corrected(pair, pieces)
+        source, target = pair
+        known: dict[Piece, Sentence] = {}
+        if isinstance(source, str) and not (wish.prefix or wish.diverse):  # what is kept has one source
+            known = await self._corrected((source, target), pieces)
         new = [piece for piece in pieces if piece not in known]
         made = await self._along(way, new, wish)
-        await self._note(pair, way, zip(new, made, strict=True))
+        if isinstance(source, str):
+            await self._note((source, target), way, zip(new, made, strict=True))
         found = iter(made)
         every = iter([known[piece] if piece in known else next(found) for piece in pieces])
         return [
@@ -194,6 +200,10 @@ class Service:
         """A text in its sentences."""
         return split(text, language, sentences=self.sentences)
 
+    def beside(self, texts: Sequence[str], languages: Sequence[str]) -> Passage:
+        """Several texts that a model reads together, in their sentences. UserError if they cannot be split alike."""
+        return beside(texts, languages, sentences=self.sentences)
+
     async def _corrected(self, pair: tuple[str, str], pieces: Sequence[Piece]) -> dict[Piece, Sentence]:
         """What users have corrected, of these sentences or of similar ones."""
         if self.corrections is None:
@@ -222,14 +232,38 @@ class Service:
     async def _by(self, leg: Leg, pieces: Sequence[Piece], options: Options, seconds: float) -> list[Sentence]:
         """Translate by one model."""
         known = leg.model.translator.codec.reading.protection
-        apart = [Apart(str(piece.text), PROTECTED, known) for piece in pieces]
+        apart = [Parted(piece.text, known) for piece in pieces]
         asked = [
             Piece(each.text, Apart(piece.prefix, PROTECTED, known).text)
             for each, piece in zip(apart, pieces, strict=True)
             if each.worded
         ]
         found = iter(await leg.model.translate(asked, options, seconds))
-        return [
-            each.sentence(next(found)) if each.worded else Sentence(str(piece.text))
-            for each, piece in zip(apart, pieces, strict=True)
-        ]
+        return [each.sentence(next(found)) if each.worded else Sentence(each.first) for each in apart]
+
+
+class Parted:
+    """What a model reads for a sentence, without its protected spans: those of the first of several texts that is not
+    blank come back, in the translation.
+    """
+
+    def __init__(self, text: Read, known: Protection | None) -> None:
+        texts = (text,) if isinstance(text, str) else text
+        self._number = next((number for number, each in enumerate(texts) if each.strip()), 0)
+        self.first = texts[self._number]
+        self._apart = [Apart(each, PROTECTED, known) for each in texts]
+        self.text = self._apart[0].text if isinstance(text, str) else tuple(each.text for each in self._apart)
+
+    @property
+    def worded(self) -> bool:
+        """Whether there is anything to translate."""
+        return self._apart[self._number].worded
+
+    def sentence(self, translation: Translation) -> Sentence:
+        """The translation with the spans in it."""
+        return self._apart[self._number].sentence(translation, self._number)
+
+
+def named(source: Read) -> str:
+    """A language or several sources in a message."""
+    return source if isinstance(source, str) else " and ".join(source)

@@ -4,26 +4,22 @@ import hashlib
 import math
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
-from pydantic import Field, ValidationError
-from pydantic_core import from_json
+from pydantic import Field
 from torch import Tensor
 
-from dragoman.configuration.messages import written_by
 from dragoman.data.batch import Batch
 from dragoman.errors import UserError
 from dragoman.evaluation.calibration import Reliability
-from dragoman.files import write_atomically
 from dragoman.model.predictor import Predictor
 from dragoman.model.shapes import Float
 from dragoman.search.tempered import normaliser
 from dragoman.translation.form import Form
-from dragoman.translation.json_form import problem
+from dragoman.translation.recorded import Recorded
 
-VERSION = 1
 COLDEST, WARMEST = 0.1, 10.0
 CLOSE = 1e-6  # relative change of the temperature at which it is found
 
@@ -60,13 +56,13 @@ class Fit(Form):
         return cls(loss=found.loss, error=found.reliability.error, bins=bins)
 
 
-class Calibration(Form):
+class Calibration(Recorded):
     """The temperature of a run's weights, and how well the development set is predicted at temperature 1 (`before`) and
     at this one (`after`). `sha256` is that of the weights.
     """
 
-    program: Literal["dragoman"] = "dragoman"
-    version: int = VERSION
+    command: ClassVar[str] = "calibrate"
+
     temperature: float = Field(ge=COLDEST, le=WARMEST)
     weights: str
     sha256: str
@@ -74,27 +70,6 @@ class Calibration(Form):
     symbols: int
     before: Fit
     after: Fit
-
-    def write(self, path: Path) -> None:
-        """Write it as JSON."""
-        with write_atomically(path) as file:
-            file.write(self.model_dump_json(indent=1) + "\n")
-
-    @classmethod
-    def read(cls, path: Path) -> "Calibration":
-        """Read what `write` wrote. UserError names what is anything else."""
-        try:
-            value = from_json(path.read_bytes(), allow_inf_nan=False)
-        except (OSError, ValueError) as error:
-            raise UserError(f"{path}: not readable as JSON ({error})") from None
-        if not isinstance(value, dict) or value.get("program") != "dragoman":
-            raise UserError(f"{path}: no calibration that `dragoman calibrate` wrote")
-        if value.get("version") != VERSION:
-            raise UserError(f"{path}: {written_by(value.get('version'), VERSION)}; calibrate again")
-        try:
-            return cls.model_validate(value)
-        except ValidationError as error:
-            raise UserError(f"{path}: {problem(error)}") from None
 
 
 def digest(path: Path) -> str:

@@ -1,23 +1,18 @@
 """The gate before a service: whether a run is worse than the one that serves, on sentences held out."""
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Literal
+from typing import ClassVar
 
-from pydantic import Field, ValidationError
-from pydantic_core import from_json
+from pydantic import Field
 
-from dragoman.configuration.messages import written_by
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.metric import Metric
 from dragoman.evaluation.significance import FEWEST, compare
-from dragoman.files import write_atomically
 from dragoman.run.run import Run
 from dragoman.translation.calibration import digest
 from dragoman.translation.form import Form
-from dragoman.translation.json_form import problem
+from dragoman.translation.recorded import Recorded
 
-VERSION = 1
 LEVEL = 0.05  # p below which a difference is taken for one
 
 
@@ -36,11 +31,11 @@ class Figures(Form):
     worse: bool
 
 
-class Gate(Form):
+class Gate(Recorded):
     """What was found when a run's weights were compared with those that served before (`against`)."""
 
-    program: Literal["dragoman"] = "dragoman"
-    version: int = VERSION
+    command: ClassVar[str] = "gate"
+
     weights: str
     sha256: str
     against: str
@@ -51,27 +46,6 @@ class Gate(Form):
     @property
     def passed(self) -> bool:
         return not any(each.worse for each in self.figures)
-
-    def write(self, path: Path) -> None:
-        """Write it as JSON."""
-        with write_atomically(path) as file:
-            file.write(self.model_dump_json(indent=1) + "\n")
-
-    @classmethod
-    def read(cls, path: Path) -> "Gate":
-        """Read what `write` wrote. UserError names what is anything else."""
-        try:
-            value = from_json(path.read_bytes(), allow_inf_nan=False)
-        except (OSError, ValueError) as error:
-            raise UserError(f"{path}: not readable as JSON ({error})") from None
-        if not isinstance(value, dict) or value.get("program") != "dragoman":
-            raise UserError(f"{path}: not written by `dragoman gate`")
-        if value.get("version") != VERSION:
-            raise UserError(f"{path}: {written_by(value.get('version'), VERSION)}; compare again")
-        try:
-            return cls.model_validate(value)
-        except ValidationError as error:
-            raise UserError(f"{path}: {problem(error)}") from None
 
 
 def compared(

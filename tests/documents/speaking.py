@@ -6,6 +6,7 @@ import numpy as np
 
 from dragoman.documents.document import Document
 from dragoman.documents.passages import split
+from dragoman.documents.spans import PROTECTED, Apart
 from dragoman.documents.translated import Sentence, Translated
 from dragoman.translation.attended import SourceAttention
 from dragoman.translation.translation import Translation
@@ -44,3 +45,15 @@ def _sentence(text: str, done: list[str], order: int) -> Sentence:
 def spoken(document: Document, say: Say = backwards) -> bytes:
     """A document with what is said for each of its lines."""
     return document.written([say(line.text) for line in document.lines])
+
+
+def protected(text: str) -> Translated:
+    """The same backwards, but for what a service protects, which no model reads."""
+    passage = split(text, "en", sentences=False)
+    apart = [Apart(each, PROTECTED) for each in passage.sentences]
+    said = [backwards(each.text).sentences for each in apart]
+    found = [
+        each.sentence(done[0].whole) if each.worded and done and done[0].whole else Sentence(sentence)
+        for each, done, sentence in zip(apart, said, passage.sentences, strict=True)
+    ]
+    return Translated(passage, tuple(found))

@@ -20,6 +20,7 @@ from dragoman.serving.limits import Gate, Keys, Limits
 from dragoman.serving.measures import Measures
 from dragoman.serving.models import Model
 from dragoman.serving.service import Service
+from dragoman.training import session
 from tests import toy
 
 LIMITS = Limits(body=10_000, characters=500, texts=5, alternatives=3)
@@ -29,6 +30,18 @@ Open = Callable[..., TestClient]
 @pytest.fixture(scope="session")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return toy.trained(tmp_path_factory.getbasetemp())
+
+
+@pytest.fixture(scope="session")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that reads a sentence in English and in digits."""
+    folder = toy.corpus(tmp_path_factory.mktemp("two"))
+    numbers = {word: str(number) for number, word in enumerate(toy.WORDS, start=1)}
+    for part in ("train", "dev"):
+        lines = (folder / f"{part}.en").read_text("utf-8").splitlines()
+        digits = [" ".join(map(numbers.__getitem__, line.split())) for line in lines]
+        (folder / f"{part}.digits").write_text("".join(f"{line}\n" for line in digits), "utf-8")
+    return session.train(toy.config(folder, folder / "run", {"data.source": ["en", "digits"]}), quiet=True).path
 
 
 @pytest.fixture(scope="session")
@@ -52,9 +65,9 @@ def client(opened: Open) -> Iterator[TestClient]:
 
 
 @pytest.fixture(scope="session")
-def served(run: Path) -> Iterator[str]:
-    """The address of a server in a process of its own, which a signal ends without a trace."""
-    command = [sys.executable, "-m", "dragoman", "serve", str(run), "--port", "0", "--threads", "1"]
+def served(run: Path, two: Path) -> Iterator[str]:
+    """The address of a server of both runs in a process of its own, which a signal ends without a trace."""
+    command = [sys.executable, "-m", "dragoman", "serve", str(run), str(two), "--port", "0", "--threads", "1"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
         found = re.search(r"http://[\d.:]+", server.stderr.readline())

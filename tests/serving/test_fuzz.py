@@ -137,3 +137,20 @@ def no_trace(caplog: pytest.LogCaptureFixture) -> Any:
     with caplog.at_level(logging.ERROR, "dragoman.serving"):
         yield
     assert not [record for record in caplog.records if record.exc_info]
+
+
+def test_the_description_tells_of_refusals_and_of_what_is_no_json(client: TestClient) -> None:
+    """What schemathesis found: answers that the service's own OpenAPI did not have."""
+    paths = client.get("/spec").json()["paths"]
+    for path in (*POSTS, "/download_file/{name}"):
+        for operation in paths[path].values():
+            assert {"4XX", "503"} <= set(operation["responses"]), path
+    kinds = {
+        "/metrics": client.get("/metrics").headers["content-type"],
+        "/v1/stream": client.post("/v1/stream", json=USUAL).headers["content-type"],
+        "/download_file/{name}": "application/octet-stream",
+    }
+    for path, kind in kinds.items():
+        (operation,) = paths[path].values()
+        (told,) = operation["responses"]["200"]["content"]
+        assert kind.startswith(told.partition(";")[0]), path

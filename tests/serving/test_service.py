@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import dragoman
+from dragoman.corpus.features import FeatureSource
 from dragoman.errors import UserError
 from dragoman.serving import models
 from dragoman.serving.models import Model, Routes
@@ -76,7 +77,7 @@ def test_what_was_translated_is_known(run: Path, monkeypatch: pytest.MonkeyPatch
     assert asked == ["one two", "six"]
 
 
-def test_a_run_of_several_texts_does_not_serve(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(models, "only_text", lambda _: False)
-    with pytest.raises(UserError, match="run: reads en, but serves one text"):
+def test_a_run_that_reads_numbers_does_not_serve(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(models, "Language", FeatureSource)
+    with pytest.raises(UserError, match="run: reads en, and a service takes texts alone, no numbers"):
         Model.load(run)

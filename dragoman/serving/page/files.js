@@ -4,7 +4,7 @@
 const FETCHED = 30; // minutes that the server keeps a file for
 
 async function send(file) {
-  if (!file || !settings.filesTranslation) return;
+  if (!file || !settings.filesTranslation || several()) return;
   one("files").open = true;
   one("sent").textContent = `Translating ${file.name} …`;
   const form = new FormData();
@@ -25,7 +25,6 @@ async function send(file) {
 }
 
 function offer() {
-  one("files").hidden = !settings.filesTranslation;
   one("file").accept = settings.supportedFilesFormat.join(",");
   one("formats").textContent = settings.supportedFilesFormat.join(" ");
 }

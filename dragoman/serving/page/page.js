@@ -8,6 +8,7 @@ const one = (id) => document.getElementById(id);
 
 let languages = [];
 let settings = {};
+let together = []; // {sources, target} of each run that reads several texts
 let sentences = []; // of the translation that is shown
 let chosen = null; // {sentence, word}
 let running = null; // aborts the request that is under way
@@ -69,23 +70,61 @@ function pair() {
   return { source: one("source").value, target: one("target").value };
 }
 
+// The sources that are read together, if the choice is of such.
+function several() {
+  return languages.find(({ code }) => code === one("source").value)?.sources;
+}
+
+// What is asked of the server: a text, or one for each source.
+function asked(q) {
+  return { q, ...pair(), ...(several() && { source: several() }), glossary: glossary() };
+}
+
+function texts() {
+  return [...document.querySelectorAll("#texts textarea")].map((area) => area.value);
+}
+
+// As many boxes as there are sources.
+function boxes() {
+  const names = several();
+  one("ask").querySelector(".columns").classList.toggle("several", Boolean(names));
+  one("named").textContent = names ? names[0] : "Text to translate";
+  one("named").className = names ? "muted" : "unseen";
+  for (const more of document.querySelectorAll("#texts > div:not(:first-child)")) more.remove();
+  (names ?? []).slice(1).forEach((name, number) => {
+    const id = `text${number + 2}`;
+    const area = element("textarea", "", { id, dir: "auto", rows: "7" });
+    area.addEventListener("input", count);
+    area.addEventListener("keydown", hurry);
+    const box = element("div");
+    box.append(element("label", name, { for: id, class: "muted" }), area);
+    one("texts").append(box);
+  });
+  one("files").hidden = Boolean(names) || !settings.filesTranslation;
+  count();
+}
+
+function hurry(event) {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) translate();
+}
+
 async function translate() {
   running?.abort();
   const abort = running = new AbortController();
-  const q = one("text").value;
+  const q = several() ? texts() : one("text").value;
   sentences = [];
   choose(null);
   one("translation").replaceChildren();
   one("copy").disabled = true;
-  if (!q.trim()) return say("");
+  if (!texts().some((text) => text.trim())) return say("");
   say("Translating …");
   try {
-    for await (const { name, data } of events(await post("v1/stream", { q, ...pair(), glossary: glossary() }, abort.signal))) {
+    for await (const { name, data } of events(await post("v1/stream", asked(q), abort.signal))) {
       if (name === "error") throw new Error(data.error);
       if (name === "sentence") add(data);
     }
     say(legend());
-    remember(q);
+    if (!several()) remember(q);
   } catch (error) {
     if (error.name !== "AbortError") say(error.message);
   }
@@ -150,26 +189,34 @@ function draw(sentence) {
   place.append(text.slice(end));
 }
 
-// What a word of the translation looked at.
+// What a word of the translation looked at, in each of its sources.
 function show(sentence, word) {
-  const source = sentence.translation.sources[0];
-  const weights = source.attention[word.number];
   one("chosen").textContent = `“${word.word}” looked at`;
-  const shown = one("looked");
-  shown.replaceChildren();
+  const read = [sentence.source].flat();
+  one("looked").replaceChildren(...read.map((text, number) => {
+    const line = looked(text, sentence.translation.sources[number], word);
+    if (read.length > 1) line.prepend(element("span", `${several()?.[number] ?? ""} `, { class: "muted", dir: "ltr" }));
+    return line;
+  }));
+  one("detail").hidden = false;
+}
+
+function looked(text, source, word) {
+  const shown = element("p", "", { dir: "auto" });
+  const weights = source.attention[word.number];
   let end = 0;
   source.words.forEach((read, number) => {
-    const begin = sentence.source.indexOf(read, end);
+    const begin = text.indexOf(read, end);
     if (begin < 0) return;
-    shown.append(sentence.source.slice(end, begin));
+    shown.append(text.slice(end, begin));
     end = begin + read.length;
     if (weights[number] < FAINT) return shown.append(read);
     const mark = element("mark", read, { title: `${Math.round(100 * weights[number])} %` });
     mark.style.setProperty("--weight", `${Math.round(10 + 60 * weights[number])}%`);
     shown.append(mark);
   });
-  shown.append(sentence.source.slice(end));
-  one("detail").hidden = false;
+  shown.append(text.slice(end));
+  return shown;
 }
 
 // A word that was chosen stays shown, with what else could stand there.
@@ -182,13 +229,13 @@ async function choose(next) {
   const { sentence, word, button } = chosen;
   button.setAttribute("aria-pressed", "true");
   show(sentence, word);
-  one("correction").hidden = !settings.suggestions;
+  one("correction").hidden = !settings.suggestions || Array.isArray(sentence.source);
   one("better").value = sentence.text;
   one("kept").textContent = "";
   const prefix = sentence.text.slice(0, word.begin);
   try {
-    const asked = { q: sentence.source, ...pair(), glossary: glossary(), prefix: prefix.trimEnd(), alternatives: 5, diverse: true };
-    const found = await (await post("v1/translate", asked)).json();
+    const wish = { ...asked(sentence.source), prefix: prefix.trimEnd(), alternatives: 5, diverse: true };
+    const found = await (await post("v1/translate", wish)).json();
     if (chosen?.button !== button) return;
     const others = new Set([found.text, ...found.alternatives].map((text) => following(text, prefix.trimEnd().length)));
     others.delete("");
@@ -214,7 +261,7 @@ async function retranslate(sentence, prefix) {
   choose(null);
   say("Translating …");
   try {
-    const found = await (await post("v1/translate", { q: sentence.source, ...pair(), glossary: glossary(), prefix })).json();
+    const found = await (await post("v1/translate", { ...asked(sentence.source), prefix })).json();
     const [again] = found.sentences;
     Object.assign(sentence, { text: again.text, translation: again.translation, correction: undefined });
     draw(sentence);
@@ -265,7 +312,7 @@ function showHistory() {
 }
 
 function count() {
-  const size = one("text").value.length;
+  const size = texts().reduce((sum, text) => sum + text.length, 0);
   one("count").textContent = `${size.toLocaleString("en")} of ${(settings.charLimit ?? 0).toLocaleString("en")} characters`;
 }
 
@@ -288,9 +335,15 @@ function targets(wanted) {
 }
 
 async function start() {
-  [languages, settings] = await Promise.all(["languages", "frontend/settings"].map(async (path) => (await fetch(path)).json()));
+  const paths = ["languages", "v1/sources", "frontend/settings"];
+  [languages, together, settings] = await Promise.all(paths.map(async (path) => (await fetch(path)).json()));
+  const joint = Map.groupBy(together, ({ sources }) => sources.join("+"));
+  joint.forEach((runs, code) => languages.push({
+    code, name: runs[0].sources.join(" + "), sources: runs[0].sources, targets: runs.map(({ target }) => target),
+  }));
   options(one("source"), languages.map(({ code }) => code), stored("source"));
   targets(stored("target"));
+  boxes();
   one("access").hidden = !settings.keyRequired;
   one("access").open = settings.keyRequired && !stored("key");
   one("key").value = stored("key");
@@ -302,8 +355,8 @@ async function start() {
 
 one("ask").addEventListener("submit", (event) => { event.preventDefault(); translate(); });
 one("text").addEventListener("input", count);
-one("text").addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) translate(); });
-one("source").addEventListener("change", () => { targets(one("target").value); stored("source", one("source").value); });
+one("text").addEventListener("keydown", hurry);
+one("source").addEventListener("change", () => { targets(one("target").value); stored("source", one("source").value); boxes(); });
 one("target").addEventListener("change", () => { targets(one("target").value); stored("target", one("target").value); });
 one("swap").addEventListener("click", () => {
   const { source, target } = pair();

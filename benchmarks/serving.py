@@ -1,0 +1,211 @@
+"""A service under load: `python -m benchmarks.serving [--run RUN]`.
+
+`dragoman serve` in a process of its own, and clients on the same machine that send a sentence of the phrasebook, each a
+different one, and wait for the answer before they send the next: one client, then 64. Then the memory of the server
+after some requests and after many more; 1,000 clients that ask at the same moment; and a client that asks for short
+texts while another has a text of 100,000 characters translated. Without --run, a run of the demo's size is trained
+briefly. The clients need a part of the processor, which the server then lacks.
+"""
+
+import argparse
+import asyncio
+import json
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Console
+
+from benchmarks.contest import ROOT
+from dragoman import demo, threads
+from dragoman.phrasebook import corpus
+from dragoman.training import checks, session
+
+MANY = 64
+CROWD = 1_000
+LONG = 100_000  # characters
+
+
+class Answer(NamedTuple):
+    """The status of an answer, whether it says when to ask again, and the seconds that it took."""
+
+    status: int
+    later: bool
+    seconds: float
+
+
+class Client:
+    """A connection to the server, which is kept."""
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        self.address = address
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def ask(self, text: str) -> Answer:
+        """Translate a text."""
+        body = json.dumps({"q": text, "source": demo.SOURCE, "target": demo.TARGET}).encode()
+        head = "POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        began = time.perf_counter()
+        if self._streams is None:
+            self._streams = await asyncio.open_connection(*self.address)
+        reader, writer = self._streams
+        writer.write((head % len(body)).encode() + body)
+        told = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+        size = re.search(r"content-length: (\d+)", told)
+        await reader.readexactly(int(size[1]) if size else 0)
+        return Answer(int(told.split()[1]), "retry-after:" in told, time.perf_counter() - began)
+
+    async def asking(self, texts: Iterator[str], end: float) -> list[Answer]:
+        """Translate one text after the other until then, or until there are no more."""
+        found = list[Answer]()
+        while time.perf_counter() < end and (text := next(texts, None)) is not None:
+            found.append(await self.ask(text))
+        return found
+
+
+class Server:
+    """A server in a process of its own."""
+
+    def __init__(self, process: "subprocess.Popen[str]", address: tuple[str, int]) -> None:
+        self.process = process
+        self.address = address
+
+    @property
+    def memory(self) -> int:
+        """Bytes in memory (Linux)."""
+        found = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{self.process.pid}/status").read_text("utf-8"))
+        assert found is not None
+        return 1024 * int(found[1])
+
+    async def asked(self, texts: Iterator[str], clients: int, seconds: float) -> list[Answer]:
+        """The answers to so many clients."""
+        end = time.perf_counter() + seconds
+        found = await asyncio.gather(*(Client(self.address).asking(texts, end) for _ in range(clients)))
+        return [each for answers in found for each in answers]
+
+
+@contextmanager
+def serving(run: Path, folder: Path) -> Iterator[Server]:
+    """Serve a run in the meantime."""
+    log = folder / "log"
+    command = [sys.executable, "-m", "dragoman", "serve", str(run), "--port", "0", "--characters", str(LONG)]
+    with log.open("w") as told, subprocess.Popen(command, cwd=ROOT, stderr=told, text=True) as process:
+        try:
+            while not (found := re.search(r"http://([\d.]+):(\d+)", log.read_text("utf-8"))):
+                time.sleep(0.1)
+                assert process.poll() is None, log.read_text("utf-8")
+            yield Server(process, (found[1], int(found[2])))
+        finally:
+            process.terminate()
+
+
+def sentences(count: int) -> Iterator[str]:
+    """Sentences of the phrasebook, no two the same, so that none is known to the server. They are drawn beforehand."""
+    return iter([each.english.text for each in corpus.sample(count, 2, "train")])
+
+
+def percent(answers: Sequence[Answer], share: int) -> float:
+    """The seconds in which so many percent were answered."""
+    return statistics.quantiles((each.seconds for each in answers), n=100, method="inclusive")[share - 1]
+
+
+async def rates(server: Server, texts: Iterator[str], seconds: float) -> Iterable[str]:
+    """One client, and many."""
+    await server.asked(islice(texts, 100), 8, 60)  # warms up
+    one = await server.asked(texts, 1, seconds)
+    many = await server.asked(texts, MANY, seconds)
+    rows = ["| clients | requests a second | median, s | 99 %, s | not answered with 200 |", "|---|---|---|---|---|"]
+    for clients, answers in ((1, one), (MANY, many)):
+        times = f"{percent(answers, 50):.3f} | {percent(answers, 99):.3f}"
+        failed = sum(each.status != 200 for each in answers)
+        rows.append(f"| {clients} | {len(answers) / seconds:.1f} | {times} | {failed} |")
+    return [*rows, "", f"{MANY} clients have {len(many) / len(one):.1f} times as many answers as one."]
+
+
+async def memory(server: Server, texts: Iterator[str], count: int) -> str:
+    """Growth of the memory over so many requests."""
+    await server.asked(islice(texts, count // 10), MANY, 3600)
+    before = server.memory
+    await server.asked(islice(texts, count), MANY, 3600)
+    growth = 100 * (server.memory / before - 1)
+    return f"Memory: {before / 1e6:.0f} MB after {count // 10:,} requests, {growth:+.1f} % after {count:,} more."
+
+
+async def crowd(server: Server, texts: Iterator[str], clients: int) -> str:
+    """Many clients that ask at once."""
+    began = time.perf_counter()
+    found = await server.asked(islice(texts, clients), clients, 3600)
+    seconds = time.perf_counter() - began
+    told = Counter(each.status for each in found)
+    named = ", ".join(f"{count:,} with {status}" for status, count in sorted(told.items()))
+    later = sum(each.later for each in found)
+    return f"{clients:,} clients at once: {named} ({later} with Retry-After), in {seconds:.1f} s."
+
+
+async def beside(server: Server, texts: Iterator[str], characters: int) -> str:
+    """Short texts beside a long one, and before it."""
+    long = ""
+    while len(long) < characters - 200:
+        long += f"{next(texts)} "
+    client = Client(server.address)
+    before = [await client.ask(next(texts)) for _ in range(20)]
+    work = asyncio.create_task(Client(server.address).ask(long))
+    during = list[Answer]()
+    while not work.done():
+        during.append(await client.ask(next(texts)))
+        await asyncio.sleep(0.05)
+    longest = [max(each.seconds for each in answers) for answers in (before, during)]
+    whole = await work
+    told = f"answered with {whole.status} after {whole.seconds:.1f} s"
+    return (
+        f"A text of {len(long):,} characters ({told}): {len(during)} short ones beside it took {longest[1]:.2f} s at "
+        f"most, {longest[0]:.2f} s before."
+    )
+
+
+def trained(folder: Path, *, tiny: bool) -> Path:
+    """A run of the demo's size."""
+    texts, run = folder / "corpus", folder / "run"
+    path = demo.write_config(texts, run)
+    corpus.write(texts, demo.SOURCE, demo.TARGET, {"train": 300 if tiny else 20_000, "dev": 50}, seed=1)
+    sizes = {"model.encoder.size": "8", "model.decoder.size": "8"} if tiny else {}
+    session.train(checks.load_config(path, {"training.epochs": "1" if tiny else "3", **sizes}), quiet=True)
+    return run
+
+
+async def measured(server: Server, *, tiny: bool) -> list[str]:
+    """All of it."""
+    texts = sentences(3_000 if tiny else 80_000)
+    return [
+        *await rates(server, texts, 1 if tiny else 60),
+        await memory(server, texts, 100 if tiny else 20_000),
+        await crowd(server, texts, 20 if tiny else CROWD),
+        await beside(server, texts, 2_000 if tiny else LONG),
+    ]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.serving", description=__doc__)
+    parser.add_argument("--run", type=Path, help="a run from en to fr")
+    parser.add_argument("--tiny", action="store_true", help="a tiny model and few requests, to see that it works")
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as name:
+        run = options.run or trained(Path(name), tiny=options.tiny)
+        with serving(run, Path(name)) as server:
+            console = Console(soft_wrap=True, highlight=False)
+            console.print(f"{threads.cores()} cores\n")
+            console.print("\n".join(asyncio.run(measured(server, tiny=options.tiny))), markup=False)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

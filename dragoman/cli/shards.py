@@ -1,0 +1,220 @@
+"""`translate --shards`: a corpus in parts, which processes on one machine or several translate (extra `ray`)."""
+
+import io
+import json
+import logging
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dragoman import threads
+from dragoman.cli import sources
+from dragoman.cli.progress import progress
+from dragoman.cli.resuming import head, others
+from dragoman.cli.streams import PORTION, portions, tell
+from dragoman.cli.translate_options import Options, split
+from dragoman.cli.translating import ready, translated, written
+from dragoman.errors import UserError
+from dragoman.files import held, write_atomically
+from dragoman.run.folder import RunFolder
+
+OBJECTS = 2**27  # bytes of shared memory: nothing but the numbers of shards passes through it
+NOTE = "options.json"
+
+
+class Shard(NamedTuple):
+    """Consecutive lines of a corpus, of which this many stand before it, and the file of their translations."""
+
+    number: int
+    before: int
+    lines: int
+    path: Path
+
+
+class Folder:
+    """The shards of an output that is not complete: a file for each that is done, and what they were written with."""
+
+    def __init__(self, target: Path) -> None:
+        self.path = target.with_name(f"{target.name}.shards")
+        self.note = self.path / NOTE
+
+    @contextmanager
+    def opened(self, asked: Mapping[str, Any]) -> Iterator[None]:
+        """Make the folder, or go on with it; it is removed if no shard is in it at the end. UserError if it is no such
+        folder, was written with other options, or another process writes there.
+        """
+        if not self.path.exists():
+            self.path.mkdir(parents=True)
+        elif os.listdir(self.path) and not self.note.is_file():
+            raise UserError(f"{self.path}: has other files than shards of this output; move it away")
+        elif found := others(self.note, asked) if self.note.exists() else []:
+            told = f"{self.path}: was written with another {', '.join(found)}"
+            raise UserError(f"{told}; give those of the first time, or remove it")
+        if not self.note.exists():
+            with write_atomically(self.note) as file:
+                file.write(head(asked) + "\n")
+        with held(self.note):
+            try:
+                yield
+            finally:
+                if self.path.exists() and os.listdir(self.path) == [NOTE]:
+                    self._removed([])
+
+    def shards(self, lines: int, count: int) -> list[Shard]:
+        """So many shards, as equal as they can be."""
+        width = max(5, len(str(count)))
+        bounds = [number * lines // count for number in range(count + 1)]
+        return [
+            Shard(number, begin, end - begin, self.path / f"{number:0{width}d}-of-{count:0{width}d}")
+            for number, (begin, end) in enumerate(pairwise(bounds))
+        ]
+
+    def joined(self, target: Path, shards: Sequence[Shard]) -> None:
+        """Write the output, and remove the shards."""
+        with write_atomically(target, "wb") as file:
+            for each in shards:
+                with each.path.open("rb") as part:
+                    shutil.copyfileobj(part, file)
+        self._removed(shards)
+
+    def _removed(self, shards: Sequence[Shard]) -> None:
+        killed = [left for each in shards for left in self.path.glob(f".{each.path.name}.*.part")]
+        for path in (*(each.path for each in shards), *killed, self.note):
+            path.unlink()
+        self.path.rmdir()
+
+
+def in_shards(options: Options, source: Path, count: int, asked: Mapping[str, Any]) -> None:
+    """Translate all lines in shards, those that are not done yet, and join them in their order."""
+    ray = _library()
+    target = options.output
+    assert target is not None
+    way = ready(options)
+    source, lines = sources.read(source, options.source or (), options.prefix, way.translator)
+    total = sum(1 for _ in lines)
+    runs, _ = split(options.words)
+    read = [source, *(Path(each.partition("=")[2]) for each in options.source or ())]
+    read += [options.prefix] if options.prefix else []
+    models = [RunFolder(run).weights(*filter(None, [options.weights])) for run in runs]
+    told = {**asked, "--shards": count, "FILE": sources.digests(read), "model": sources.digests(models)}
+    folder = Folder(target)
+    with folder.opened(told):
+        shards = folder.shards(total, count)
+        missing = [each for each in shards if not each.path.exists()]
+        done = total - sum(each.lines for each in missing)
+        if missing:
+            with progress(source, target, done) as advance, _cluster(ray, options) as workers:
+                for number in _translated(ray, options, missing, workers):
+                    advance(shards[number].lines)
+        folder.joined(target, shards)
+
+
+def _library() -> Any:
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # it would tell its makers that it is used
+    try:
+        import ray
+        import ray.data
+    except ModuleNotFoundError as error:
+        raise UserError(f"{error.name} is not installed; pip install 'dragoman[ray]' brings it") from error
+    return ray
+
+
+@contextmanager
+def _cluster(ray: Any, options: Options) -> Iterator[int]:
+    """Join the cluster that RAY_ADDRESS names, or start Ray on this machine, and yield how many workers there are."""
+    each = options.threads or 1
+    here: dict[str, Any] = {"num_cpus": (options.workers or max(1, threads.cores() // each)) * each}
+    here |= {"include_dashboard": False, "object_store_memory": OBJECTS}
+    handler = signal.getsignal(signal.SIGTERM)
+    ray.init(log_to_driver=False, logging_level="ERROR", **({} if "RAY_ADDRESS" in os.environ else here))
+    signal.signal(signal.SIGTERM, handler)
+    try:
+        with _without_native_messages():
+            yield options.workers or max(1, int(ray.cluster_resources().get("CPU", 1)) // each)
+    finally:
+        ray.shutdown()
+
+
+@contextmanager
+def _without_native_messages() -> Iterator[None]:
+    """Let Python alone write to standard error, and nothing to standard output. Ray's native code tells there of every
+    worker that may be started again; what is serious comes as exceptions, and all of it is in Ray's own log.
+    """
+    here = sys.__stderr__
+    if here is None or sys.stderr is not here:
+        yield
+        return
+    before = os.dup(2)
+    with open(before, "w", buffering=1, encoding=here.encoding, errors="backslashreplace") as file:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        try:
+            with redirect_stderr(file), redirect_stdout(file):
+                yield
+        finally:
+            os.dup2(before, 2)
+
+
+def _translated(ray: Any, options: Options, shards: Sequence[Shard], workers: int) -> Iterator[int]:
+    """Yield the number of each shard as soon as its file is there. What its worker told is told here, once. Where a
+    worker was killed, Ray starts another, and its shard again.
+    """
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    items = [
+        {"number": each.number, "shard": json.dumps({**each._asdict(), "path": os.path.realpath(each.path)})}
+        for each in shards
+    ]
+    found = ray.data.from_items(items, override_num_blocks=len(items)).map_batches(
+        Worker,
+        fn_constructor_args=(options, os.getcwd()),
+        batch_size=1,
+        compute=ray.data.ActorPoolStrategy(size=min(workers, len(items))),
+        num_cpus=options.threads or 1,
+    )
+    for row in found.iter_rows():
+        for line in row["told"].splitlines():
+            tell(line)
+        if row["error"]:
+            raise UserError(row["error"])
+        yield row["number"]
+
+
+class Worker:
+    """A process that has loaded what translates, and translates shards."""
+
+    def __init__(self, options: Options, folder: str) -> None:
+        os.chdir(folder)
+        self.options = options
+        with threads.asked(options.threads or 1):
+            self.way = ready(options)
+
+    def __call__(self, batch: Mapping[str, Any]) -> dict[str, list[Any]]:
+        """Translate a shard. A user's error is returned as its line."""
+        shard = json.loads(batch["shard"][0])
+        told, error = io.StringIO(), ""
+        with redirect_stderr(told), threads.asked(self.options.threads or 1):
+            try:
+                self._write(Shard(**{**shard, "path": Path(shard["path"])}))
+            except UserError as refused:
+                error = str(refused)
+        return {"number": [shard["number"]], "told": [told.getvalue()], "error": [error]}
+
+    def _write(self, shard: Shard) -> None:
+        options = self.options
+        _, source = split(options.words)
+        source, every = sources.read(source, options.source or (), options.prefix, self.way.translator)
+        lines = islice(every, shard.before, shard.before + shard.lines)
+        with write_atomically(shard.path) as file:
+            for portion in portions(lines, options.batch_lines or PORTION):
+                first = shard.before + portion.first
+                found = translated(self.way, portion._replace(first=first), source, options)
+                for number, translation in enumerate(found, start=first - 1):
+                    file.writelines(f"{line}\n" for line in written(number, translation, options))

@@ -1,0 +1,161 @@
+"""How `dragoman translate` makes output lines of input lines, whoever reads and writes them."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from dragoman.cli.options import two
+from dragoman.cli.streams import Portion, one_line, tell, warn
+from dragoman.cli.translate_options import Options, split
+from dragoman.corpus.pharaoh import pharaoh
+from dragoman.errors import UserError
+from dragoman.files import shown
+
+if TYPE_CHECKING:
+    from dragoman.configuration.components import Spec
+    from dragoman.corpus.features import Given
+    from dragoman.translation.demands import Asked
+    from dragoman.translation.reranking import Reranker
+    from dragoman.translation.risk import MinimumBayesRisk
+    from dragoman.translation.translation import Translation
+    from dragoman.translation.translator import Translator
+
+
+class Way(NamedTuple):
+    """How all lines are translated: by which translator and search, what translations have to contain, and what chooses
+    among several.
+    """
+
+    translator: "Translator"
+    search: "Spec"
+    demanded: "Asked"
+    risk: "MinimumBayesRisk | None"
+    reranker: "Reranker | None"
+
+
+def ready(options: Options, *, whole: bool = False) -> Way:
+    """Load what the options name. From a `whole` document, protected spans are taken out before it is translated.
+    UserError if a run cannot do what is asked for.
+    """
+    from dragoman.cli import sources
+    from dragoman.translation.loading import load
+
+    runs, _ = split(options.words)
+    demanded, risk = _demanded(options, whole=whole), _risk(options)
+    translator = load(
+        runs,
+        weights=options.weights,
+        engine=options.engine.value,
+        candidates=two(options.candidates),
+        memory=options.memory,
+        dictionary=options.dictionary or (),
+        replace_unk=options.replace_unk,
+    )
+    if options.min_confidence is not None and translator.codec.temperature is None:
+        raise UserError(f"--min-confidence: {runs[0]} was calibrated with other weights; `dragoman calibrate` it again")
+    if options.via and translator.codec.unknown and translator.codec.unknown.dictionaries:
+        raise UserError("--via: a dictionary has words of two languages, and a third stands between; leave out one")
+    if options.via and not translator.marks:
+        raise UserError("--via: goes by way of another language, and this run has no others (data.pairs)")
+    search = sources.search_of(translator, options.search, options.beam)
+    return Way(translator, search, demanded, risk, _reranker(options, translator))
+
+
+def _demanded(options: Options, *, whole: bool) -> "Asked":
+    """Return the terms and the protected spans that translations have to contain. From a `whole` document, spans are
+    taken out before it is translated.
+    """
+    from dragoman.text import glossary
+    from dragoman.text.protection import Protection
+    from dragoman.translation.demands import Asked
+
+    terms = [*map(glossary.read, options.glossary or ()), *map(glossary.read_kept, options.keep or ())]
+    protection = None if whole else Protection.named(options.protect or ())
+    return Asked(glossary.together(terms), options.glossary_weight or None, protection)
+
+
+def _risk(options: Options) -> "MinimumBayesRisk | None":
+    """Return what `--mbr` asks for."""
+    if options.mbr is None:
+        return None
+    from dragoman.configuration import components
+    from dragoman.evaluation.metrics.table import METRICS
+    from dragoman.translation.risk import MinimumBayesRisk
+
+    metric = components.build(METRICS, components.read(METRICS, options.mbr))
+    return MinimumBayesRisk(metric, options.samples)
+
+
+def _reranker(options: Options, translator: "Translator") -> "Reranker | None":
+    """Return what `--rerank` asks for."""
+    if options.rerank is None:
+        return None
+    from dragoman.translation.nbest import Lists
+    from dragoman.translation.tuning import Weighted
+
+    lists = Lists(options.criteria) if options.criteria else None
+    return Weighted.read(options.rerank).reranker(translator, options.to, lists)
+
+
+def translated(way: Way, portion: "Portion[tuple[Given, ...]]", source: Path, options: Options) -> "list[Translation]":
+    """Return the translations of some lines."""
+    rerank = way.reranker and way.reranker._replace(first=portion.first - 1)
+    translate = partial(way.translator.translate, beam_size=options.beam)
+    given = [line[:-1] for line in portion.lines] if options.prefix else portion.lines
+    prefix = [str(line[-1]) for line in portion.lines] if options.prefix else None
+    if options.via:
+        between = translate(given, to=options.via, search=way.search)
+        warn(source, portion.first, (translation.left_out for translation in between))
+        given = [(translation.text,) for translation in between]
+    found = translate(
+        given,
+        to=options.to,
+        n_best=options.n_best or 1,
+        search=None if (way.risk or rerank) and options.search is None else way.search,
+        prefix=prefix,
+        exact=options.exact,
+        asked=way.demanded,
+        risk=way.risk,
+        rerank=rerank,
+    )
+    warn(source, portion.first, (translation.left_out for translation in found))
+    if options.min_confidence is not None:
+        found = [each.trusted(options.min_confidence) for each in found]
+    for number, translation in enumerate(found, start=portion.first):
+        if translation.withheld is not None and (confidence := translation.confidence):
+            tell(f"{shown(source)}:{number}: left empty, its confidence is {confidence.sentence:.3f}")
+        missing = [each.text for each in translation.spans if each.target is None]
+        if options.glossary_weight is None:
+            missing += [each.text for each in translation.terms if each.target is None]
+        if translation.proved is False:
+            tell(f"{shown(source)}:{number}: not proved to be the most probable within the steps of the search")
+        if missing:
+            tell(f"{shown(source)}:{number}: not in the translation: {', '.join(missing)}")
+    return found
+
+
+def written(number: int, translation: "Translation", options: Options) -> Iterator[str]:
+    """Yield the output lines: the text, followed by alignments if asked for; an n-best list in the format of Moses,
+    with line numbers from 0; or one JSON object, which has everything.
+    """
+    if options.json:
+        from dragoman.translation.result import Result
+
+        yield Result(translation).line()
+        return
+    if options.n_best is None:
+        fields = [one_line(translation.text), *_alignment(translation, options)]
+        yield " ||| ".join(fields)
+    for found in translation.n_best if options.n_best else ():
+        fields = [str(number), one_line(found.text), *_alignment(found, options)]
+        figures = {"F0": found.log_prob, **found.criteria}
+        told = " ".join(f"{name}= {value:.4f}" for name, value in figures.items())
+        yield " ||| ".join([*fields, told, f"{found.score:.4f}"])
+
+
+def _alignment(translation: "Translation", options: Options) -> list[str]:
+    """Return the links to each source; none to words that were withheld."""
+    if not options.alignments:
+        return []
+    return ["" if translation.withheld is not None else pharaoh(source.alignment) for source in translation.sources]
