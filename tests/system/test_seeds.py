@@ -46,7 +46,7 @@ def test_several_seeds_are_trained_and_their_spread_is_shown(shell: Shell) -> No
 def test_the_same_command_goes_on_where_it_stopped(shell: Shell) -> None:
     words = ("train", "toy.yaml", "--seeds=2", *FEW)
     assert shell("train", "toy.yaml", "--seeds=2", "--run=runs/whole", *FEW).code == 0
-    killed = shell.kill("step", 9, *words)
+    killed = shell.kill("step", 10, *words)
     assert killed.code == -9
     assert (shell.folder / "runs/toy-3/README.md").is_file()
     assert not (shell.folder / "runs/toy-4/README.md").is_file()
