@@ -1,7 +1,7 @@
 """State is whole, by toy parts: persistent buffers, and parameters whose first gradient comes late or never."""
 
 import json
-from collections.abc import Callable, Sized
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from torch import Tensor, nn
 import dragoman
 from dragoman.cli.average import average
 from dragoman.data.batch import Batch
+from dragoman.data.vocabulary import SymbolTable
 from dragoman.deployment import export
 from dragoman.errors import UserError
 from dragoman.model.output.full import Full
@@ -37,7 +38,7 @@ class Tree(Full):  # type: ignore[misc]
     they were saved.
     """
 
-    def __init__(self, features_size: int, symbols: Sized, *parts: Any) -> None:
+    def __init__(self, features_size: int, symbols: SymbolTable, *parts: Any) -> None:
         super().__init__(features_size, symbols, *parts)
         self.leaves: Tensor
         self.register_buffer("leaves", torch.randperm(len(symbols)))
