@@ -1,6 +1,6 @@
 """The softmax over the vocabulary."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from typing import Any, final
 
 import torch
@@ -103,7 +103,7 @@ def unigram(counts: Sequence[int]) -> Float[Tensor, "V"]:
     return (found / found.sum()).log()
 
 
-def output_weight(features_size: int, symbols: SymbolTable, table: nn.Parameter | None) -> nn.Parameter:
+def output_weight(features_size: int, symbols: Sized, table: nn.Parameter | None) -> nn.Parameter:
     """W (V, F), which is the target embedding where the two are tied. ValueError where that has another size."""
     if table is None:
         return nn.Parameter(nn.init.xavier_uniform_(torch.empty(len(symbols), features_size)))
