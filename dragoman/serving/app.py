@@ -44,12 +44,12 @@ def create(desk: Desk) -> FastAPI:
         """Whether the service is there."""
         return {"status": "ok"}
 
-    @app.get("/metrics", response_class=Told)
+    @app.get("/metrics", response_class=MetricsResponse)
     async def metrics() -> Response:
         """Measures for Prometheus."""
         for model in desk.service.routes.models:
             desk.measures.waiting.labels(model.name).set(model.batcher.size)
-        return Told(desk.measures.text())
+        return MetricsResponse(desk.measures.text())
 
     @app.get("/spec")
     async def spec() -> dict[str, Any]:
@@ -65,7 +65,7 @@ def create(desk: Desk) -> FastAPI:
     return app
 
 
-class Told(Response):
+class MetricsResponse(Response):
     """Measures as Prometheus reads them."""
 
     media_type = KIND

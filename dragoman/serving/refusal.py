@@ -19,6 +19,6 @@ _ERROR = {
     }
 }
 REFUSALS: Final[dict[int | str, dict[str, Any]]] = {  # what OpenAPI says of them
-    "4XX": {"description": "What is asked for cannot be, and why", "content": _ERROR},
+    "4XX": {"description": "The request is refused; `error` says why", "content": _ERROR},
     503: {"description": "The service is busy; Retry-After has the seconds to wait", "content": _ERROR},
 }
