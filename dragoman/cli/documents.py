@@ -12,7 +12,7 @@ from dragoman.corpus.formats import ENDINGS
 from dragoman.documents import table
 from dragoman.documents.document import File
 from dragoman.documents.passages import split
-from dragoman.documents.spans import Apart
+from dragoman.documents.spans import Stripped
 from dragoman.documents.translated import Sentence, Translated
 from dragoman.errors import UserError
 from dragoman.files import read_chunks, shown, write_atomically
@@ -56,7 +56,7 @@ def fill(
         raise UserError(f"{shown(path)}: name the file to write with -o")
     passages = [split(line.text, names[0], sentences=kind.prose) for line in document.lines]
     known = translator.codec.reading.protection
-    sentences = [Apart(each, protection, known) for passage in passages for each in passage.sentences]
+    sentences = [Stripped(each, protection, known) for passage in passages for each in passage.sentences]
     found = iter(_translated(sentences, translate))
     done = [Translated(passage, tuple(next(found) for _ in passage.sentences)) for passage in passages]
     written = document.written(done)
@@ -68,7 +68,7 @@ def fill(
     tell(f"{shown(path)}: {sum(each.complete for each in done):,} of {len(done):,} {kind.done}")
 
 
-def _translated(sentences: Sequence[Apart], translate: Translate) -> list[Sentence]:
+def _translated(sentences: Sequence[Stripped], translate: Translate) -> list[Sentence]:
     """Translate sentences, each different one once."""
     different = {each.text: None for each in sentences if each.worded}
     found = dict(zip(different, _each(list(different), translate), strict=True))

@@ -43,7 +43,7 @@ def writable(path: Path | None) -> Path | None:
     return path
 
 
-def apart(option: str, path: Path | None, target: Path | None) -> None:
+def check_distinct(option: str, path: Path | None, target: Path | None) -> None:
     """Raises UserError if the output of `option` to `path` and the lines to `target` would get in each other's way."""
     if str(path) == str(target or "-") == "-":
         raise UserError(f"{option} -: the lines go to standard output; write them to a file with -o")

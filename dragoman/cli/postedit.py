@@ -97,7 +97,7 @@ def _check(options: Options) -> None:
 
     run, weights, target = options.run, options.weights, options.output
     one_stream(options.source, options.translation)
-    outputs.apart("--html", options.html, target)
+    outputs.check_distinct("--html", options.html, target)
     written = [("--output", path) for path in all_written(target)]
     read = [options.source, options.translation, RunFolder(run).weights(weights) if weights else None]
     outputs.check([*written, ("--html", options.html)], read, [run])

@@ -19,7 +19,7 @@ from dragoman.cli.progress import progress
 from dragoman.cli.resuming import head, others
 from dragoman.cli.streams import PORTION, portions, tell
 from dragoman.cli.translate_options import Options, split
-from dragoman.cli.translating import ready, translated, written
+from dragoman.cli.translating import load_pipeline, translated, written
 from dragoman.errors import UserError
 from dragoman.files import held, write_atomically
 from dragoman.run.folder import RunFolder
@@ -95,8 +95,8 @@ def in_shards(options: Options, source: Path, count: int, asked: Mapping[str, An
     ray = _library()
     target = options.output
     assert target is not None
-    way = ready(options)
-    source, lines = sources.read(source, options.source or (), options.prefix, way.translator)
+    pipeline = load_pipeline(options)
+    source, lines = sources.read(source, options.source or (), options.prefix, pipeline.translator)
     total = sum(1 for _ in lines)
     runs, _ = split(options.words)
     read = [source, *(Path(each.partition("=")[2]) for each in options.source or ())]
@@ -194,7 +194,7 @@ class Worker:
         os.chdir(folder)
         self.options = options
         with threads.asked(options.threads or 1):
-            self.way = ready(options)
+            self.pipeline = load_pipeline(options)
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, list[Any]]:
         """Translate a shard. A user's error is returned as its line."""
@@ -210,11 +210,11 @@ class Worker:
     def _write(self, shard: Shard) -> None:
         options = self.options
         _, source = split(options.words)
-        source, every = sources.read(source, options.source or (), options.prefix, self.way.translator)
+        source, every = sources.read(source, options.source or (), options.prefix, self.pipeline.translator)
         lines = islice(every, shard.before, shard.before + shard.lines)
         with write_atomically(shard.path) as file:
             for portion in portions(lines, options.batch_lines or PORTION):
                 first = shard.before + portion.first
-                found = translated(self.way, portion._replace(first=first), source, options)
+                found = translated(self.pipeline, portion._replace(first=first), source, options)
                 for number, translation in enumerate(found, start=first - 1):
                     file.writelines(f"{line}\n" for line in written(number, translation, options))

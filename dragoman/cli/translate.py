@@ -21,7 +21,7 @@ from dragoman.cli.translate_options import (
     output_options,
     split,
 )
-from dragoman.cli.translating import Way, ready, translated, written
+from dragoman.cli.translating import Pipeline, load_pipeline, translated, written
 from dragoman.files import shown
 
 if TYPE_CHECKING:
@@ -61,20 +61,20 @@ def translate(options: Options) -> None:
         )
         follow(translator, source, options.output, done, wait=options.wait, to=options.to)
         return
-    way = ready(options, whole=fills)
+    pipeline = load_pipeline(options, whole=fills)
     if fills:
         from dragoman.documents.spans import WITHIN
         from dragoman.text.protection import Protection
 
         named = Path(f"{source} (texts to translate)")  # in warnings, before the number of one
-        translate = partial(translated, way, source=named, options=options)
+        translate = partial(translated, pipeline, source=named, options=options)
         protection = Protection.named(options.protect or WITHIN)
-        documents.fill(source, options.output, way.translator, options.to, translate, protection)
+        documents.fill(source, options.output, pipeline.translator, options.to, translate, protection)
         return
-    _translate(way, source, options, done, asked)
+    _translate(pipeline, source, options, done, asked)
 
 
-def _translate(way: Way, source: Path, options: Options, done: int | None, asked: Mapping[str, Any]) -> None:
+def _translate(pipeline: Pipeline, source: Path, options: Options, done: int | None, asked: Mapping[str, Any]) -> None:
     """Translate line by line, after the lines that are done."""
     from dragoman.cli import sources
     from dragoman.cli.progress import progress
@@ -83,13 +83,13 @@ def _translate(way: Way, source: Path, options: Options, done: int | None, asked
     with ExitStack() as stack:
         noted = stack.enter_context(noting(target, done if options.resumable else None, asked))
         texts = stack.enter_context(output(target, done))
-        source, lines = sources.read(source, options.source or (), options.prefix, way.translator)
+        source, lines = sources.read(source, options.source or (), options.prefix, pipeline.translator)
         if target and done:
             deque(done_before(lines, done, source, target), maxlen=0)
         stack.enter_context(left_behind(target, resumable=options.resumable))
         advance = stack.enter_context(progress(source, target, done or 0))
         for portion in portions(lines, options.batch_lines or PORTION, typed=is_typed(source), done=done or 0):
-            found = translated(way, portion, source, options)
+            found = translated(pipeline, portion, source, options)
             noted(portion.lines)
             for number, translation in enumerate(found, start=portion.first - 1):
                 _write(texts, number, translation, options)

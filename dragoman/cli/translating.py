@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dragoman.translation.translator import Translator
 
 
-class Way(NamedTuple):
+class Pipeline(NamedTuple):
     """How all lines are translated: by which translator and search, what translations have to contain, and what chooses
     among several.
     """
@@ -34,7 +34,7 @@ class Way(NamedTuple):
     reranker: "Reranker | None"
 
 
-def ready(options: Options, *, whole: bool = False) -> Way:
+def load_pipeline(options: Options, *, whole: bool = False) -> Pipeline:
     """Load what the options name. From a `whole` document, protected spans are taken out before it is translated.
     UserError if a run cannot do what is asked for.
     """
@@ -59,7 +59,7 @@ def ready(options: Options, *, whole: bool = False) -> Way:
     if options.via and not translator.marks:
         raise UserError("--via: goes by way of another language, and this run has no others (data.pairs)")
     search = sources.search_of(translator, options.search, options.beam)
-    return Way(translator, search, demanded, risk, _reranker(options, translator))
+    return Pipeline(translator, search, demanded, risk, _reranker(options, translator))
 
 
 def _demanded(options: Options, *, whole: bool) -> "Asked":
@@ -98,25 +98,27 @@ def _reranker(options: Options, translator: "Translator") -> "Reranker | None":
     return Weighted.read(options.rerank).reranker(translator, options.to, lists)
 
 
-def translated(way: Way, portion: "Portion[tuple[Given, ...]]", source: Path, options: Options) -> "list[Translation]":
+def translated(
+    pipeline: Pipeline, portion: "Portion[tuple[Given, ...]]", source: Path, options: Options
+) -> "list[Translation]":
     """Return the translations of some lines."""
-    rerank = way.reranker and way.reranker._replace(first=portion.first - 1)
-    translate = partial(way.translator.translate, beam_size=options.beam)
+    rerank = pipeline.reranker and pipeline.reranker._replace(first=portion.first - 1)
+    translate = partial(pipeline.translator.translate, beam_size=options.beam)
     given = [line[:-1] for line in portion.lines] if options.prefix else portion.lines
     prefix = [str(line[-1]) for line in portion.lines] if options.prefix else None
     if options.via:
-        between = translate(given, to=options.via, search=way.search)
+        between = translate(given, to=options.via, search=pipeline.search)
         warn(source, portion.first, (translation.left_out for translation in between))
         given = [(translation.text,) for translation in between]
     found = translate(
         given,
         to=options.to,
         n_best=options.n_best or 1,
-        search=None if (way.risk or rerank) and options.search is None else way.search,
+        search=None if (pipeline.risk or rerank) and options.search is None else pipeline.search,
         prefix=prefix,
         exact=options.exact,
-        asked=way.demanded,
-        risk=way.risk,
+        asked=pipeline.demanded,
+        risk=pipeline.risk,
         rerank=rerank,
     )
     warn(source, portion.first, (translation.left_out for translation in found))

@@ -26,7 +26,7 @@ class Span(NamedTuple):
     behind: str
 
 
-class Apart:
+class Stripped:
     """A sentence without its protected spans: its `text` is what a model translates. Spans that are `known` to the
     model, which has learnt marks for them, stay.
     """

@@ -86,7 +86,7 @@ class Endpoints:
             raise Refusal(403, "Suggestions are disabled on this server.")
         text, better, source, target = (parameters.text(name) for name in ("q", "s", "source", "target"))
         self.desk.check_size([text, better])
-        if not self.desk.service.routes.way(source, target):
+        if not self.desk.service.routes.find(source, target):
             raise Refusal(400, f"{source} to {target} is not supported")
         try:
             await self.desk.service.correct(source, target, Correction(text, better, author=parameters.client))

@@ -148,39 +148,39 @@ class Leg(NamedTuple):
 
 
 class Routes:
-    """The ways between languages: by one model, or by two with a language between. Of several models for the same
+    """The routes between languages: by one model, or by two with a language between. Of several models for the same
     direction, the first serves.
     """
 
     def __init__(self, models: Iterable[Model]) -> None:
         self.models = tuple(models)
-        self._ways: dict[tuple[Read, str], tuple[Leg, ...]] = {}
+        self._routes: dict[tuple[Read, str], tuple[Leg, ...]] = {}
         for model in self.models:
             for each in model.directions:
-                self._ways.setdefault((each.source, each.target), (Leg(model, each),))
-        single = dict(self._ways)
+                self._routes.setdefault((each.source, each.target), (Leg(model, each),))
+        single = dict(self._routes)
         for (source, middle), first in single.items():
             for (start, target), second in single.items():
                 if middle == start and source != target and isinstance(source, str):
-                    self._ways.setdefault((source, target), (*first, *second))
+                    self._routes.setdefault((source, target), (*first, *second))
 
     @property
     def targets(self) -> dict[str, list[str]]:
         """The target languages by source language, in the order of their codes."""
         found: dict[str, list[str]] = {}
-        for source, target in sorted((source, target) for source, target in self._ways if isinstance(source, str)):
+        for source, target in sorted((source, target) for source, target in self._routes if isinstance(source, str)):
             found.setdefault(source, []).append(target)
         return found
 
     @property
     def several(self) -> list[tuple[tuple[str, ...], str]]:
         """The sources that models read together, and the target language of each such model."""
-        return [(source, target) for source, target in self._ways if isinstance(source, tuple)]
+        return [(source, target) for source, target in self._routes if isinstance(source, tuple)]
 
     def reading(self, names: Collection[str], target: str) -> tuple[str, ...]:
         """The sources of the first model that reads these together, and perhaps others; none if there is none."""
         return next((sources for sources, to in self.several if to == target and set(names) <= set(sources)), ())
 
-    def way(self, source: Read, target: str) -> tuple[Leg, ...]:
+    def find(self, source: Read, target: str) -> tuple[Leg, ...]:
         """The models from one language, or from several sources, to a language; none if there are none."""
-        return self._ways.get((source, target), ())
+        return self._routes.get((source, target), ())

@@ -137,7 +137,7 @@ class Endpoints:
             return self._several(parameters, names)
         text, (source,), target = parameters.text("q"), names, parameters.text("target")
         self.desk.check_size([text])
-        if not self.desk.service.routes.way(source, target):
+        if not self.desk.service.routes.find(source, target):
             raise Refusal(400, f"{source} to {target} is not supported")
         return self.desk.service.passage(text, source), source, target
 
@@ -161,8 +161,8 @@ class Endpoints:
 
     def _calibrated(self, source: Read, target: str) -> bool:
         """Whether one model translates, and knows how sure it is."""
-        way = self.desk.service.routes.way(source, target)
-        return len(way) == 1 and way[0].model.translator.codec.temperature is not None
+        route = self.desk.service.routes.find(source, target)
+        return len(route) == 1 and route[0].model.translator.codec.temperature is not None
 
 
 def _glossary(parameters: Parameters) -> Glossary:

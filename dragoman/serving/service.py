@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from dragoman.corpus.memory import Match
 from dragoman.documents.passages import Passage, beside, split
-from dragoman.documents.spans import PROTECTED, Apart
+from dragoman.documents.spans import PROTECTED, Stripped
 from dragoman.documents.translated import Sentence, Translated
 from dragoman.errors import UserError
 from dragoman.evaluation.languages import Identifier
@@ -128,16 +128,16 @@ class Service:
         self, passages: Sequence[Passage], source: Read, target: str, wish: Wish = NOTHING_MORE
     ) -> list[Translated]:
         """The same of texts in sentences."""
-        way = self.routes.way(source, target)
-        if not way:
+        route = self.routes.find(source, target)
+        if not route:
             raise UserError(f"no model translates from {named(source)} to {target}")
         with ExitStack() as stack:
-            for leg in way:
+            for leg in route:
                 stack.enter_context(leg.model.used())
-            return await self._translated(passages, (source, target), way, wish)
+            return await self._translated(passages, (source, target), route, wish)
 
     async def _translated(
-        self, passages: Sequence[Passage], pair: tuple[Read, str], way: Sequence[Leg], wish: Wish
+        self, passages: Sequence[Passage], pair: tuple[Read, str], route: Sequence[Leg], wish: Wish
     ) -> list[Translated]:
         pieces = [Piece(each) for passage in passages for each in passage.read]
         if wish.prefix and pieces:
@@ -147,9 +147,9 @@ class Service:
         if isinstance(source, str) and not (wish.prefix or wish.diverse):  # what is kept has one source
             known = await self._corrected((source, target), pieces)
         new = [piece for piece in pieces if piece not in known]
-        made = await self._along(way, new, wish)
+        made = await self._along(route, new, wish)
         if isinstance(source, str):
-            await self._note((source, target), way, zip(new, made, strict=True))
+            await self._note((source, target), route, zip(new, made, strict=True))
         found = iter(made)
         every = iter([known[piece] if piece in known else next(found) for piece in pieces])
         return [
@@ -176,20 +176,22 @@ class Service:
 
     async def _made(self, source: str, target: str, passage: Passage) -> list[str]:
         """What models alone make of sentences; nothing where they are too busy, or cannot."""
-        way, pieces = self.routes.way(source, target), [Piece(each) for each in passage.sentences]
+        route, pieces = self.routes.find(source, target), [Piece(each) for each in passage.sentences]
         with ExitStack() as stack:
-            for leg in way:
+            for leg in route:
                 stack.enter_context(leg.model.used())
             try:
-                return [each.text for each in await self._along(way, pieces, Wish(seconds=SUGGESTED))] if way else []
+                return (
+                    [each.text for each in await self._along(route, pieces, Wish(seconds=SUGGESTED))] if route else []
+                )
             except (BusyError, UserError):
                 return [""] * len(pieces)
 
-    async def _note(self, pair: tuple[str, str], way: Sequence[Leg], made: Iterable[tuple[Piece, Sentence]]) -> None:
+    async def _note(self, pair: tuple[str, str], route: Sequence[Leg], made: Iterable[tuple[Piece, Sentence]]) -> None:
         """Keep translations, if that is asked for. They are given to users whether or not that is possible."""
         if self.corrections is None or not self.history:
             return
-        model = "+".join(leg.model.name for leg in way)
+        model = "+".join(leg.model.name for leg in route)
         found = [Made(str(piece.text), sentence.text, model) for piece, sentence in made]
         try:
             await asyncio.to_thread(self.corrections.note, pair, found)
@@ -215,34 +217,32 @@ class Service:
     def _match(self, pair: tuple[str, str], text: str) -> Match | None:
         return self.corrections.found(pair, text) if self.corrections else None
 
-    async def _along(self, way: Sequence[Leg], pieces: Sequence[Piece], wish: Wish) -> list[Sentence]:
-        """Translate sentences by each model of a way in turn. Further translations, terms and prefixes are of the last
-        one.
-        """
+    async def _along(self, route: Sequence[Leg], pieces: Sequence[Piece], wish: Wish) -> list[Sentence]:
+        """Translate by each model of a route in turn. Further translations, terms and prefixes are of the last one."""
         read = [piece._replace(prefix="") for piece in pieces]
-        for leg in way[:-1]:
+        for leg in route[:-1]:
             between = await self._by(leg, read, Options(leg.direction.to), wish.seconds)
             read = [Piece(each.text) for each in between]
-        last = way[-1]
+        last = route[-1]
         options = Options(last.direction.to, 1 + wish.alternatives, wish.asked, wish.diverse)
         ready = [each._replace(prefix=piece.prefix) for each, piece in zip(read, pieces, strict=True)]
         found = await self._by(last, ready, options, wish.seconds)
-        return [each._replace(direct=len(way) == 1) for each in found]
+        return [each._replace(direct=len(route) == 1) for each in found]
 
     async def _by(self, leg: Leg, pieces: Sequence[Piece], options: Options, seconds: float) -> list[Sentence]:
         """Translate by one model."""
         known = leg.model.translator.codec.reading.protection
-        apart = [Parted(piece.text, known) for piece in pieces]
+        stripped = [StrippedSources(piece.text, known) for piece in pieces]
         asked = [
-            Piece(each.text, Apart(piece.prefix, PROTECTED, known).text)
-            for each, piece in zip(apart, pieces, strict=True)
+            Piece(each.text, Stripped(piece.prefix, PROTECTED, known).text)
+            for each, piece in zip(stripped, pieces, strict=True)
             if each.worded
         ]
         found = iter(await leg.model.translate(asked, options, seconds))
-        return [each.sentence(next(found)) if each.worded else Sentence(each.first) for each in apart]
+        return [each.sentence(next(found)) if each.worded else Sentence(each.first) for each in stripped]
 
 
-class Parted:
+class StrippedSources:
     """What a model reads for a sentence, without its protected spans: those of the first of several texts that is not
     blank come back, in the translation.
     """
@@ -251,17 +251,17 @@ class Parted:
         texts = (text,) if isinstance(text, str) else text
         self._number = next((number for number, each in enumerate(texts) if each.strip()), 0)
         self.first = texts[self._number]
-        self._apart = [Apart(each, PROTECTED, known) for each in texts]
-        self.text = self._apart[0].text if isinstance(text, str) else tuple(each.text for each in self._apart)
+        self._stripped = [Stripped(each, PROTECTED, known) for each in texts]
+        self.text = self._stripped[0].text if isinstance(text, str) else tuple(each.text for each in self._stripped)
 
     @property
     def worded(self) -> bool:
         """Whether there is anything to translate."""
-        return self._apart[self._number].worded
+        return self._stripped[self._number].worded
 
     def sentence(self, translation: Translation) -> Sentence:
         """The translation with the spans in it."""
-        return self._apart[self._number].sentence(translation, self._number)
+        return self._stripped[self._number].sentence(translation, self._number)
 
 
 def named(source: Read) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 
 from dragoman.documents.document import Document
 from dragoman.documents.passages import split
-from dragoman.documents.spans import PROTECTED, Apart
+from dragoman.documents.spans import PROTECTED, Stripped
 from dragoman.documents.translated import Sentence, Translated
 from dragoman.translation.attended import SourceAttention
 from dragoman.translation.translation import Translation
@@ -50,10 +50,10 @@ def spoken(document: Document, say: Say = backwards) -> bytes:
 def protected(text: str) -> Translated:
     """The same backwards, but for what a service protects, which no model reads."""
     passage = split(text, "en", sentences=False)
-    apart = [Apart(each, PROTECTED) for each in passage.sentences]
-    said = [backwards(each.text).sentences for each in apart]
+    stripped = [Stripped(each, PROTECTED) for each in passage.sentences]
+    said = [backwards(each.text).sentences for each in stripped]
     found = [
         each.sentence(done[0].whole) if each.worded and done and done[0].whole else Sentence(sentence)
-        for each, done, sentence in zip(apart, said, passage.sentences, strict=True)
+        for each, done, sentence in zip(stripped, said, passage.sentences, strict=True)
     ]
     return Translated(passage, tuple(found))

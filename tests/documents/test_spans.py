@@ -2,7 +2,7 @@
 
 import pytest
 
-from dragoman.documents.spans import PROTECTED, Apart
+from dragoman.documents.spans import PROTECTED, Stripped
 from dragoman.text.protection import Protection
 from tests.documents.speaking import backwards, same
 
@@ -23,24 +23,24 @@ from tests.documents.speaking import backwards, same
     ],
 )
 def test_spans_go_where_the_words_beside_them_went(sentence: str, text: str, expected: str) -> None:
-    apart = Apart(sentence, PROTECTED)
-    assert (apart.text, apart.worded) == (text, bool(text))
-    if apart.worded:
-        whole = backwards(apart.text).sentences[0].whole
+    stripped = Stripped(sentence, PROTECTED)
+    assert (stripped.text, stripped.worded) == (text, bool(text))
+    if stripped.worded:
+        whole = backwards(stripped.text).sentences[0].whole
         assert whole is not None
-        assert apart.sentence(whole).text == expected
+        assert stripped.sentence(whole).text == expected
 
 
 @pytest.mark.parametrize(
     "sentence", ["{a} one {b} two {c}", "one: {a}, {b}; two", "{a}{b} one", "one ({a}/{b}) two {c}."]
 )
 def test_where_nothing_moves_spans_stay(sentence: str) -> None:
-    apart = Apart(sentence, PROTECTED)
-    whole = same(apart.text).sentences[0].whole
+    stripped = Stripped(sentence, PROTECTED)
+    whole = same(stripped.text).sentences[0].whole
     assert whole is not None
-    assert apart.sentence(whole).text == sentence
+    assert stripped.sentence(whole).text == sentence
 
 
 def test_what_a_model_knows_stays() -> None:
     known = Protection.named(["placeholders"])
-    assert Apart("one {name} https://x.y two", PROTECTED, known).text == "one {name} two"
+    assert Stripped("one {name} https://x.y two", PROTECTED, known).text == "one {name} two"

@@ -44,9 +44,9 @@ def test_ways_between_languages(run: Path) -> None:
     first, second, third = model("a", ("en", "fr")), model("b", ("fr", "de"), ("en", "fr")), model("c", ("fr", "en"))
     routes = Routes([first, second, third])
     assert routes.targets == {"en": ["de", "fr"], "fr": ["de", "en"]}
-    assert [leg.model.name for leg in routes.way("en", "fr")] == ["a"]
-    assert [leg.model.name for leg in routes.way("en", "de")] == ["a", "b"]
-    assert routes.way("de", "en") == ()
+    assert [leg.model.name for leg in routes.find("en", "fr")] == ["a"]
+    assert [leg.model.name for leg in routes.find("en", "de")] == ["a", "b"]
+    assert routes.find("de", "en") == ()
 
 
 def test_a_language_between(run: Path) -> None:
