@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from benchmarks import (
+    multi30k,
     objectives,
     outputs,
     postediting,
@@ -366,6 +367,41 @@ def test_ways_to_search_are_compared(
     sentences, proofs, found, empty = (int(cell) for cell in told[-1].strip("| ").split(" | "))
     assert sentences == short
     assert proofs >= max(found, empty)
+
+
+def test_a_model_learns_from_what_others_make_of_the_same_pairs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for seed, part in enumerate(("train", *multi30k.SETS.values())):
+        english, french = zip(*toy.pairs(40, seed), strict=True)
+        lines(tmp_path, f"{part}{multi30k.FORM}.en", list(english))
+        lines(tmp_path, f"{part}{multi30k.FORM}.de", list(french))
+    data = "data: {source: en, target: de, train: t, dev: d}\nrun: runs/x\n"
+    (tmp_path / "tiny.yaml").write_text(data + TINY.replace("METRIC", "bleu"), "utf-8")
+    monkeypatch.setattr(multi30k, "MODELS", dict.fromkeys(multi30k.MODELS, tmp_path / "tiny.yaml"))
+    options = Namespace(folder=tmp_path / "table", data=tmp_path)
+    every = {row.name: row for row in multi30k.rows()}
+    with pytest.raises(UserError, match="needs the row recurrent, seed 1; train it first"):
+        multi30k.work(every[multi30k.DIVERSE], options)
+    for name in (*multi30k.FORWARD, *multi30k.BACKWARD, multi30k.DIVERSE):
+        row = every[name]
+        multi30k.work(row._replace(overrides={**row.overrides, "training.epochs": "1"}), options)
+    texts = {
+        side: (tmp_path / "table" / "texts" / f"recurrent-{made}seed-1.{side}").read_text("utf-8")
+        for made, side in (("", "en"), ("backward-", "de"))
+    }
+    assert texts == {side: (tmp_path / f"train{multi30k.FORM}.{side}").read_text("utf-8") for side in multi30k.SIDES}
+    assert len(Run.load(tmp_path / "table" / "recurrent-diversified").config.data.train) == 7
+    assert multi30k.main(["--folder", str(options.folder), "--data", str(tmp_path), "--only", multi30k.DIVERSE]) == 0
+    head, _, line = capsys.readouterr().out.splitlines()
+    assert head == "|  | dev BLEU | dev chrF | dev TER | minutes |"
+    assert line.startswith(f"| {multi30k.DIVERSE} | ")
+
+
+@pytest.mark.parametrize("row", multi30k.rows()[:-1], ids=lambda row: row.name)
+def test_every_row_of_multi30k_is_a_sound_configuration(row: Row, tmp_path: Path) -> None:
+    config = multi30k.config(row, Namespace(folder=tmp_path, data=tmp_path))
+    assert [problem for problem in checks.problems(config) if "data" not in problem.path] == []
 
 
 def test_minutes_before_an_interruption_count(kinds: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:

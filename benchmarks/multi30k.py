@@ -1,0 +1,138 @@
+"""What 29,000 pairs are worth: `make multi30k-table`.
+
+The folder of `--data` has the files of Multi30k in the form in which the literature scores them (`train`, `val`,
+`test_2016_flickr` and `test_2017_flickr`, `.lc.norm.tok.en` and `.lc.norm.tok.de`, or `.gz`). A row is a training with
+a configuration of configs/. The rows of BACKWARD translate from German to English. DIVERSE learns from the pairs and
+from what three forward and three backward models make of their texts (data diversification, Nguyen et al. 2020), with
+the configuration of the forward models. The table has the scores of the development set; `--test` adds the test sets.
+Started again, it continues where it stopped. Minutes are of training alone.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import dragoman
+from benchmarks import provenance, trainings
+from benchmarks.prepared import Row, write
+from benchmarks.trainings import Table, markdown, result, trained
+from dragoman.configuration.config import Config, DeviceConfig
+from dragoman.errors import UserError
+from dragoman.evaluation.metrics.metric import Metric
+from dragoman.evaluation.metrics.sacre import Bleu, Chrf, Ter
+from dragoman.files import existing, read_lines
+from dragoman.training import checks
+
+CONFIGS = Path(__file__).resolve().parent.parent / "configs"
+FORM = ".lc.norm.tok"
+SETS = {"dev": "val", "test 2016": "test_2016_flickr", "test 2017": "test_2017_flickr"}
+SIDES = ("en", "de")
+SEEDS = (1, 2, 3)
+MODELS = {
+    "recurrent": CONFIGS / "multi30k-en-de.yaml",
+    "Transformer-tiny": CONFIGS / "multi30k" / "transformer-tiny.yaml",
+    "recurrent decoder": CONFIGS / "multi30k" / "recurrent-decoder.yaml",
+}
+TEACHER = "recurrent"
+FORWARD = tuple(f"{TEACHER}, seed {seed}" for seed in SEEDS)
+BACKWARD = tuple(f"{TEACHER}, backward, seed {seed}" for seed in SEEDS)
+DIVERSE = f"{TEACHER}, diversified"
+METRICS: dict[str, Metric] = {"BLEU": Bleu(tokenise="none"), "chrF": Chrf(), "TER": Ter()}
+
+
+def rows() -> list[Row]:
+    """Return each model with each seed, and what data diversification needs and makes."""
+    backward = {"data.source": SIDES[1], "data.target": SIDES[0]}
+    return [
+        *(Row(f"{name}, seed {seed}", MODELS[name], {"seed": str(seed)}) for name in MODELS for seed in SEEDS),
+        *(Row(name, MODELS[TEACHER], {"seed": name[-1], **backward}) for name in BACKWARD),
+        Row(DIVERSE, MODELS[TEACHER], {"training.epochs": "10"}),  # as many steps as 70 epochs of the pairs alone
+    ]
+
+
+TABLE = Table(
+    "benchmarks.multi30k",
+    str(__doc__),
+    lambda _: rows(),
+    folder="runs/multi30k-table",
+    data="data/multi30k",
+    epochs=None,
+    first=(*FORWARD, *BACKWARD),
+    flags={"--test": "also show the scores of the test sets"},
+)
+
+
+def config(row: Row, options: argparse.Namespace) -> Config:
+    """Return a row's configuration with its data and run folder."""
+    made = (_translated(name, options) for name in (*FORWARD, *BACKWARD)) if row.name == DIVERSE else ()
+    train = (options.data / f"train{FORM}", *made)
+    places = {"run": options.folder / row.slug, "data.dev": options.data / f"val{FORM}"}
+    given = {key: str(place) for key, place in places.items()} | {"data.train": json.dumps([*map(str, train)])}
+    return checks.load_config(row.config, {**given, "device.threads": "1", **row.overrides})
+
+
+def work(row: Row, options: argparse.Namespace) -> None:
+    """Train a row, after what it learns from was made, and write its scores."""
+    if row.name == DIVERSE:
+        for name in (*FORWARD, *BACKWARD):
+            diversify(name, options)
+    made = config(row, options)
+    made_with = provenance.of(made)
+    run, minutes = trained(row, made, options)
+    model = dragoman.load(run, device=DeviceConfig(threads=1))
+    scores = {}
+    for part in SETS:
+        sources, references = (_read(SETS[part], side, options) for side in (model.source.name, model.target.name))
+        texts = [each.text for each in model.translate(sources)]
+        scores[part] = {name: metric.corpus(texts, [references]).value for name, metric in METRICS.items()}
+    provenance.write(result(row, options), {"scores": scores, "minutes": minutes}, made_with)
+
+
+def _translated(name: str, options: argparse.Namespace) -> Path:
+    """Return the corpus of what a model makes of the training text."""
+    path: Path = options.folder / "texts" / Row(name, MODELS[TEACHER]).slug
+    return path
+
+
+def diversify(name: str, options: argparse.Namespace) -> None:
+    """Write what a model makes of the training text beside that text, unless it is there. UserError where the model
+    was not trained.
+    """
+    row, corpus = Row(name, MODELS[TEACHER]), _translated(name, options)
+    made, kept = SIDES[::-1] if name in FORWARD else SIDES
+    files = {side: corpus.with_name(f"{corpus.name}.{side}") for side in SIDES}
+    if files[made].is_file():
+        return
+    if not result(row, options).is_file():
+        raise UserError(f"{DIVERSE}: needs the row {name}; train it first")
+    texts = _read("train", kept, options)
+    model = dragoman.load(options.folder / row.slug, device=DeviceConfig(threads=1))
+    write(files[kept], texts)
+    write(files[made], (each.text for each in model.translate(texts)))
+
+
+def _read(part: str, side: str, options: argparse.Namespace) -> list[str]:
+    return list(read_lines(existing(options.data / f"{part}{FORM}.{side}")))
+
+
+def show(every: list[Row], options: argparse.Namespace) -> None:
+    parts = list(SETS) if options.test else list(SETS)[:1]
+    heads = [f"{part} {metric}" for part in parts for metric in METRICS]
+    markdown(("", *heads, "minutes"), *_lines(every, parts, options))
+
+
+def _lines(every: list[Row], parts: list[str], options: argparse.Namespace) -> Iterator[tuple[str, ...]]:
+    for row in every:
+        found = provenance.read(result(row, options))
+        cells = (f"{found['scores'][part][metric]:.2f}" for part in parts for metric in METRICS)
+        yield row.name, *cells, f"{found['minutes']:.0f}"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    return trainings.main(TABLE, work, show, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
