@@ -8,10 +8,11 @@ import shutil
 import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dragoman import threads
 from dragoman.cli import sources
@@ -23,6 +24,9 @@ from dragoman.cli.translating import load_pipeline, translated, written
 from dragoman.errors import UserError
 from dragoman.files import held, write_atomically
 from dragoman.run.folder import RunFolder
+
+if TYPE_CHECKING:
+    from dragoman.corpus.features import Given
 
 OBJECTS = 2**27  # bytes of shared memory: nothing but the numbers of shards passes through it
 NOTE = "options.json"
@@ -50,21 +54,27 @@ class Folder:
         folder, was written with other options, or another process writes there.
         """
         if not self.path.exists():
-            self.path.mkdir(parents=True)
-        elif os.listdir(self.path) and not self.note.is_file():
-            raise UserError(f"{self.path}: has other files than shards of this output; move it away")
-        elif found := others(self.note, asked) if self.note.exists() else []:
+            self._make(asked)
+        elif not self.note.is_file():
+            raise UserError(f"{self.path}: is no folder of shards of this output; move it away")
+        elif found := others(self.note, asked):
             told = f"{self.path}: was written with another {', '.join(found)}"
             raise UserError(f"{told}; give those of the first time, or remove it")
-        if not self.note.exists():
-            with write_atomically(self.note) as file:
-                file.write(head(asked) + "\n")
         with held(self.note):
             try:
                 yield
             finally:
                 if self.path.exists() and os.listdir(self.path) == [NOTE]:
                     self._removed([])
+
+    def _make(self, asked: Mapping[str, Any]) -> None:
+        """Make the folder with the note in it, at once."""
+        with TemporaryDirectory(prefix=f".{self.path.name}.", dir=self.path.parent) as above:
+            made = Path(above) / self.path.name
+            made.mkdir()
+            with write_atomically(made / NOTE) as file:
+                file.write(head(asked) + "\n")
+            made.rename(self.path)
 
     def shards(self, lines: int, count: int) -> list[Shard]:
         """So many shards, as equal as they can be."""
@@ -87,7 +97,8 @@ class Folder:
         killed = [left for each in shards for left in self.path.glob(f".{each.path.name}.*.part")]
         for path in (*(each.path for each in shards), *killed, self.note):
             path.unlink()
-        self.path.rmdir()
+        with suppress(OSError):  # something else may be in it
+            self.path.rmdir()
 
 
 def in_shards(options: Options, source: Path, count: int, asked: Mapping[str, Any]) -> None:
@@ -193,6 +204,7 @@ class Worker:
     def __init__(self, options: Options, folder: str) -> None:
         os.chdir(folder)
         self.options = options
+        self._rest: tuple[int, Iterator[tuple[Given, ...]]] | None = None  # how many lines are read, and the others
         with threads.asked(options.threads or 1):
             self.pipeline = load_pipeline(options)
 
@@ -211,10 +223,17 @@ class Worker:
         options = self.options
         _, source = split(options.words)
         source, every = sources.read(source, options.source or (), options.prefix, self.pipeline.translator)
-        lines = islice(every, shard.before, shard.before + shard.lines)
+        lines = self._lines(shard, every)
         with write_atomically(shard.path) as file:
             for portion in portions(lines, options.batch_lines or PORTION):
                 first = shard.before + portion.first
                 found = translated(self.pipeline, portion._replace(first=first), source, options)
                 for number, translation in enumerate(found, start=first - 1):
                     file.writelines(f"{line}\n" for line in written(number, translation, options))
+
+    def _lines(self, shard: Shard, every: "Iterator[tuple[Given, ...]]") -> "Iterator[tuple[Given, ...]]":
+        """Yield the lines of a shard: those behind the shard before it, or some of `every` line."""
+        read, rest = self._rest if self._rest and self._rest[0] <= shard.before else (0, every)
+        self._rest = None
+        yield from islice(rest, shard.before - read, shard.before - read + shard.lines)
+        self._rest = shard.before + shard.lines, rest

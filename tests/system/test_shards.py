@@ -83,23 +83,25 @@ def test_what_is_done_is_not_done_again(many: Shell, alone: list[int], monkeypat
     (folder / names[1]).unlink()
     (folder / f".{names[1]}.0123abcd.part").write_text("of a worker that was killed")
     (folder / names[2]).write_text("as it was\n")
+    (folder / "mine").touch()
     alone.clear()
     assert many(*COMMAND, "--shards=3").code == 0
     assert alone == [1]
     lines = (many.folder / "many.fr").read_text("utf-8").splitlines()
     assert (len(lines), lines[-1]) == (21, "as it was")
-    assert not folder.exists()
+    assert [path.name for path in folder.iterdir()] == ["mine"]
 
 
-@pytest.mark.parametrize("change", ["--beam=2", "--shards=4", "many.en", "model.safetensors", "others"])
+@pytest.mark.parametrize("change", ["--beam=2", "--shards=4", "many.en", "model.safetensors", "others", "empty"])
 def test_shards_of_another_command_are_left_alone(
     change: str, many: Shell, alone: list[int], monkeypatch: pytest.MonkeyPatch, golden: Golden
 ) -> None:
     command = ["translate", "runs/toy", "many.en", "-o", "many.fr", "--shards=3"]
     folder = many.folder / "many.fr.shards"
-    if change == "others":
+    if change in ("others", "empty"):
         folder.mkdir()
-        (folder / "mine").touch()
+        if change == "others":
+            (folder / "mine").touch()
     else:
         monkeypatch.setattr(Folder, "joined", lambda *_: None)
         assert many(*command).code == 0
