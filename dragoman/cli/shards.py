@@ -6,6 +6,7 @@ import logging
 import os
 import shutil
 import signal
+import socket
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
@@ -28,6 +29,7 @@ from dragoman.run.folder import RunFolder
 if TYPE_CHECKING:
     from dragoman.corpus.features import Given
 
+REACHED = 10  # seconds after which a cluster is not there
 OBJECTS = 2**27  # bytes of shared memory: nothing but the numbers of shards passes through it
 NOTE = "options.json"
 
@@ -142,14 +144,31 @@ def _cluster(ray: Any, options: Options) -> Iterator[int]:
     each = options.threads or 1
     here: dict[str, Any] = {"num_cpus": (options.workers or max(1, threads.cores() // each)) * each}
     here |= {"include_dashboard": False, "object_store_memory": OBJECTS}
+    address = os.environ.get("RAY_ADDRESS", "")
+    if address:
+        _reach(address)
     handler = signal.getsignal(signal.SIGTERM)
-    ray.init(log_to_driver=False, logging_level="ERROR", **({} if "RAY_ADDRESS" in os.environ else here))
-    signal.signal(signal.SIGTERM, handler)
-    try:
-        with _without_native_messages():
+    with _without_native_messages():
+        try:
+            ray.init(log_to_driver=False, logging_level="ERROR", **({} if address else here))
+        except ConnectionError as error:
+            why = str(error.__cause__ or error).splitlines()[0]
+            raise UserError(f"RAY_ADDRESS={address}: cannot join the cluster ({why})") from error
+        signal.signal(signal.SIGTERM, handler)
+        try:
             yield options.workers or max(1, int(ray.cluster_resources().get("CPU", 1)) // each)
-    finally:
-        ray.shutdown()
+        finally:
+            ray.shutdown()
+
+
+def _reach(address: str) -> None:
+    """Raises UserError if nothing answers at the host and port of a cluster, for which Ray would wait for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if port.isdecimal():
+        try:
+            socket.create_connection((host, int(port)), REACHED).close()
+        except (OSError, OverflowError) as error:
+            raise UserError(f"RAY_ADDRESS={address}: cannot reach the cluster ({error})") from error
 
 
 @contextmanager

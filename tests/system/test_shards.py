@@ -4,11 +4,12 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +141,39 @@ def test_the_extra_is_named(many: Shell, monkeypatch: pytest.MonkeyPatch, golden
     golden(many.fails(*COMMAND, "--shards=2"))
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1:{port}", "ray://127.0.0.1:{port}", "127.0.0.1:99999"])
+def test_a_cluster_that_is_not_there_is_told(many: Shell, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ray.data", reason="needs the extra ray")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = address.format(port=free.getsockname()[1])
+    monkeypatch.setenv("RAY_ADDRESS", address)
+    assert many.fails(*COMMAND, "--shards=2").startswith(f"RAY_ADDRESS={address}: cannot reach the cluster (")
+    assert not (many.folder / "many.fr.shards").exists()
+
+
+@pytest.mark.slow
+def test_a_cluster_translates(many: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that `ray start` has begun, which does not let everybody join."""
+    pytest.importorskip("ray.data", reason="needs the extra ray")
+    assert many(*COMMAND).code == 0
+    whole = (many.folder / "many.fr").read_bytes()
+    (many.folder / "many.fr").unlink()
+    (many.folder / ".ray").mkdir()
+    (many.folder / ".ray" / "auth_token").write_text("0123456789abcdef" * 4)
+    env = {**os.environ, **ONE_THREAD, "HOME": str(many.folder), "RAY_AUTH_MODE": "token"}
+    with cluster(env) as address:
+        command = [sys.executable, "-m", "dragoman", *COMMAND, "--shards=3"]
+        env["RAY_ADDRESS"] = address
+        other = {**env, "RAY_AUTH_MODE": "disabled"}
+        refused = subprocess.run(command, cwd=many.folder, env=other, capture_output=True, text=True, check=False)
+        assert refused.stderr.count("\n") == 1
+        assert refused.stderr.startswith(f"RAY_ADDRESS={address}: cannot join the cluster (")
+        done = subprocess.run(command, cwd=many.folder, env=env, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert (many.folder / "many.fr").read_bytes() == whole
+
+
 @pytest.mark.slow
 def test_a_killed_worker_loses_nothing(many: Shell) -> None:
     """Lines and messages alike, by Ray itself."""
@@ -169,6 +203,23 @@ def test_a_killed_worker_loses_nothing(many: Shell) -> None:
 def without_digits(text: str) -> str:
     """The text without fractions, whose last digits depend on the batch, though words do not."""
     return re.sub(r"-?\d+\.\d+(e-\d+)?", "#", text)
+
+
+@contextmanager
+def cluster(env: Mapping[str, str]) -> Iterator[str]:
+    """A cluster of this machine alone; its address."""
+    with socket.socket() as free:
+        free.bind(("", 0))
+        port = free.getsockname()[1]
+    asked = ["--head", "--block", "--num-cpus=1", f"--port={port}", "--include-dashboard=false"]
+    command = [sys.executable, "-m", "ray.scripts.scripts", "start", *asked, "--object-store-memory=100000000"]
+    told = {**env, "RAY_USAGE_STATS_ENABLED": "0"}
+    with subprocess.Popen(command, env=told, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        try:
+            assert process.stdout
+            yield next(found[1] for found in map(re.compile(r"--address='([^']+)'").search, process.stdout) if found)
+        finally:
+            process.terminate()  # and all that it has started
 
 
 def kill_a_worker(above: int, folder: Path) -> None:
