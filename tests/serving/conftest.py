@@ -1,9 +1,5 @@
 """A service of the toy language."""
 
-import re
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -22,6 +18,7 @@ from dragoman.serving.models import Model
 from dragoman.serving.service import Service
 from dragoman.training import session
 from tests import toy
+from tests.serving.server import serving
 
 LIMITS = Limits(body=10_000, characters=500, texts=5, alternatives=3)
 Open = Callable[..., TestClient]
@@ -66,14 +63,6 @@ def client(opened: Open) -> Iterator[TestClient]:
 
 @pytest.fixture(scope="session")
 def served(run: Path, two: Path) -> Iterator[str]:
-    """The address of a server of both runs in a process of its own, which a signal ends without a trace."""
-    command = [sys.executable, "-m", "dragoman", "serve", str(run), str(two), "--port", "0", "--threads", "1"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
-        assert server.stderr is not None
-        found = re.search(r"http://[\d.:]+", server.stderr.readline())
-        assert found is not None
-        yield found[0]
-        server.send_signal(signal.SIGTERM)
-        told = server.stderr.read()
-        assert "Traceback" not in told, told
-        assert server.wait(30) == 143
+    """The address of a server of both runs."""
+    with serving(run, two) as address:
+        yield address

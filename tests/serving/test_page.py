@@ -1,25 +1,13 @@
 """The page of the service in a browser."""
 
-import time
-from collections.abc import Callable
-from typing import Any
+import struct
+from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
 
 from tests.browser import Browser
-
-WORDS = "#translation .word"
-SHOWN = "return [...document.querySelectorAll('#translation .word')].map((word) => word.textContent)"
-
-
-def until(found: Callable[[], Any]) -> Any:
-    """What is found as soon as it is something."""
-    end = time.monotonic() + 30
-    while not (value := found()):
-        assert time.monotonic() < end, "nothing was found"
-        time.sleep(0.05)
-    return value
+from tests.serving.picture import HEIGHT, SHOWN, WIDTH, WORDS, choose, taken, translate, until
 
 
 @pytest.fixture
@@ -27,13 +15,6 @@ def page(browser: Browser, served: str) -> Browser:
     browser.visit(served)
     until(lambda: browser.run("return document.querySelector('#target').value"))
     return browser
-
-
-def translate(page: Browser, text: str) -> list[str]:
-    page.find("#text").clear()
-    page.find("#text").send_keys(text)
-    page.find("#go").click()
-    return list(until(lambda: page.run("return !document.querySelector('#copy').disabled") and page.run(SHOWN)))
 
 
 def test_a_word_tells_what_it_looked_at_and_gives_way_to_another(page: Browser) -> None:
@@ -128,8 +109,13 @@ def test_texts_are_never_markup(page: Browser) -> None:
 def test_nothing_is_wrong_with_it_and_it_asks_nobody_else(page: Browser, served: str, width: int, dark: bool) -> None:
     page.visit(served, width, dark=dark)
     translate(page, "one two three")
-    page.driver.find_elements("css selector", WORDS)[1].click()
-    until(lambda: page.driver.find_elements("css selector", "#others *"))
+    choose(page, 1)
     assert page.problems() == []
     assert page.run("return document.documentElement.scrollWidth") <= width
     assert all(each.startswith(served) for each in page.requests())
+
+
+def test_the_picture_in_the_docs_is_one_of_the_page(browser: Browser, served: str, repository: Path) -> None:
+    for picture in (taken(browser, served, "one two three", 1), (repository / "docs" / "serve.png").read_bytes()):
+        assert picture.startswith(b"\x89PNG")
+        assert struct.unpack(">II", picture[16:24]) == (WIDTH, HEIGHT)

@@ -1,0 +1,24 @@
+"""A server in a process of its own."""
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def serving(*runs: Path) -> Iterator[str]:
+    """Serve runs; yields the address. A signal ends the server without a trace."""
+    command = [sys.executable, "-m", "dragoman", "serve", *map(str, runs), "--port", "0", "--threads", "1"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
+        found = re.search(r"http://[\d.:]+", server.stderr.readline())
+        assert found is not None
+        yield found[0]
+        server.send_signal(signal.SIGTERM)
+        told = server.stderr.read()
+        assert "Traceback" not in told, told
+        assert server.wait(30) == 143
