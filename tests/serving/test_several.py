@@ -15,7 +15,7 @@ from dragoman.serving.measures import Measures
 from dragoman.serving.models import Model
 from dragoman.serving.service import Service
 from tests.browser import Browser
-from tests.serving.test_page import WORDS, until
+from tests.serving.picture import WORDS, until
 
 BOTH = {"source": ["en", "digits"], "target": "fr"}
 APART = (
