@@ -75,7 +75,7 @@ def main(folder: Path) -> None:
     page = write_report(model, run, test)
     console.print(
         f"\nreport: {page} (open it in a browser)\n\nnext:\n"
-        f'    echo "The old teacher isn\'t reading the letter." | dragoman translate {run} --show\n'
+        f'    echo "My teacher isn\'t reading the letter." | dragoman translate {run} --show\n'
         f"    dragoman info {run}\n"
         f"    dragoman init my.en my.fr -o config.yaml    # your own sentence pairs\n"
         f"    dragoman train config.yaml",
