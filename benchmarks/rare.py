@@ -87,8 +87,10 @@ def rows() -> list[Row]:
     of_first = {
         **of_all,
         "words, copied as taught": {"model.output": "{kind: pointer, supervised: true, label_smoothing: 0.1}"},
-        "words, read by two LSTMs": {"model.embedding.source": "{kind: character_rnn, hidden: 128}"},
-        "words, read by convolutions": {"model.embedding.source": "character_cnn"},
+        "words, read by two LSTMs": {"model.embedding.source": "{kind: character_rnn, characters: 128, hidden: 256}"},
+        "words, read by convolutions": {
+            "model.embedding.source": "{kind: character_cnn, characters: 128, widths: [1, 2, 3], filters: 64}"
+        },
         "words, read and spelled": HYBRID,
         "characters": CHARACTERS,
         **{f"subwords, seed {seed}": {**SUBWORDS, "seed": str(seed)} for seed in SEEDS},

@@ -16,12 +16,13 @@ from dragoman.model.unrolled import run
 
 class Composer(nn.Module, ABC):
     """`composer(characters)`: the vectors (W, E) of words, given as numbers of an alphabet (see `Alphabet`). Padding
-    changes nothing. `table` has a vector for each character.
+    changes nothing. `table` has a vector for each character, whose numbers begin with a `variance` with which composed
+    vectors differ about as much as those of a table of words.
     """
 
-    def __init__(self, characters: int, character_size: int) -> None:
+    def __init__(self, characters: int, character_size: int, variance: float = 1.0) -> None:
         super().__init__()
-        bound = (3 / character_size) ** 0.5  # vectors of length 1 on average
+        bound = (3 * variance) ** 0.5
         self.table = nn.Parameter(torch.empty(characters, character_size).uniform_(-bound, bound))
 
     def forward(self, characters: Int[Tensor, "W L"]) -> Float[Tensor, "W E"]:
@@ -85,7 +86,7 @@ class Convolutional(Composer):
     def __init__(
         self, characters: int, size: int, character_size: int, widths: tuple[int, ...], filters: int, highway: int
     ) -> None:
-        super().__init__(characters, character_size)
+        super().__init__(characters, character_size, 1 / character_size)  # or tanh saturates
         self.widths = widths
         self.filters = nn.ModuleList(Linear(width * character_size, filters * width) for width in widths)
         values = filters * sum(widths)
