@@ -3,9 +3,10 @@
 The folder of `--data` has the files of Multi30k as people write them (`train`, `val` and `test_2016_flickr`, `.en` and
 `.de`, or `.gz`). Three models from English to German, which differ by their seed, and one from German to English are
 trained with configs/multi30k-en-de-raw.yaml. A row of the table is a way to translate with them: searches, minimum
-Bayes risk over samples, three models together, and reranking with weights that `dragoman tune` finds on the development
-set. It has BLEU, chrF and sentences per second of processor time, on the development set. Another row tells of the
-first development sentences of at most WORDS words how often exhaustive search proves its translation, how often a beam
+Bayes risk over samples, each model alone and all three together, and reranking, by the reverse model with a weight of 1
+and by all criteria with weights that `dragoman tune` finds. It has BLEU, chrF and sentences per second of processor
+time, on every second line of the development set; weights are found on the other lines. Another row tells of the first
+of these sentences that have at most WORDS words how often exhaustive search proves its translation, how often a beam
 finds it too, and how often it is empty. `--test` adds the scores of the test set. Started again, it continues where it
 stopped.
 """
@@ -21,7 +22,7 @@ from typing import Any, NamedTuple
 
 import dragoman
 from benchmarks import provenance, trainings
-from benchmarks.prepared import Row
+from benchmarks.prepared import Row, write
 from benchmarks.trainings import Table, markdown, result, trained
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import Config, DeviceConfig
@@ -30,38 +31,48 @@ from dragoman.evaluation.metrics.sacre import Bleu, Chrf
 from dragoman.evaluation.metrics.table import METRICS
 from dragoman.files import existing, read_lines
 from dragoman.training import checks
+from dragoman.translation import criteria
+from dragoman.translation.criteria import MODEL
 from dragoman.translation.risk import MinimumBayesRisk
-from dragoman.translation.tuning import Weighted
+from dragoman.translation.translator import Translator
+from dragoman.translation.tuning import Weighted, own_alpha
 
 CONFIG = Path(__file__).resolve().parent.parent / "configs" / "multi30k-en-de-raw.yaml"
+TUNE = "tuned"
 FORWARD, REVERSE = ("seed 1", "seed 2", "seed 3"), "reverse"
 SETS = {"dev": "val", "test": "test_2016_flickr"}
+TUNED, SCORED = slice(0, None, 2), slice(1, None, 2)  # lines of the development set
+CANDIDATES = 20
 EXHAUSTIVE, WORDS, SENTENCES = "exhaustive", 12, 100
 LIKELY = Spec("sample", {"epsilon": 0.02})  # without symbols that are improbable
 
 
 class Way(NamedTuple):
-    """A way to translate: a search, the models, a metric and a number of samples for minimum Bayes risk, or weights."""
+    """A way to translate: a search, the models, a metric and a number of samples for minimum Bayes risk, or the weights
+    of reranking.
+    """
 
     search: Spec | None = None
     runs: Sequence[str] = FORWARD[:1]
     risk: tuple[str, int] | None = None
-    tuned: bool = False
+    weights: str | None = None
 
 
 BEAM = Spec("beam", {"size": 5})
 WAYS = {
     "greedy": Way(Spec("greedy")),
-    **{f"beam {size}": Way(Spec("beam", {"size": size})) for size in (2, 5, 10, 20, 50, 100)},
+    **{f"beam {size}": Way(Spec("beam", {"size": size})) for size in (1, 2, 5, 10, 20, 50, 100)},
     "sample": Way(Spec("sample")),
     "sample, epsilon 0.02": Way(LIKELY),
     **{
-        f"minimum risk, {metric}, {count} samples": Way(LIKELY, risk=(metric, count))
-        for metric in ("chrf", "bleu")
+        f"minimum Bayes risk, {metric}, {count} samples": Way(LIKELY, risk=(metric, count))
+        for metric in ("chrf", "bleu", "rougeL")
         for count in (20, 100)
     },
+    **{f"beam 5, {name}": Way(BEAM, [name]) for name in FORWARD[1:]},
     "beam 5, three models": Way(BEAM, FORWARD),
-    "reranked": Way(tuned=True),
+    f"reranked, {REVERSE}": Way(weights=REVERSE),
+    f"reranked, {TUNE}": Way(weights=TUNE),
 }
 
 
@@ -119,8 +130,9 @@ def _runs(names: Sequence[str], options: argparse.Namespace) -> list[Path]:
     return [options.folder / Row(name, CONFIG).slug for name in names]
 
 
-def _read(part: str, side: str, options: argparse.Namespace) -> list[str]:
-    return list(read_lines(existing(options.data / f"{SETS[part]}.{side}")))
+def _read(part: str, side: str, options: argparse.Namespace, lines: slice = SCORED) -> list[str]:
+    found = list(read_lines(existing(options.data / f"{SETS[part]}.{side}")))
+    return found[lines] if part == "dev" else found
 
 
 def translated(way: Way, part: str, options: argparse.Namespace) -> Scores:
@@ -129,8 +141,8 @@ def translated(way: Way, part: str, options: argparse.Namespace) -> Scores:
     chosen: dict[str, Any] = {"search": way.search}
     if way.risk:
         chosen["risk"] = MinimumBayesRisk(METRICS[way.risk[0]](), way.risk[1])
-    if way.tuned:
-        chosen["rerank"] = Weighted.read(_weights(options)).reranker(model)
+    if way.weights:
+        chosen["rerank"] = _weights(way.weights, model, options).reranker(model)
     sources, references = (_read(part, side, options) for side in ("en", "de"))
     began = time.process_time()
     texts = [each.text for each in model.translate(sources, **chosen)]
@@ -139,18 +151,27 @@ def translated(way: Way, part: str, options: argparse.Namespace) -> Scores:
     return Scores(bleu, chrf, len(texts) / seconds)
 
 
-def _weights(options: argparse.Namespace) -> Path:
-    """Return the weights of reranking, which `dragoman tune` finds when they are first asked for."""
+def _weights(name: str, model: Translator, options: argparse.Namespace) -> Weighted:
+    """Return weights of reranking: 1 for the model and for its reverse, or those that `dragoman tune` finds when they
+    are first asked for.
+    """
+    (run,), (back,) = _runs(FORWARD[:1], options), _runs([REVERSE], options)
+    if name == REVERSE:
+        weights = {MODEL: 1.0, criteria.REVERSE: 1.0}
+        return Weighted(candidates=CANDIDATES, alpha=own_alpha(model), weights=weights, reverse=str(back))
     path: Path = options.folder / "rerank.yaml"
     if not path.is_file():
-        (run,), (back,) = _runs(FORWARD[:1], options), _runs([REVERSE], options)
-        source, reference = (existing(options.data / f"{SETS['dev']}.{side}") for side in ("en", "de"))
-        command = [sys.executable, "-m", "dragoman", "tune", str(run), "--source", str(source), "--reverse", str(back)]
-        command += ["--reference", str(reference), "--metric", "bleu", "--threads", "1", "-o", str(path)]
-        done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+        texts = {side: options.folder / f"tune.{side}" for side in ("en", "de")}
+        for side, text in texts.items():
+            write(text, _read("dev", side, options, TUNED))
+        command = [sys.executable, "-m", "dragoman", "tune", str(run), "--reverse", str(back), "--metric", "bleu"]
+        command += ["--source", str(texts["en"]), "--reference", str(texts["de"]), "--n-best", str(CANDIDATES)]
+        done = subprocess.run(
+            [*command, "--threads", "1", "-o", str(path)], stderr=subprocess.PIPE, text=True, check=False
+        )
         if done.returncode:
             raise UserError(done.stderr.strip())
-    return path
+    return Weighted.read(path)
 
 
 def proved(options: argparse.Namespace) -> dict[str, int]:

@@ -83,6 +83,8 @@ def explain(options: Options) -> None:
     runs, sentence = _split(options.words)
     if not sentence and (options.target is not None or options.contrast is not None or options.export):
         raise typer.BadParameter("--target, --contrast and --export go with one SENTENCE, not with standard input")
+    if options.json and (options.show or options.tree):
+        raise typer.BadParameter("--json: writes all of it; leave out --show and --tree")
     exports = _exports(options)
     from dragoman.cli import sources
     from dragoman.translation.loading import load

@@ -78,6 +78,8 @@ def tune(options: Options) -> None:
     given = sources.whole(options.source, translator, options.reference)
     references = [scores.read(path) for path in options.reference]
     scores.check(len(given.lines), given.path, references)
+    if not any(reference.strip() for each in references for reference in each.lines):
+        raise UserError(f"{options.reference[0]}: has no text to rank translations by")
     begun = _begun(options, translator, given, references[0], lists)
     criteria = begun.reranker(translator, options.to, lists).criteria
     candidates = listed(translator, given.lines, options.n_best, options.to)

@@ -27,3 +27,10 @@ def with_beam(search: Spec, size: int) -> Spec:
     """The same search with a beam of this size; beam search in the place of one that has no beam."""
     kind, options = (search.kind, search.options) if has_beam(search.kind) else ("beam", {})
     return Spec(kind, {**options, "size": size})
+
+
+def giving(search: Spec, count: int) -> Spec:
+    """The same search, with a wider beam if it would give fewer translations."""
+    found = components.build(SEARCHES, search)
+    groups = found.groups if isinstance(found, Diverse) else 1
+    return search if found.width >= count else with_beam(search, -(-count // groups))

@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from dragoman.configuration import components
 from dragoman.configuration.components import Spec
-from dragoman.search.table import SEARCHES, with_beam
+from dragoman.search.table import giving
 from dragoman.translation.criteria import Candidates, Criterion, figures
 from dragoman.translation.translation import Translation
 
@@ -25,7 +24,7 @@ class Reranker(NamedTuple):
 
     def search(self, own: Spec) -> Spec:
         """The search that gives so many: a run's own, with a wider beam if need be."""
-        return with_beam(own, self.candidates) if components.build(SEARCHES, own).width < self.candidates else own
+        return giving(own, self.candidates)
 
     def count(self, most: int) -> int:
         """How many translations to ask of a search that gives so many."""

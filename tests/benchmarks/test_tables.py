@@ -31,6 +31,7 @@ from dragoman.corpus.initialise import initialise
 from dragoman.corpus.sizes import SIZES
 from dragoman.data.recall import MEMORY
 from dragoman.errors import UserError
+from dragoman.files import read_lines
 from dragoman.run.run import Run
 from dragoman.training import checks, session
 from tests import toy
@@ -353,7 +354,8 @@ def test_ways_to_search_are_compared(
     data = "data: {source: en, target: de, train: t, dev: d}\nrun: runs/x\n"
     (tmp_path / "tiny.yaml").write_text(data + TINY.replace("METRIC", "bleu"), "utf-8")
     monkeypatch.setattr(searches, "CONFIG", tmp_path / "tiny.yaml")
-    names = ["greedy", "beam 2", "minimum risk, chrf, 20 samples", "beam 5, three models", "reranked"]
+    names = ["greedy", "beam 2", "minimum Bayes risk, chrf, 20 samples", "beam 5, three models"]
+    names += ["reranked, reverse", "reranked, tuned"]
     monkeypatch.setattr(searches, "WAYS", {name: searches.WAYS[name] for name in names})
     options = Namespace(folder=tmp_path / "table", data=tmp_path, epochs=1)
     for row in searches.rows():
@@ -361,9 +363,11 @@ def test_ways_to_search_are_compared(
     arguments = ["--folder", str(options.folder), "--data", str(tmp_path), "--test"]
     assert searches.main(arguments) == 0
     told = capsys.readouterr().out.splitlines()
-    assert [line.split(" | ")[0] for line in told[2:7]] == [f"| {name}" for name in names]
-    assert all(len(line.split(" | ")) == 7 for line in told[2:7])
-    short = min(searches.SENTENCES, sum(len(text.split()) <= searches.WORDS for text, _ in toy.pairs(40, 1)))
+    assert [line.split(" | ")[0] for line in told[2:8]] == [f"| {name}" for name in names]
+    assert all(len(line.split(" | ")) == 7 for line in told[2:8])
+    scored = toy.pairs(40, 1)[searches.SCORED]
+    assert list(read_lines(options.folder / "tune.en")) == [text for text, _ in toy.pairs(40, 1)[searches.TUNED]]
+    short = min(searches.SENTENCES, sum(len(text.split()) <= searches.WORDS for text, _ in scored))
     sentences, proofs, found, empty = (int(cell) for cell in told[-1].strip("| ").split(" | "))
     assert sentences == short
     assert proofs >= max(found, empty)

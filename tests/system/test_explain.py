@@ -139,6 +139,7 @@ def test_maps_are_written(shell: Shell, tmp_path: Path) -> None:
         ("two", "one", "1", "2"),
         ("run", "one", "two"),
         ("run", "--contrast", "six"),
+        ("run", "one", "--json", "--tree"),
         ("run", "one", "--export", "attention"),
         ("run", "one", "--export", "heat=a.svg"),
         ("run", "one", "--export", "gradient=a.gif"),

@@ -97,11 +97,14 @@ def test_tuning_leaves_files_of_others_alone(tuned: Shell, golden: Golden) -> No
         ("--criteria=dev.en",),
         ("--n-best=2000",),
         ("-o", "dev.en"),
+        ("--reference=blank.fr",),
     ],
 )
 def test_what_cannot_be_tuned_is_told(options: tuple[str, ...], copied: Shell, golden: Golden) -> None:
     before = (copied.folder / "dev.en").read_bytes()
-    outcome = copied(*TUNE, *options)
+    copied.write("blank.fr", "\n" * before.count(b"\n"))
+    command = TUNE if options != ("--reference=blank.fr",) else TUNE[:3]
+    outcome = copied(*command, *options)
     assert outcome.code in (1, 2)
     assert (copied.folder / "dev.en").read_bytes() == before
     if outcome.code == 1:

@@ -155,6 +155,7 @@ def test_the_beam_is_as_wide_as_need_be() -> None:
     reranker = Reranker((), {}, candidates=8)
     assert reranker.search(Spec("beam", {"size": 5, "alpha": 0.5})) == Spec("beam", {"size": 8, "alpha": 0.5})
     assert reranker.search(Spec("beam", {"size": 9})) == Spec("beam", {"size": 9})
+    assert reranker.search(Spec("diverse", {"groups": 3})) == Spec("diverse", {"groups": 3, "size": 3})
     assert reranker.search(Spec("greedy")) == Spec("beam", {"size": 8})
     assert [reranker.count(most) for most in (3, 20)] == [3, 8]
 

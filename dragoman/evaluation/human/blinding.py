@@ -1,5 +1,6 @@
 """Which sentences are judged, in which order, and under which names nobody can tell the systems."""
 
+import json
 import random
 import re
 from collections.abc import Mapping, Sequence
@@ -26,10 +27,12 @@ def blind(
 ) -> Key:
     """Draw so many sentences that are not blank (None: all), and shuffle them and the translations of each.
 
-    Equal translations of a sentence are one, which is judged once for all systems that it is from. Raises UserError if
-    no sentence is left.
+    Equal translations of a sentence are one, which is judged once for all systems that it is from. Names and order
+    depend on the seed and on all that is judged, so that no other page has them. Raises UserError if no sentence is
+    left.
     """
-    generator = random.Random(seed)
+    drawn = [seed, sentences, list(sources), [(name, list(texts)) for name, texts in systems.items()]]
+    generator = random.Random(json.dumps([*drawn, list(questions), list(categories)]))
     page = _id(generator)
     lines = [number for number, source in enumerate(sources) if source.strip()]
     generator.shuffle(lines)

@@ -56,6 +56,8 @@ def test_equal_translations_are_judged_once_for_all_their_systems() -> None:
 def test_some_sentences_are_drawn_and_blank_ones_never() -> None:
     systems = {"x": [str(number) for number in range(40)]}
     sources = [f"source {number}" if number % 2 else " " for number in range(40)]
+    others = blind(["x", *sources[1:]], systems, ASKED, [], sentences=5, seed=1)
+    assert others.page != blind(sources, systems, ASKED, [], sentences=5, seed=1).page
     drawn = [blind(sources, systems, ASKED, [], sentences=5, seed=seed) for seed in (1, 1, 2)]
     lines = [[item.line for item in key.items] for key in drawn]
     assert [len(set(each)) for each in lines] == [5, 5, 5]
