@@ -61,8 +61,10 @@ class Stripped:
 
     def _together(self, translation: Translation, number: int) -> str:
         text = translation.text
-        if not self.spans or not text.strip():
+        if not self.spans:
             return text
+        if not text.strip():  # the model has nothing to say of the words, and spans are not lost with them
+            return " ".join(span.text for span in self.spans)
         seen = replace(translation, sources=translation.sources[number:])
         whole = Translated(Passage((self.text,), ("", "")), (Sentence(text, seen),))
         return "".join(self._pieces(text, placed(self._marks, self.text, whole)))

@@ -16,18 +16,19 @@ class Identifier:
     """Identifies languages by py3langid (Lui and Baldwin 2012), restricted to the given ones, as short texts require.
 
     Languages are ISO 639 codes; only the first part of `pt_BR` or `de-AT` is used. UserError if py3langid is not
-    installed, or does not know one of them.
+    installed, or does not know one of them and is not to skip it (`skip_unknown`).
     """
 
-    def __init__(self, languages: Sequence[str]) -> None:
+    def __init__(self, languages: Sequence[str], *, skip_unknown: bool = False) -> None:
         try:
             from py3langid.langid import MODEL_FILE, LanguageIdentifier
         except ModuleNotFoundError as error:
             raise UserError(f"{error.name} is not installed; pip install 'dragoman[languages]' brings it") from error
         self._model: Any = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
         unknown = [name for name in languages if code(name) not in self._model.labels]
-        if unknown:
+        if unknown and not skip_unknown:
             raise UserError(f"py3langid does not know the language '{unknown[0]}'")
+        languages = [name for name in languages if name not in unknown]
         self.languages = tuple(languages)
         self.codes = sorted(set(map(code, languages)))
         self._model.set_languages(self.codes)

@@ -4,6 +4,7 @@ that is asked for, all translations.
 
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -18,8 +19,10 @@ from dragoman.text.tokenise import punctuation
 
 APPLICATION = 0x64726167  # in the header of our databases: "drag"
 FORM = 1
-SCHEMA = """
-create table corrections (
+BUSY = 5.0  # seconds that one process waits for another that writes
+SCHEMA = (
+    """
+create table if not exists corrections (
     id integer primary key,
     source_language text not null,
     target_language text not null,
@@ -28,9 +31,10 @@ create table corrections (
     correction text not null,
     author text not null,
     created text not null default (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))
-) strict;
-create index by_source on corrections (source_language, target_language, source);
-"""
+) strict
+""",
+    "create index if not exists by_source on corrections (source_language, target_language, source)",
+)
 HISTORY = """
 create table if not exists translations (
     id integer primary key,
@@ -53,6 +57,9 @@ select source_language, target_language, source, translation, translation, '', m
 where id in (select max(id) from translations group by source_language, target_language, source) and not exists
 (select * from corrections as better where better.source_language = made.source_language
 and better.target_language = made.target_language and better.source = made.source) order by id
+"""
+SAME = """
+select correction from corrections where source_language = ? and target_language = ? and source = ? order by id desc
 """
 _NORMALISE = Normaliser(lowercase=False)
 
@@ -98,20 +105,35 @@ class Corrections:
         self.threshold = threshold
         self._lock = threading.Lock()
         self._nearest: dict[tuple[str, str], Nearest] = {}
-        fresh = not path.exists() or not path.stat().st_size
+        self._last: tuple[int | None] | None = None  # the number of the last correction that they know
         try:
-            self._database = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
-            form = [self._pragma(name) for name in ("application_id", "user_version")]
-            if not fresh and form != [APPLICATION, FORM]:
-                raise UserError(f"{shown(path)}: is no database of corrections, or one of another version")
-            for setting in ("journal_mode = wal", "synchronous = full", "busy_timeout = 5000"):
-                self._pragma(setting)
-            if fresh:
-                made = f"pragma application_id = {APPLICATION}; pragma user_version = {FORM};"
-                self._database.executescript(f"begin; {SCHEMA} {made} commit;")
-            self._database.execute(HISTORY)
+            self._database = sqlite3.connect(path, BUSY, check_same_thread=False, isolation_level=None)
+            self._prepare(path)
         except sqlite3.Error as error:
             raise UserError(f"{shown(path)}: cannot be used for corrections ({error})") from error
+
+    def _prepare(self, path: Path) -> None:
+        """Make the tables, unless another process did. UserError for a database that is not ours."""
+        self._database.execute("begin immediate")
+        form = tuple(self._pragma(name) for name in ("application_id", "user_version"))
+        (tables,) = self._database.execute("select count(*) from sqlite_master").fetchone()
+        if form != (APPLICATION, FORM) and (tables or form != (0, 0)):
+            self._database.execute("rollback")
+            raise UserError(f"{shown(path)}: is no database of corrections, or one of another version")
+        for each in (*SCHEMA, HISTORY):
+            self._database.execute(each)
+        self._pragma(f"application_id = {APPLICATION}")
+        self._pragma(f"user_version = {FORM}")
+        self._database.execute("commit")
+        end = time.monotonic() + BUSY
+        while self._pragma("journal_mode") != "wal":
+            try:
+                self._pragma("journal_mode = wal")
+            except sqlite3.OperationalError:  # another process does the same
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.01)
+        self._pragma("synchronous = full")
 
     @classmethod
     def existing(cls, path: Path) -> "Corrections":
@@ -132,7 +154,6 @@ class Corrections:
                 "values (?, ?, ?, ?, ?, ?)",
                 (*pair, correction.source, correction.machine, correction.correction, correction.author),
             )
-            self._nearest.pop(pair, None)
 
     def note(self, pair: tuple[str, str], made: Sequence[Made]) -> None:
         """Keep translations, each different one once. NotKeptError if that cannot be."""
@@ -159,8 +180,15 @@ class Corrections:
         return [Entry((row[0], row[1]), Correction(*row[2:6]), *row[6:]) for row in found]
 
     def found(self, pair: tuple[str, str], source: str) -> Match | None:
-        """The correction of this sentence, or of the most similar one that reaches the threshold."""
+        """The correction of this sentence, or of the most similar one that reaches the threshold, those that other
+        processes keep included.
+        """
         with self._lock:
+            if same := self._database.execute(SAME, (*pair, source)).fetchone():
+                return Match(same[0], 1.0, source)
+            last = self._database.execute("select max(id) from corrections").fetchone()
+            if last != self._last:
+                self._last, self._nearest = last, {}
             if pair not in self._nearest:
                 pairs = [Pair(each.source, each.correction) for each in self._of(pair)]
                 self._nearest[pair] = Nearest(pairs, _NORMALISE, punctuation, threshold=self.threshold)

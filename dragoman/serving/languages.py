@@ -27,14 +27,13 @@ def languages_of(desk: Desk, source: str, target: str, text: str) -> Languages:
     """The languages that are asked for. Refusal if no model goes from one to the other. From a language to itself there
     is always a way: nothing is translated.
     """
-    known = desk.service.routes.targets
+    routes = desk.service.routes
     guess = next(iter(desk.service.detect(text)), None) if source == AUTO else None
     source = guess.language if guess else source
-    if source not in known:
-        raise Refusal(400, f"{source} is not supported")
-    if target not in {*known, *(each for targets in known.values() for each in targets)}:
-        raise Refusal(400, f"{target} is not supported")
-    if source != target and target not in known[source]:
+    for each in (source, target):
+        if each not in routes.languages:
+            raise Refusal(400, f"{each} is not supported")
+    if source != target and not routes.find(source, target):
         raise Refusal(
             400,
             f"{name_of(target)} ({target}) is not available as a target language from {name_of(source)} ({source})",

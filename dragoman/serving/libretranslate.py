@@ -66,10 +66,11 @@ class Endpoints:
         return [page.text([next(found) for _ in page.lines]) for page in pages], [[] for _ in pages]
 
     async def languages(self) -> list[dict[str, Any]]:
-        """The source languages, and the target languages of each."""
+        """All languages, and those that each is translated into; clients look up target languages here, too."""
+        known = self.desk.service.routes.targets
         return [
-            {"code": code, "name": name_of(code), "targets": sorted({code, *targets})}
-            for code, targets in self.desk.service.routes.targets.items()
+            {"code": code, "name": name_of(code), "targets": sorted({code, *known.get(code, ())})}
+            for code in self.desk.service.routes.languages
         ]
 
     async def detect(self, request: Request) -> list[dict[str, Any]]:

@@ -173,6 +173,13 @@ class Routes:
         return found
 
     @property
+    def languages(self) -> list[str]:
+        """All languages that a text alone is translated from or into, in the order of their codes."""
+        return sorted(
+            {each for pair in self._routes if isinstance(pair[0], str) for each in pair if isinstance(each, str)}
+        )
+
+    @property
     def several(self) -> list[tuple[tuple[str, ...], str]]:
         """The sources that models read together, and the target language of each such model."""
         return [(source, target) for source, target in self._routes if isinstance(source, tuple)]

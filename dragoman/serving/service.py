@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from dragoman.corpus.memory import Match
 from dragoman.documents.passages import Passage, beside, split
-from dragoman.documents.spans import PROTECTED, Stripped
+from dragoman.documents.spans import PROTECTED, WITHIN, Stripped
 from dragoman.documents.translated import Sentence, Translated
 from dragoman.errors import UserError
 from dragoman.evaluation.languages import Identifier
@@ -21,6 +21,9 @@ from dragoman.translation.translation import Translation
 
 log = logging.getLogger("dragoman.serving")
 
+FIXED = Protection.named(
+    (*WITHIN, "tags", "numbers")
+)  # what a correction has to have in common with a similar sentence
 SUGGESTED = 10.0  # seconds at most to find out what a model makes of a text that a user has corrected
 
 
@@ -48,8 +51,8 @@ class Guess(NamedTuple):
 
 class Service:
     """Models, and texts of any length that they translate. With `sentences`, texts are translated a sentence at a time,
-    otherwise a line. With `history`, all translations are kept beside the corrections. UserError if the languages of
-    the models are not known to the identifier.
+    otherwise a line. With `history`, all translations are kept beside the corrections. Languages that
+    the identifier does not know are never detected.
     """
 
     def __init__(
@@ -64,7 +67,7 @@ class Service:
         self.sentences = sentences
         self.corrections = corrections
         self.history = history
-        self.identifier = Identifier(list(self.routes.targets))
+        self.identifier = Identifier(list(self.routes.targets), skip_unknown=True)
         self._renewing = asyncio.Lock()
         self._retired: dict[Model, asyncio.Task[None]] = {}
 
@@ -86,7 +89,7 @@ class Service:
                 return
             try:
                 routes = Routes(models)
-                identifier = Identifier(list(routes.targets))
+                identifier = Identifier(list(routes.targets), skip_unknown=True)
             except UserError as error:
                 log.error("nothing is taken in: %s", error)
                 return
@@ -148,7 +151,7 @@ class Service:
             known = await self._corrected((source, target), pieces)
         new = [piece for piece in pieces if piece not in known]
         made = await self._along(route, new, wish)
-        if isinstance(source, str):
+        if isinstance(source, str) and not wish.prefix:  # with a beginning that a user chose, it is no model's own
             await self._note((source, target), route, zip(new, made, strict=True))
         found = iter(made)
         every = iter([known[piece] if piece in known else next(found) for piece in pieces])
@@ -165,8 +168,8 @@ class Service:
             raise UserError("corrections are not kept here")
         before, after = (self.passage(text, source) for text in correction[:2])
         made = await self._made(source, target, before)
-        kept = [correction._replace(machine=before.joined(made) if all(made) else "")]
-        if len(before.sentences) == len(after.sentences) > 1:
+        kept = [correction._replace(machine=before.joined(made) if all(made) else "")] if len(made) != 1 else []
+        if len(before.sentences) == len(after.sentences):
             kept += [
                 correction._replace(source=a, correction=b, machine=c)
                 for a, b, c in zip(before.sentences, after.sentences, made, strict=True)
@@ -215,7 +218,9 @@ class Service:
         return {piece: Sentence(match.translation, match=match) for piece, match in found.items() if match}
 
     def _match(self, pair: tuple[str, str], text: str) -> Match | None:
-        return self.corrections.found(pair, text) if self.corrections else None
+        """The correction of a sentence, or of a similar one that has the same protected spans."""
+        match = self.corrections.found(pair, text) if self.corrections else None
+        return match if match and (match.score == 1 or spans(match.source) == spans(text)) else None
 
     async def _along(self, route: Sequence[Leg], pieces: Sequence[Piece], wish: Wish) -> list[Sentence]:
         """Translate by each model of a route in turn. Further translations, terms and prefixes are of the last one."""
@@ -267,3 +272,8 @@ class StrippedSources:
 def named(source: Read) -> str:
     """A language or several sources in a message."""
     return source if isinstance(source, str) else " and ".join(source)
+
+
+def spans(text: str) -> list[str]:
+    """What stays as it is in a translation of this text, sorted."""
+    return sorted(text[begin:end] for begin, end in (FIXED.find(text) if FIXED else ()))

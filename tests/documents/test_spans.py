@@ -1,5 +1,7 @@
 """Protected spans that are taken out of a sentence, and put back."""
 
+from dataclasses import replace
+
 import pytest
 
 from dragoman.documents.spans import PROTECTED, Stripped
@@ -44,3 +46,10 @@ def test_where_nothing_moves_spans_stay(sentence: str) -> None:
 def test_what_a_model_knows_stays() -> None:
     known = Protection.named(["placeholders"])
     assert Stripped("one {name} https://x.y two", PROTECTED, known).text == "one {name} two"
+
+
+def test_spans_stay_where_a_model_says_nothing() -> None:
+    stripped = Stripped("one {a} two {b}", PROTECTED)
+    whole = same(stripped.text).sentences[0].whole
+    assert whole is not None
+    assert stripped.sentence(replace(whole, text="", words=[])).text == "{a} {b}"

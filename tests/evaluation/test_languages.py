@@ -40,6 +40,7 @@ def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch, golden: Golden
     with pytest.raises(UserError) as raised:
         Identifier(["en", "toki"])
     golden(str(raised.value))
+    assert Identifier(["en", "toki"], skip_unknown=True).languages == ("en",)
     monkeypatch.setitem(sys.modules, "py3langid.langid", None)
     with pytest.raises(UserError) as raised:
         Identifier(AMONG)

@@ -5,6 +5,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,31 @@ def test_a_new_correction_is_found_at_once(tmp_path: Path) -> None:
         assert kept.found(PAIR, f"one {number}") is None
         kept.add(PAIR, Correction(f"one {number}", "x"))
         assert kept.found(PAIR, f"one {number}") is not None
+
+
+def test_servers_see_what_others_keep(tmp_path: Path) -> None:
+    one, other = Corrections(tmp_path / "db", threshold=0.7), Corrections(tmp_path / "db", threshold=0.7)
+    assert other.found(PAIR, "the red car stops there") is None
+    one.add(PAIR, Correction("the red car stops here", "la voiture"))
+    for text in ("the red car stops there", "the red car stops here"):
+        match = other.found(PAIR, text)
+        assert match is not None
+        assert match.translation == "la voiture"
+
+
+def test_many_servers_make_the_database_at_once(tmp_path: Path) -> None:
+    for number in range(5):
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda place: Corrections(place).close(), [tmp_path / f"db{number}"] * 8))
+
+
+def test_the_correction_of_the_very_text_comes_first(tmp_path: Path) -> None:
+    kept = Corrections(tmp_path / "db")
+    kept.add(PAIR, Correction("cafe\u0301", "older"))
+    kept.add(PAIR, Correction("caf\u00e9", "newer"))
+    match = kept.found(PAIR, "caf\u00e9")
+    assert match is not None
+    assert match.translation == "newer"
 
 
 @pytest.mark.parametrize("content", [b"not a database, but long enough to be none" * 50, None])

@@ -1,5 +1,6 @@
 """The endpoints of LibreTranslate, as its clients ask them."""
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from starlette.testclient import TestClient
 
 from dragoman.serving.corrections import Corrections, Entry, NotKeptError
 from dragoman.serving.limits import Keys, Limits
+from tests import toy
+from tests.serving.conftest import LIMITS
 
 
 @pytest.fixture(params=["json", "data"])
@@ -89,7 +92,42 @@ def test_lone_surrogates_and_zeros_are_no_trouble(client: TestClient) -> None:
 
 
 def test_languages(client: TestClient) -> None:
-    assert client.get("/languages").json() == [{"code": "en", "name": "English", "targets": ["en", "fr"]}]
+    assert client.get("/languages").json() == [
+        {"code": "en", "name": "English", "targets": ["en", "fr"]},
+        {"code": "fr", "name": "French", "targets": ["fr"]},
+    ]
+
+
+def test_weblate_can_ask(client: TestClient) -> None:
+    """The requests of weblate/machinery/libretranslate.py: a pair is supported if both codes are in the list."""
+    codes = {each["code"] for each in client.get("/languages").json()}
+    assert {"en", "fr"} <= codes
+    texts = ["one [X7X] two", "six", "[X0X]"]
+    asked = {"api_key": "", "q": texts, "source": "en", "target": "fr"}
+    answer = client.post("/translate", json=asked)
+    found = answer.json()["translatedText"]
+    assert len(found) == 3
+    assert [each.count("[X") for each in found] == [1, 0, 1]
+
+
+def test_a_thousand_placeholders_survive(opened: Open) -> None:
+    """Masked as Weblate masks them, also beside words that the model does not know."""
+    generator = random.Random(1)
+    words = [*toy.WORDS, "sevenonethree", "a"]
+    texts = []
+    for number in range(1_000):
+        parts = generator.choices(words, k=generator.randint(0, 5)) + [f"[X{number}X]"]
+        generator.shuffle(parts)
+        texts.append(generator.choice(["", " "]).join(parts))
+    limits = LIMITS._replace(body=10**6, characters=10**6, texts=1_000)
+    with opened(limits) as client:
+        found = client.post("/translate", json={"q": texts, **PAIR}).json()["translatedText"]
+    lost = [
+        (text, each)
+        for number, (text, each) in enumerate(zip(texts, found, strict=True))
+        if each.count(f"[X{number}X]") != 1
+    ]
+    assert lost == []
 
 
 def test_the_source_is_detected(client: TestClient) -> None:
@@ -233,4 +271,21 @@ def test_a_client_of_libretranslate_works_unchanged(served: str) -> None:
     api = libretranslatepy.LibreTranslateAPI(served)
     assert api.translate("one two three", "en", "fr") == "trois deux un"
     assert api.detect("one") == [{"confidence": 100, "language": "en"}]
-    assert api.languages() == [{"code": "en", "name": "English", "targets": ["en", "fr"]}]
+    assert [each["code"] for each in api.languages()] == ["en", "fr"]
+
+
+def test_the_correction_of_a_similar_text_keeps_to_its_own_spans(opened: Open, tmp_path: Path) -> None:
+    with opened(kept=Corrections(tmp_path / "db", threshold=0.6)) as client:
+        given = {"q": "one two [X1X] six three one two", "s": "uno dos [X1X] seis tres uno dos", **PAIR}
+        assert client.post("/suggest", json=given).status_code == 200
+        for text, used in (("[X1X]", True), ("[X2X]", False)):
+            asked = given["q"].replace("[X1X]", text).replace("three", "two")
+            found = client.post("/translate", json={"q": asked, **PAIR}).json()["translatedText"]
+            assert ("uno" in found, found.count(text)) == (used, 1)
+
+
+def test_a_correction_that_ends_a_line_adds_none(opened: Open, tmp_path: Path) -> None:
+    with opened(kept=Corrections(tmp_path / "db")) as client:
+        client.post("/suggest", json={"q": "one two six.\n", "s": "uno dos seis.\n", **PAIR})
+        found = client.post("/translate", json={"q": "one two six.\nthree", **PAIR}).json()["translatedText"]
+        assert found == "uno dos seis.\ntrois"

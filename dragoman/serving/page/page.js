@@ -341,7 +341,8 @@ async function start() {
   joint.forEach((runs, code) => languages.push({
     code, name: runs[0].sources.join(" + "), sources: runs[0].sources, targets: runs.map(({ target }) => target),
   }));
-  options(one("source"), languages.map(({ code }) => code), stored("source"));
+  const sources = languages.filter(({ code, targets }) => targets.some((target) => target !== code));
+  options(one("source"), sources.map(({ code }) => code), stored("source"));
   targets(stored("target"));
   boxes();
   one("access").hidden = !settings.keyRequired;
