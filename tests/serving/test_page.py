@@ -50,6 +50,10 @@ def test_a_glossary_holds_and_stays(page: Browser, served: str) -> None:
     assert "zwei" in translate(page, "one two")
     page.visit(served)
     assert until(lambda: page.run("return document.querySelector('#glossary').value")) == "two = zwei"
+    change = "const source = document.querySelector('#source'); source.value = '{}'; "
+    change += "source.dispatchEvent(new Event('change')); return document.querySelector('#glossary').value"
+    assert page.run(change.format("en+digits")) == ""  # of other languages
+    assert page.run(change.format("en")) == "two = zwei"
     page.run("localStorage.clear()")
 
 

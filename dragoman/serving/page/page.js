@@ -30,6 +30,9 @@ function stored(name, value) {
 }
 
 // Terms with their translations, and those that stay as they are.
+// The name under which the glossary of a pair of languages stays in the browser.
+const itsGlossary = () => `glossary ${one("source").value} ${one("target").value}`;
+
 function glossary() {
   const lines = (id) => one(id).value.split("\n").filter((line) => line.trim());
   const terms = lines("glossary").map((line) => line.split(/[=\t]/).map((part) => part.trim()).filter(Boolean));
@@ -332,6 +335,7 @@ function targets(wanted) {
   options(one("target"), all.filter((code) => code !== one("source").value), wanted);
   const back = languages.find(({ code }) => code === one("target").value);
   one("swap").disabled = !back?.targets.includes(one("source").value);
+  one("glossary").value = stored(itsGlossary());
 }
 
 async function start() {
@@ -348,7 +352,6 @@ async function start() {
   one("access").hidden = !settings.keyRequired;
   one("access").open = settings.keyRequired && !stored("key");
   one("key").value = stored("key");
-  one("glossary").value = stored("glossary");
   one("never").value = stored("never");
   showHistory();
   count();
@@ -371,7 +374,8 @@ one("copy").addEventListener("click", async () => {
   say("Copied.");
 });
 one("correction").addEventListener("submit", correct);
-for (const id of ["glossary", "never"]) one(id).addEventListener("input", () => stored(id, one(id).value));
+one("glossary").addEventListener("input", () => stored(itsGlossary(), one("glossary").value));
+one("never").addEventListener("input", () => stored("never", one("never").value));
 one("key").addEventListener("input", () => stored("key", one("key").value));
 one("enter").addEventListener("submit", (event) => event.preventDefault());
 one("forget").addEventListener("click", () => { stored("history", "[]"); showHistory(); });
