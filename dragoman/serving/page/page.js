@@ -29,10 +29,10 @@ function stored(name, value) {
   return "";
 }
 
-// Terms with their translations, and those that stay as they are.
 // The name under which the glossary of a pair of languages stays in the browser.
 const itsGlossary = () => `glossary ${one("source").value} ${one("target").value}`;
 
+// Terms with their translations, and those that stay as they are.
 function glossary() {
   const lines = (id) => one(id).value.split("\n").filter((line) => line.trim());
   const terms = lines("glossary").map((line) => line.split(/[=\t]/).map((part) => part.trim()).filter(Boolean));
